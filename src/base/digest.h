@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace sluice {
+
+// A fingerprint of a sequence of values, the same on every machine: two states with one digest are one state.
+class Digest {
+ public:
+  Digest& Add(std::string_view text);
+  Digest& Add(double value);
+  template <typename T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+  Digest& Add(T value) {
+    return AddBits(static_cast<std::uint64_t>(value));
+  }
+
+  std::uint64_t Value() const;
+
+ private:
+  Digest& AddBits(std::uint64_t bits);
+  std::uint64_t state_ = 0x5155494345ULL;
+};
+
+std::string ToHex(std::uint64_t digest);
+
+}  // namespace sluice

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace sluice {
+
+// Strong ids, so that two of them cannot be swapped. Zero is never handed out: it means "none".
+enum class StudyId : std::uint32_t {};
+enum class TrialId : std::uint32_t {};    // numbers the trials of one study from 1
+enum class GroupId : std::uint32_t {};    // numbers the trial groups of one study from 1
+enum class LaunchId : std::uint32_t {};   // numbers the launches of one trial from 1
+enum class NodeId : std::uint32_t {};
+enum class DeviceId : std::uint32_t {};   // numbers the devices of one node from 0
+enum class EventSeq : std::uint64_t {};   // numbers the events of one store from 1
+
+template <typename Id>
+constexpr std::underlying_type_t<Id> Number(Id id) {
+  return static_cast<std::underlying_type_t<Id>>(id);
+}
+
+template <typename Id>
+constexpr bool IsSet(Id id) {
+  return Number(id) != 0;
+}
+
+// A trial of one of several studies.
+struct TrialKey {
+  StudyId study{};
+  TrialId trial{};
+  friend auto operator<=>(const TrialKey&, const TrialKey&) = default;
+};
+
+// Work done or to be done by a trial, in the study's own unit (epochs, steps, ...).
+using Work = std::int64_t;
+
+}  // namespace sluice

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sluice {
+
+using Duration = std::chrono::microseconds;
+
+// A clock nobody can read: time is handed in. Only exec and cli look at the real one (WallNow).
+struct HandedClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<HandedClock>;
+  static constexpr bool is_steady = false;
+};
+
+// Microseconds since 1970-01-01 UTC in a real run, since the beginning in a simulated one.
+using Time = HandedClock::time_point;
+
+constexpr Time kNever = Time::max();
+
+constexpr std::int64_t Micros(Time time) { return time.time_since_epoch().count(); }
+constexpr Time FromMicros(std::int64_t micros) { return Time(Duration(micros)); }
+constexpr double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-6; }
+
+// "850ms", "12s", "3m 20s", "2h 05m", "3d 4h".
+std::string FormatDuration(Duration duration);
+
+// Reads "90" (seconds), "1.5s", "500ms", "20m", "1h30m", "2d".
+Result<Duration> ParseDuration(std::string_view text);
+
+// "2026-01-31T12:00:00Z", and the same with "+02:00" or a space for the T. Always with a zone.
+std::string FormatTime(Time time);
+Result<Time> ParseTime(std::string_view text);
+
+}  // namespace sluice

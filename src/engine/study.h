@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "search/sampler.h"
+#include "search/stopper.h"
+#include "space/space.h"
+
+namespace sluice {
+
+enum class Direction { kMinimize, kMaximize };
+
+struct Objective {
+  std::string metric;
+  Direction direction = Direction::kMinimize;
+  // Turned so that smaller is better, as samplers and stoppers want it.
+  double Loss(double value) const { return direction == Direction::kMinimize ? value : -value; }
+};
+
+// End the study once a trial reports a metric at least this good.
+struct StopAt {
+  std::string metric;
+  double threshold = 0;
+  Direction direction = Direction::kMinimize;
+  bool Reached(double value) const {
+    return direction == Direction::kMinimize ? value <= threshold : value >= threshold;
+  }
+};
+
+struct Timeouts {
+  Duration trial{0};                          // of one launch; 0: none
+  Duration report{0};                         // between two reports of a launch, or start and the first; 0: none
+  Duration grace = std::chrono::seconds(10);  // between SIGTERM and SIGKILL
+  Duration lease = std::chrono::seconds(60);  // a worker silent for longer is dead
+};
+
+// Everything a study file says. Made by ReadStudy; what it does not say has its default here.
+struct StudySpec {
+  std::string name;
+  std::vector<std::string> program;  // with {templates}
+  std::map<std::string, std::string> environment;
+  Space space;
+  Objective objective;
+  SamplerSpec sampler;
+  StopperSpec stopper;
+  std::string policy = "fifo";
+  std::string unit = "epoch";
+  int trials = 0;
+  std::vector<StopAt> stop_at;
+  std::optional<Duration> deadline_after;  // since the study was made
+  std::optional<Time> deadline_at;
+  int parallelism = 0;  // 0: as many as fit
+  Demand demand;
+  Timeouts timeouts;
+  int retries = 1;
+  Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles
+  std::optional<std::uint64_t> seed;
+  std::int64_t output_cap_bytes = 16 << 20;       // of each launch
+  std::int64_t checkpoint_cap_bytes = 10LL << 30;  // of all trials together
+};
+
+// Reads a study from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected ..."). A study without a
+// name takes `default_name`. Everything the text can say wrongly is said here, all of it at once, one message a line;
+// a spec that is returned can be run. At most 1 MiB.
+Result<StudySpec> ReadStudy(std::string_view text, std::string_view file, std::string_view default_name);
+
+// Names become folders: letters, digits, '.', '_' and '-', at most 100, not starting with '.' or '-'.
+Status CheckStudyName(std::string_view name);
+
+}  // namespace sluice

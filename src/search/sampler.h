@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "space/space.h"
+
+namespace sluice {
+
+// How a trial stands, as far as a search cares.
+enum class Outcome { kRunning, kComplete, kStopped, kFailed };
+
+// What a sampler learns of a trial. Values are turned so that smaller is better; NaN is the worst.
+struct Observation {
+  TrialId trial{};
+  Point point;
+  Outcome outcome = Outcome::kRunning;
+  Work work = 0;     // how far the value was reached
+  double value = 0;  // NaN when nothing was reported
+};
+
+// Proposes points. Lives outside the engine, on one thread of its own at a time; what it proposes becomes an
+// event, so a replay never asks it again. The counter numbers the proposals of a study from 0: together with the
+// seed and the observations it determines the proposal, so a restart continues the same sequence.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  // Nothing when the space is exhausted (grid); asking again then gives nothing again.
+  virtual std::optional<Point> Propose(std::uint64_t counter) = 0;
+  virtual void Observe(const Observation& observation) = 0;
+};
+
+struct SamplerSpec {
+  std::string name = "random";
+};
+
+// The samplers there are, in the order they are listed to users.
+const std::vector<std::string>& SamplerNames();
+
+// Fails on an unknown name (suggesting the nearest), and where sampler and space do not go together:
+// grid with a continuous parameter, or with more than 2^53 points.
+Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
+
+}  // namespace sluice

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace sluice {
+
+class StateReader;
+class StateWriter;
+
+// No bound on a trial's work: it runs until its program ends.
+constexpr Work kNoLimit = INT64_MAX;
+
+// Advance one trial to a target.
+struct Advance {
+  TrialId trial{};
+  Work target = kNoLimit;
+  friend bool operator==(const Advance&, const Advance&) = default;
+};
+
+// The only thing a search asks of the cluster: advance each of these trials to its target.
+struct TrialGroup {
+  std::vector<Advance> members;
+};
+
+enum class Verdict {
+  kGoOn,   // to the ruling's target
+  kPause,  // save, release the devices, perhaps to be resumed
+  kStop,   // end for good
+};
+
+// What becomes of a trial.
+struct Ruling {
+  TrialId trial{};
+  Verdict verdict = Verdict::kGoOn;
+  Work target = kNoLimit;  // with kGoOn
+  friend bool operator==(const Ruling&, const Ruling&) = default;
+};
+
+// Judges trials by what they report. A pure state machine inside the engine: the same calls in the same order give the
+// same rulings. Values are turned so that smaller is better; NaN (diverged, or no metric) is the worst; ties go to
+// the smaller trial id.
+//
+// The engine calls
+//   Admit    once for each new trial, in order of ids: how far it goes at first;
+//   Report   for each accepted report, work rising strictly within a trial: what becomes of this and other trials.
+//            A trial whose work has reached its target always gets a ruling here, a kGoOn among them having
+//            a target beyond its work, unless the target was the study's full budget: then it is complete;
+//   End      when a trial has ended for good without a kStop (complete, failed): it is never ruled upon again;
+//   Next     when devices are free: a group of paused trials worth resuming, or nothing.
+class Stopper {
+ public:
+  virtual ~Stopper() = default;
+  virtual Work Admit(TrialId trial) = 0;
+  virtual std::vector<Ruling> Report(TrialId trial, Work work, double value) = 0;
+  virtual void End(TrialId trial, bool failed) = 0;
+  virtual std::optional<TrialGroup> Next() = 0;
+
+  virtual void Save(StateWriter& writer) const = 0;
+  virtual Status Load(StateReader& reader) = 0;
+  virtual void AddTo(Digest& digest) const = 0;
+};
+
+struct StopperSpec {
+  std::string name = "none";
+  Work min_budget = 1;          // first rung
+  Work max_budget = kNoLimit;   // full budget
+  std::int64_t eta = 3;         // reduction factor
+};
+
+// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume).
+const std::vector<std::string>& StopperNames();
+
+// Fails on an unknown name (suggesting the nearest), eta < 2, min_budget < 1, and for asha without a max_budget or with
+// min_budget > max_budget.
+Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec);
+
+}  // namespace sluice
