@@ -1,7 +1,7 @@
 # sluice_room(NAME [USES room...] [LINK library...])
 #
 # A room is a folder of src: a static library of its *.cc files and, beside it, one test binary of its
-# *_test.cc files. USES names the rooms it may include; LINK the libraries from outside.
+# *_test.cc files. USES names the rooms it may include; LINK the libraries from outside. SLUICE_ROOMS lists them.
 function(sluice_room name)
   cmake_parse_arguments(ROOM "" "" "USES;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
@@ -9,10 +9,17 @@ function(sluice_room name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
-  add_library(sluice_${name} STATIC ${sources})
-  target_include_directories(sluice_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ROOM_USES PREPEND sluice_)
-  target_link_libraries(sluice_${name} PUBLIC ${ROOM_USES} ${ROOM_LINK})
+  if(sources)
+    add_library(sluice_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(sluice_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(sluice_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(sluice_${name} ${scope} ${ROOM_USES} ${ROOM_LINK})
+  set(SLUICE_ROOMS ${SLUICE_ROOMS} ${name} PARENT_SCOPE)
 
   if(SLUICE_TESTS AND tests)
     sluice_test(${name}_test SOURCES ${tests} LINK sluice_${name})

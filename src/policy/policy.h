@@ -19,7 +19,7 @@ struct WorkItem {
   Work done = 0;
   Work target = 0;
   bool running = false;
-  Grant grant;  // while it runs
+  const Grant* grant = nullptr;  // while it runs
 };
 
 // A study as a policy sees it.

@@ -28,10 +28,21 @@ struct Parameter {
   double step = 0;  // 0: continuous (floats) or 1 (integers)
   std::vector<Choice> choices;
 
-  bool has_choices() const { return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal; }
+  bool has_choices() const {
+    return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal;
+  }
   // How many values it can take; nothing for a continuous one.
   std::optional<std::uint64_t> Cardinality() const;
 };
+
+// Whether one parameter makes sense by itself. The message begins with its name. What is wrong can be
+// - an empty name, or text that is not UTF-8;
+// - low >= high, or a bound that is not a finite number; integers: one that is not whole or not below 2^53 in size
+//   (beyond, doubles and JSON no longer hold every integer);
+// - log with low <= 0, or with a step (a log integer may say 1);
+// - a step that is not positive or larger than the range, or more than 2^53 values;
+// - no choices, two that read the same on a command line, or one that is not finite.
+Status CheckParameter(const Parameter& parameter);
 
 // A value for each parameter of a space, in its order: the number itself for floats and integers, the index of
 // the choice for the others, NaN for a parameter that is not active.
@@ -44,8 +55,7 @@ using Value = Choice;
 class Space {
  public:
   Space() = default;
-  // Fails, naming the parameter, on an empty or repeated name, low >= high, log with low <= 0, a step that is
-  // not positive or larger than the range, no choices, or repeated ones.
+  // Fails, naming the parameter, on the first one that CheckParameter refuses, and on a repeated name.
   static Result<Space> Make(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -55,19 +65,24 @@ class Space {
   // The number of distinct points; nothing if a parameter is continuous or the number exceeds 2^53.
   std::optional<std::uint64_t> Cardinality() const;
 
+  // Of an active parameter, in the space.
   Value ValueAt(const Point& point, std::size_t index) const;
+  // The values of a discrete parameter by number, below its Cardinality: what a Point holds. Steps of a float that
+  // is written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not 0.30000000000000004.
+  double Nth(std::size_t index, std::uint64_t number) const;
   // Maps unit-cube coordinates in [0, 1) to a point: every sampler's way in, so that log scales, steps and
-  // choices are treated in one place.
+  // choices are treated in one place. The values of a discrete parameter get cells of equal width (log integers: of
+  // equal ratio). Coordinates outside are moved to the nearest inside.
   Point FromUnit(const std::vector<double>& unit) const;
   // The inverse, to the middle of the cell for discrete parameters.
   std::vector<double> ToUnit(const Point& point) const;
   // One coordinate of FromUnit.
   double FromUnit(std::size_t index, double unit) const;
-  // Whether every value lies in its range, on its step.
+  // Whether every value lies in its range, on its step: one of those that FromUnit and Nth give.
   bool Contains(const Point& point) const;
 
-  // The point as a JSON object in parameter order, and back. Decode fails on unknown or missing names and on values
-  // outside the space.
+  // The point as a JSON object in parameter order, and back. Decode fails on unknown or missing names and on
+  // values outside the space; it takes 3.0 for an integer, 3 for a float, and a step missed by rounding.
   std::string Encode(const Point& point) const;
   Result<Point> Decode(std::string_view json) const;
 

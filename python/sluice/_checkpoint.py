@@ -1,0 +1,118 @@
+"""A trial's checkpoint folder, and checkpoints that are whole or not there.
+
+`latest` is the checkpoint. A new one is written to `.writing`; then `latest` becomes `.previous`
+and `.writing` becomes `latest`. Killed between the two, `.previous` is the latest one. There are
+no links among them, so that a copy of the folder (a fork of the trial) is as good as the folder.
+"""
+
+import os
+from pathlib import Path
+
+_LATEST = "latest"
+_PREVIOUS = ".previous"
+_WRITING = ".writing"
+
+
+def folder_of(trial) -> Path:
+    folder = Path(trial._checkpoint_dir or _scratch(trial._session))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def latest_of(trial):
+    """The last whole checkpoint, or None."""
+    folder = folder_of(trial)
+    latest = folder / _LATEST
+    if not latest.is_dir():
+        try:
+            os.rename(folder / _PREVIOUS, latest)
+        except OSError:  # there is none, or another rank was first
+            return latest if latest.is_dir() else None
+    return latest
+
+
+def bytes_below(folder: Path) -> int:
+    return sum(
+        os.lstat(os.path.join(place, name)).st_size
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+class Checkpoint:
+    """The body writes to the folder it is given; at its end that is the latest checkpoint.
+
+    If the body raises, or the process is killed anywhere, the latest checkpoint is the one before.
+    """
+
+    def __init__(self, trial, work: int):
+        self._trial = trial
+        self._work = work
+        self._is_kept = trial._session.link.keeps_checkpoints
+
+    def __enter__(self) -> Path:
+        if self._is_kept:
+            latest_of(self._trial)  # puts back what a killed launch had moved aside
+            self._writing = folder_of(self._trial) / _WRITING
+            _remove(self._writing)
+            self._writing.mkdir()
+        else:
+            from tempfile import mkdtemp
+
+            self._writing = Path(mkdtemp(prefix="sluice-"))
+        return self._writing
+
+    def __exit__(self, kind, error, trace) -> bool:
+        if kind is not None or not self._is_kept:
+            _remove(self._writing)
+            return False
+        _sync_tree(self._writing)
+        folder = self._writing.parent
+        latest, previous = folder / _LATEST, folder / _PREVIOUS
+        if latest.exists():
+            _remove(previous)
+            os.rename(latest, previous)
+        os.rename(self._writing, latest)
+        _sync(folder)
+        _remove(previous)
+        self._trial.saved(self._work)
+        return False
+
+
+def _sync_tree(root: Path) -> None:
+    for place, _, names in os.walk(root, topdown=False):
+        for name in names:
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                _sync(path)
+        _sync(place)
+
+
+def _sync(path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _scratch(session) -> str:
+    """A folder for a script started by hand, gone at the end of it."""
+    if not hasattr(session, "scratch"):
+        import atexit
+        from tempfile import mkdtemp
+
+        session.scratch = mkdtemp(prefix="sluice-")
+        atexit.register(_remove_as, os.getpid(), session.scratch)
+    return session.scratch
+
+
+def _remove_as(pid: int, path: str) -> None:
+    if pid == os.getpid():
+        _remove(path)

@@ -1,0 +1,476 @@
+"""The connection to the controller (docs/protocol.md, the worker's side)."""
+
+import os
+from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket
+from _thread import RLock, allocate_lock, start_new_thread
+from select import POLLIN, POLLOUT, poll
+from time import monotonic
+
+from sluice import _spool
+from sluice._wire import decode, encode
+
+_VERSION = 1
+_CLIENT = "python 0.1.0"
+_FIRST_BACKOFF_S = 0.02
+_LONGEST_BACKOFF_S = 1.0
+_LONGEST_FAREWELL_S = 30.0
+_HEARTBEATS_PER_LEASE = 4  # at least three must be heard
+_LONGEST_SOCKET_PATH_BYTES = 107
+_LONGEST_REASON = 4000
+_HEARTBEAT = encode({"type": "heartbeat"})
+_READY = encode({"type": "ready"})
+
+
+class Client:
+    """Delivers what the trial says, in order and until acknowledged, and hears what it is told.
+
+    Any thread may call. A background thread connects again, reads and sends heartbeats; sending
+    is done by whoever has something to say, so a report is with the kernel when report() returns.
+    What could not be delivered is in the launch's spool.jsonl by the time close() returns.
+
+    Methods without an underscore take the lock, those with one are called with it held.
+    The background thread must not be the first to import `threading`, which would take it for the
+    main thread: it imports nothing.
+    """
+
+    silent = False
+    keeps_checkpoints = True
+
+    def __init__(self, socket_path, trial):
+        self.takes_more_trials = False
+        self._socket_path = socket_path
+        self._trial = trial
+        self._lease_s = 60.0
+        self._window = 1024
+        self._hear_terms(trial._terms)
+        # Re-entrant for signal handlers that report while their thread is in here.
+        self._lock = RLock()
+        self._waiters = []
+        self._postponed = []  # what such handlers said
+        self._unacknowledged = []  # (trial, seq, line), in the order of sending
+        self._is_started = False
+        self._wake_reader = self._wake_writer = -1
+        self._socket = None
+        self._out = bytearray()  # what the kernel has not taken yet, on this connection
+        self._is_broken = False
+        self._is_welcome = False
+        self._alone_since = None  # when the controller was last known to listen; None: it does
+        self._may_deliver = True  # connected, or nothing has spoken against it yet
+        self._wants_trial = False
+        self._assigned = None
+        self._is_dismissed = False
+        self._ended = None  # why nothing is sent any more
+
+    def report(self, trial, work: int, metrics: dict) -> None:
+        self._say(trial, "report", {"work": work, "values": metrics}, work)
+
+    def set_attributes(self, trial, attributes: dict) -> None:
+        self._say(trial, "attributes", {"attributes": attributes})
+
+    def saved(self, trial, work: int, size_bytes: int) -> None:
+        self._say(trial, "saved", {"work": work, "bytes": size_bytes})
+
+    def should_stop(self, trial) -> bool:
+        """Waits for the verdict if the target was reported, as long as one can still come."""
+        if self._lock._is_owned():
+            return self._must_leave(trial)
+        with self._lock:
+            self._start()
+            self._wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
+            trial._told_to_pause = trial._verdict == "pause"
+            return self._must_leave(trial)
+
+    def take_more_trials(self) -> None:
+        """From the next hello on; one that said otherwise is taken back."""
+        with self._lock:
+            if not self.takes_more_trials and self._socket is not None:
+                self._break()
+            self.takes_more_trials = True
+
+    def fail(self, trial, reason: str) -> None:
+        with self._lock:
+            self._leave(trial, "failed", {"reason": _printable(reason)})
+            self._flush()
+
+    def next_assignment(self):
+        """Leaves the trial and waits for another: (line, assign), or None when there is none."""
+        with self._lock:
+            self._start()
+            trial = self._trial
+            was_paused = trial._told_to_pause and trial._verdict == "pause"
+            self._leave(trial, "paused" if was_paused else "done", {})
+            if not self._is_dismissed:
+                self._wants_trial = True
+                self._send(_READY)
+                self._flush()
+                self._wait(lambda: self._assigned or self._is_dismissed or self._ended)
+                self._wants_trial = False
+            assigned, self._assigned = self._assigned, None
+            return assigned
+
+    def begin(self, trial) -> None:
+        with self._lock:
+            self._trial = trial
+            self._hear_terms(trial._terms)
+
+    def close(self) -> None:
+        """Waits for acknowledgements while they can come, and spools what is left."""
+        with self._lock:
+            self._post_postponed()
+            self._wait(
+                lambda: (
+                    not (self._unacknowledged or self._postponed)
+                    or self._ended
+                    or not self._may_deliver
+                ),
+                monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s),
+            )
+            self._end("the process is at its end")
+            self._post_postponed()
+
+    def abandon(self) -> None:
+        """In a forked child: lets go of the parent's connection. No lock: it may be held."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._is_started:
+            os.close(self._wake_reader)
+            os.close(self._wake_writer)
+
+    def _say(self, trial, kind: str, content: dict, work=None) -> None:
+        """Called without the lock, unless by a signal handler in the middle of things."""
+        if self._lock._is_owned():
+            self._postponed.append((trial, kind, content, work))
+            self._wake()
+            return
+        with self._lock:
+            self._start()
+            self._post(trial, kind, content, work)
+            self._flush()
+            self._post_postponed()
+
+    def _post(self, trial, kind: str, content: dict, work=None) -> None:
+        """Waits for room in the window. `work`, where given, must rise."""
+        self._wait(self._has_room)
+        if trial._over:
+            raise RuntimeError(f"trial {trial.number} is over: it takes no more {kind}")
+        names = {"type": kind, "trial": trial.number, "launch": trial.launch}
+        line = encode({**names, "seq": trial._seq + 1, **content})
+        if work is not None:
+            trial._advance(work)
+        trial._seq += 1
+        self._unacknowledged.append((trial, trial._seq, line))
+        self._send(line)
+        if self._ended:
+            self._spool()
+
+    def _has_room(self) -> bool:
+        return len(self._unacknowledged) < self._window or self._ended is not None
+
+    def _post_postponed(self) -> None:
+        """Never waits: the background thread calls it too. Sends whatever is unsent besides."""
+        while self._postponed and self._has_room():
+            try:
+                self._post(*self._postponed.pop(0))
+            except (RuntimeError, ValueError) as error:
+                _tell(str(error))
+        self._flush()
+
+    def _leave(self, trial, kind: str, content: dict) -> None:
+        if not trial._over:
+            self._post(trial, kind, content)
+            trial._over = True
+
+    def _must_leave(self, trial) -> bool:
+        return bool(trial._over or trial._verdict or self._ended)
+
+    def _start(self) -> None:
+        if self._is_started:
+            return
+        self._is_started = True
+        self._alone_since = monotonic()
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        self._connect()
+        try:
+            start_new_thread(self._run, ())
+        except RuntimeError as error:  # the interpreter is shutting down
+            self._end(str(error))
+
+    def _connect(self) -> None:
+        """Leaves the socket None where it fails. Never blocks."""
+        connection = socket(AF_UNIX, SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            _connect_to(connection, self._socket_path)
+        except BlockingIOError:  # the controller's queue of newcomers is full
+            connection.close()
+            return
+        except OSError:
+            connection.close()
+            self._may_deliver = False
+            self._notify()
+            return
+        self._socket = connection
+        self._may_deliver = True
+        self._send(self._hello())
+        for _, _, line in self._unacknowledged:
+            self._send(line)
+        if self._wants_trial:
+            self._send(_READY)
+        self._flush()
+
+    def _hello(self) -> bytes:
+        fields = {
+            "type": "hello",
+            "version": _VERSION,
+            "worker": f"{os.uname().nodename}:{os.getpid()}",
+            "pid": os.getpid(),
+            "client": _CLIENT,
+            "reuse": self.takes_more_trials,
+        }
+        trial = self._trial
+        # A trial whose last words were not acknowledged is still ours to the controller.
+        if not trial._over or self._unacknowledged:
+            fields.update(study=trial.study, trial=trial.number, launch=trial.launch)
+        return encode(fields)
+
+    def _send(self, line: bytes) -> None:
+        if self._socket is not None:
+            self._out += line
+
+    def _flush(self) -> None:
+        """Gives the kernel what it takes now; the background thread sees to the rest."""
+        if self._socket is None or not self._out:
+            return
+        try:
+            while self._out:
+                del self._out[: self._socket.send(self._out, MSG_NOSIGNAL)]
+        except BlockingIOError:
+            self._wake()
+        except OSError:
+            self._break()
+
+    def _break(self) -> None:
+        self._is_broken = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._is_started:
+            try:
+                os.write(self._wake_writer, b"w")
+            except BlockingIOError:
+                pass  # it has not seen the last thousands of calls yet
+
+    def _wait(self, is_ready, deadline=None) -> None:
+        """Lets go of the lock until is_ready() or the deadline."""
+        while not is_ready():
+            timeout_s = -1 if deadline is None else deadline - monotonic()
+            if deadline is not None and timeout_s <= 0:
+                return
+            waiter = allocate_lock()
+            waiter.acquire()
+            self._waiters.append(waiter)
+            self._lock.release()
+            try:
+                waiter.acquire(True, timeout_s)
+            finally:
+                self._lock.acquire()
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+
+    def _notify(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.release()
+
+    def _run(self) -> None:
+        """The background thread; takes the lock itself."""
+        try:
+            backoff_s = _FIRST_BACKOFF_S
+            while not self._ended:
+                if self._socket is not None and self._converse():
+                    backoff_s = _FIRST_BACKOFF_S
+                with self._lock:
+                    self._end_if_alone_too_long()
+                if self._ended:
+                    return
+                self._rest(backoff_s)
+                backoff_s = min(2 * backoff_s, _LONGEST_BACKOFF_S)
+                with self._lock:
+                    if not self._ended:
+                        self._post_postponed()
+                        self._connect()
+        except BaseException as error:
+            with self._lock:
+                self._end(f"the client failed: {error!r}")
+            raise
+
+    def _rest(self, longest_s: float) -> None:
+        """Without the lock."""
+        poller = poll()
+        poller.register(self._wake_reader, POLLIN)
+        until = min(monotonic() + longest_s, self._alone_since + self._lease_s)
+        while not self._ended and (left_s := until - monotonic()) > 0:
+            if poller.poll(left_s * 1000 + 1):
+                os.read(self._wake_reader, 4096)
+
+    def _converse(self) -> bool:
+        """Without the lock, until the connection is lost. True if we were welcome on it."""
+        poller = poll()
+        poller.register(self._wake_reader, POLLIN)
+        poller.register(self._socket, POLLIN)
+        heard = b""
+        last_heartbeat = monotonic()
+        while not (self._is_broken or self._ended):
+            poller.modify(self._socket, POLLIN | POLLOUT if self._out else POLLIN)
+            next_heartbeat = last_heartbeat + self._lease_s / _HEARTBEATS_PER_LEASE
+            ready = dict(poller.poll(max(0, next_heartbeat - monotonic()) * 1000 + 1))
+            if ready.pop(self._wake_reader, 0):
+                os.read(self._wake_reader, 4096)
+            with self._lock:
+                if ready:
+                    *lines, heard = (heard + self._receive()).split(b"\n")
+                    for line in lines:
+                        self._hear(line)
+                if monotonic() >= next_heartbeat:
+                    last_heartbeat = monotonic()
+                    self._end_if_alone_too_long()
+                    if not self._out:
+                        self._send(_HEARTBEAT)
+                self._post_postponed()
+        with self._lock:
+            return self._hang_up()
+
+    def _receive(self) -> bytes:
+        try:
+            received = self._socket.recv(1 << 16)
+            if not received:
+                self._is_broken = True
+            return received
+        except BlockingIOError:
+            return b""
+        except OSError:
+            self._is_broken = True
+            return b""
+
+    def _hang_up(self) -> bool:
+        was_welcome = self._is_welcome
+        self._socket.close()
+        self._socket = None
+        self._out.clear()
+        self._is_broken = self._is_welcome = self._may_deliver = False
+        if self._alone_since is None:
+            self._alone_since = monotonic()
+        self._notify()
+        return was_welcome
+
+    def _hear(self, line: bytes) -> None:
+        try:
+            message = decode(line)
+        except ValueError as error:
+            _tell(f"the controller is not understood: {error}")
+            self._is_broken = True
+            return
+        kind = message.get("type")
+        if kind == "ack":
+            self._hear_ack(message)
+        elif kind == "welcome":
+            self._is_welcome = True
+            self._alone_since = None
+            self._hear_terms(message)
+        elif kind == "assign":
+            if self._wants_trial:
+                self._assigned = line, message
+        elif kind == "exit":
+            self._is_dismissed = True
+        elif kind == "refuse":
+            self._end(f"the controller refused this launch: {message.get('reason', '')}")
+        elif kind in ("budget", "pause", "stop") and _is_about(message, self._trial):
+            if kind == "budget":
+                self._trial.target = message.get("target")
+            elif self._trial._verdict != "stop":
+                self._trial._verdict = kind
+        self._notify()
+
+    def _hear_ack(self, message: dict) -> None:
+        """Is about the oldest trial that waits for one: the controller acknowledges in order."""
+        waiting = self._unacknowledged
+        if not waiting or not _is_about(message, waiting[0][0]):
+            return
+        count = 0
+        while (
+            count < len(waiting)
+            and waiting[count][0] is waiting[0][0]
+            and waiting[count][1] <= message["seq"]
+        ):
+            count += 1
+        del waiting[:count]
+
+    def _hear_terms(self, terms: dict) -> None:
+        self._lease_s = terms.get("lease_ms", self._lease_s * 1000) / 1000
+        self._window = max(1, terms.get("window", self._window))
+
+    def _end_if_alone_too_long(self) -> None:
+        if self._alone_since is not None and monotonic() >= self._alone_since + self._lease_s:
+            self._end(f"the controller was not heard for {self._lease_s:g} s")
+
+    def _end(self, why: str) -> None:
+        """For good: from here on everything goes to the spool."""
+        if self._ended:
+            return
+        self._ended = why
+        self._spool()
+        self._wake()
+        self._notify()
+
+    def _spool(self) -> None:
+        left = {}
+        for trial, _, line in self._unacknowledged:
+            left.setdefault(trial._folder, []).append(line)
+        if not left:
+            return
+        _tell(f"{self._ended}; results are kept in spool.jsonl")
+        for folder, lines in left.items():
+            try:
+                if folder is None:
+                    raise OSError("the launch has no folder")
+                _spool.append(folder, lines)
+            except OSError as error:
+                _tell(f"{len(lines)} messages are lost: {error}")
+        self._unacknowledged.clear()
+
+
+def _awaits_verdict(trial) -> bool:
+    return trial.target is not None and trial._reported >= trial.target
+
+
+def _is_about(message: dict, trial) -> bool:
+    is_launch = message.get("launch") == trial.launch
+    return is_launch and message.get("trial", trial.number) == trial.number
+
+
+def _printable(text: str) -> str:
+    return text[:_LONGEST_REASON].encode(errors="replace").decode()
+
+
+def _tell(text: str) -> None:
+    """Past sys.stderr, whose lock a background thread could hold as the interpreter ends."""
+    try:
+        os.write(2, f"sluice: {text}\n".encode(errors="replace"))
+    except OSError:
+        pass
+
+
+def _connect_to(connection, path) -> None:
+    """Raises OSError. A path too long for the system is reached through its folder."""
+    if not path:
+        raise OSError("SLUICE_SOCKET is not set")
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH_BYTES:
+        connection.connect(path)
+        return
+    folder, name = os.path.split(path)
+    descriptor = os.open(folder or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        connection.connect(f"/proc/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,120 @@
+"""Which trial this process works on, and whether it is the one that speaks for it."""
+
+import atexit
+import os
+from _thread import allocate_lock
+
+from sluice._trial import Trial
+
+# "PID FILE": the process that speaks for the trial of that file. Children inherit it and keep
+# quiet; the file is there so that a study run by a trial does not inherit it.
+_OWNER = "SLUICE_OWNER_PID"
+# The `assign` line of a later trial of the owner, for the children of that trial.
+_ASSIGN = b"SLUICE_ASSIGN"
+_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
+# Linux refuses to start a program with a longer variable.
+_LONGEST_VARIABLE_BYTES = 100_000
+
+_session = None
+_opening = allocate_lock()
+
+
+def session() -> "Session":
+    """The session of this process, opened by whoever asks first."""
+    global _session
+    if _session is None:
+        with _opening:
+            if _session is None:
+                _session = Session()
+    return _session
+
+
+class Session:
+    """The current trial and the link its reports go through.
+
+    The link is replaced by a silent one in a forked child, under every Trial already handed out.
+    """
+
+    def __init__(self):
+        trial_file = os.environ.get("SLUICE_TRIAL_FILE")
+        self._was_looped = False
+        if not trial_file:
+            from sluice._offline import Printer
+
+            self.link = Printer()
+            self.trial = Trial(self, {}, {})
+            return
+        owner_pid = _owner_pid(trial_file)
+        self.trial = Trial(self, _assignment(trial_file, owner_pid), {})
+        if _is_helper_rank() or owner_pid not in (None, os.getpid()):
+            from sluice._offline import Silent
+
+            self.link = Silent()
+            return
+        from sluice._client import Client
+
+        os.environ[_OWNER] = f"{os.getpid()} {trial_file}"
+        self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
+        os.register_at_fork(after_in_child=self._fall_silent)
+        atexit.register(self._close)
+
+    def trials(self, defaults: dict):
+        """An error in the loop's body never comes here: it ends the process, and says so."""
+        link = self.link
+        link.take_more_trials()
+        if self._was_looped and link.takes_more_trials:
+            link.fail(self.trial, "an earlier loop over trials was left in the middle of it")
+            if not self._take_next(defaults):
+                return
+        else:
+            self.trial.params = {**defaults, **self.trial.params}
+        self._was_looped = True
+        while True:
+            yield self.trial
+            if not self._take_next(defaults):
+                return
+
+    def _take_next(self, defaults: dict) -> bool:
+        line_and_assign = self.link.next_assignment()
+        if line_and_assign is None:
+            return False
+        line, assign = line_and_assign
+        if len(line) < _LONGEST_VARIABLE_BYTES:
+            os.environb[_ASSIGN] = line
+        else:
+            os.environb.pop(_ASSIGN, None)
+        self.trial = Trial(self, assign, defaults)
+        self.link.begin(self.trial)
+        return True
+
+    def _fall_silent(self) -> None:
+        from sluice._offline import Silent
+
+        client, self.link = self.link, Silent()
+        if not client.silent:
+            client.abandon()
+
+    def _close(self) -> None:
+        self.link.close()
+
+
+def _owner_pid(trial_file: str):
+    pid, _, file = os.environ.get(_OWNER, "").partition(" ")
+    return int(pid) if pid.isdigit() and file == trial_file else None
+
+
+def _assignment(trial_file: str, owner_pid) -> dict:
+    from sluice._wire import decode
+
+    line = os.environb.get(_ASSIGN) if owner_pid is not None else None
+    if line is None:
+        with open(trial_file, "rb") as file:
+            line = file.read()
+    try:
+        return decode(line)
+    except ValueError as error:
+        raise ValueError(f"{trial_file}: {error}") from None
+
+
+def _is_helper_rank() -> bool:
+    return any(os.environ.get(name, "0") not in ("", "0") for name in _RANKS)

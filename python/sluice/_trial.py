@@ -1,0 +1,106 @@
+"""A trial as its program sees it."""
+
+from sluice._values import checked_attribute, checked_metrics, checked_work
+
+
+class Stopped(SystemExit):
+    """Raised by stop_if_asked(). Caught by nobody, it ends the process with status 0."""
+
+
+class Trial:
+    """Parameters in, reports out. Made by the session, safe to use from several threads.
+
+    number, launch, study, params, seed, unit, objective, work (reported by earlier launches) and
+    target (where it is judged next, or None) are to be read only.
+    """
+
+    def __init__(self, session, assign: dict, defaults: dict):
+        self.number = assign.get("trial", 0)
+        self.launch = assign.get("launch", 0)
+        self.study = assign.get("study", "")
+        self.params = {**defaults, **assign.get("params", {})}
+        self.seed = assign.get("seed", 0)
+        self.unit = assign.get("unit", "epoch")
+        self.objective = assign.get("objective", "")
+        self.work = assign.get("work", 0)
+        self.target = assign.get("target")
+        self._session = session
+        self._terms = {key: assign[key] for key in ("lease_ms", "window") if key in assign}
+        self._folder = assign.get("folder")
+        self._checkpoint_dir = assign.get("checkpoint_dir")
+        # What follows belongs to the session's link, which guards it with its own lock.
+        self._reported = -1
+        self._seq = 0
+        self._verdict = None
+        self._told_to_pause = False
+        self._over = False
+
+    def __repr__(self) -> str:
+        return f"<sluice.Trial {self.number} of {self.study!r}, launch {self.launch}>"
+
+    def report(self, work, values=None, /, **metrics) -> None:
+        link = self._session.link
+        if link.silent:
+            return
+        if values is not None:
+            metrics = {**values, **metrics}
+        link.report(self, checked_work(work), checked_metrics(metrics))
+
+    def set_attribute(self, name: str, value) -> None:
+        self._session.link.set_attributes(self, checked_attribute(name, value))
+
+    def should_stop(self) -> bool:
+        return self._session.link.should_stop(self)
+
+    def stop_if_asked(self) -> None:
+        if self.should_stop():
+            raise Stopped(0)
+
+    def checkpoint_dir(self):
+        from sluice._checkpoint import folder_of
+
+        return folder_of(self)
+
+    def checkpoint(self, work):
+        from sluice._checkpoint import Checkpoint
+
+        return Checkpoint(self, checked_work(work))
+
+    def latest_checkpoint(self):
+        from sluice._checkpoint import latest_of
+
+        return latest_of(self)
+
+    def saved(self, work) -> None:
+        from sluice._checkpoint import bytes_below
+
+        work = checked_work(work)
+        if not self._session.link.silent:
+            self._session.link.saved(self, work, bytes_below(self.checkpoint_dir()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace) -> bool:
+        """Inside `for trial in trials()`, an error ends the trial as failed and the loop goes on.
+
+        Elsewhere the end of the process is what tells of the error, so it passes through.
+        """
+        if error is None or not self._session.link.takes_more_trials:
+            return False
+        if isinstance(error, Stopped):
+            return True
+        if not isinstance(error, Exception):
+            return False
+        import traceback
+
+        traceback.print_exception(kind, error, trace)
+        self._session.link.fail(self, f"{kind.__name__}: {error}")
+        return True
+
+    def _advance(self, work: int) -> None:
+        if work <= self._reported:
+            raise ValueError(
+                f"work: expected more than the {self._reported} reported last, found {work}"
+            )
+        self._reported = work

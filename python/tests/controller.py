@@ -1,0 +1,223 @@
+"""The controller's side of docs/protocol.md, small and slow, for the tests of the client."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+LIMIT_S = 20
+
+
+class Controller:
+    """Listens in a thread. Tests read what it heard, set its rules, and send what they like.
+
+    `welcomes`, `acks`: whether it answers hello and sequenced messages. `heard` is every message
+    of every connection, `results` what was committed: (trial, launch) -> {seq: message}.
+    """
+
+    def __init__(self, path, lease_ms=10_000, window=1024):
+        self.path = str(path)
+        self.terms = {"lease_ms": lease_ms, "window": window}
+        self.welcomes = True
+        self.acks = True
+        self.verdicts = {}  # work -> message to answer its report with
+        self.assignments = []  # handed out to `ready`; after the last: exit
+        self.refusal = None
+        self.changed = threading.Condition()
+        self.heard = []
+        self.results = {}
+        self.repeated = 0
+        self.gaps = []
+        self.connections = 0
+        self.closed = 0
+        self._connection = None
+        self._listener = None
+        self.listen()
+
+    def listen(self):
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.path)
+        self._listener.listen()
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def go_away(self):
+        """As when the controller dies."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            os.unlink(self.path)
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        self.drop()
+
+    def drop(self):
+        with self.changed:
+            if self._connection is not None:
+                self._connection.shutdown(socket.SHUT_RDWR)
+
+    def send(self, **message):
+        with self.changed:
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+    def wait(self, condition):
+        with self.changed:
+            assert self.changed.wait_for(condition, LIMIT_S), self.heard[-5:]
+
+    def of_type(self, kind):
+        return [message for message in list(self.heard) if message["type"] == kind]
+
+    def works(self, trial=7, launch=1):
+        results = self.results.get((trial, launch), {})
+        return [results[seq]["work"] for seq in sorted(results) if "values" in results[seq]]
+
+    def ack_all(self):
+        with self.changed:
+            self.acks = True
+            for (trial, launch), results in self.results.items():
+                self._answer(type="ack", trial=trial, launch=launch, seq=max(results))
+
+    def _accept(self, listener):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with self.changed:
+                self.connections += 1
+                self._connection = connection
+            threading.Thread(target=self._read, args=(connection,), daemon=True).start()
+
+    def _read(self, connection):
+        try:
+            for line in connection.makefile("rb"):
+                assert len(line) <= 1 << 20
+                with self.changed:
+                    self._hear(json.loads(line, parse_constant=_no_bare_constants))
+                    self.changed.notify_all()
+        except OSError:
+            pass
+        with self.changed:
+            self.closed += 1
+            if self._connection is connection:
+                self._connection = None
+            connection.close()
+            self.changed.notify_all()
+
+    def _hear(self, message):
+        self.heard.append(message)
+        kind = message["type"]
+        if kind == "hello":
+            if self.refusal:
+                self._answer(type="refuse", reason=self.refusal)
+            elif self.welcomes:
+                self._answer(type="welcome", version=1, **self.terms)
+        elif kind == "ready":
+            self._answer(**(self.assignments.pop(0) if self.assignments else {"type": "exit"}))
+        elif "seq" in message:
+            self._commit(message)
+
+    def _commit(self, message):
+        trial, launch, seq = message["trial"], message["launch"], message["seq"]
+        results = self.results.setdefault((trial, launch), {})
+        if seq in results:
+            assert results[seq] == message
+            self.repeated += 1
+        elif seq != len(results) + 1:
+            self.gaps.append(message)
+            return
+        results[seq] = message
+        if self.acks:
+            self._answer(type="ack", launch=launch, seq=len(results))
+        if message["type"] == "report" and message["work"] in self.verdicts:
+            self._answer(launch=launch, **self.verdicts[message["work"]])
+
+    def _answer(self, **message):
+        if self._connection is not None:
+            try:
+                self._connection.sendall(json.dumps(message).encode() + b"\n")
+            except OSError:
+                pass
+
+
+class Launch:
+    """A script run as the controller would run it."""
+
+    def __init__(self, home, controller, script, assign=None, **environment):
+        self.home = Path(home)
+        self.folder = self.home / "launch"
+        self.folder.mkdir(exist_ok=True)
+        self.assign = assignment(self.home, **(assign or {}))
+        self.assign.update(controller.terms if controller else {})
+        trial_file = self.home / "trial.json"
+        trial_file.write_text(json.dumps(self.assign))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", script],
+            env={
+                **clean_environment(),
+                "SLUICE_TRIAL_FILE": str(trial_file),
+                "SLUICE_SOCKET": controller.path if controller else str(self.home / "nobody"),
+                **environment,
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def say(self, text="go"):
+        """A line on the script's standard input: its input() returns."""
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    def end(self, status=0):
+        """Waits for the end; the lines it printed."""
+        out, self.errors = self.process.communicate(timeout=LIMIT_S)
+        assert self.process.returncode == status, out + self.errors
+        return out.splitlines()
+
+    def spooled(self):
+        path = self.folder / "spool.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def assignment(home, trial=7, launch=1, **more):
+    home = Path(home)
+    return {
+        "type": "assign",
+        "study": "s",
+        "trial": trial,
+        "launch": launch,
+        "params": {"lr": 0.1, "layers": 3, "name": "é"},
+        "work": 0,
+        "checkpoint_dir": str(home / "checkpoints" / str(trial)),
+        "folder": str(home / "launch"),
+        "seed": 42,
+        "unit": "epoch",
+        "objective": "accuracy",
+        **more,
+    }
+
+
+def clean_environment():
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+    return {**kept, "PYTHONPATH": str(PACKAGE)}
+
+
+def run_outside(script, status=0, **environment):
+    """A script started by hand; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**clean_environment(), **environment},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def _no_bare_constants(name):
+    raise AssertionError(f"{name} is not JSON")

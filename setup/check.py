@@ -1,0 +1,178 @@
+"""Runs the suites, says what fails, and ends with one line: N passed, N failed.
+
+    python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
+
+A room is a folder of src, or contract, python, e2e, includes, fuzz. With a preset other than release only
+the C++ tests are run, those of its build. Passing tests are silent.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PYTEST_SUITES = {
+    "includes": "tests/includes_test.py",
+    "python": "python/tests",
+    "e2e": "tests/e2e",
+}
+CTEST_NOISE = re.compile(
+    r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
+    r"Total Test time|Errors while running|\d+% tests passed|Label Time Summary|$)"
+)
+
+
+@dataclasses.dataclass
+class Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def stream(command, noise=None, env=None):
+    """Runs a command, prints its output but for lines that match `noise`, and returns its exit status."""
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    )
+    for line in process.stdout:
+        if not (noise and noise.match(line)):
+            print(line, end="", flush=True)
+    return process.wait()
+
+
+def read_junit(path, status):
+    """Counts the cases of a JUnit file. A runner that failed without naming a case counts as one failure."""
+    tally = Tally()
+    if path.exists():
+        for case in ElementTree.parse(path).iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                tally.failed += 1
+            elif case.find("skipped") is not None:
+                tally.skipped += 1
+            else:
+                tally.passed += 1
+    if status != 0 and tally.failed == 0:
+        tally.failed = 1
+    return tally
+
+
+def fresh(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    return path
+
+
+def run_ctest(preset, room, jobs):
+    build = ROOT / "build" / preset
+    report = fresh(build / "report-ctest.xml")
+    command = [
+        "ctest", "--test-dir", str(build), "-j", str(jobs), "--output-on-failure", "--timeout", "300",
+        "--no-tests=ignore", "--output-junit", str(report),
+    ]
+    if room:
+        command += ["-R", rf"^([a-z]+_)*{re.escape(room)}_"]
+    return read_junit(report, stream(command, CTEST_NOISE))
+
+
+def run_pytest(name):
+    report = fresh(ROOT / "build" / f"report-{name}.xml")
+    command = [
+        sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider",
+        f"--junit-xml={report}", PYTEST_SUITES[name],
+    ]
+    noise = re.compile(r"^([.s]+ +\[ *\d+%\]|\d+ (passed|skipped).* in .*|- generated xml.*|$)")
+    status = stream(command, noise)
+    return Tally() if status == 5 else read_junit(report, status)  # 5: a suite without tests
+
+
+def run_fuzzer(binary, seconds):
+    """Returns the output of a run that found something, or nothing."""
+    name = binary.name.removesuffix("_fuzz")
+    grown = ROOT / "build" / "fuzz" / "corpus" / name
+    crashes = ROOT / "build" / "fuzz" / "crashes"
+    grown.mkdir(parents=True, exist_ok=True)
+    crashes.mkdir(parents=True, exist_ok=True)
+    command = [
+        str(binary), f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+        f"-artifact_prefix={crashes}/{name}-", "-verbosity=0", str(grown),
+    ]
+    seeds = ROOT / "tests" / "fuzz" / "corpus" / name
+    if seeds.is_dir():
+        command.append(str(seeds))
+    words = ROOT / "tests" / "fuzz" / f"{name}.dict"
+    if words.exists():
+        command.append(f"-dict={words}")
+    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1",
+               UBSAN_OPTIONS="print_stacktrace=1",
+               ASAN_SYMBOLIZER_PATH=shutil.which("llvm-symbolizer-19") or "")
+    run = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace")
+    return "" if run.returncode == 0 else run.stdout[-6000:] or f"exit status {run.returncode}"
+
+
+def run_fuzzers(seconds, jobs):
+    sources = sorted((ROOT / "tests" / "fuzz").glob("*_fuzz.cc"))
+    binaries = [ROOT / "build" / "fuzz" / "bin" / source.stem for source in sources]
+    tally = Tally()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        outputs = pool.map(lambda binary: run_fuzzer(binary, seconds), binaries)
+        for binary, output in zip(binaries, outputs):
+            if output:
+                tally.failed += 1
+                print(f"{binary.name} failed:\n{output}", flush=True)
+            else:
+                tally.passed += 1
+    return tally
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--room", default="")
+    parser.add_argument("--preset", default="release")
+    parser.add_argument("--fuzz-seconds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    room = options.room
+
+    suites = []
+    if room not in PYTEST_SUITES and room != "fuzz":
+        suites.append(("C++", lambda: run_ctest(options.preset, room, options.jobs)))
+    if options.preset == "release":
+        for name, path in PYTEST_SUITES.items():
+            if room in ("", name) and (ROOT / path).exists():
+                suites.append((name, lambda name=name: run_pytest(name)))
+        if room in ("", "fuzz"):
+            suites.append(("fuzz", lambda: run_fuzzers(options.fuzz_seconds, options.jobs)))
+
+    total = Tally()
+    for name, run in suites:
+        start = time.monotonic()
+        tally = run()
+        total.add(tally)
+        skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+        seconds = time.monotonic() - start
+        print(f"{name}: {tally.passed} passed, {tally.failed} failed{skipped} ({seconds:.1f} s)",
+              flush=True)
+    if room and total.passed + total.failed + total.skipped == 0:
+        print(f"no tests are known of '{room}'")
+        return 1
+    print(f"{total.passed} passed, {total.failed} failed")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

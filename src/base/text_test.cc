@@ -1,0 +1,44 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sluice {
+namespace {
+
+const std::vector<std::string> kNames = {"random", "grid", "asha", "asha-promotion"};
+
+TEST(TextTest, NearNamesAreSuggested) {
+  EXPECT_EQ(Nearest("radnom", kNames), "random");  // neighbours swapped count once
+  EXPECT_EQ(Nearest("gird", kNames), "grid");
+  EXPECT_EQ(Nearest("ahsa", kNames), "asha");
+  EXPECT_EQ(Nearest("asha_promotion", kNames), "asha-promotion");
+  EXPECT_EQ(Nearest("grid", kNames), "grid");
+}
+
+TEST(TextTest, FarNamesAreNot) {
+  EXPECT_EQ(Nearest("bayes", kNames), "");
+  EXPECT_EQ(Nearest("", kNames), "");
+  EXPECT_EQ(Nearest(std::string(1'000'000, 'a'), kNames), "");
+  EXPECT_EQ(Nearest("grid", {}), "");
+}
+
+TEST(TextTest, TheFirstOfEquallyNearNamesWins) {
+  const std::vector<std::string> names = {"aaab", "aaac"};
+  EXPECT_EQ(Nearest("aaaa", names), "aaab");
+}
+
+TEST(TextTest, SuggestionsReadAsPartOfAMessage) {
+  EXPECT_EQ(DidYouMean("gird", kNames), " (did you mean 'grid'?)");
+  EXPECT_EQ(DidYouMean("bayes", kNames), "");
+}
+
+TEST(TextTest, PartsAreJoined) {
+  EXPECT_EQ(Join(kNames), "random, grid, asha, asha-promotion");
+  EXPECT_EQ(Join(std::vector<std::string>{"a", "b"}, "|"), "a|b");
+  EXPECT_EQ(Join({}), "");
+}
+
+}  // namespace
+}  // namespace sluice

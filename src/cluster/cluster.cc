@@ -1,0 +1,142 @@
+#include "cluster/cluster.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+std::size_t Index(NodeId id) { return Number(id) - 1; }
+
+}  // namespace
+
+NodeId Cluster::Join(Node node) {
+  used_.push_back({.cpus = 0, .devices = std::vector<Milli>(node.devices.size(), 0)});
+  nodes_.push_back(std::move(node));
+  return NodeId(nodes_.size());
+}
+
+void Cluster::Change(NodeId id, Node node) {
+  Usage& used = used_[Index(id)];
+  // A device that went away keeps its place in the books until what was granted on it is released.
+  used.devices.resize(std::max(used.devices.size(), node.devices.size()), 0);
+  nodes_[Index(id)] = std::move(node);
+}
+
+const Node& Cluster::node(NodeId id) const {
+  SLUICE_CHECK(IsSet(id) && Index(id) < nodes_.size(), "a node id is one that Join gave");
+  return nodes_[Index(id)];
+}
+
+Milli Cluster::FreeCpus(NodeId id) const { return node(id).cpus - used_[Index(id)].cpus; }
+
+Milli Cluster::FreeShare(NodeId id, DeviceId device) const {
+  if (Number(device) >= node(id).devices.size()) return 0;
+  return kWhole - used_[Index(id)].devices[Number(device)];
+}
+
+bool Cluster::Fits(const Grant& grant) const {
+  return IsSet(grant.node) && FreeCpus(grant.node) >= grant.cpus &&
+         std::ranges::all_of(grant.devices, [&](DeviceId device) {
+           return FreeShare(grant.node, device) >= grant.gpu_share;
+         });
+}
+
+void Cluster::Take(const Grant& grant) {
+  SLUICE_CHECK(Fits(grant), "a node is never over-committed");
+  Usage& used = used_[Index(grant.node)];
+  used.cpus += grant.cpus;
+  for (DeviceId device : grant.devices) used.devices[Number(device)] += grant.gpu_share;
+}
+
+void Cluster::Release(const Grant& grant) {
+  Usage& used = used_[Index(grant.node)];
+  used.cpus -= grant.cpus;
+  SLUICE_CHECK(used.cpus >= 0, "only what was granted is released");
+  for (DeviceId device : grant.devices) {
+    used.devices[Number(device)] -= grant.gpu_share;
+    SLUICE_CHECK(used.devices[Number(device)] >= 0, "only what was granted is released");
+  }
+}
+
+void Cluster::Save(StateWriter& writer) const {
+  writer.Put(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    writer.Put(nodes_[i].name);
+    writer.Put(nodes_[i].cpus);
+    writer.Put(nodes_[i].devices.size());
+    for (const Device& device : nodes_[i].devices) {
+      writer.Put(device.uuid);
+      writer.Put(device.kind);
+      writer.Put(device.memory_bytes);
+    }
+    writer.Put(used_[i].cpus);
+    writer.Put(used_[i].devices.size());
+    for (Milli used : used_[i].devices) writer.Put(used);
+  }
+}
+
+void Cluster::Load(StateReader& reader) {
+  nodes_.assign(reader.Count(), {});
+  used_.assign(nodes_.size(), {});
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    reader.Get(nodes_[i].name);
+    reader.Get(nodes_[i].cpus);
+    nodes_[i].devices.resize(reader.Count());
+    for (Device& device : nodes_[i].devices) {
+      reader.Get(device.uuid);
+      reader.Get(device.kind);
+      reader.Get(device.memory_bytes);
+    }
+    reader.Get(used_[i].cpus);
+    used_[i].devices.resize(reader.Count());
+    for (Milli& used : used_[i].devices) reader.Get(used);
+  }
+}
+
+void Cluster::AddTo(Digest& digest) const {
+  StateWriter writer;
+  Save(writer);
+  digest.Add(std::string_view(writer.bytes()));
+}
+
+Grant FirstFit(const Cluster& cluster, const Demand& demand) {
+  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
+    const NodeId node{static_cast<std::uint32_t>(n + 1)};
+    if (cluster.FreeCpus(node) < demand.cpus) continue;
+    const bool shared = demand.gpus < kWhole;
+    Grant grant{.node = node,
+                .cpus = demand.cpus,
+                .gpu_share = shared ? demand.gpus : kWhole,
+                .devices = {}};
+    if (demand.gpus == 0) return grant;
+    const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
+    const std::size_t count = cluster.nodes()[n].devices.size();
+    if (shared) {
+      Milli least = kWhole + 1;
+      for (std::uint32_t d = 0; d < count; ++d) {
+        const Milli free = cluster.FreeShare(node, DeviceId(d));
+        if (free >= demand.gpus && free < least) {
+          least = free;
+          grant.devices = {DeviceId(d)};
+        }
+      }
+    } else {
+      for (std::uint32_t d = 0; d < count && grant.devices.size() < wanted; ++d) {
+        if (cluster.FreeShare(node, DeviceId(d)) == kWhole) grant.devices.push_back(DeviceId(d));
+      }
+    }
+    if (grant.devices.size() == wanted) return grant;
+  }
+  return {};
+}
+
+bool FitsEmpty(const Cluster& cluster, const Demand& demand) {
+  return std::ranges::any_of(cluster.nodes(), [&](const Node& node) {
+    const Milli gpus = static_cast<Milli>(node.devices.size()) * kWhole;
+    return node.cpus >= demand.cpus && gpus >= demand.gpus;
+  });
+}
+
+}  // namespace sluice

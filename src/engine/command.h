@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+
+namespace sluice {
+
+// What the engine wants done. Every command may be repeated after a restart (Engine::Unfinished) and is carried out once.
+
+// Ask the sampler. Touches nothing outside, so it need not wait for the commit.
+struct Propose {
+  StudyId study{};
+  std::uint64_t counter = 0;
+};
+
+struct Start {
+  TrialKey trial;
+  LaunchId launch{};
+  Grant grant;
+  Work work = 0;  // reported so far, by earlier launches
+  Work target = 0;
+};
+
+// Go on to a new target.
+struct SetBudget {
+  TrialKey trial;
+  LaunchId launch{};
+  Work target = 0;
+};
+
+enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease };
+
+// The launch is to leave its trial; LaunchEnded says when it has. Asked first, then made to (SIGTERM, SIGKILL); kTimeout and
+// kLease do not ask. kComplete and kYield never force a program that cannot hear.
+struct StopLaunch {
+  TrialKey trial;
+  LaunchId launch{};
+  StopReason reason = StopReason::kStopped;
+};
+
+// Remove the trial's checkpoint.
+struct Evict {
+  TrialKey trial;
+};
+
+struct WakeAt {
+  Time time{};
+};
+
+// Nothing of this study runs or will.
+struct StudyFinished {
+  StudyId study{};
+};
+
+using Command = std::variant<Propose, Start, SetBudget, StopLaunch, Evict, WakeAt, StudyFinished>;
+
+}  // namespace sluice

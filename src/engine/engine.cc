@@ -1,0 +1,435 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kLongestNote = 500;
+
+bool Better(const Objective& objective, double value, double than) {
+  if (std::isnan(value)) return false;
+  return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
+}
+
+}  // namespace
+
+std::string_view Name(Finish finish) {
+  switch (finish) {
+    case Finish::kNot: return "running";
+    case Finish::kTrials: return "all trials done";
+    case Finish::kExhausted: return "space exhausted";
+    case Finish::kTarget: return "target reached";
+    case Finish::kDeadline: return "deadline passed";
+    case Finish::kAsked: return "stopped";
+  }
+  SLUICE_CHECK(false, "a finish has a name");
+}
+
+Engine::Engine(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
+
+std::vector<Command> Engine::Apply(const Event& event) {
+  now_ = std::max(now_, event.time);  // a clock that was set back must not undo time-outs
+  std::visit([this](const auto& body) { On(body); }, event.body);
+  if (replan_) Replan();
+  return std::exchange(commands_, {});
+}
+
+const Study* Engine::study(StudyId id) const {
+  const auto found = std::ranges::find(studies_, id, [](const auto& study) { return study->id; });
+  return found == studies_.end() ? nullptr : found->get();
+}
+
+Study* Engine::FindStudy(StudyId id) { return const_cast<Study*>(study(id)); }
+
+const Study* Engine::FindStudy(std::string_view name) const {
+  const auto found = std::ranges::find(studies_, name, [](const auto& study) { return study->spec.name; });
+  return found == studies_.end() ? nullptr : found->get();
+}
+
+const Trial* Engine::trial(TrialKey key) const {
+  const Study* owner = study(key.study);
+  if (owner == nullptr || !IsSet(key.trial) || Number(key.trial) > owner->trials.size()) return nullptr;
+  return &owner->trial(key.trial);
+}
+
+int Engine::running() const {
+  int total = 0;
+  for (const auto& study : studies_) total += study->count(TrialState::kRunning);
+  return total;
+}
+
+std::vector<TrialKey> Engine::TakeChanged() { return std::exchange(changed_, {}); }
+
+Study& Engine::Made(const StudyCreated& event) {
+  auto study = std::make_unique<Study>();
+  study->id = event.study;
+  study->spec = event.spec;
+  study->source = event.source;
+  study->folder = event.folder;
+  study->seed = event.seed;
+  study->trials_wanted = event.spec.trials;
+  auto stopper = MakeStopper(event.spec.stopper);
+  SLUICE_CHECK(stopper.has_value(), "a study's stopper was checked when the study was read");
+  study->stopper = std::move(*stopper);
+  studies_.push_back(std::move(study));
+  return *studies_.back();
+}
+
+void Engine::On(const StudyCreated& event) {
+  SLUICE_CHECK(FindStudy(event.study) == nullptr, "a study is created once");
+  Study& study = Made(event);
+  study.created = now_;
+  if (event.spec.deadline_after) study.deadline = now_ + *event.spec.deadline_after;
+  if (event.spec.deadline_at) study.deadline = *event.spec.deadline_at;
+  AskWake(study.deadline);
+  replan_ = true;
+}
+
+void Engine::On(const StudyResumed& event) {
+  Study* study = FindStudy(event.study);
+  if (study == nullptr) return;
+  if (event.trials) study->trials_wanted = *event.trials;
+  if (event.deadline) study->deadline = *event.deadline;
+  study->ending = Finish::kNot;
+  study->finished = false;
+  AskWake(study->deadline);
+  replan_ = true;
+}
+
+void Engine::On(const StudyStopAsked& event) {
+  if (Study* study = FindStudy(event.study)) End(*study, Finish::kAsked);
+}
+
+void Engine::On(const ControllerStarted& event) {
+  if (cluster_.nodes().empty()) {
+    cluster_.Join(event.node);
+  } else {
+    cluster_.Change(NodeId{1}, event.node);
+  }
+  draining_ = false;
+  next_wake_ = kNever;  // whoever was to wake us is gone
+  for (auto& study : studies_) AskWakes(*study);
+  replan_ = true;
+}
+
+void Engine::On(const DrainAsked&) {
+  draining_ = true;
+  for (auto& study : studies_) {
+    for (TrialId id : study->running) {
+      Trial& trial = study->trials[Number(id) - 1];
+      if (!trial.leaving) Leave(*study, trial, StopReason::kYield);
+    }
+  }
+}
+
+void Engine::On(const Proposed& event) {
+  Study* study = FindStudy(event.study);
+  if (study == nullptr || event.counter != study->answered) return;
+  ++study->answered;
+  replan_ = true;
+  if (!event.point) {
+    study->exhausted = true;
+    return;
+  }
+  Trial trial;
+  trial.id = TrialId(study->trials.size() + 1);
+  trial.point = *event.point;
+  trial.created = now_;
+  trial.target = study->stopper->Admit(trial.id);
+  // Trials that go straight to the full budget are one group (grid, random); the others come one by one.
+  const bool whole = trial.target == study->spec.stopper.max_budget;
+  if (!whole || study->groups == 0) ++study->groups;
+  trial.group = GroupId(study->groups);
+  study->trials.push_back(std::move(trial));
+  ++study->counts[static_cast<std::size_t>(TrialState::kWaiting)];
+  Enqueue(*study, study->trials.back());
+  Changed(*study, study->trials.back());
+}
+
+Admission Engine::Admit(TrialKey key, LaunchId launch, Position position) const {
+  const Trial* known = trial(key);
+  if (known == nullptr || known->launch != launch || known->state != TrialState::kRunning) {
+    return Admission::kStale;
+  }
+  if (position.seq != 0 && position.seq <= known->seq) return Admission::kSeen;
+  if (position.offset != 0 && position.offset <= known->offset) return Admission::kSeen;
+  return Admission::kNew;
+}
+
+Admission Engine::Admit(const Reported& report) const {
+  const Admission admission = Admit(report.trial, report.launch, report.position);
+  if (admission != Admission::kNew) return admission;
+  const Trial& known = *trial(report.trial);
+  if (report.work <= known.launch_work) return Admission::kBackwards;
+  return report.work <= known.work ? Admission::kRetrained : Admission::kNew;
+}
+
+Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
+  if (Admit(key, launch, position) != Admission::kNew) return nullptr;
+  Trial& trial = FindStudy(key.study)->trials[Number(key.trial) - 1];
+  trial.seq = std::max(trial.seq, position.seq);
+  trial.offset = std::max(trial.offset, position.offset);
+  return &trial;
+}
+
+void Engine::On(const Reported& event) {
+  if (Admit(event) != Admission::kNew) return;
+  Study& study = *FindStudy(event.trial.study);
+  Trial& trial = *LiveLaunch(event.trial, event.launch, event.position);
+  trial.work = event.work;
+  trial.launch_work = event.work;
+  trial.heard = now_;
+  ++trial.reports;
+
+  const std::string& metric = study.spec.objective.metric;
+  const auto objective = std::ranges::find(event.metrics, metric, &Metrics::value_type::first);
+  const bool missing = objective == event.metrics.end();
+  trial.value = missing ? std::numeric_limits<double>::quiet_NaN() : objective->second;
+  if (Better(study.spec.objective, trial.value, trial.best_value)) {
+    trial.best_value = trial.value;
+    trial.best_work = trial.work;
+    if (!IsSet(study.best) ||
+        Better(study.spec.objective, trial.value, study.trial(study.best).best_value)) {
+      study.best = trial.id;
+    }
+  }
+  if (std::isnan(trial.value)) {
+    trial.note = missing ? fmt::format("no '{}' in the report at {} {}", metric, study.spec.unit, trial.work)
+                         : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
+  }
+  Changed(study, trial);
+  CheckStopAt(study, event);
+  Judge(study, trial);
+}
+
+// What the stopper makes of the trial's latest report.
+void Engine::Judge(Study& study, Trial& trial) {
+  const bool yielding = trial.leaving && trial.leave_reason == StopReason::kYield;
+  if (trial.leaving && !yielding) {
+    // Reports past the end of a trial are kept, but a program that goes on all the same is told again.
+    if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);
+    return;
+  }
+  const bool complete = trial.work >= study.spec.stopper.max_budget;
+  if (!trial.exempt) {
+    const double loss = study.spec.objective.Loss(trial.value);
+    for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
+      if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
+    }
+  }
+  if (!complete) return;
+  if (trial.state == TrialState::kRunning) {
+    Leave(study, trial, StopReason::kComplete);
+  } else {
+    Close(study, trial, TrialState::kComplete);
+  }
+}
+
+void Engine::Follow(Study& study, const Ruling& ruling) {
+  SLUICE_CHECK(IsSet(ruling.trial) && Number(ruling.trial) <= study.trials.size(),
+               "a stopper rules on trials it was shown");
+  Trial& trial = study.trials[Number(ruling.trial) - 1];
+  switch (ruling.verdict) {
+    case Verdict::kGoOn:
+      trial.target = ruling.target;
+      Changed(study, trial);
+      if (trial.state == TrialState::kRunning && !trial.leaving) {
+        commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
+      } else if (trial.state == TrialState::kPaused) {
+        SetState(study, trial, TrialState::kWaiting);
+        Enqueue(study, trial);
+      }
+      return;
+    case Verdict::kPause:
+      if (trial.state == TrialState::kRunning) Leave(study, trial, StopReason::kPaused);
+      if (trial.state == TrialState::kWaiting) SetState(study, trial, TrialState::kPaused);
+      return;
+    case Verdict::kStop:
+      if (trial.state == TrialState::kRunning) {
+        Leave(study, trial, StopReason::kStopped);
+      } else if (trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting) {
+        Close(study, trial, TrialState::kStopped);
+      }
+      return;
+  }
+}
+
+void Engine::CheckStopAt(Study& study, const Reported& report) {
+  for (const StopAt& goal : study.spec.stop_at) {
+    for (const auto& [name, value] : report.metrics) {
+      if (name == goal.metric && goal.Reached(value)) End(study, Finish::kTarget);
+    }
+  }
+}
+
+void Engine::On(const AttributesSet& event) {
+  if (Trial* trial = LiveLaunch(event.trial, event.launch, event.position)) {
+    Changed(*FindStudy(event.trial.study), *trial);
+  }
+}
+
+void Engine::On(const CheckpointSaved& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
+  if (trial == nullptr) return;
+  Study& study = *FindStudy(event.trial.study);
+  trial->saved_work = event.work;
+  SetSaved(study, *trial, event.bytes);
+  Changed(study, *trial);
+  BoundCheckpoints(study);
+}
+
+void Engine::On(const TrialNoted& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
+  if (trial == nullptr) return;
+  trial->note = event.note.substr(0, kLongestNote);
+  Changed(*FindStudy(event.trial.study), *trial);
+}
+
+void Engine::On(const LaunchHeard& event) {
+  if (Trial* trial = LiveLaunch(event.trial, event.launch, event.position)) trial->heard = now_;
+}
+
+void Engine::On(const LeaseExpired& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, {});
+  if (trial == nullptr) return;
+  Leave(*FindStudy(event.trial.study), *trial, StopReason::kLease);
+}
+
+void Engine::On(const RetryAsked& event) {
+  Study* study = FindStudy(event.trial.study);
+  if (trial(event.trial) == nullptr) return;
+  Trial& again = study->trials[Number(event.trial.trial) - 1];
+  if (again.state != TrialState::kFailed && again.state != TrialState::kStopped) return;
+  again.exempt = true;
+  again.failures = 0;
+  again.target = study->spec.stopper.max_budget;
+  again.note.clear();
+  again.not_before = {};
+  study->ending = Finish::kNot;
+  study->finished = false;
+  SetState(*study, again, TrialState::kWaiting);
+  Enqueue(*study, again);
+  replan_ = true;
+}
+
+void Engine::On(const Woken&) {
+  if (now_ >= next_wake_) next_wake_ = kNever;
+  for (auto& study : studies_) {
+    if (study->finished) continue;
+    if (now_ >= study->deadline && study->ending == Finish::kNot) End(*study, Finish::kDeadline);
+    CheckTimeouts(*study);
+    AskWakes(*study);
+  }
+  replan_ = true;
+}
+
+// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said again.
+void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
+  SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
+  trial.leaving = true;
+  trial.leave_reason = reason;
+  commands_.push_back(StopLaunch{{study.id, trial.id}, trial.launch, reason});
+  Changed(study, trial);
+}
+
+void Engine::On(const LaunchEnded& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
+  if (trial == nullptr) return;
+  Study& study = *FindStudy(event.trial.study);
+  cluster_.Release(trial->grant);
+  trial->grant = {};
+  trial->busy += now_ - trial->started;
+  trial->ended = now_;
+  std::erase(study.running, trial->id);
+  if (event.checkpoint_bytes >= 0) SetSaved(study, *trial, event.checkpoint_bytes);
+  Settle(study, *trial, event);
+  trial->leaving = false;
+  BoundCheckpoints(study);
+  replan_ = true;
+}
+
+// What an ended launch means for its trial.
+void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
+  if (trial.leaving) {
+    switch (trial.leave_reason) {
+      case StopReason::kComplete: return Close(study, trial, TrialState::kComplete);
+      case StopReason::kStopped:
+      case StopReason::kStudy: return Close(study, trial, TrialState::kStopped);
+      case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
+      case StopReason::kTimeout: return Fail(study, trial, trial.note);
+      case StopReason::kLease: return Fail(study, trial, "silent past its lease");
+      case StopReason::kYield: break;
+    }
+  }
+  // Whoever was asked to make room, or left by itself with more to come, goes on later.
+  const bool yielded = trial.leaving && event.ending == Ending::kFailed;
+  if (yielded || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
+    trial.note = event.reason.substr(0, kLongestNote);
+    SetState(study, trial, TrialState::kWaiting);
+    Enqueue(study, trial);
+    return;
+  }
+  if (event.ending == Ending::kFailed) return Fail(study, trial, event.reason);
+  if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
+  // Running it again would give the same: this failure is final.
+  trial.failures = static_cast<std::uint32_t>(study.spec.retries);
+  Fail(study, trial,
+       trial.reports == 0
+           ? fmt::format("ended without reporting '{}'", study.spec.objective.metric)
+           : fmt::format("ended without a finite '{}' in its {} reports", study.spec.objective.metric, trial.reports));
+}
+
+void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
+  trial.note = std::string(reason.substr(0, kLongestNote));
+  ++trial.failures;
+  if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
+    return Close(study, trial, TrialState::kFailed);
+  }
+  trial.not_before = now_ + study.spec.backoff * (1LL << std::min<std::uint32_t>(trial.failures - 1, 16));
+  AskWake(trial.not_before);
+  SetState(study, trial, TrialState::kWaiting);
+  Enqueue(study, trial);
+}
+
+void Engine::Close(Study& study, Trial& trial, TrialState state) {
+  std::erase(study.waiting, trial.id);
+  SetState(study, trial, state);
+  if (state != TrialState::kStopped && !trial.exempt) {
+    study.stopper->End(trial.id, state == TrialState::kFailed);
+  }
+}
+
+void Engine::SetState(Study& study, Trial& trial, TrialState state) {
+  --study.counts[static_cast<std::size_t>(trial.state)];
+  ++study.counts[static_cast<std::size_t>(state)];
+  trial.state = state;
+  Changed(study, trial);
+}
+
+void Engine::Changed(Study& study, Trial& trial) {
+  const TrialKey key{study.id, trial.id};
+  // The list is taken at every commit and short; looking back a little finds nearly every repetition.
+  const std::size_t look_back = std::min<std::size_t>(changed_.size(), 16);
+  if (std::find(changed_.end() - static_cast<std::ptrdiff_t>(look_back), changed_.end(), key) == changed_.end()) {
+    changed_.push_back(key);
+  }
+}
+
+// A trial that has run before never starves behind new ones.
+void Engine::Enqueue(Study& study, Trial& trial) {
+  if (!IsSet(trial.launch)) {
+    study.waiting.push_back(trial.id);
+    return;
+  }
+  const auto first_new = std::ranges::find_if(
+      study.waiting, [&](TrialId id) { return !IsSet(study.trial(id).launch); });
+  study.waiting.insert(first_new, trial.id);
+}
+
+}  // namespace sluice

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "engine/command.h"
+#include "engine/event.h"
+#include "engine/study.h"
+#include "engine/trial.h"
+#include "policy/policy.h"
+#include "search/stopper.h"
+
+namespace sluice {
+
+// Why a study has nothing more to do.
+enum class Finish : std::uint8_t {
+  kNot,        // it goes on
+  kTrials,     // every trial was made and judged
+  kExhausted,  // the space has no more points
+  kTarget,     // stop_at was reached
+  kDeadline,
+  kAsked,      // by the user
+};
+std::string_view Name(Finish finish);
+
+// A study as the engine knows it.
+struct Study {
+  StudyId id{};
+  StudySpec spec;
+  std::string source;
+  std::string folder;
+  std::uint64_t seed = 0;
+  int trials_wanted = 0;
+  Time created{};
+  Time deadline = kNever;
+  Finish ending = Finish::kNot;    // no new work, for this reason
+  bool finished = false;           // and nothing runs
+  bool exhausted = false;
+  std::uint64_t asked = 0;         // proposals asked for
+  std::uint64_t answered = 0;
+  std::uint32_t groups = 0;
+  TrialId best{};
+  std::int64_t checkpoint_bytes = 0;
+  std::vector<Trial> trials;       // trial n is at n - 1
+  std::array<int, kTrialStates> counts{};
+  std::vector<TrialId> running;    // in order of starting
+  std::vector<TrialId> waiting;    // in the order they are to start
+  std::unique_ptr<Stopper> stopper;
+
+  const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
+  int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
+};
+
+// What becomes of a message about a launch.
+enum class Admission {
+  kNew,
+  kSeen,       // sent again: acknowledge, do not record
+  kRetrained,  // work that an earlier launch has reported: LaunchHeard
+  kBackwards,  // work that this launch has passed: say so, do not record
+  kStale,      // of a launch we gave up on, or of none: refuse
+};
+
+// The heart: events in, commands out. No clock, thread, file or socket; the same events give the same commands and
+// the same digest. One thread at a time.
+class Engine {
+ public:
+  explicit Engine(std::unique_ptr<Policy> policy);
+
+  // The event must be admissible (Admit) where it belongs to a launch; others of those change nothing.
+  std::vector<Command> Apply(const Event& event);
+
+  Admission Admit(TrialKey trial, LaunchId launch, Position position) const;
+  Admission Admit(const Reported& report) const;
+
+  // What was commanded and may not have been carried out, for a controller that takes over.
+  std::vector<Command> Unfinished() const;
+
+  const Study* study(StudyId id) const;
+  const Study* FindStudy(std::string_view name) const;
+  const std::vector<std::unique_ptr<Study>>& studies() const { return studies_; }
+  const Trial* trial(TrialKey key) const;
+  const Cluster& cluster() const { return cluster_; }
+  bool draining() const { return draining_; }
+  int running() const;
+
+  // Trials that changed since the last call, each once, in order of first change.
+  std::vector<TrialKey> TakeChanged();
+
+  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as created, by id.
+  std::string Save() const;
+  Status Load(std::string_view bytes, std::vector<StudyCreated> specs);
+  std::uint64_t Digest() const;
+
+ private:
+  void On(const StudyCreated& event);
+  void On(const StudyResumed& event);
+  void On(const StudyStopAsked& event);
+  void On(const ControllerStarted& event);
+  void On(const DrainAsked& event);
+  void On(const Proposed& event);
+  void On(const Reported& event);
+  void On(const AttributesSet& event);
+  void On(const CheckpointSaved& event);
+  void On(const TrialNoted& event);
+  void On(const LaunchHeard& event);
+  void On(const LaunchEnded& event);
+  void On(const LeaseExpired& event);
+  void On(const RetryAsked& event);
+  void On(const Woken& event);
+
+  Study* FindStudy(StudyId id);
+  Study& Made(const StudyCreated& event);
+  Trial* LiveLaunch(TrialKey key, LaunchId launch, Position position);
+  void Changed(Study& study, Trial& trial);
+  void SetState(Study& study, Trial& trial, TrialState state);
+  void Enqueue(Study& study, Trial& trial);
+
+  void Judge(Study& study, Trial& trial);
+  void Follow(Study& study, const Ruling& ruling);
+  void CheckStopAt(Study& study, const Reported& report);
+  void Leave(Study& study, Trial& trial, StopReason reason);
+  void Settle(Study& study, Trial& trial, const LaunchEnded& event);
+  void Fail(Study& study, Trial& trial, std::string_view reason);
+  void Close(Study& study, Trial& trial, TrialState state);
+  void SetSaved(Study& study, Trial& trial, std::int64_t bytes);
+  void BoundCheckpoints(Study& study);
+
+  bool Open(const Study& study) const;
+  void End(Study& study, Finish reason);
+  void FinishIfIdle(Study& study);
+  void Replan();
+  WorkView View() const;
+  void StartPlaced(const Plan& plan);
+  bool Feed(Study& study, int appetite);
+  void Resume(Study& study, const TrialGroup& group);
+  void CheckTimeouts(Study& study);
+  void AskWakes(const Study& study);
+  void AskWake(Time time);
+
+  std::unique_ptr<Policy> policy_;
+  Cluster cluster_;
+  std::vector<std::unique_ptr<Study>> studies_;  // by id
+  bool draining_ = false;
+  bool replan_ = false;
+  Time now_{};
+  Time next_wake_ = kNever;
+  std::vector<Command> commands_;
+  std::vector<TrialKey> changed_;
+};
+
+}  // namespace sluice

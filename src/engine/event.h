@@ -1,0 +1,135 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "engine/study.h"
+
+namespace sluice {
+
+// Everything that can happen. An event is in the ledger before any command it causes is carried out.
+
+struct StudyCreated {
+  StudyId study{};
+  std::string source;  // the study file, as it was
+  std::string folder;  // where its program runs
+  std::uint64_t seed = 0;
+  StudySpec spec;      // what the source says
+};
+
+// A finished, stopped or interrupted study goes on, perhaps with more trials than before or a later deadline.
+struct StudyResumed {
+  StudyId study{};
+  std::optional<int> trials;
+  std::optional<Time> deadline;
+};
+
+struct StudyStopAsked {
+  StudyId study{};
+};
+
+// A controller took over with these devices. What ran before may still run: exec says of each launch what became of it.
+struct ControllerStarted {
+  Node node;
+};
+
+// No new work; what runs is asked to save and leave.
+struct DrainAsked {};
+
+// The answer to a Propose command; without a point: the space is exhausted.
+struct Proposed {
+  StudyId study{};
+  std::uint64_t counter = 0;
+  std::optional<Point> point;
+};
+
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+// Where in a launch's stream of messages an event stands. Both rise within a launch, and one of them is set: what is not
+// beyond the last one seen has been seen.
+struct Position {
+  std::uint64_t seq = 0;     // of the worker's connection
+  std::uint64_t offset = 0;  // of standard output, behind the line
+};
+
+struct Reported {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+  Work work = 0;
+  Metrics metrics;
+};
+
+struct AttributesSet {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+  std::string attributes;  // a JSON object
+};
+
+struct CheckpointSaved {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+  Work work = 0;
+  std::int64_t bytes = 0;
+};
+
+// Something the user should know of a trial: a report that was refused, output that was cut.
+struct TrialNoted {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+  std::string note;
+};
+
+// A report of work that an earlier launch has reported already: a sign of life, and nothing to record twice.
+struct LaunchHeard {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+};
+
+enum class Ending {
+  kDone,    // the program ended well, or said that it is done with this trial
+  kPaused,  // it left as it was asked to, and wants to go on later
+  kFailed,  // it ended badly, or said so, or could not be started
+  kLost,    // it never ran, or vanished without its own fault
+};
+
+struct LaunchEnded {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;  // when the worker itself said so
+  Ending ending = Ending::kDone;
+  std::string reason;             // with kFailed and kLost
+  std::int64_t checkpoint_bytes = -1;  // what the checkpoint folder holds now; -1: not looked
+};
+
+// A worker was silent past its lease: dead for us, whatever it still does.
+struct LeaseExpired {
+  TrialKey trial;
+  LaunchId launch{};
+};
+
+struct RetryAsked {
+  TrialKey trial;
+};
+
+// A moment that a WakeAt asked for has come.
+struct Woken {};
+
+struct Event {
+  Time time{};
+  std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed, Reported,
+               AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded, LeaseExpired, RetryAsked, Woken>
+      body;
+};
+
+}  // namespace sluice

@@ -1,0 +1,251 @@
+// How the engine turns free devices into running trials, and when a study ends.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace sluice {
+
+// Whether a study could use more room than its waiting trials take.
+bool Engine::Open(const Study& study) const {
+  return study.ending == Finish::kNot && !draining_;
+}
+
+void Engine::Replan() {
+  replan_ = false;
+  bool planned_all = draining_ || cluster_.nodes().empty();
+  while (!planned_all) {
+    const Plan plan = policy_->Propose(cluster_, View(), now_);
+    StartPlaced(plan);
+    AskWake(plan.ask_again);
+    planned_all = true;
+    for (const Appetite& appetite : plan.appetites) {
+      if (Feed(*FindStudy(appetite.study), appetite.trials)) planned_all = false;
+    }
+  }
+  for (auto& study : studies_) FinishIfIdle(*study);
+}
+
+WorkView Engine::View() const {
+  WorkView view;
+  for (const auto& study : studies_) {
+    if (study->finished) continue;
+    for (TrialId id : study->running) {
+      const Trial& trial = study->trial(id);
+      view.items.push_back({.trial = {study->id, id},
+                            .group = trial.group,
+                            .demand = study->spec.demand,
+                            .done = trial.work,
+                            .target = trial.target,
+                            .running = true,
+                            .grant = &trial.grant});
+    }
+  }
+  for (const auto& study : studies_) {
+    if (study->finished) continue;
+    int waiting = 0;
+    for (TrialId id : study->waiting) {
+      const Trial& trial = study->trial(id);
+      if (!Open(*study) || trial.not_before > now_) continue;
+      ++waiting;
+      view.items.push_back({.trial = {study->id, id},
+                            .group = trial.group,
+                            .demand = study->spec.demand,
+                            .done = trial.work,
+                            .target = trial.target});
+    }
+    view.studies.push_back({.study = study->id,
+                            .demand = study->spec.demand,
+                            .parallelism = study->spec.parallelism,
+                            .running = static_cast<int>(study->running.size()),
+                            .waiting = waiting,
+                            .open = Open(*study)});
+  }
+  return view;
+}
+
+// Carries out the difference between the plan and what runs: releases before grants.
+void Engine::StartPlaced(const Plan& plan) {
+  for (auto& study : studies_) {
+    for (TrialId id : study->running) {
+      const TrialKey key{study->id, id};
+      Trial& trial = study->trials[Number(id) - 1];
+      if (!trial.leaving && std::ranges::find(plan.placements, key, &Placement::trial) == plan.placements.end()) {
+        Leave(*study, trial, StopReason::kYield);
+      }
+    }
+  }
+  for (const Placement& placement : plan.placements) {
+    Study& study = *FindStudy(placement.trial.study);
+    Trial& trial = study.trials[Number(placement.trial.trial) - 1];
+    if (trial.state != TrialState::kWaiting || !cluster_.Fits(placement.grant)) continue;
+    cluster_.Take(placement.grant);
+    std::erase(study.waiting, trial.id);
+    study.running.push_back(trial.id);
+    SetState(study, trial, TrialState::kRunning);
+    trial.grant = placement.grant;
+    trial.launch = LaunchId(Number(trial.launch) + 1);
+    trial.seq = 0;
+    trial.offset = 0;
+    trial.launch_work = 0;
+    trial.started = now_;
+    trial.heard = now_;
+    trial.evicted = false;
+    commands_.push_back(Start{placement.trial, trial.launch, trial.grant, trial.work, trial.target});
+    if (study.spec.timeouts.trial.count() > 0) AskWake(now_ + study.spec.timeouts.trial);
+    if (study.spec.timeouts.report.count() > 0) AskWake(now_ + study.spec.timeouts.report);
+  }
+}
+
+// Finds more work for a study that has room: paused trials worth resuming first, then new ones. True if trials now
+// wait that the plan did not know of.
+bool Engine::Feed(Study& study, int appetite) {
+  appetite -= static_cast<int>(study.asked - study.answered);
+  bool resumed = false;
+  while (appetite > 0) {
+    if (const auto group = study.stopper->Next()) {
+      const std::size_t before = study.waiting.size();
+      Resume(study, *group);
+      appetite -= static_cast<int>(study.waiting.size() - before);
+      resumed = resumed || study.waiting.size() > before;
+      continue;
+    }
+    const auto made = static_cast<std::uint64_t>(study.trials.size()) + (study.asked - study.answered);
+    if (study.exhausted || made >= static_cast<std::uint64_t>(study.trials_wanted)) break;
+    commands_.push_back(Propose{study.id, study.asked++});
+    --appetite;
+  }
+  return resumed;
+}
+
+void Engine::Resume(Study& study, const TrialGroup& group) {
+  ++study.groups;
+  for (const Advance& member : group.members) {
+    Trial& trial = study.trials[Number(member.trial) - 1];
+    trial.group = GroupId(study.groups);
+    trial.target = member.target;
+    if (trial.work >= member.target) {
+      Judge(study, trial);  // it went past this target before it heard that it was paused
+      continue;
+    }
+    if (trial.leaving) {
+      trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
+      continue;
+    }
+    SetState(study, trial, TrialState::kWaiting);
+    Enqueue(study, trial);
+  }
+}
+
+// No new work of this study; with kTarget and kAsked, what runs is stopped too.
+void Engine::End(Study& study, Finish reason) {
+  if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
+  study.ending = reason;
+  replan_ = true;
+  if (reason != Finish::kTarget && reason != Finish::kAsked) return;
+  for (TrialId id : study.running) {
+    Trial& trial = study.trials[Number(id) - 1];
+    const bool ending = trial.leaving && trial.leave_reason != StopReason::kYield;
+    if (!ending) Leave(study, trial, StopReason::kStudy);
+  }
+}
+
+void Engine::FinishIfIdle(Study& study) {
+  if (study.finished || !study.running.empty()) return;
+  if (study.ending == Finish::kNot) {
+    const bool all_made = study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+    if (!all_made || !study.waiting.empty() || study.asked != study.answered) return;
+    if (draining_ || cluster_.nodes().empty()) return;
+    study.ending = study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)
+                       ? Finish::kExhausted
+                       : Finish::kTrials;
+  }
+  study.finished = true;
+  commands_.push_back(StudyFinished{study.id});
+}
+
+void Engine::CheckTimeouts(Study& study) {
+  const Timeouts& limits = study.spec.timeouts;
+  for (TrialId id : study.running) {
+    Trial& trial = study.trials[Number(id) - 1];
+    if (trial.leaving && trial.leave_reason == StopReason::kTimeout) continue;
+    const bool too_long = limits.trial.count() > 0 && now_ >= trial.started + limits.trial;
+    const bool too_quiet = limits.report.count() > 0 && now_ >= trial.heard + limits.report;
+    if (!too_long && !too_quiet) continue;
+    trial.note = too_long ? fmt::format("ran longer than its time-out of {}", FormatDuration(limits.trial))
+                          : fmt::format("no report within its time-out of {}", FormatDuration(limits.report));
+    Leave(study, trial, StopReason::kTimeout);
+  }
+}
+
+void Engine::AskWakes(const Study& study) {
+  if (study.finished) return;
+  if (study.ending == Finish::kNot) AskWake(study.deadline);
+  for (TrialId id : study.waiting) {
+    if (study.trial(id).not_before > now_) AskWake(study.trial(id).not_before);
+  }
+  const Timeouts& limits = study.spec.timeouts;
+  for (TrialId id : study.running) {
+    const Trial& trial = study.trial(id);
+    if (trial.leaving && trial.leave_reason == StopReason::kTimeout) continue;
+    if (limits.trial.count() > 0) AskWake(trial.started + limits.trial);
+    if (limits.report.count() > 0) AskWake(trial.heard + limits.report);
+  }
+}
+
+void Engine::AskWake(Time time) {
+  if (time >= next_wake_) return;
+  next_wake_ = time;
+  commands_.push_back(WakeAt{time});
+}
+
+void Engine::SetSaved(Study& study, Trial& trial, std::int64_t bytes) {
+  study.checkpoint_bytes += bytes - trial.saved_bytes;
+  trial.saved_bytes = bytes;
+  if (bytes > 0) trial.evicted = false;
+}
+
+// Keeps the checkpoints of a study within its cap by giving up first those of ended trials other than the best, then those
+// of paused trials, the ones that are cheapest to train again first.
+void Engine::BoundCheckpoints(Study& study) {
+  const auto cost = [](const Trial& trial) {
+    const bool needed = trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting;
+    return std::pair(needed, needed ? trial.busy.count() : Micros(trial.ended));
+  };
+  while (study.checkpoint_bytes > study.spec.checkpoint_cap_bytes) {
+    Trial* cheapest = nullptr;
+    for (Trial& trial : study.trials) {
+      const bool held = trial.saved_bytes == 0 || trial.state == TrialState::kRunning || trial.id == study.best;
+      if (!held && (cheapest == nullptr || cost(trial) < cost(*cheapest))) cheapest = &trial;
+    }
+    if (cheapest == nullptr) return;
+    SetSaved(study, *cheapest, 0);
+    cheapest->saved_work = 0;
+    cheapest->evicted = true;
+    Changed(study, *cheapest);
+    commands_.push_back(Evict{{study.id, cheapest->id}});
+  }
+}
+
+std::vector<Command> Engine::Unfinished() const {
+  std::vector<Command> commands;
+  for (const auto& study : studies_) {
+    for (std::uint64_t counter = study->answered; counter < study->asked; ++counter) {
+      commands.push_back(Propose{study->id, counter});
+    }
+    for (TrialId id : study->running) {
+      const Trial& trial = study->trial(id);
+      commands.push_back(Start{{study->id, id}, trial.launch, trial.grant, trial.work, trial.target});
+      if (trial.leaving) commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
+    }
+    for (const Trial& trial : study->trials) {
+      if (trial.evicted && trial.state != TrialState::kRunning) commands.push_back(Evict{{study->id, trial.id}});
+    }
+  }
+  return commands;
+}
+
+}  // namespace sluice

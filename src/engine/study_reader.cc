@@ -1,0 +1,452 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+#include "base/config.h"
+#include "base/text.h"
+#include "engine/study.h"
+#include "engine/templates.h"
+#include "policy/policy.h"
+#include "space/space_reader.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMaxTrials = 10'000'000;
+constexpr int kMaxParallelism = 100'000;
+constexpr int kMaxRetries = 100;
+constexpr std::int64_t kMaxEta = 1000;
+constexpr Work kMaxBudget = 1'000'000'000'000;
+constexpr std::size_t kLongestStudyName = 100;
+constexpr std::size_t kLongestMetric = 100;
+// Workers send three heartbeats within a lease.
+constexpr Duration kShortestLease = std::chrono::milliseconds(100);
+
+const std::vector<std::string>& StudyKeys() {
+  static const auto& keys = *new std::vector<std::string>{
+      "study",    "program",     "space",     "objective", "sampler", "stopper", "budget",
+      "trials",   "stop_at",     "deadline",  "parallelism", "resources", "timeouts", "retries",
+      "backoff",  "seed",        "environment", "policy",  "output_cap", "checkpoint_cap"};
+  return keys;
+}
+
+// Reads the keys of a study one by one into a spec. Each leaves the default where it finds nothing good, so that the
+// others are read all the same.
+class StudyReader {
+ public:
+  StudyReader(const ConfigNode& root, ConfigMap map) : root_(root), map_(std::move(map)) {}
+
+  StudySpec Read(std::string_view default_name) {
+    map_.AllowOnly(StudyKeys());
+    ReadName(default_name);
+    ReadSpaceSection();
+    ReadProgram();
+    ReadEnvironment();
+    ReadSearch();
+    ReadTrials();
+    ReadStopAt();
+    ReadDeadline();
+    ReadResources();
+    ReadTimeouts();
+    ReadNumbers();
+    return std::move(spec_);
+  }
+
+ private:
+  // A key inside a section that may be missing.
+  static const ConfigNode* In(const std::optional<ConfigMap>& section, std::string_view key) {
+    return section ? section->Find(key) : nullptr;
+  }
+
+  std::optional<ConfigMap> Section(std::string_view key, const std::vector<std::string>& allowed) {
+    const ConfigNode* node = map_.Find(key);
+    if (node == nullptr) return std::nullopt;
+    auto section = node->Map();
+    if (section) section->AllowOnly(allowed);
+    return section;
+  }
+
+  void ReadName(std::string_view default_name) {
+    spec_.name = default_name;
+    if (const ConfigNode* node = map_.Find("study")) {
+      const auto name = node->Text();
+      if (!name) return;
+      spec_.name = *name;
+      if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
+    } else if (const Status status = CheckStudyName(default_name); !status) {
+      root_.Named("study").Report(status.error().message + ", the file's own name; add 'study: NAME'");
+    }
+  }
+
+  void ReadSpaceSection() {
+    const ConfigNode* node = map_.Require("space", "what to tune", "add 'space: {lr: {float: [0.1, 1]}}'");
+    if (node == nullptr) return;
+    // Templates may name a parameter that is itself described wrongly.
+    if (node->is_map()) {
+      const ConfigMap section = *node->Map();
+      for (const auto& entry : section.entries()) parameters_.push_back(entry.key);
+    }
+    if (auto space = ReadSpace(*node, TemplateWords())) {
+      spec_.space = std::move(*space);
+      space_good_ = true;
+    }
+  }
+
+  void ReadProgram() {
+    const ConfigNode* node =
+        map_.Require("program", "the program of a trial", "add 'program: python train.py {args}'");
+    if (node == nullptr) return;
+    if (node->is_list()) {
+      const auto items = node->List();
+      for (const ConfigNode& item : *items) {
+        const auto text = item.Text();
+        if (!text) continue;
+        CheckItem(item, *text);
+        spec_.program.push_back(*text);
+      }
+      if (items->empty()) node->Expected("a program with at least one item");
+    } else if (node->is_scalar()) {
+      const auto text = node->Text();
+      if (!text) return;
+      auto items = SplitCommandLine(*text);
+      if (!items) return node->Report(items.error().message);
+      for (const std::string& item : *items) CheckItem(*node, item);
+      spec_.program = std::move(*items);
+      if (spec_.program.empty()) node->Expected("a program with at least one item");
+    } else {
+      node->Expected("a command line or a list of texts", "quote a text that begins with a brace");
+    }
+    if (!spec_.program.empty() && spec_.program.front().empty()) node->Expected("a program that is not ''");
+  }
+
+  void CheckItem(const ConfigNode& node, std::string_view item) {
+    if (const Status status = CheckProgramItem(item, parameters_); !status) node.Report(status.error().message);
+  }
+
+  void ReadEnvironment() {
+    const ConfigNode* node = map_.Find("environment");
+    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    if (!map) return;
+    for (const auto& [name, value] : map->entries()) {
+      const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+      if (name.empty() || !std::ranges::all_of(name, fits) || std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
+        value.Report(fmt::format("expected a variable's name of letters, digits and '_', found '{}'", Shown(name)));
+      } else if (name.starts_with("SLUICE_")) {
+        value.Report("expected a name that does not begin with SLUICE_, since Sluice sets those; choose another");
+      }
+      const auto text = value.Text();
+      if (!text) continue;
+      if (const Status status = CheckTemplate(*text, parameters_); !status) value.Report(status.error().message);
+      spec_.environment[name] = *text;
+    }
+  }
+
+  void ReadSearch() {
+    ReadBudget();
+    ReadObjective();
+    ReadSampler();
+    ReadStopper();
+    if (const ConfigNode* node = map_.Find("policy")) {
+      const auto name = node->OneOf(PolicyNames());
+      if (!name) return;
+      spec_.policy = *name;
+      if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
+    }
+  }
+
+  std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string& metric) {
+    const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+    if (metric.empty() || metric.size() > kLongestMetric || std::ranges::any_of(metric, control)) {
+      node.Report(fmt::format("expected a metric's name of at most {} characters, found '{}'", kLongestMetric,
+                              Shown(metric)));
+      return std::nullopt;
+    }
+    if (metric == spec_.unit) {
+      node.Report(fmt::format("expected a metric, found {}, which is the unit of the budget; name what the program "
+                              "reports",
+                              metric));
+      return std::nullopt;
+    }
+    return metric;
+  }
+
+  void ReadObjective() {
+    const std::string form = "{maximize: METRIC} or {minimize: METRIC}";
+    const ConfigNode* node = map_.Require("objective", form, "add 'objective: {minimize: loss}'");
+    if (node == nullptr) return;
+    if (!node->is_map()) return node->Expected(form);
+    const ConfigMap map = *node->Map();
+    const std::vector<std::string> allowed = {"maximize", "minimize"};
+    map.AllowOnly(allowed);
+    const ConfigNode* maximize = map.Find("maximize");
+    const ConfigNode* minimize = map.Find("minimize");
+    if (maximize != nullptr && minimize != nullptr) return node->Expected("either maximize or minimize");
+    if (maximize == nullptr && minimize == nullptr) {
+      // An unknown key has been reported and is likely the one that is missing.
+      if (map.entries().empty()) node->Expected(form);
+      return;
+    }
+    const ConfigNode& value = maximize != nullptr ? *maximize : *minimize;
+    const auto text = value.Text();
+    const auto metric = text ? ReadMetric(value, *text) : std::nullopt;
+    if (!metric) return;
+    spec_.objective = {*metric, maximize != nullptr ? Direction::kMaximize : Direction::kMinimize};
+    objective_good_ = true;
+  }
+
+  void ReadSampler() {
+    const ConfigNode* node = map_.Find("sampler");
+    if (node == nullptr) return;
+    const auto name = node->OneOf(SamplerNames());
+    sampler_good_ = name.has_value();
+    if (!name) return;
+    spec_.sampler.name = *name;
+    if (!space_good_) return;
+    if (const auto sampler = MakeSampler(spec_.sampler, spec_.space, 0); !sampler) {
+      node->Report(sampler.error().message);
+      sampler_good_ = false;
+    }
+  }
+
+  void ReadBudget() {
+    const auto section = Section("budget", {"min", "max", "eta", "unit"});
+    if (!section) return;
+    const IntegerRange range{.min = 1, .max = kMaxBudget};
+    const ConfigNode* min_node = section->Find("min");
+    const ConfigNode* max_node = section->Find("max");
+    const auto min = min_node != nullptr ? min_node->Integer(range) : std::nullopt;
+    const auto max = max_node != nullptr ? max_node->Integer(range) : std::nullopt;
+    budget_good_ = (min || min_node == nullptr) && (max || max_node == nullptr);
+    spec_.stopper.min_budget = min.value_or(spec_.stopper.min_budget);
+    spec_.stopper.max_budget = max.value_or(spec_.stopper.max_budget);
+    if (budget_good_ && spec_.stopper.min_budget > spec_.stopper.max_budget) {
+      map_.Find("budget")->Expected("min <= max");
+      budget_good_ = false;
+    }
+    if (const ConfigNode* node = section->Find("eta")) {
+      const auto eta = node->Integer({.min = 2, .max = kMaxEta});
+      spec_.stopper.eta = eta.value_or(spec_.stopper.eta);
+      budget_good_ = budget_good_ && eta;
+    }
+    if (const ConfigNode* node = section->Find("unit")) {
+      const auto unit = node->Text();
+      const auto metric = unit ? ReadUnit(*node, *unit) : std::nullopt;
+      if (metric) spec_.unit = *metric;
+    }
+  }
+
+  static std::optional<std::string> ReadUnit(const ConfigNode& node, const std::string& unit) {
+    const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+    if (!unit.empty() && unit.size() <= kLongestMetric && std::ranges::all_of(unit, fits)) return unit;
+    node.Expected("a unit of letters, digits, '_' and '-', such as epoch or step");
+    return std::nullopt;
+  }
+
+  void ReadStopper() {
+    const ConfigNode* node = map_.Find("stopper");
+    if (node == nullptr) return;
+    const auto name = node->OneOf(StopperNames());
+    if (!name) return;
+    spec_.stopper.name = *name;
+    if (!budget_good_) return;
+    if (*name != "none" && spec_.stopper.max_budget == kNoLimit) {
+      const ConfigNode* budget = map_.Find("budget");
+      (budget != nullptr ? *budget : *node)
+          .Named("budget.max")
+          .Report(fmt::format("expected the full budget of a trial, since the stopper {} needs it, found nothing; add "
+                              "'budget: {{max: 27}}'",
+                              *name));
+      return;
+    }
+    if (const auto stopper = MakeStopper(spec_.stopper); !stopper) node->Report(stopper.error().message);
+  }
+
+  void ReadTrials() {
+    if (const ConfigNode* node = map_.Find("trials")) {
+      if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials})) spec_.trials = static_cast<int>(*trials);
+      return;
+    }
+    if (spec_.sampler.name != "grid") {
+      // What the sampler was meant to be, and so whether trials are missing, is not known.
+      if (!sampler_good_) return;
+      map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials), "add 'trials: 24'");
+      return;
+    }
+    const auto points = space_good_ && sampler_good_ ? spec_.space.Cardinality() : std::nullopt;
+    if (!points) return;
+    if (*points > static_cast<std::uint64_t>(kMaxTrials)) {
+      root_.Named("trials").Report(fmt::format("expected how many trials, 1 to {}, since the grid has {} points, found "
+                                               "nothing; add 'trials: 24', or make the grid smaller",
+                                               kMaxTrials, *points));
+      return;
+    }
+    spec_.trials = static_cast<int>(*points);
+  }
+
+  void ReadStopAt() {
+    const ConfigNode* node = map_.Find("stop_at");
+    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    if (!map) return;
+    if (map->entries().empty()) node->Expected("a metric and its value, as in {accuracy: 0.9}");
+    for (const auto& [metric, value] : map->entries()) {
+      if (!ReadMetric(value, metric)) continue;
+      if (const auto stop_at = ReadThreshold(metric, value)) spec_.stop_at.push_back(*stop_at);
+    }
+  }
+
+  std::optional<StopAt> ReadThreshold(const std::string& metric, const ConfigNode& value) {
+    if (!value.is_map()) {
+      const auto threshold = value.Number();
+      if (!threshold || !objective_good_) return std::nullopt;
+      if (metric == spec_.objective.metric) return StopAt{metric, *threshold, spec_.objective.direction};
+      value.Expected(fmt::format("{{below: {0}}} or {{above: {0}}}, since {1} is not the objective", value.Show(),
+                                 Shown(metric)));
+      return std::nullopt;
+    }
+    const ConfigMap map = *value.Map();
+    const std::vector<std::string> allowed = {"below", "above"};
+    map.AllowOnly(allowed);
+    const ConfigNode* below = map.Find("below");
+    const ConfigNode* above = map.Find("above");
+    if ((below == nullptr) == (above == nullptr)) {
+      if (below != nullptr || map.entries().empty()) value.Expected("either {below: NUMBER} or {above: NUMBER}");
+      return std::nullopt;
+    }
+    const auto threshold = (below != nullptr ? below : above)->Number();
+    if (!threshold) return std::nullopt;
+    return StopAt{metric, *threshold, below != nullptr ? Direction::kMinimize : Direction::kMaximize};
+  }
+
+  void ReadDeadline() {
+    const ConfigNode* node = map_.Find("deadline");
+    if (node == nullptr) return;
+    if (node->is_scalar()) {
+      const auto text = node->Text();
+      if (!text) return;
+      if (const auto after = ParseDuration(*text); after && *after > Duration(0)) {
+        spec_.deadline_after = *after;
+        return;
+      }
+      if (const auto at = ParseTime(*text)) {
+        spec_.deadline_at = *at;
+        return;
+      }
+    }
+    node->Expected("a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z");
+  }
+
+  // An amount in thousandths, or nothing where it has more decimals than that.
+  static std::optional<Milli> ReadMilli(const ConfigNode& node, double max) {
+    const auto amount = node.Number({.min = 0, .max = max});
+    if (!amount) return std::nullopt;
+    const double milli = std::round(*amount * 1000);
+    if (std::abs(*amount * 1000 - milli) > 1e-6) {
+      node.Expected("at most three decimals");
+      return std::nullopt;
+    }
+    return static_cast<Milli>(milli);
+  }
+
+  void ReadResources() {
+    const auto section = Section("resources", {"cpus", "gpus"});
+    bool good = true;
+    if (const ConfigNode* node = In(section, "cpus")) {
+      const auto cpus = ReadMilli(*node, 100'000);
+      good = cpus.has_value();
+      spec_.demand.cpus = cpus.value_or(spec_.demand.cpus);
+    }
+    if (const ConfigNode* node = In(section, "gpus")) {
+      const auto gpus = ReadMilli(*node, 1000);
+      good = good && gpus;
+      if (gpus && *gpus > kWhole && *gpus % kWhole != 0) {
+        node->Expected("a share of one GPU, from 0 to 1, or a whole number of them");
+        good = false;
+      }
+      spec_.demand.gpus = gpus.value_or(spec_.demand.gpus);
+    }
+    if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
+      map_.Find("resources")->Expected("some of cpus or gpus", "give a small share such as {cpus: 0.1}");
+    }
+  }
+
+  void ReadTimeouts() {
+    const auto section = Section("timeouts", {"trial", "report", "grace", "lease"});
+    const auto read = [&](std::string_view key, Duration& into) {
+      const ConfigNode* node = In(section, key);
+      const auto duration = node != nullptr ? node->Duration() : std::nullopt;
+      if (duration) into = *duration;
+    };
+    read("trial", spec_.timeouts.trial);
+    read("report", spec_.timeouts.report);
+    read("grace", spec_.timeouts.grace);
+    read("lease", spec_.timeouts.lease);
+    if (spec_.timeouts.lease < kShortestLease) {
+      In(section, "lease")->Expected(fmt::format("a lease of at least {}", FormatDuration(kShortestLease)));
+    }
+  }
+
+  void ReadNumbers() {
+    const auto integer = [&](std::string_view key, IntegerRange range, auto& into) {
+      const ConfigNode* node = map_.Find(key);
+      const auto value = node != nullptr ? node->Integer(range) : std::nullopt;
+      if (value) into = static_cast<int>(*value);
+    };
+    integer("parallelism", {.min = 1, .max = kMaxParallelism}, spec_.parallelism);
+    integer("retries", {.min = 0, .max = kMaxRetries}, spec_.retries);
+    if (const ConfigNode* node = map_.Find("seed")) {
+      if (const auto seed = node->Integer({.min = 0})) spec_.seed = static_cast<std::uint64_t>(*seed);
+    }
+    if (const ConfigNode* node = map_.Find("backoff")) spec_.backoff = node->Duration().value_or(spec_.backoff);
+    const auto size = [&](std::string_view key, std::int64_t& into) {
+      const ConfigNode* node = map_.Find(key);
+      const auto bytes = node != nullptr ? node->SizeBytes() : std::nullopt;
+      if (!bytes) return;
+      into = *bytes;
+      if (*bytes == 0) node->Expected("a size above 0");
+    };
+    size("output_cap", spec_.output_cap_bytes);
+    size("checkpoint_cap", spec_.checkpoint_cap_bytes);
+  }
+
+  const ConfigNode root_;
+  const ConfigMap map_;
+  StudySpec spec_;
+  std::vector<std::string> parameters_;
+  bool space_good_ = false;
+  bool objective_good_ = false;
+  bool sampler_good_ = true;
+  bool budget_good_ = true;
+};
+
+}  // namespace
+
+Status CheckStudyName(std::string_view name) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  if (!name.empty() && name.size() <= kLongestStudyName && std::ranges::all_of(name, fits) && name.front() != '.' &&
+      name.front() != '-') {
+    return {};
+  }
+  return InvalidArgument(fmt::format("expected a name of at most {} letters, digits, '.', '_' and '-' that does not begin "
+                                     "with '.' or '-', found '{}'",
+                                     kLongestStudyName, Shown(name)));
+}
+
+Result<StudySpec> ReadStudy(std::string_view text, std::string_view file, std::string_view default_name) {
+  SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
+  const ConfigNode root = config.root();
+  if (!root.is_map()) {
+    root.Expected("a study, keys such as program, space and objective");
+    return std::unexpected(config.Check().error());
+  }
+  StudySpec spec = StudyReader(root, *root.Map()).Read(default_name);
+  SLUICE_TRY(config.Check());
+  return spec;
+}
+
+}  // namespace sluice

@@ -1,0 +1,166 @@
+#include "engine/templates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/config.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kArgs = "{args}";
+
+// A text cut at its templates.
+struct Piece {
+  enum class Kind { kText, kWord, kLoneBrace } kind;
+  std::string_view text;
+};
+
+// Takes the next piece off the front of a text that is not empty.
+Piece NextPiece(std::string_view& rest) {
+  const auto take = [&](std::size_t length) {
+    const std::string_view taken = rest.substr(0, length);
+    rest.remove_prefix(taken.size());
+    return taken;
+  };
+  if (rest.starts_with("{{") || rest.starts_with("}}")) return {Piece::Kind::kText, take(2).substr(1)};
+  if (rest.front() == '{') {
+    const std::size_t end = rest.find_first_of("{}", 1);
+    if (end == std::string_view::npos || rest[end] != '}') return {Piece::Kind::kLoneBrace, take(1)};
+    const std::string_view whole = take(end + 1);
+    return {Piece::Kind::kWord, whole.substr(1, whole.size() - 2)};
+  }
+  if (rest.front() == '}') return {Piece::Kind::kLoneBrace, take(1)};
+  return {Piece::Kind::kText, take(rest.find_first_of("{}"))};
+}
+
+constexpr std::array<std::string_view, 11> kShellOperators = {"|", "||", "&", "&&", ";", ">",
+                                                              ">>", "<", "<<", "2>", "2>&1"};
+
+}  // namespace
+
+const std::vector<std::string>& TemplateWords() {
+  static const auto& words = *new std::vector<std::string>{"trial", "launch", "budget", "params", "checkpoint",
+                                                           "seed", "study", "args"};
+  return words;
+}
+
+Status CheckTemplate(std::string_view text, const std::vector<std::string>& parameters) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    if (piece.kind == Piece::Kind::kText) continue;
+    if (piece.kind == Piece::Kind::kLoneBrace) {
+      return InvalidArgument(fmt::format("expected braces in pairs, as in {{lr}}, found a lone '{}' in '{}'; write {}{} "
+                                         "for a brace itself",
+                                         piece.text, Shown(text), piece.text, piece.text));
+    }
+    if (piece.text == "args") {
+      return InvalidArgument(fmt::format("expected {{args}} as an item of the program on its own, found '{}'; put "
+                                         "spaces around it",
+                                         Shown(text)));
+    }
+    const auto holds = [&](const std::vector<std::string>& words) {
+      return std::ranges::find(words, piece.text) != words.end();
+    };
+    if (holds(parameters) || holds(TemplateWords())) continue;
+    std::vector<std::string> known = parameters;
+    known.insert(known.end(), TemplateWords().begin(), TemplateWords().end());
+    return InvalidArgument(fmt::format("expected a parameter or one of {} in braces, found {{{}}}{}; write {{{{ and }}}} "
+                                       "for braces themselves",
+                                       Join(TemplateWords()), Shown(piece.text), DidYouMean(piece.text, known)));
+  }
+  return {};
+}
+
+Status CheckProgramItem(std::string_view item, const std::vector<std::string>& parameters) {
+  if (item == kArgs) return {};
+  return CheckTemplate(item, parameters);
+}
+
+std::string Expand(std::string_view text, const TemplateValues& values) {
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    if (piece.kind != Piece::Kind::kWord) {
+      out += piece.text;
+    } else if (const auto found = values.find(std::string(piece.text)); found != values.end()) {
+      out += found->second;
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> ExpandProgram(const std::vector<std::string>& program, const TemplateValues& values,
+                                       const std::vector<std::string>& args) {
+  std::vector<std::string> items;
+  for (const std::string& item : program) {
+    if (item == kArgs) {
+      items.insert(items.end(), args.begin(), args.end());
+    } else {
+      items.push_back(Expand(item, values));
+    }
+  }
+  return items;
+}
+
+Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
+  std::vector<std::string> items;
+  std::string item;
+  bool in_item = false;
+  bool quoted = false;  // some of the item was
+  char quote = 0;       // the one that is open
+  const auto finish = [&]() -> Status {
+    if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
+      return InvalidArgument(fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
+                                         "'...'\", or quote it to mean the text",
+                                         item));
+    }
+    if (in_item) items.push_back(std::exchange(item, {}));
+    in_item = quoted = false;
+    return {};
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    if (quote != 0) {
+      const bool escape = quote == '"' && c == '\\' && (next == '"' || next == '\\');
+      if (c == quote) {
+        quote = 0;
+      } else {
+        item += escape ? text[++i] : c;
+      }
+    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      SLUICE_TRY(finish());
+    } else {
+      in_item = true;
+      if (c == '\'' || c == '"') {
+        quote = c;
+        quoted = true;
+      } else if (c == '\\' && i + 1 < text.size()) {
+        // A shell takes a backslash at the end of a line for its continuation.
+        if (next != '\n') {
+          item += next;
+          quoted = true;
+        } else {
+          in_item = !item.empty() || quoted;
+        }
+        ++i;
+      } else {
+        item += c;
+      }
+    }
+  }
+  if (quote != 0) {
+    return InvalidArgument(fmt::format("expected quotes in pairs, found a lone {} in '{}'; close it, or write \\{} for "
+                                       "the character itself",
+                                       quote, Shown(text), quote));
+  }
+  SLUICE_TRY(finish());
+  return items;
+}
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/engine.h"
+#include "ledger/store.h"
+
+namespace sluice {
+
+// What a controller shows of itself while it runs. Called on the controller's thread: return quickly.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // At most ten times a second while things change, once a second otherwise, and once at the end.
+  virtual void Tick(const Study& study, Time now) = 0;
+  // Something a user should know at once: draining, a trial that failed for good.
+  virtual void Say(std::string_view line) = 0;
+};
+
+enum class RunEnd {
+  kFinished,     // the study is done
+  kDrained,      // Ctrl-C: what ran has saved and left; resume goes on
+  kInterrupted,  // Ctrl-C twice: what ran was killed; resume goes on from the checkpoints
+};
+
+struct TuneRequest {
+  StorePaths paths;
+  StudySpec spec;      // read from
+  std::string source;  // this text,
+  std::string folder;  // which lay here
+  std::uint64_t seed = 0;
+};
+
+struct ResumeRequest {
+  StorePaths paths;
+  std::string study;
+  std::optional<int> trials;       // a new total
+  std::optional<Time> deadline;
+};
+
+// Makes a new study and runs it to its end in this process. Fails with failed_precondition if the name is taken, if another
+// controller holds the store, or if a trial needs more than this machine has.
+Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
+
+// Runs a study that exists: adopts what still runs of it, and goes on.
+Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
+
+// Ends a study: through its controller if one lives (returns once the controller has written it down), otherwise by writing it down
+// and ending what still runs.
+Status StopStudy(const StorePaths& paths, const std::string& study);
+
+// Gives a failed or stopped trial another chance: at once if a controller lives, else when the study is resumed.
+Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
+
+// Removes a study and all its files. Fails while a controller runs it.
+Status DeleteStudy(const StorePaths& paths, const std::string& study);
+
+// The real time.
+Time WallNow();
+
+}  // namespace sluice

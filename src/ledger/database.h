@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace sluice {
+
+class Database;
+
+// A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are copied when bound.
+class Statement {
+ public:
+  Statement() = default;
+
+  Statement& Bind(int index, std::int64_t value);
+  Statement& Bind(int index, double value);  // NaN becomes NULL
+  Statement& Bind(int index, std::string_view text);
+  Statement& BindBlob(int index, std::string_view bytes);
+  Statement& BindNull(int index);
+
+  // True: there is a row. False: done.
+  Result<bool> Step();
+  // Steps to the end and resets.
+  Status Run();
+  void Reset();
+
+  bool IsNull(int column) const;
+  std::int64_t Integer(int column) const;
+  double Number(int column) const;  // NULL is NaN
+  std::string_view Text(int column) const;  // valid until the next Step or Reset
+  std::string_view Blob(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  Database* database_ = nullptr;
+};
+
+// An SQLite file. Errors say in plain words what is wrong with it and what to do. One thread at a time.
+class Database {
+ public:
+  enum class Mode { kRead, kWrite, kCreate };
+
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);
+
+  Result<Statement> Prepare(std::string_view sql);
+  Status Execute(const std::string& sql);
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class Statement;
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  Database() = default;
+  Error LastError(int code) const;
+
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::string path_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,226 @@
+#include "ledger/event_codec.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/json_number.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const Node& node) {
+  Json devices = Json::array();
+  for (const Device& device : node.devices) {
+    devices.push_back({{"uuid", device.uuid}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
+  }
+  return {{"name", node.name}, {"cpus", node.cpus}, {"devices", devices}};
+}
+
+Node NodeFrom(const Json& json) {
+  Node node{.name = json.at("name"), .cpus = json.at("cpus"), .devices = {}};
+  for (const Json& device : json.at("devices")) {
+    node.devices.push_back({.uuid = device.at("uuid"), .kind = device.at("kind"), .memory_bytes = device.at("memory_bytes")});
+  }
+  return node;
+}
+
+Json Numbers(const Point& point) {
+  Json array = Json::array();
+  for (double value : point) array.push_back(NumberToJson<Json>(value));
+  return array;
+}
+
+// What every event of a launch begins with.
+template <typename Body>
+Json OfLaunch(const Body& body) {
+  Json json = {{"trial", Number(body.trial.trial)}, {"launch", Number(body.launch)}};
+  if constexpr (requires { body.position; }) {
+    if (body.position.seq != 0) json["message"] = body.position.seq;
+    if (body.position.offset != 0) json["offset"] = body.position.offset;
+  }
+  return json;
+}
+
+template <typename Body>
+Body LaunchFrom(StudyId study, const Json& json) {
+  Body body;
+  body.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())};
+  body.launch = LaunchId(json.at("launch").get<std::uint32_t>());
+  if constexpr (requires { body.position; }) {
+    body.position.seq = json.value("message", std::uint64_t{0});
+    body.position.offset = json.value("offset", std::uint64_t{0});
+  }
+  return body;
+}
+
+// One pair of functions for each kind of event: the body's JSON, and back.
+struct Encoder {
+  StudyId study{};
+  std::string_view kind;
+  Json json = Json::object();
+
+  void operator()(const StudyCreated& e) {
+    Become(e.study, "study_created");
+    json = {{"name", e.spec.name}, {"folder", e.folder}, {"seed", e.seed}, {"source", e.source}};
+  }
+  void operator()(const StudyResumed& e) {
+    Become(e.study, "study_resumed");
+    if (e.trials) json["trials"] = *e.trials;
+    if (e.deadline) json["deadline_us"] = Micros(*e.deadline);
+  }
+  void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
+  void operator()(const ControllerStarted& e) {
+    Become({}, "controller_started");
+    json = ToJson(e.node);
+  }
+  void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
+  void operator()(const Proposed& e) {
+    Become(e.study, "proposed");
+    json["counter"] = e.counter;
+    if (e.point) json["point"] = Numbers(*e.point);
+  }
+  void operator()(const Reported&) { SLUICE_CHECK(false, "reports have a table of their own"); }
+  void operator()(const AttributesSet& e) {
+    OfTrial(e, "attributes_set");
+    json["attributes"] = Json::parse(e.attributes);
+  }
+  void operator()(const CheckpointSaved& e) {
+    OfTrial(e, "checkpoint_saved");
+    json["work"] = e.work;
+    json["bytes"] = e.bytes;
+  }
+  void operator()(const TrialNoted& e) {
+    OfTrial(e, "trial_noted");
+    json["note"] = e.note;
+  }
+  void operator()(const LaunchHeard& e) { OfTrial(e, "launch_heard"); }
+  void operator()(const LaunchEnded& e) {
+    OfTrial(e, "launch_ended");
+    json["ending"] = static_cast<int>(e.ending);
+    if (!e.reason.empty()) json["reason"] = e.reason;
+    if (e.checkpoint_bytes >= 0) json["checkpoint_bytes"] = e.checkpoint_bytes;
+  }
+  void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
+  void operator()(const RetryAsked& e) {
+    Become(e.trial.study, "retry_asked");
+    json["trial"] = Number(e.trial.trial);
+  }
+  void operator()(const Woken&) { Become({}, "woken"); }
+
+ private:
+  void Become(StudyId its_study, std::string_view its_kind) {
+    study = its_study;
+    kind = its_kind;
+  }
+  template <typename Body>
+  void OfTrial(const Body& body, std::string_view its_kind) {
+    Become(body.trial.study, its_kind);
+    json = OfLaunch(body);
+  }
+};
+
+std::string_view CheckedText(const Json& json) { return json.get_ref<const std::string&>(); }
+
+Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json& json) {
+  const auto event = [&](auto body) { return Event{time, std::move(body)}; };
+  if (kind == "study_created") {
+    StudyCreated created{.study = study,
+                         .source = json.at("source"),
+                         .folder = json.at("folder"),
+                         .seed = json.at("seed"),
+                         .spec = {}};
+    const std::string name = json.at("name");
+    auto spec = ReadStudy(created.source, name, name);
+    if (!spec) {
+      return Corruption(fmt::format("study '{}' was made by a Sluice that read its file differently:\n{}", name,
+                                    spec.error().message));
+    }
+    created.spec = std::move(*spec);
+    created.spec.name = name;
+    return event(std::move(created));
+  }
+  if (kind == "study_resumed") {
+    StudyResumed resumed{.study = study, .trials = {}, .deadline = {}};
+    if (json.contains("trials")) resumed.trials = json["trials"].get<int>();
+    if (json.contains("deadline_us")) resumed.deadline = FromMicros(json["deadline_us"].get<std::int64_t>());
+    return event(resumed);
+  }
+  if (kind == "study_stop_asked") return event(StudyStopAsked{study});
+  if (kind == "controller_started") return event(ControllerStarted{NodeFrom(json)});
+  if (kind == "drain_asked") return event(DrainAsked{});
+  if (kind == "proposed") {
+    Proposed proposed{.study = study, .counter = json.at("counter"), .point = {}};
+    if (json.contains("point")) {
+      proposed.point.emplace();
+      for (const Json& value : json["point"]) proposed.point->push_back(NumberFromJson(value));
+    }
+    return event(std::move(proposed));
+  }
+  if (kind == "attributes_set") {
+    auto set = LaunchFrom<AttributesSet>(study, json);
+    set.attributes = json.at("attributes").dump();
+    return event(std::move(set));
+  }
+  if (kind == "checkpoint_saved") {
+    auto saved = LaunchFrom<CheckpointSaved>(study, json);
+    saved.work = json.at("work");
+    saved.bytes = json.at("bytes");
+    return event(saved);
+  }
+  if (kind == "trial_noted") {
+    auto noted = LaunchFrom<TrialNoted>(study, json);
+    noted.note = CheckedText(json.at("note"));
+    return event(std::move(noted));
+  }
+  if (kind == "launch_heard") return event(LaunchFrom<LaunchHeard>(study, json));
+  if (kind == "launch_ended") {
+    auto ended = LaunchFrom<LaunchEnded>(study, json);
+    ended.ending = static_cast<Ending>(json.at("ending").get<int>());
+    ended.reason = json.value("reason", "");
+    ended.checkpoint_bytes = json.value("checkpoint_bytes", std::int64_t{-1});
+    return event(std::move(ended));
+  }
+  if (kind == "lease_expired") return event(LaunchFrom<LeaseExpired>(study, json));
+  if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(json.at("trial").get<std::uint32_t>())}});
+  if (kind == "woken") return event(Woken{});
+  return Corruption(fmt::format("an event of unknown kind '{}'", kind));
+}
+
+}  // namespace
+
+EncodedEvent Encode(const Event& event) {
+  Encoder encoder;
+  std::visit(encoder, event.body);
+  // Texts of programs may hold anything: what is not UTF-8 is replaced, never refused.
+  return {encoder.study, encoder.kind, encoder.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body) {
+  try {
+    return Decode(time, study, kind, Json::parse(body));
+  } catch (const Json::exception& error) {
+    return Corruption(fmt::format("an event of kind '{}' does not read back: {}", kind, error.what()));
+  }
+}
+
+std::string EncodeMetrics(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = NumberToJson<Json>(value);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Metrics> DecodeMetrics(std::string_view text) {
+  try {
+    Metrics metrics;
+    for (const auto& [name, value] : Json::parse(text).items()) metrics.emplace_back(name, NumberFromJson(value));
+    return metrics;
+  } catch (const Json::exception& error) {
+    return Corruption(fmt::format("the metrics of a report do not read back: {}", error.what()));
+  }
+}
+
+}  // namespace sluice

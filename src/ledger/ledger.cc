@@ -1,0 +1,191 @@
+#include "ledger/ledger.h"
+
+#include "ledger/event_codec.h"
+#include "ledger/store.h"
+
+namespace sluice {
+namespace {
+
+void BindTime(Statement& statement, int index, Time time) {
+  if (time == kNever) {
+    statement.BindNull(index);
+  } else {
+    statement.Bind(index, Micros(time));
+  }
+}
+
+}  // namespace
+
+StudyRow RowOf(const Study& study) {
+  return {.id = study.id,
+          .name = study.spec.name,
+          .folder = study.folder,
+          .metric = study.spec.objective.metric,
+          .unit = study.spec.unit,
+          .direction = study.spec.objective.direction,
+          .seed = study.seed,
+          .created = study.created,
+          .deadline = study.deadline,
+          .trials = study.trials_wanted,
+          .ending = std::string(Name(study.ending)),
+          .finished = study.finished,
+          .best = study.best,
+          .counts = study.counts};
+}
+
+Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path) {
+  auto ledger = std::make_unique<Ledger>();
+  SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path));
+  Database& database = *ledger->database_;
+  SLUICE_ASSIGN(Statement last, database.Prepare("SELECT max(coalesce((SELECT max(seq) FROM events), 0), "
+                                                 "coalesce((SELECT max(seq) FROM reports), 0))"));
+  SLUICE_TRY(last.Step());
+  ledger->last_ = EventSeq(static_cast<std::uint64_t>(last.Integer(0)));
+  SLUICE_ASSIGN(ledger->begin_, database.Prepare("BEGIN IMMEDIATE"));
+  SLUICE_ASSIGN(ledger->commit_, database.Prepare("COMMIT"));
+  SLUICE_ASSIGN(ledger->rollback_, database.Prepare("ROLLBACK"));
+  SLUICE_ASSIGN(ledger->insert_event_,
+                database.Prepare("INSERT INTO events (seq, study, time_us, kind, body) VALUES (?, ?, ?, ?, ?)"));
+  SLUICE_ASSIGN(ledger->insert_report_,
+                database.Prepare("INSERT INTO reports (seq, study, trial, launch, time_us, message, output_offset, work, metrics)"
+                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SLUICE_ASSIGN(
+      ledger->upsert_trial_,
+      database.Prepare(
+          "INSERT INTO trials (study, trial, state, params, work, target, value, best_value, best_work, launch, failures, "
+          "reports, created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, trial) DO UPDATE SET "
+          "state = excluded.state, work = excluded.work, target = excluded.target, value = excluded.value, "
+          "best_value = excluded.best_value, best_work = excluded.best_work, launch = excluded.launch, "
+          "failures = excluded.failures, reports = excluded.reports, started_us = excluded.started_us, "
+          "ended_us = excluded.ended_us, busy_us = excluded.busy_us, saved_work = excluded.saved_work, "
+          "saved_bytes = excluded.saved_bytes, note = excluded.note"));
+  SLUICE_ASSIGN(
+      ledger->upsert_study_,
+      database.Prepare(
+          "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, updated_us, trials, "
+          "deadline_us, ending, finished, best, waiting, running, paused, complete, stopped, failed) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+          "updated_us = excluded.updated_us, trials = excluded.trials, deadline_us = excluded.deadline_us, "
+          "ending = excluded.ending, finished = excluded.finished, best = excluded.best, waiting = excluded.waiting, "
+          "running = excluded.running, paused = excluded.paused, complete = excluded.complete, "
+          "stopped = excluded.stopped, failed = excluded.failed"));
+  SLUICE_ASSIGN(ledger->upsert_snapshot_,
+                database.Prepare("INSERT OR REPLACE INTO snapshots (study, seq, digest, state) VALUES (?, ?, ?, ?)"));
+  SLUICE_ASSIGN(ledger->patch_attributes_,
+                database.Prepare("UPDATE trials SET attributes = json_patch(attributes, ?) WHERE study = ? AND trial = ?"));
+  return ledger;
+}
+
+Status Ledger::Commit(const Batch& batch) {
+  SLUICE_TRY(begin_.Run());
+  Status written = Write(batch);
+  if (written) written = commit_.Run();
+  if (!written) {
+    (void)rollback_.Run();  // the first error is the one to tell
+    return written;
+  }
+  if (!batch.events.empty()) last_ = batch.events.back().first;
+  return {};
+}
+
+Status Ledger::Write(const Batch& batch) {
+  const Time updated = batch.events.empty() ? Time{} : batch.events.back().second.time;
+  for (const TrialRow& row : batch.trials) SLUICE_TRY(WriteTrial(row));
+  for (const auto& [seq, event] : batch.events) SLUICE_TRY(WriteEvent(batch.study, seq, event));
+  for (const StudyRow& row : batch.studies) SLUICE_TRY(WriteStudy(row, updated));
+  for (const SnapshotRow& row : batch.snapshots) {
+    upsert_snapshot_.Bind(1, static_cast<std::int64_t>(Number(row.study)));
+    upsert_snapshot_.Bind(2, static_cast<std::int64_t>(Number(row.seq)));
+    upsert_snapshot_.Bind(3, std::string_view(ToHex(row.digest)));
+    upsert_snapshot_.BindBlob(4, row.state);
+    SLUICE_TRY(upsert_snapshot_.Run());
+  }
+  return {};
+}
+
+Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
+  const auto number = static_cast<std::int64_t>(Number(seq));
+  if (const auto* report = std::get_if<Reported>(&event.body)) {
+    insert_report_.Bind(1, number);
+    insert_report_.Bind(2, static_cast<std::int64_t>(Number(report->trial.study)));
+    insert_report_.Bind(3, static_cast<std::int64_t>(Number(report->trial.trial)));
+    insert_report_.Bind(4, static_cast<std::int64_t>(Number(report->launch)));
+    insert_report_.Bind(5, Micros(event.time));
+    insert_report_.Bind(6, static_cast<std::int64_t>(report->position.seq));
+    insert_report_.Bind(7, static_cast<std::int64_t>(report->position.offset));
+    insert_report_.Bind(8, report->work);
+    insert_report_.Bind(9, std::string_view(EncodeMetrics(report->metrics)));
+    return insert_report_.Run();
+  }
+  if (const auto* set = std::get_if<AttributesSet>(&event.body)) {
+    patch_attributes_.Bind(1, std::string_view(set->attributes));
+    patch_attributes_.Bind(2, static_cast<std::int64_t>(Number(set->trial.study)));
+    patch_attributes_.Bind(3, static_cast<std::int64_t>(Number(set->trial.trial)));
+    SLUICE_TRY(patch_attributes_.Run());
+  }
+  const EncodedEvent encoded = Encode(event);
+  insert_event_.Bind(1, number);
+  insert_event_.Bind(2, static_cast<std::int64_t>(Number(IsSet(encoded.study) ? encoded.study : owner)));
+  insert_event_.Bind(3, Micros(event.time));
+  insert_event_.Bind(4, encoded.kind);
+  insert_event_.Bind(5, std::string_view(encoded.body));
+  return insert_event_.Run();
+}
+
+Status Ledger::WriteTrial(const TrialRow& row) {
+  const Trial& trial = row.trial;
+  Statement& put = upsert_trial_;
+  put.Bind(1, static_cast<std::int64_t>(Number(row.study)));
+  put.Bind(2, static_cast<std::int64_t>(Number(trial.id)));
+  put.Bind(3, Name(trial.state));
+  put.Bind(4, std::string_view(row.params));
+  put.Bind(5, trial.work);
+  if (trial.target == kNoLimit) {
+    put.BindNull(6);
+  } else {
+    put.Bind(6, trial.target);
+  }
+  put.Bind(7, trial.value);
+  put.Bind(8, trial.best_value);
+  put.Bind(9, trial.best_work);
+  put.Bind(10, static_cast<std::int64_t>(Number(trial.launch)));
+  put.Bind(11, static_cast<std::int64_t>(trial.failures));
+  put.Bind(12, static_cast<std::int64_t>(trial.reports));
+  put.Bind(13, Micros(trial.created));
+  put.Bind(14, Micros(trial.started));
+  put.Bind(15, Micros(trial.ended));
+  put.Bind(16, static_cast<std::int64_t>(trial.busy.count()));
+  put.Bind(17, trial.saved_work);
+  put.Bind(18, trial.saved_bytes);
+  put.Bind(19, std::string_view(trial.note));
+  return put.Run();
+}
+
+Status Ledger::WriteStudy(const StudyRow& row, Time updated) {
+  Statement& put = upsert_study_;
+  put.Bind(1, static_cast<std::int64_t>(Number(row.id)));
+  put.Bind(2, std::string_view(row.name));
+  put.Bind(3, std::string_view(row.folder));
+  put.Bind(4, static_cast<std::int64_t>(row.seed));
+  put.Bind(5, std::string_view(row.metric));
+  put.Bind(6, std::string_view(row.direction == Direction::kMinimize ? "minimize" : "maximize"));
+  put.Bind(7, std::string_view(row.unit));
+  put.Bind(8, Micros(row.created));
+  put.Bind(9, Micros(updated));
+  put.Bind(10, static_cast<std::int64_t>(row.trials));
+  BindTime(put, 11, row.deadline);
+  put.Bind(12, std::string_view(row.ending));
+  put.Bind(13, static_cast<std::int64_t>(row.finished));
+  if (IsSet(row.best)) {
+    put.Bind(14, static_cast<std::int64_t>(Number(row.best)));
+  } else {
+    put.BindNull(14);
+  }
+  for (std::size_t state = 0; state < kTrialStates; ++state) {
+    put.Bind(15 + static_cast<int>(state), static_cast<std::int64_t>(row.counts[state]));
+  }
+  return put.Run();
+}
+
+}  // namespace sluice

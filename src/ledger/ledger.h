@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/event.h"
+#include "ledger/database.h"
+
+namespace sluice {
+
+// A trial as readers see it, and what its parameters are called.
+struct TrialRow {
+  StudyId study{};
+  Trial trial;
+  std::string params;
+};
+
+// A study as readers see it.
+struct StudyRow {
+  StudyId id{};
+  std::string name, folder, metric, unit;
+  Direction direction{};
+  std::uint64_t seed = 0;
+  Time created{};
+  Time deadline{};
+  int trials = 0;
+  std::string ending;
+  bool finished = false;
+  TrialId best{};
+  std::array<int, kTrialStates> counts{};
+};
+StudyRow RowOf(const Study& study);
+
+struct SnapshotRow {
+  StudyId study{};
+  EventSeq seq{};
+  std::uint64_t digest = 0;
+  std::string state;
+};
+
+// What one commit makes durable.
+struct Batch {
+  StudyId study{};  // whom events without a study belong to
+  std::vector<std::pair<EventSeq, Event>> events;
+  std::vector<TrialRow> trials;
+  std::vector<StudyRow> studies;
+  std::vector<SnapshotRow> snapshots;
+  bool empty() const { return events.empty() && snapshots.empty(); }
+};
+
+// Writes batches, each in one synchronous transaction. One thread at a time.
+class Ledger {
+ public:
+  static Result<std::unique_ptr<Ledger>> Open(const std::string& path);
+  Status Commit(const Batch& batch);
+  EventSeq last() const { return last_; }
+  Database& database() { return *database_; }
+
+ private:
+  Status Write(const Batch& batch);
+  Status WriteEvent(StudyId owner, EventSeq seq, const Event& event);
+  Status WriteTrial(const TrialRow& row);
+  Status WriteStudy(const StudyRow& row, Time updated);
+
+  std::unique_ptr<Database> database_;
+  Statement insert_event_, insert_report_, upsert_trial_, upsert_study_, upsert_snapshot_, patch_attributes_;
+  Statement begin_, commit_, rollback_;
+  EventSeq last_{};
+};
+
+}  // namespace sluice

@@ -1,0 +1,182 @@
+#include "ledger/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+#include "ledger/event_codec.h"
+#include "ledger/store.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kStudyColumns =
+    "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, trials, ending, finished, "
+    "best, waiting, running, paused, complete, stopped, failed FROM studies ";
+
+StudyInfo ReadStudyRow(const Statement& row) {
+  StudyInfo study;
+  study.id = StudyId(static_cast<std::uint32_t>(row.Integer(0)));
+  study.name = row.Text(1);
+  study.folder = row.Text(2);
+  study.metric = row.Text(3);
+  study.maximize = row.Text(4) == "maximize";
+  study.unit = row.Text(5);
+  study.seed = static_cast<std::uint64_t>(row.Integer(6));
+  study.created = FromMicros(row.Integer(7));
+  study.updated = FromMicros(row.Integer(8));
+  if (!row.IsNull(9)) study.deadline = FromMicros(row.Integer(9));
+  study.trials = static_cast<int>(row.Integer(10));
+  study.ending = row.Text(11);
+  study.finished = row.Integer(12) != 0;
+  study.best = TrialId(static_cast<std::uint32_t>(row.Integer(13)));
+  for (std::size_t state = 0; state < kTrialStates; ++state) {
+    study.counts[state] = static_cast<int>(row.Integer(14 + static_cast<int>(state)));
+  }
+  return study;
+}
+
+constexpr const char* kTrialColumns =
+    "SELECT trial, state, params, attributes, work, target, value, best_value, best_work, launch, failures, reports, "
+    "created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note FROM trials ";
+
+Result<TrialInfo> ReadTrialRow(const Statement& row) {
+  TrialInfo trial;
+  trial.id = TrialId(static_cast<std::uint32_t>(row.Integer(0)));
+  const auto state = std::ranges::find(kTrialStateNames, row.Text(1));
+  if (state == kTrialStateNames.end()) return Corruption(fmt::format("a trial is in the unknown state '{}'", row.Text(1)));
+  trial.state = static_cast<TrialState>(state - kTrialStateNames.begin());
+  trial.params = row.Text(2);
+  trial.attributes = row.Text(3);
+  trial.work = row.Integer(4);
+  if (!row.IsNull(5)) trial.target = row.Integer(5);
+  trial.value = row.Number(6);
+  trial.best_value = row.Number(7);
+  trial.best_work = row.Integer(8);
+  trial.launch = LaunchId(static_cast<std::uint32_t>(row.Integer(9)));
+  trial.failures = static_cast<int>(row.Integer(10));
+  trial.reports = static_cast<int>(row.Integer(11));
+  trial.created = FromMicros(row.Integer(12));
+  trial.started = FromMicros(row.Integer(13));
+  trial.ended = FromMicros(row.Integer(14));
+  trial.busy = Duration(row.Integer(15));
+  trial.saved_work = row.Integer(16);
+  trial.saved_bytes = row.Integer(17);
+  trial.note = row.Text(18);
+  return trial;
+}
+
+Result<std::vector<TrialInfo>> ReadTrials(Statement& query) {
+  std::vector<TrialInfo> trials;
+  while (true) {
+    SLUICE_ASSIGN(const bool row, query.Step());
+    if (!row) return trials;
+    SLUICE_ASSIGN(TrialInfo trial, ReadTrialRow(query));
+    trials.push_back(std::move(trial));
+  }
+}
+
+}  // namespace
+
+int StudyInfo::made() const { return std::accumulate(counts.begin(), counts.end(), 0); }
+
+Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
+  SLUICE_ASSIGN(auto database, OpenStoreForReading(path));
+  return std::unique_ptr<Reader>(new Reader(std::move(database)));
+}
+
+Result<std::vector<StudyInfo>> Reader::Studies() {
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} ORDER BY id", kStudyColumns)));
+  std::vector<StudyInfo> studies;
+  while (true) {
+    SLUICE_ASSIGN(const bool row, query.Step());
+    if (!row) return studies;
+    studies.push_back(ReadStudyRow(query));
+  }
+}
+
+Result<StudyInfo> Reader::FindStudy(std::string_view name) {
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} WHERE name = ?", kStudyColumns)));
+  query.Bind(1, name);
+  SLUICE_ASSIGN(const bool row, query.Step());
+  if (row) return ReadStudyRow(query);
+  SLUICE_ASSIGN(const std::vector<StudyInfo> studies, Studies());
+  std::vector<std::string> names;
+  for (const StudyInfo& study : studies) names.push_back(study.name);
+  return NotFound(fmt::format("no study '{}' in {}{}: 'sluice studies' lists them", name, database_->path(),
+                              DidYouMean(name, names)));
+}
+
+Result<StudyInfo> Reader::LatestStudy() {
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} ORDER BY updated_us DESC LIMIT 1", kStudyColumns)));
+  SLUICE_ASSIGN(const bool row, query.Step());
+  if (!row) return NotFound(fmt::format("{}: no study here yet: run 'sluice tune study.yaml'", database_->path()));
+  return ReadStudyRow(query);
+}
+
+Result<std::string> Reader::Source(StudyId study) {
+  SLUICE_ASSIGN(Statement query, database_->Prepare("SELECT json_extract(body, '$.source') FROM events WHERE study = ? AND "
+                                                    "kind = 'study_created'"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)));
+  SLUICE_ASSIGN(const bool row, query.Step());
+  if (!row) return Corruption(fmt::format("{}: study {} has no beginning", database_->path(), Number(study)));
+  return std::string(query.Text(0));
+}
+
+Result<TrialInfo> Reader::FindTrial(const StudyInfo& study, TrialId trial) {
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} WHERE study = ? AND trial = ?", kTrialColumns)));
+  query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
+  query.Bind(2, static_cast<std::int64_t>(Number(trial)));
+  SLUICE_ASSIGN(const bool row, query.Step());
+  if (row) return ReadTrialRow(query);
+  return NotFound(fmt::format("study '{}' has no trial {}: its trials are numbered from 1 to {}", study.name, Number(trial),
+                              study.made()));
+}
+
+Result<std::vector<TrialInfo>> Reader::Trials(StudyId study, std::optional<TrialState> state) {
+  const char* filter = state ? "WHERE study = ? AND state = ? ORDER BY trial" : "WHERE study = ? ORDER BY trial";
+  // The literal lets SQLite use the partial index on running trials.
+  if (state == TrialState::kRunning) filter = "WHERE study = ? AND state = 'running' ORDER BY trial";
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} {}", kTrialColumns, filter)));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)));
+  if (state && *state != TrialState::kRunning) query.Bind(2, Name(*state));
+  return ReadTrials(query);
+}
+
+Result<std::vector<TrialInfo>> Reader::Best(const StudyInfo& study, int limit) {
+  SLUICE_ASSIGN(Statement query,
+                database_->Prepare(fmt::format("{} WHERE study = ? AND best_value IS NOT NULL ORDER BY best_value {}, trial LIMIT ?",
+                                               kTrialColumns, study.maximize ? "DESC" : "ASC")));
+  query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
+  query.Bind(2, static_cast<std::int64_t>(limit));
+  return ReadTrials(query);
+}
+
+Status Reader::EachReport(StudyId study, std::optional<TrialId> trial,
+                          const std::function<void(const ReportInfo&)>& visit) {
+  SLUICE_ASSIGN(Statement query,
+                database_->Prepare(trial ? "SELECT trial, launch, time_us, work, metrics FROM reports WHERE study = ? AND trial = ? "
+                                           "ORDER BY seq"
+                                         : "SELECT trial, launch, time_us, work, metrics FROM reports WHERE +study = ? ORDER BY seq"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)));
+  if (trial) query.Bind(2, static_cast<std::int64_t>(Number(*trial)));
+  while (true) {
+    SLUICE_ASSIGN(const bool row, query.Step());
+    if (!row) return {};
+    visit({.trial = TrialId(static_cast<std::uint32_t>(query.Integer(0))),
+           .launch = LaunchId(static_cast<std::uint32_t>(query.Integer(1))),
+           .time = FromMicros(query.Integer(2)),
+           .work = query.Integer(3),
+           .metrics = std::string(query.Text(4))});
+  }
+}
+
+Result<std::int64_t> Reader::Version() {
+  SLUICE_ASSIGN(Statement query, database_->Prepare("PRAGMA data_version"));
+  SLUICE_TRY(query.Step());
+  return query.Integer(0);
+}
+
+}  // namespace sluice

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/trial.h"
+#include "ledger/database.h"
+
+namespace sluice {
+
+// A study as it stands on disk.
+struct StudyInfo {
+  StudyId id{};
+  std::string name;
+  std::string folder;
+  std::string metric;
+  bool maximize = false;
+  std::string unit;
+  std::uint64_t seed = 0;
+  Time created{};
+  Time updated{};
+  Time deadline = kNever;
+  int trials = 0;
+  std::string ending;  // "running" while it goes on, else why it ended
+  bool finished = false;
+  TrialId best{};
+  std::array<int, kTrialStates> counts{};
+
+  int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
+  int made() const;
+};
+
+// A trial as it stands on disk. `params` and `attributes` are JSON objects.
+struct TrialInfo {
+  TrialId id{};
+  TrialState state{};
+  std::string params;
+  std::string attributes;
+  Work work = 0;
+  std::optional<Work> target;
+  double value = 0;       // NaN: none
+  double best_value = 0;  // NaN: none
+  Work best_work = 0;
+  LaunchId launch{};
+  int failures = 0;
+  int reports = 0;
+  Time created{};
+  Time started{};
+  Time ended{};
+  Duration busy{};
+  Work saved_work = 0;
+  std::int64_t saved_bytes = 0;
+  std::string note;
+};
+
+struct ReportInfo {
+  TrialId trial{};
+  LaunchId launch{};
+  Time time{};
+  Work work = 0;
+  std::string metrics;  // a JSON object
+};
+
+// Reads a store while a controller may be writing it; sees whole commits only. One thread at a time.
+class Reader {
+ public:
+  static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+
+  Result<std::vector<StudyInfo>> Studies();
+  // By name; not_found suggests the nearest there is.
+  Result<StudyInfo> FindStudy(std::string_view name);
+  // The only study, or the one changed last, when the user names none.
+  Result<StudyInfo> LatestStudy();
+  // The study file as it was when the study was made.
+  Result<std::string> Source(StudyId study);
+
+  Result<TrialInfo> FindTrial(const StudyInfo& study, TrialId trial);
+  // In order of ids; only those in one state, if given.
+  Result<std::vector<TrialInfo>> Trials(StudyId study, std::optional<TrialState> state = std::nullopt);
+  // The best ones first, at most `limit`; trials without a result are left out.
+  Result<std::vector<TrialInfo>> Best(const StudyInfo& study, int limit);
+  // In order of time; of one trial, if given. One at a time, since there may be millions.
+  Status EachReport(StudyId study, std::optional<TrialId> trial, const std::function<void(const ReportInfo&)>& visit);
+
+  // Changes whenever something was committed by somebody else.
+  Result<std::int64_t> Version();
+  Database& database() { return *database_; }
+
+ private:
+  explicit Reader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,94 @@
+#include "search/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/state.h"
+
+namespace sluice {
+namespace {
+
+bool Worse(const Mark& a, const Mark& b) { return Better(b, a); }
+
+void Push(std::vector<Mark>& heap, const Mark& mark, bool (*below)(const Mark&, const Mark&)) {
+  heap.push_back(mark);
+  std::push_heap(heap.begin(), heap.end(), below);
+}
+
+Mark Pop(std::vector<Mark>& heap, bool (*below)(const Mark&, const Mark&)) {
+  std::pop_heap(heap.begin(), heap.end(), below);
+  const Mark mark = heap.back();
+  heap.pop_back();
+  return mark;
+}
+
+}  // namespace
+
+bool Better(const Mark& a, const Mark& b) {
+  const bool a_nan = std::isnan(a.value);
+  const bool b_nan = std::isnan(b.value);
+  if (a_nan != b_nan) return b_nan;
+  if (!a_nan && a.value != b.value) return a.value < b.value;
+  return a.trial < b.trial;
+}
+
+std::size_t Ranking::TopSize(std::size_t size) const {
+  return std::min(size, std::max(options_.least_top,
+                                 size / static_cast<std::size_t>(options_.eta)));
+}
+
+void Ranking::Add(const Mark& mark) {
+  if (InTop(mark)) {
+    Push(top_, mark, Better);
+  } else {
+    Push(rest_, mark, Worse);
+  }
+  const std::size_t wanted = TopSize(size());
+  if (top_.size() > wanted) Push(rest_, Pop(top_, Better), Worse);
+  if (top_.size() < wanted) Push(top_, Pop(rest_, Worse), Better);
+}
+
+std::vector<Mark> Ranking::Sorted() const {
+  std::vector<Mark> marks = top_;
+  marks.insert(marks.end(), rest_.begin(), rest_.end());
+  std::sort(marks.begin(), marks.end(), Better);
+  return marks;
+}
+
+void Ranking::Save(StateWriter& writer) const {
+  const std::vector<Mark> marks = Sorted();
+  writer.Put(marks.size());
+  for (const Mark& mark : marks) {
+    writer.Put(mark.trial);
+    writer.Put(mark.value);
+  }
+}
+
+Status Ranking::Load(StateReader& reader) {
+  std::vector<Mark> marks(reader.Count());
+  for (Mark& mark : marks) {
+    reader.Get(mark.trial);
+    reader.Get(mark.value);
+  }
+  const bool sorted = std::adjacent_find(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
+                        return !Better(a, b);
+                      }) == marks.end();
+  if (!reader.ok() || !sorted) return Corruption("the ranking of a rung does not read back");
+  // Sorted marks are heaps already.
+  const auto split = marks.begin() + static_cast<std::ptrdiff_t>(TopSize(marks.size()));
+  rest_.assign(split, marks.end());
+  top_.assign(std::make_reverse_iterator(split), marks.rend());
+  return {};
+}
+
+void Ranking::AddTo(Digest& digest) const {
+  // A sum, because the order of a heap is not part of the state.
+  std::uint64_t sum = 0;
+  for (const std::vector<Mark>* heap : {&top_, &rest_}) {
+    for (const Mark& mark : *heap) sum += Digest().Add(mark.trial).Add(mark.value).Value();
+  }
+  digest.Add(size()).Add(sum);
+}
+
+}  // namespace sluice

@@ -1,0 +1,84 @@
+#include "search/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/random.h"
+#include "base/state.h"
+
+namespace sluice {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+double AnyValue(Random& random) {
+  switch (random.Below(8)) {
+    case 0: return kNan;
+    case 1: return kInf;
+    case 2: return -kInf;
+    case 3: return random.Chance(0.5) ? 0.0 : -0.0;
+    default: return static_cast<double>(random.Below(20));
+  }
+}
+
+TEST(RankingTest, NanComesAfterEverythingAndTiesGoToTheSmallerId) {
+  EXPECT_TRUE(Better({kInf, TrialId(9)}, {kNan, TrialId(1)}));
+  EXPECT_FALSE(Better({kNan, TrialId(1)}, {kInf, TrialId(9)}));
+  EXPECT_TRUE(Better({kNan, TrialId(1)}, {kNan, TrialId(2)}));
+  EXPECT_TRUE(Better({0.0, TrialId(1)}, {-0.0, TrialId(2)}));
+  EXPECT_FALSE(Better({-0.0, TrialId(2)}, {0.0, TrialId(1)}));
+  EXPECT_TRUE(Better({-kInf, TrialId(2)}, {0.0, TrialId(1)}));
+}
+
+TEST(RankingTest, TheTopIsThatOfASort) {
+  Random random(1);
+  for (int round = 0; round < 300; ++round) {
+    const Ranking::Options options = {.eta = static_cast<std::int64_t>(2 + random.Below(4)),
+                                      .least_top = random.Below(2)};
+    Ranking ranking(options);
+    std::vector<Mark> sorted;
+    for (std::uint32_t id = 1; id <= 60; ++id) {
+      const Mark mark = {AnyValue(random), TrialId(id)};
+      ranking.Add(mark);
+      sorted.push_back(mark);
+      std::sort(sorted.begin(), sorted.end(), Better);
+      const std::size_t top =
+          std::max(options.least_top, sorted.size() / static_cast<std::size_t>(options.eta));
+      for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(ranking.InTop(sorted[i]), i < top);
+      if (!random.Chance(0.1)) continue;
+      StateWriter writer;
+      ranking.Save(writer);
+      Ranking loaded(options);
+      StateReader reader(writer.bytes());
+      ASSERT_TRUE(loaded.Load(reader));
+      ASSERT_TRUE(reader.Finish());
+      Digest before;
+      Digest after;
+      ranking.AddTo(before);
+      loaded.AddTo(after);
+      ASSERT_EQ(before.Value(), after.Value());
+      ranking = loaded;
+    }
+  }
+}
+
+TEST(RankingTest, MarksOutOfOrderAreCorruption) {
+  StateWriter writer;
+  writer.Put(2);
+  for (const double value : {2.0, 1.0}) {
+    writer.Put(TrialId(1));
+    writer.Put(value);
+  }
+  Ranking ranking({.eta = 2});
+  StateReader reader(writer.bytes());
+  const Status status = ranking.Load(reader);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(ranking.size(), 0u);
+}
+
+}  // namespace
+}  // namespace sluice

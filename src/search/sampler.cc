@@ -1,0 +1,47 @@
+#include "search/sampler.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "search/grid.h"
+#include "search/random.h"
+
+namespace sluice {
+namespace {
+
+struct Kind {
+  const char* name;
+  Result<std::unique_ptr<Sampler>> (*make)(const Space& space, std::uint64_t seed);
+};
+
+constexpr std::array kKinds = {
+    Kind{"random",
+         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+           return std::make_unique<RandomSampler>(space, seed);
+         }},
+    Kind{"grid", [](const Space& space, std::uint64_t) { return GridSampler::Make(space); }},
+};
+
+}  // namespace
+
+const std::vector<std::string>& SamplerNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Kind& kind : kKinds) all.emplace_back(kind.name);
+    return all;
+  }();
+  return names;
+}
+
+Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
+                                             std::uint64_t seed) {
+  for (const Kind& kind : kKinds) {
+    if (spec.name == kind.name) return kind.make(space, seed);
+  }
+  return NotFound(fmt::format("expected one of the samplers {}, found '{}'{}", Join(SamplerNames()),
+                              spec.name, DidYouMean(spec.name, SamplerNames())));
+}
+
+}  // namespace sluice

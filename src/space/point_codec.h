@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace sluice {
+
+// Whether a text is UTF-8, as JSON wants it.
+bool JsonCanHold(std::string_view text);
+
+}  // namespace sluice

@@ -1,0 +1,234 @@
+#include "space/space_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kLongestName = 100;
+constexpr std::size_t kMaxParameters = 1000;
+constexpr std::size_t kMaxChoices = 1000;
+// Points hold integers as doubles, which are exact up to here.
+constexpr std::int64_t kLargestInteger = (std::int64_t{1} << 53) - 1;
+
+struct KindWord {
+  std::string word;
+  ParameterKind kind;
+};
+
+const std::vector<KindWord>& KindWords() {
+  static const auto& words = *new std::vector<KindWord>{{"float", ParameterKind::kFloat},
+                                                        {"int", ParameterKind::kInt},
+                                                        {"choice", ParameterKind::kCategorical},
+                                                        {"categorical", ParameterKind::kCategorical},
+                                                        {"ordinal", ParameterKind::kOrdinal}};
+  return words;
+}
+
+bool IsName(std::string_view text) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto inner = [&](char c) {
+    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+  };
+  return !text.empty() && text.size() <= kLongestName && letter(text.front()) && std::ranges::all_of(text, inner);
+}
+
+bool CheckName(const ConfigNode& node, const std::string& name, const std::vector<std::string>& reserved) {
+  if (!IsName(name)) {
+    node.Report(fmt::format("expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a letter "
+                            "or '_', found '{}'",
+                            kLongestName, Shown(name)));
+    return false;
+  }
+  if (std::ranges::find(reserved, name) != reserved.end()) {
+    node.Report(fmt::format("expected a name other than {}, which mean something in templates; rename the parameter",
+                            Join(reserved)));
+    return false;
+  }
+  return true;
+}
+
+std::optional<double> ReadBound(const ConfigNode& node, ParameterKind kind) {
+  if (kind == ParameterKind::kFloat) return node.Number();
+  const auto value = node.Integer({.min = -kLargestInteger, .max = kLargestInteger});
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+}
+
+bool ReadRange(const ConfigNode& node, Parameter& parameter) {
+  const ConfigNode named = node.Named(parameter.name);
+  const auto ends = node.is_list() ? node.List() : std::nullopt;
+  if (!ends || ends->size() != 2) {
+    named.Expected("a range [low, high]");
+    return false;
+  }
+  const auto low = ReadBound((*ends)[0].Named(parameter.name), parameter.kind);
+  const auto high = ReadBound((*ends)[1].Named(parameter.name), parameter.kind);
+  if (!low || !high) return false;
+  parameter.low = *low;
+  parameter.high = *high;
+  if (!(*low < *high)) {
+    named.Expected("low < high");
+    return false;
+  }
+  if (!std::isfinite(*high - *low)) {
+    named.Expected("a range narrower than the largest number");
+    return false;
+  }
+  return true;
+}
+
+bool ReadStep(const ConfigNode& node, Parameter& parameter) {
+  const auto step = ReadBound(node, parameter.kind);
+  if (!step) return false;
+  if (*step > 0 && *step <= parameter.high - parameter.low) {
+    parameter.step = *step;
+    return true;
+  }
+  node.Expected(fmt::format("a step above 0 and of at most {}, the width of the range",
+                            parameter.high - parameter.low));
+  return false;
+}
+
+bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& parameter) {
+  if (!ReadRange(range, parameter)) return false;
+  bool good = true;
+  if (const ConfigNode* log = map.Find("log")) {
+    const auto value = log->Boolean();
+    good = value.has_value();
+    parameter.log = value.value_or(false);
+    if (parameter.log && parameter.low <= 0) {
+      range.Named(parameter.name).Expected("low > 0, since log is true", "raise low or remove log");
+      good = false;
+    }
+  }
+  if (const ConfigNode* step = map.Find("step")) {
+    good = ReadStep(*step, parameter) && good;
+    // A log integer steps by 1 anyway.
+    if (parameter.log && !(parameter.kind == ParameterKind::kInt && parameter.step == 1)) {
+      step->Report("expected either log or step, found both; remove one");
+      good = false;
+    }
+  }
+  return good;
+}
+
+bool ReadChoices(const ConfigNode& node, Parameter& parameter) {
+  const ConfigNode named = node.Named(parameter.name);
+  const auto items = node.is_list() ? node.List() : std::nullopt;
+  if (!items || items->empty()) {
+    named.Expected("a list of choices with at least one");
+    return false;
+  }
+  if (items->size() > kMaxChoices) {
+    named.Report(fmt::format("expected at most {} choices, found {}", kMaxChoices, items->size()));
+    return false;
+  }
+  bool good = true;
+  std::set<std::string> seen;
+  for (const ConfigNode& item : *items) {
+    const ConfigNode choice = item.Named(parameter.name);
+    const auto value = choice.Value();
+    if (!value) {
+      good = false;
+      continue;
+    }
+    if (const auto* number = std::get_if<double>(&*value); number != nullptr && !std::isfinite(*number)) {
+      choice.Expected("a finite number", "quote it if a text is meant");
+      good = false;
+      continue;
+    }
+    // 1 and '1' are one choice to a program that gets it as an argument.
+    if (!seen.insert(FormatValue(*value)).second) {
+      choice.Report(fmt::format("expected each choice once, found {} again; remove one", choice.Show()));
+      good = false;
+      continue;
+    }
+    parameter.choices.push_back(*value);
+  }
+  return good;
+}
+
+std::optional<Parameter> ReadParameter(const ConfigNode& node, const std::string& name) {
+  if (!node.is_map()) {
+    node.Expected("a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or {choice: [a, b]}");
+    return std::nullopt;
+  }
+  const ConfigMap map = *node.Map();
+  const ConfigMap::Entry* found = nullptr;
+  Parameter parameter;
+  parameter.name = name;
+  for (const ConfigMap::Entry& entry : map.entries()) {
+    const auto word = std::ranges::find(KindWords(), entry.key, &KindWord::word);
+    if (word == KindWords().end()) continue;
+    if (found != nullptr) {
+      entry.value.Named(name).Report(
+          fmt::format("expected one kind, found {} and {}; remove one", found->key, entry.key));
+      return std::nullopt;
+    }
+    found = &entry;
+    parameter.kind = word->kind;
+  }
+  std::vector<std::string> known;
+  if (found == nullptr) {
+    for (const KindWord& word : KindWords()) known.push_back(word.word);
+    const auto typed = std::ranges::find_if(
+        map.entries(), [](const ConfigMap::Entry& entry) { return entry.key != "log" && entry.key != "step"; });
+    const bool any = typed != map.entries().end();
+    const ConfigNode& at = any ? typed->value : node;
+    at.Named(name).Report(fmt::format("expected a kind: {}, found {}{}", Join(known),
+                                      any ? Shown(typed->key) : "none", any ? DidYouMean(typed->key, known) : ""));
+    return std::nullopt;
+  }
+  known.push_back(found->key);
+  if (!parameter.has_choices()) known.insert(known.end(), {"log", "step"});
+  map.AllowOnly(known);
+  const bool good = parameter.has_choices() ? ReadChoices(found->value, parameter)
+                                            : ReadNumeric(map, found->value, parameter);
+  if (!good) return std::nullopt;
+  if (const Status status = CheckParameter(parameter); !status) {
+    // Its message names the parameter itself.
+    node.Named("").Report(status.error().message);
+    return std::nullopt;
+  }
+  return parameter;
+}
+
+}  // namespace
+
+std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved) {
+  const auto map = node.is_map() ? node.Map() : std::nullopt;
+  if (!map || map->entries().empty()) {
+    node.Expected("at least one parameter", "write 'lr: {float: [0.1, 1]}' below it");
+    return std::nullopt;
+  }
+  if (map->entries().size() > kMaxParameters) {
+    node.Report(fmt::format("expected at most {} parameters, found {}", kMaxParameters, map->entries().size()));
+    return std::nullopt;
+  }
+  std::vector<Parameter> parameters;
+  bool good = true;
+  for (const auto& [name, value] : map->entries()) {
+    const ConfigNode named = value.Named(name);
+    const bool name_good = CheckName(named, name, reserved);
+    auto parameter = ReadParameter(named, name);
+    good = good && name_good && parameter.has_value();
+    if (parameter) parameters.push_back(std::move(*parameter));
+  }
+  if (!good) return std::nullopt;
+  auto space = Space::Make(std::move(parameters));
+  if (!space) {
+    node.Report(space.error().message);
+    return std::nullopt;
+  }
+  return std::move(*space);
+}
+
+}  // namespace sluice

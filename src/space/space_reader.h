@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
+#include "space/space.h"
+
+namespace sluice {
+
+// Reads the section of a file that says what can be tuned:
+//
+//   lr: {float: [1e-4, 1e-1], log: true}
+//   width: {int: [16, 256], step: 16}
+//   activation: {choice: [relu, tanh]}
+//   size: {ordinal: [small, medium, large]}
+//
+// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not among `reserved`. Nothing if anything is wrong, all of
+// it reported to the node's file under the parameter's name.
+std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved);
+
+}  // namespace sluice

@@ -1,0 +1,214 @@
+// What every stopper promises (search/stopper.h), under a small engine that keeps its side of the contract.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/state.h"
+#include "search/stopper.h"
+#include "search/test_history.h"
+
+namespace sluice {
+namespace {
+
+std::uint64_t DigestOf(const Stopper& stopper) {
+  Digest digest;
+  stopper.AddTo(digest);
+  return digest.Value();
+}
+
+std::string SavedBytes(const Stopper& stopper) {
+  StateWriter writer;
+  stopper.Save(writer);
+  return writer.Take();
+}
+
+std::unique_ptr<Stopper> Restored(const StopperSpec& spec, const Stopper& stopper) {
+  std::unique_ptr<Stopper> restored = MakeStopper(spec).value();
+  const std::string bytes = SavedBytes(stopper);
+  StateReader reader(bytes);
+  const Status loaded = restored->Load(reader);
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(reader.Finish());
+  return restored;
+}
+
+enum class State { kRunning, kPaused, kOver };
+
+struct Trial {
+  State state = State::kRunning;
+  Work work = 0;
+  Work target = 0;
+};
+
+// Drives a stopper and, with the same calls, another that is saved and loaded at random moments. Checks every ruling.
+class World {
+ public:
+  World(const StopperSpec& spec, std::uint64_t seed)
+      : spec_(spec),
+        random_(Random(seed).Fork("world")),
+        steady_(MakeStopper(spec).value()),
+        restarted_(MakeStopper(spec).value()) {}
+
+  void Run(int steps) {
+    for (int step = 0; step < steps && !::testing::Test::HasFatalFailure(); ++step) {
+      if (random_.Chance(0.05)) restarted_ = Restored(spec_, *restarted_);
+      if (random_.Chance(0.2)) Admit();
+      if (random_.Chance(0.3)) Resume();
+      if (!trials_.empty()) Advance();
+      ASSERT_EQ(DigestOf(*steady_), DigestOf(*restarted_)) << step;
+    }
+    EXPECT_EQ(SavedBytes(*steady_), SavedBytes(*restarted_));
+  }
+
+  const Stopper& steady() const { return *steady_; }
+
+ private:
+  Trial& At(TrialId trial) { return trials_[Number(trial) - 1]; }
+  bool Known(TrialId trial) const { return IsSet(trial) && Number(trial) <= trials_.size(); }
+
+  void Admit() {
+    trials_.emplace_back();
+    const TrialId trial(static_cast<std::uint32_t>(trials_.size()));
+    const Work target = steady_->Admit(trial);
+    ASSERT_EQ(target, restarted_->Admit(trial));
+    ASSERT_GT(target, 0);
+    ASSERT_LE(target, spec_.max_budget);
+    At(trial).target = target;
+  }
+
+  void Resume() {
+    const std::optional<TrialGroup> group = steady_->Next();
+    const std::optional<TrialGroup> other = restarted_->Next();
+    ASSERT_EQ(group.has_value(), other.has_value());
+    if (!group) return;
+    ASSERT_EQ(group->members, other->members);
+    ASSERT_FALSE(group->members.empty());
+    for (const auto& member : group->members) {
+      ASSERT_TRUE(Known(member.trial));
+      Trial& trial = At(member.trial);
+      ASSERT_EQ(trial.state, State::kPaused);
+      ASSERT_GT(member.target, trial.work);
+      ASSERT_LE(member.target, spec_.max_budget);
+      trial.state = State::kRunning;
+      trial.target = member.target;
+    }
+  }
+
+  void Advance() {
+    const TrialId id(static_cast<std::uint32_t>(random_.Below(trials_.size()) + 1));
+    Trial& trial = At(id);
+    if (trial.state == State::kOver) return;
+    if (random_.Chance(0.03)) return End(id, /*failed=*/true);
+    if (trial.state != State::kRunning) return;
+    trial.work = AnyNextWork(random_, trial.work, std::min<Work>(trial.target, 1000));
+    const double value = AnyLoss(random_);
+    const std::vector<Ruling> rulings = steady_->Report(id, trial.work, value);
+    ASSERT_EQ(rulings, restarted_->Report(id, trial.work, value));
+    const bool complete = trial.work >= spec_.max_budget;
+    bool ruled = false;
+    for (const Ruling& ruling : rulings) {
+      ruled = ruled || ruling.trial == id;
+      Follow(ruling);
+    }
+    if (complete) {
+      ASSERT_FALSE(ruled) << "a complete trial is not ruled upon";
+      return End(id, /*failed=*/false);
+    }
+    ASSERT_TRUE(ruled || trial.work < trial.target) << "a trial at its target gets a ruling";
+  }
+
+  void Follow(const Ruling& ruling) {
+    ASSERT_TRUE(Known(ruling.trial));
+    Trial& trial = At(ruling.trial);
+    ASSERT_NE(trial.state, State::kOver) << "ruled upon after its end";
+    switch (ruling.verdict) {
+      case Verdict::kGoOn:
+        ASSERT_GT(ruling.target, trial.work);
+        ASSERT_LE(ruling.target, spec_.max_budget);
+        trial.target = ruling.target;
+        trial.state = State::kRunning;
+        break;
+      case Verdict::kPause: trial.state = State::kPaused; break;
+      case Verdict::kStop: trial.state = State::kOver; break;
+    }
+  }
+
+  void End(TrialId id, bool failed) {
+    At(id).state = State::kOver;
+    steady_->End(id, failed);
+    restarted_->End(id, failed);
+  }
+
+  StopperSpec spec_;
+  Random random_;
+  std::unique_ptr<Stopper> steady_;
+  std::unique_ptr<Stopper> restarted_;
+  std::vector<Trial> trials_;
+};
+
+class StopperContract : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(StopperContract, RulingsAreSoundAndSurviveRestarts) {
+  for (std::uint64_t seed = 0; seed < 300 && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random = Random(seed).Fork("spec");
+    World(AnySpec(random, GetParam()), seed).Run(300);
+  }
+}
+
+TEST_P(StopperContract, OneHistoryIsOneDigest) {
+  const StopperSpec spec = {.name = GetParam(), .max_budget = 27};
+  World one(spec, 5);
+  World two(spec, 5);
+  EXPECT_EQ(DigestOf(one.steady()), DigestOf(two.steady()));
+  one.Run(100);
+  two.Run(100);
+  EXPECT_EQ(DigestOf(one.steady()), DigestOf(two.steady()));
+}
+
+TEST_P(StopperContract, AStudyOfOneBudgetRunsEveryTrialToIt) {
+  const auto stopper = MakeStopper({.name = GetParam(), .min_budget = 5, .max_budget = 5}).value();
+  EXPECT_EQ(stopper->Admit(TrialId(1)), 5);
+  EXPECT_TRUE(stopper->Report(TrialId(1), 5, 1).empty());
+}
+
+// Whatever bytes are there: an error or a state, never a crash, and after an error the old state.
+TEST_P(StopperContract, DamagedStatesAreRefused) {
+  const StopperSpec spec = {.name = GetParam(), .max_budget = 27};
+  World world(spec, 9);
+  world.Run(200);
+  const std::string bytes = SavedBytes(world.steady());
+  Random random(1);
+  for (int round = 0; round < 2000 && !bytes.empty(); ++round) {
+    std::string damaged = bytes.substr(0, random.Below(bytes.size() + 1));
+    if (random.Chance(0.5)) {
+      damaged = bytes;
+      damaged[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
+    }
+    const auto stopper = MakeStopper(spec).value();
+    const std::uint64_t before = DigestOf(*stopper);
+    StateReader reader(damaged);
+    if (damaged.size() < bytes.size()) {
+      ASSERT_FALSE(stopper->Load(reader)) << damaged.size();
+      ASSERT_EQ(DigestOf(*stopper), before);
+    } else if (stopper->Load(reader)) {
+      while (stopper->Next()) {
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StopperContract, ::testing::ValuesIn(StopperNames()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& letter : name) letter = letter == '-' ? '_' : letter;
+  return name;
+});
+
+}  // namespace
+}  // namespace sluice

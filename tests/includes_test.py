@@ -1,0 +1,197 @@
+"""Holds the code to ARCHITECTURE.md: which room may include which, where each library may be used, and that
+nothing below exec reads a clock, starts a thread or draws from a distribution of the standard library."""
+
+import fnmatch
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# The rooms a room names directly. It may include those, and all that they may include.
+USES = {
+    "base": [],
+    "space": ["base"],
+    "search": ["space"],
+    "cluster": ["base"],
+    "policy": ["cluster"],
+    "engine": ["search", "policy"],
+    "wire": ["base"],
+    "bubble": ["base"],
+    "ledger": ["engine"],
+    "sim": ["engine", "ledger", "wire"],
+    "launcher": [],  # linked statically, alone
+    "exec": ["engine", "ledger", "wire", "bubble", "launcher"],
+    "model": ["base"],
+    "train": ["wire", "model", "bubble"],
+    "serve": ["exec", "sim", "model"],
+    "cli": ["serve"],
+    "apps": ["cli", "train"],
+}
+
+# Below exec nothing depends on when or where it runs.
+PURE_ROOMS = ["base", "space", "search", "cluster", "policy", "engine", "wire", "ledger", "sim"]
+
+# Who may include a library's header, as patterns of paths. Tests (*_test.cc) may look at JSON as they like.
+LIBRARIES = {
+    r"nlohmann/json\.hpp": [
+        "src/*codec*.cc",
+        "src/*json*.cc",
+        "src/*_test.cc",
+        "tests/*",
+    ],
+    r"CLI/.*": ["src/cli/cli.cc"],
+    r"spdlog/.*": ["src/base/log.cc"],
+    r"sqlite3\.h": ["src/ledger/*"],
+    r"yaml-cpp/.*": ["src/base/config.cc"],
+    r"(torch|ATen|c10)/.*": ["src/train/*"],
+    r"boost/.*": ["src/serve/*"],
+}
+
+# Word patterns that the pure rooms do without, and the files that have a reason not to.
+BANNED = {
+    r"std::chrono::\w*_clock|\b(system|steady|high_resolution)_clock\b": [],
+    r"\b(clock_gettime|gettimeofday)\s*\(|\bstd::time\s*\(": [],
+    r"<thread>|<mutex>|<condition_variable>|<future>|<stop_token>|\bstd::(jthread|thread|async)\b|\bpthread_create\b": [
+        "src/ledger/writer.cc",  # commits in groups, off the caller's thread
+        "src/ledger/writer.h",
+    ],
+    r"std::\w+_distribution\b|\bstd::(random_device|mt19937\w*|shuffle)\b|\bs?rand\s*\(": [],
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def reach(room):
+    """All rooms that `room` may include, itself among them."""
+    found = {room}
+    for used in USES[room]:
+        found |= reach(used)
+    return found
+
+
+def matches(path, patterns):
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" else parts[0]
+
+
+def violations_in(path, text):
+    """What a file does against the rules, a message each. `path` is relative to the root, as in src/base/ids.h."""
+    room = room_of(path)
+    if room not in USES:
+        return [f"{path}: '{room}' is not a room; give it a place in tests/includes_test.py"]
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, header = match.group(1) == '"', match.group(2)
+        where = f"{path}:{number}"
+        other = header.split("/")[0]
+        if quoted and "/" in header and (ROOT / "src" / other).is_dir() and other not in USES:
+            found.append(f"{where}: '{other}' is not a room; give it a place in tests/includes_test.py")
+        elif other in USES and header.endswith(".h") and other not in reach(room):
+            found.append(f"{where}: {room} may not include {other} ({header})")
+        elif quoted and "/" not in header:
+            found.append(f'{where}: include by the path from src, as in "base/ids.h", not "{header}"')
+        elif header.startswith(".."):
+            found.append(f'{where}: include by the path from src, not "{header}"')
+        for library, users in LIBRARIES.items():
+            if re.fullmatch(library, header) and not matches(path, users):
+                found.append(f"{where}: {header} is only for {', '.join(users)}")
+    if room in PURE_ROOMS and not path.endswith("_test.cc"):
+        code = COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
+        for number, line in enumerate(code.splitlines(), start=1):
+            for pattern, exempt in BANNED.items():
+                hit = re.search(pattern, line)
+                if hit and path not in exempt:
+                    found.append(f"{path}:{number}: '{hit.group()}' below exec: results would depend on the run")
+    return found
+
+
+def sources():
+    for folder in ("src", "apps"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".h", ".cc", ".c", ".cu", ".cuh"):
+                yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def test_the_rooms_keep_to_the_plan():
+    files = list(sources())
+    assert files, "there are sources to look at"
+    found = [message for path, text in files for message in violations_in(path, text)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_the_plan_has_no_way_round():
+    for room in USES:
+        for used in USES[room]:
+            assert room not in reach(used), f"{room} and {used} include each other"
+
+
+def test_the_build_links_no_more_than_the_plan_allows():
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    for name, rest in re.findall(r"^sluice_room\((\w+)([^)]*)\)", text, re.MULTILINE):
+        uses = re.search(r"USES ([\w ]+?)(?: LINK|$)", rest.strip())
+        for used in uses.group(1).split() if uses else []:
+            assert used in reach(name), f"CMakeLists.txt links {name} with {used}"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/base/ids.h", '#include "engine/engine.h"'),
+        ("src/space/space.h", '#include "search/sampler.h"'),
+        ("src/search/tpe.cc", '#include "cluster/cluster.h"'),
+        ("src/policy/fifo.cc", '#include "search/stopper.h"'),
+        ("src/engine/engine.cc", '#include "ledger/ledger.h"'),
+        ("src/engine/engine.cc", '  #  include "wire/message.h"'),
+        ("src/wire/codec.cc", '#include "space/space.h"'),
+        ("src/sim/world.cc", '#include "exec/process.h"'),
+        ("src/train/fused.cc", '#include "engine/engine.h"'),
+        ("src/exec/process.cc", '#include "cli/cli.h"'),
+        ("src/engine/engine.h", '#include "study.h"'),
+        ("src/engine/engine.h", '#include "../base/ids.h"'),
+        ("src/attic/old.cc", ""),
+        ("src/engine/study.cc", "#include <nlohmann/json.hpp>"),
+        ("src/cli/show.cc", "#include <CLI/CLI.hpp>"),
+        ("src/exec/run.cc", "#include <spdlog/spdlog.h>"),
+        ("src/exec/run.cc", "#include <sqlite3.h>"),
+        ("src/engine/study.cc", "#include <yaml-cpp/yaml.h>"),
+        ("src/model/graph.cc", "#include <torch/torch.h>"),
+        ("src/engine/engine.cc", "auto now = std::chrono::steady_clock::now();"),
+        ("src/base/time.cc", "using std::chrono::system_clock;"),
+        ("src/ledger/ledger.cc", "#include <thread>"),
+        ("src/search/tpe.cc", "std::normal_distribution<double> draw;"),
+        ("src/sim/world.cc", "std::mt19937_64 generator(seed);"),
+    ],
+)
+def test_a_planted_violation_is_found(path, text):
+    assert violations_in(path, f"#pragma once\n{text}\n"), f"{text} in {path} went unnoticed"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/engine/engine.cc", '#include "search/stopper.h"'),
+        ("src/engine/engine.cc", '#include "cluster/cluster.h"'),
+        ("src/ledger/ledger.cc", '#include "space/space.h"'),
+        ("src/exec/process.cc", '#include "wire/message.h"'),
+        ("src/exec/process.cc", "#include <thread>"),
+        ("src/cli/cli.cc", '#include "sim/world.h"'),
+        ("src/wire/codec.cc", "#include <nlohmann/json.hpp>"),
+        ("src/space/space.h", "#include <nlohmann/json_fwd.hpp>"),
+        ("src/ledger/writer.cc", "std::jthread writer;"),
+        ("src/base/random.cc", "// unlike std::uniform_real_distribution, the same on every machine"),
+        ("src/base/random.cc", 'Fail("no steady_clock here");'),
+        ("src/base/random.cc", "double operand(int x);"),
+    ],
+)
+def test_what_is_allowed_passes(path, text):
+    assert not violations_in(path, f"{text}\n")
