@@ -45,9 +45,11 @@ setup: ## installs what is missing for everything but the benchmarks
 
 test: ## runs all tests, and each fuzz target for 10 s; ROOM=engine: those of one room
 	@setup/install build $(if $(IS_ROOM),,test fuzz)
+ifeq ($(filter includes fuzz,$(ROOM)),)
 	$(call cmake,release,$(if $(IS_ROOM),$(ROOM)_test))
 	@ln -sfn build/release/compile_commands.json compile_commands.json
-ifneq ($(if $(ROOM),,all)$(filter fuzz,$(ROOM)),)
+endif
+ifneq ($(if $(ROOM),$(filter fuzz,$(ROOM)),all),)
 	$(call cmake,fuzz,fuzzers)
 endif
 	@$(CHECK)
@@ -71,7 +73,7 @@ lint: ## checks formatting, clang-tidy and ruff; ROOM=engine: clang-tidy of one 
 	@setup/install build lint
 	$(call cmake,release)
 	@clang-format-19 --dry-run -Werror $(SOURCES)
-	@ruff check --quiet --line-length 100 --extend-exclude build .
+	@ruff check --quiet --select B,E,F,I,W --line-length 100 --extend-exclude build .
 	@python3 setup/tidy.py build/release $(if $(ROOM),src/$(ROOM)/)
 
 format: ## formats the C++ sources in place

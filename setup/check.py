@@ -2,8 +2,8 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or contract, python, e2e, includes, fuzz. With a preset other than release only
-the C++ tests are run, those of its build. Passing tests are silent.
+A room is a folder of src, or contract, python, e2e, includes, fuzz. With a preset other than
+release only the C++ tests are run, those of its build. Passing tests are silent.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Tally:
 
 
 def stream(command, noise=None, env=None):
-    """Runs a command, prints its output but for lines that match `noise`, and returns its exit status."""
+    """Runs a command, prints its output but for lines that match `noise`; returns its status."""
     process = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",
@@ -55,7 +55,7 @@ def stream(command, noise=None, env=None):
 
 
 def read_junit(path, status):
-    """Counts the cases of a JUnit file. A runner that failed without naming a case counts as one failure."""
+    """Counts a JUnit file's cases. A runner that fails without naming one counts as one."""
     tally = Tally()
     if path.exists():
         for case in ElementTree.parse(path).iter("testcase"):
@@ -80,8 +80,8 @@ def run_ctest(preset, room, jobs):
     build = ROOT / "build" / preset
     report = fresh(build / "report-ctest.xml")
     command = [
-        "ctest", "--test-dir", str(build), "-j", str(jobs), "--output-on-failure", "--timeout", "300",
-        "--no-tests=ignore", "--output-junit", str(report),
+        "ctest", "--test-dir", str(build), "-j", str(jobs), "--output-on-failure",
+        "--timeout", "300", "--no-tests=ignore", "--output-junit", str(report),
     ]
     if room:
         command += ["-R", rf"^([a-z]+_)*{re.escape(room)}_"]
@@ -130,7 +130,7 @@ def run_fuzzers(seconds, jobs):
     tally = Tally()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         outputs = pool.map(lambda binary: run_fuzzer(binary, seconds), binaries)
-        for binary, output in zip(binaries, outputs):
+        for binary, output in zip(binaries, outputs, strict=True):
             if output:
                 tally.failed += 1
                 print(f"{binary.name} failed:\n{output}", flush=True)

@@ -2,8 +2,8 @@
 
     python setup/tidy.py BUILD_FOLDER [PREFIX...]    (such as: build/release src/engine/)
 
-A source is clean while it, every header it includes (as ninja knows them) and .clang-tidy are older than its
-stamp in BUILD_FOLDER/tidy.
+A source is clean while it, every header it includes (as ninja knows them) and .clang-tidy are
+older than its stamp in BUILD_FOLDER/tidy.
 """
 
 import concurrent.futures
@@ -23,6 +23,7 @@ def headers_of(build):
     listing = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], check=True,
                              stdout=subprocess.PIPE, text=True).stdout
     deps = {}
+    target = ""
     for line in listing.splitlines():
         if line.startswith("    "):
             deps[target].append(build / line.strip())  # an absolute path stays as it is
@@ -43,7 +44,8 @@ def tidy(build, source):
     """Returns when it started, the exit status and what was found."""
     command = ["clang-tidy-19", "--quiet", "-p", str(build), str(source)]
     start = time.time()
-    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         text=True)
     return start, run.returncode, run.stdout
 
 
@@ -64,7 +66,7 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (source, stamp), (start, status, output) in zip(
-                work.items(), pool.map(lambda source: tidy(build, source), work)):
+                work.items(), pool.map(lambda source: tidy(build, source), work), strict=True):
             if status == 0:
                 stamp.parent.mkdir(parents=True, exist_ok=True)
                 stamp.touch()

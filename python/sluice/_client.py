@@ -14,6 +14,7 @@ _CLIENT = "python 0.1.0"
 _FIRST_BACKOFF_S = 0.02
 _LONGEST_BACKOFF_S = 1.0
 _LONGEST_FAREWELL_S = 30.0
+_PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
 _HEARTBEATS_PER_LEASE = 4  # at least three must be heard
 _LONGEST_SOCKET_PATH_BYTES = 107
 _LONGEST_REASON = 4000
@@ -34,6 +35,7 @@ class Client:
     """
 
     silent = False
+    has_connection = True
     keeps_checkpoints = True
 
     def __init__(self, socket_path, trial):
@@ -117,19 +119,20 @@ class Client:
         """Waits for acknowledgements while they can come, and spools what is left."""
         with self._lock:
             self._post_postponed()
-            self._wait(
-                lambda: (
-                    not (self._unacknowledged or self._postponed)
-                    or self._ended
-                    or not self._may_deliver
-                ),
-                monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s),
-            )
+            self._await_delivery(monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s))
             self._end("the process is at its end")
             self._post_postponed()
 
+    def hold(self) -> None:
+        """Before a fork, so that a child never sees the client in the middle of things."""
+        self._lock.acquire()
+
+    def let_go(self) -> None:
+        """After a fork, in the parent."""
+        self._lock.release()
+
     def abandon(self) -> None:
-        """In a forked child: lets go of the parent's connection. No lock: it may be held."""
+        """After a fork, in the child: closes its copy of the parent's connection."""
         if self._socket is not None:
             self._socket.close()
         if self._is_started:
@@ -175,6 +178,21 @@ class Client:
                 _tell(str(error))
         self._flush()
 
+    def _await_delivery(self, deadline: float) -> None:
+        """Until all is acknowledged, or it looks as if it will not be."""
+
+        def is_settled():
+            return self._ended or not (self._unacknowledged or self._postponed)
+
+        while not is_settled() and monotonic() < deadline:
+            self._wait(lambda: is_settled() or not self._may_deliver, deadline)
+            if self._may_deliver:
+                return
+            patience = min(deadline, self._alone_since + _PATIENCE_ALONE_S)
+            self._wait(lambda: is_settled() or self._may_deliver, patience)
+            if not self._may_deliver:
+                return
+
     def _leave(self, trial, kind: str, content: dict) -> None:
         if not trial._over:
             self._post(trial, kind, content)
@@ -212,6 +230,7 @@ class Client:
             return
         self._socket = connection
         self._may_deliver = True
+        self._notify()
         self._send(self._hello())
         for _, _, line in self._unacknowledged:
             self._send(line)

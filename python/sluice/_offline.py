@@ -3,6 +3,7 @@
 
 class _Offline:
     silent = True
+    has_connection = False
     takes_more_trials = False
 
     def report(self, trial, work: int, metrics: dict) -> None:

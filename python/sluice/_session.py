@@ -4,7 +4,11 @@ import atexit
 import os
 from _thread import allocate_lock
 
+# A child forked while another thread imports a module cannot import it: what a child needs is
+# imported here, and only the client later.
+from sluice._offline import Printer, Silent
 from sluice._trial import Trial
+from sluice._wire import decode
 
 # "PID FILE": the process that speaks for the trial of that file. Children inherit it and keep
 # quiet; the file is there so that a study run by a trial does not inherit it.
@@ -39,23 +43,18 @@ class Session:
         trial_file = os.environ.get("SLUICE_TRIAL_FILE")
         self._was_looped = False
         if not trial_file:
-            from sluice._offline import Printer
-
             self.link = Printer()
             self.trial = Trial(self, {}, {})
             return
         owner_pid = _owner_pid(trial_file)
         self.trial = Trial(self, _assignment(trial_file, owner_pid), {})
         if _is_helper_rank() or owner_pid not in (None, os.getpid()):
-            from sluice._offline import Silent
-
             self.link = Silent()
             return
         from sluice._client import Client
 
         os.environ[_OWNER] = f"{os.getpid()} {trial_file}"
         self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
-        os.register_at_fork(after_in_child=self._fall_silent)
         atexit.register(self._close)
 
     def trials(self, defaults: dict):
@@ -87,15 +86,45 @@ class Session:
         self.link.begin(self.trial)
         return True
 
-    def _fall_silent(self) -> None:
-        from sluice._offline import Silent
-
-        client, self.link = self.link, Silent()
-        if not client.silent:
+    def fall_silent(self) -> None:
+        """In a forked child."""
+        if self.link.has_connection:
+            client, self.link = self.link, Silent()
             client.abandon()
 
     def _close(self) -> None:
         self.link.close()
+
+
+_held_while_forking = []
+
+
+def _before_fork() -> None:
+    if _session is not None and _session.link.has_connection:
+        _session.link.hold()
+        _held_while_forking.append(_session.link)
+
+
+def _after_fork_in_parent() -> None:
+    if _held_while_forking:
+        _held_while_forking.pop().let_go()
+
+
+def _after_fork_in_child() -> None:
+    global _opening
+    _held_while_forking.clear()
+    if _session is not None:
+        _session.fall_silent()
+    elif _opening.locked():  # by a thread of the parent, about to become the owner
+        os.environ[_OWNER] = f"{os.getppid()} {os.environ.get('SLUICE_TRIAL_FILE')}"
+    _opening = allocate_lock()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)
 
 
 def _owner_pid(trial_file: str):
@@ -104,8 +133,6 @@ def _owner_pid(trial_file: str):
 
 
 def _assignment(trial_file: str, owner_pid) -> dict:
-    from sluice._wire import decode
-
     line = os.environb.get(_ASSIGN) if owner_pid is not None else None
     if line is None:
         with open(trial_file, "rb") as file:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -165,7 +166,16 @@ class Launch:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
+
+    def kill(self):
+        """With all its children, which hold its pipes."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.communicate(timeout=LIMIT_S)
 
     def say(self, text="go"):
         """A line on the script's standard input: its input() returns."""

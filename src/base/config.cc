@@ -26,15 +26,15 @@ struct ConfigRawNode {
   int line = 0;
   std::string text;
   std::vector<const ConfigRawNode*> children;  // of a map: key, value, key, value
-  std::size_t weight = 1;  // nodes below and itself, aliases expanded
+  std::size_t weight = 1;                      // nodes below and itself, aliases expanded
   std::size_t depth = 1;
 };
 
 struct ConfigData {
   struct Problem {
     int line;
+    std::size_t order;  // of reporting
     std::string text;
-    friend bool operator==(const Problem&, const Problem&) = default;
   };
 
   std::string file;
@@ -49,7 +49,7 @@ struct ConfigData {
     return fmt::format("{}:{}: {}{}", file, line, Shown(path), path.empty() ? "" : ": ");
   }
   void Report(int line, std::string_view path, std::string_view message) {
-    if (!full()) problems.push_back({line, Prefix(line, path).append(message)});
+    if (!full()) problems.push_back({line, problems.size(), Prefix(line, path).append(message)});
   }
 };
 
@@ -95,7 +95,9 @@ void CheckBytes(std::string_view text) {
     const char c = text[i];
     const auto code = static_cast<unsigned char>(c);
     if ((code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7F) {
-      throw Unreadable{line, fmt::format("expected text, found the control character 0x{:02x}; remove it", code)};
+      throw Unreadable{
+          line,
+          fmt::format("expected text, found the control character 0x{:02x}; remove it", code)};
     }
     if (c == '\n' || c == '\r') {
       if (c == '\n' || i + 1 == text.size() || text[i + 1] != '\n') ++line;
@@ -105,7 +107,9 @@ void CheckBytes(std::string_view text) {
       tab = true;
     } else if (c != ' ') {
       if (indenting && tab && c != '#') {
-        throw Unreadable{line, "expected spaces before the first word of a line, found a tab; indent with spaces"};
+        throw Unreadable{
+            line,
+            "expected spaces before the first word of a line, found a tab; indent with spaces"};
       }
       indenting = false;
     }
@@ -145,18 +149,23 @@ class Builder : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) {
-      throw Unreadable{Line(mark), "expected one document, found the beginning of a second; keep one of them, and "
-                                   "quote texts that hold brackets or braces"};
+      throw Unreadable{
+          Line(mark),
+          "expected one document, found the beginning of a second; keep one of them, and "
+          "quote texts that hold brackets or braces"};
     }
   }
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { AddLeaf(New(mark, anchor)); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    AddLeaf(New(mark, anchor));
+  }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end() || !found->second->complete) {
-      throw Unreadable{Line(mark), "expected an alias of something before it, found one that holds itself"};
+      throw Unreadable{Line(mark),
+                       "expected an alias of something before it, found one that holds itself"};
     }
     if (open_.size() + found->second->depth > kMaxConfigDepth) TooDeep(mark);
     Attach(found->second, Line(mark));
@@ -165,8 +174,10 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     if (!QuoteCloses(text_, static_cast<std::size_t>(std::max(mark.pos, 0)))) {
-      throw Unreadable{Line(mark), "expected a closing quote, found the end of the file; close the quote that begins "
-                                   "on this line"};
+      throw Unreadable{
+          Line(mark),
+          "expected a closing quote, found the end of the file; close the quote that begins "
+          "on this line"};
     }
     CheckTag(mark, tag);
     ConfigRawNode& node = New(mark, anchor);
@@ -192,12 +203,15 @@ class Builder : public YAML::EventHandler {
 
   [[noreturn]] static void TooDeep(const YAML::Mark& mark) {
     throw Unreadable{Line(mark),
-                     fmt::format("expected at most {} lists and maps inside each other, found more", kMaxConfigDepth)};
+                     fmt::format("expected at most {} lists and maps inside each other, found more",
+                                 kMaxConfigDepth)};
   }
   [[noreturn]] static void TooMany(int line) {
-    throw Unreadable{line, fmt::format("expected at most {} values, found more (aliases count as often as they are "
-                                       "used); make the file smaller",
-                                       kMaxConfigNodes)};
+    throw Unreadable{
+        line,
+        fmt::format("expected at most {} values, found more (aliases count as often as they are "
+                    "used); make the file smaller",
+                    kMaxConfigNodes)};
   }
 
   static void CheckTag(const YAML::Mark& mark, const std::string& tag) {
@@ -219,7 +233,8 @@ class Builder : public YAML::EventHandler {
     Attach(&node, node.line);
   }
 
-  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, ConfigKind kind) {
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            ConfigKind kind) {
     CheckTag(mark, tag);
     if (open_.size() >= kMaxConfigDepth) TooDeep(mark);
     ConfigRawNode& node = New(mark, anchor);
@@ -256,20 +271,29 @@ class Builder : public YAML::EventHandler {
 // yaml-cpp's complaint in plain words.
 Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open) {
   const int line = std::max(error.mark.line, 0) + 1;
-  const auto is = [&](std::string_view message) { return std::string_view(error.msg).starts_with(message); };
-  if ((is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || is(YAML::ErrorMsg::END_OF_MAP_FLOW)) && open != nullptr) {
+  const auto is = [&](std::string_view message) {
+    return std::string_view(error.msg).starts_with(message);
+  };
+  if ((is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || is(YAML::ErrorMsg::END_OF_MAP_FLOW)) &&
+      open != nullptr) {
     const bool list = open->kind == ConfigKind::kList;
-    return {open->line, fmt::format("expected '{}' to close the '{}' that begins on this line, found none; close it, "
-                                    "and put commas between what it holds",
-                                    list ? ']' : '}', list ? '[' : '{')};
+    return {open->line,
+            fmt::format(
+                "expected '{}' to close the '{}' that begins on this line, found none; close it, "
+                "and put commas between what it holds",
+                list ? ']' : '}', list ? '[' : '{')};
   }
   if (is(YAML::ErrorMsg::MAP_VALUE)) {
-    return {line, "expected one 'key: value' on a line, found a ':' where none can be; check the indentation of this "
-                  "line and the one before, and quote texts that hold ': '"};
+    return {line,
+            "expected one 'key: value' on a line, found a ':' where none can be; check the "
+            "indentation of this "
+            "line and the one before, and quote texts that hold ': '"};
   }
   if (is(YAML::ErrorMsg::END_OF_MAP) || is(YAML::ErrorMsg::END_OF_SEQ)) {
-    return {line, "expected the next key or item, found something else; check the indentation, and quote texts that "
-                  "begin with a bracket, brace or quote"};
+    return {line,
+            "expected the next key or item, found something else; check the indentation, and quote "
+            "texts that "
+            "begin with a bracket, brace or quote"};
   }
   if (is(YAML::ErrorMsg::FLOW_END)) {
     return {line, "expected an opening bracket or brace before, found only the closing one"};
@@ -278,19 +302,24 @@ Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open
     return {line, "expected a value, found a character that cannot begin one; quote the text"};
   }
   if (is(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
-    return {line, "expected an alias of something named before, found a name that is not; quote texts that begin with "
-                  "'*'"};
+    return {line,
+            "expected an alias of something named before, found a name that is not; quote texts "
+            "that begin with "
+            "'*'"};
   }
   if (is(YAML::ErrorMsg::INVALID_ESCAPE)) {
-    return {line, "expected a known escape after '\\' in double quotes, found another; write \\\\ for a backslash, or "
-                  "use single quotes"};
+    return {line,
+            "expected a known escape after '\\' in double quotes, found another; write \\\\ for a "
+            "backslash, or "
+            "use single quotes"};
   }
   return {line, fmt::format("expected YAML, found an error: {}", Shown(error.msg))};
 }
 
 void ParseInto(ConfigData& data, std::string_view text) {
   if (text.size() > kMaxConfigBytes) {
-    throw Unreadable{1, fmt::format("expected at most {} bytes, found {}", kMaxConfigBytes, text.size())};
+    throw Unreadable{
+        1, fmt::format("expected at most {} bytes, found {}", kMaxConfigBytes, text.size())};
   }
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -304,7 +333,8 @@ void ParseInto(ConfigData& data, std::string_view text) {
   } catch (const YAML::ParserException& error) {
     throw Explain(error, builder.open());
   } catch (const YAML::Exception& error) {
-    throw Unreadable{std::max(error.mark.line, 0) + 1, fmt::format("expected YAML, found an error: {}", error.msg)};
+    throw Unreadable{std::max(error.mark.line, 0) + 1,
+                     fmt::format("expected YAML, found an error: {}", error.msg)};
   }
   if (data.root == nullptr || data.root->kind == ConfigKind::kNull) {
     throw Unreadable{1, "expected keys and values, found an empty file"};
@@ -326,13 +356,15 @@ std::optional<std::int64_t> ParseWhole(std::string_view text, bool& whole) {
     base = digits[1] == 'x' ? 16 : 8;
     digits.remove_prefix(2);
     const std::string_view allowed = base == 16 ? "0123456789abcdefABCDEF" : "01234567";
-    if (digits.empty() || digits.find_first_not_of(allowed) != std::string_view::npos) return std::nullopt;
+    if (digits.empty() || digits.find_first_not_of(allowed) != std::string_view::npos)
+      return std::nullopt;
   } else if (!OnlyDigits(digits)) {
     return std::nullopt;
   }
   whole = true;
   std::uint64_t magnitude = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (error != std::errc() || magnitude > kMax) return std::nullopt;
   return negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
@@ -347,9 +379,11 @@ std::optional<double> ParseNumber(std::string_view text) {
     const double infinity = std::numeric_limits<double>::infinity();
     return negative ? -infinity : infinity;
   }
-  if (text == ".nan" || text == ".NaN" || text == ".NAN") return std::numeric_limits<double>::quiet_NaN();
+  if (text == ".nan" || text == ".NaN" || text == ".NAN")
+    return std::numeric_limits<double>::quiet_NaN();
   // from_chars also takes words such as inf, which YAML does not.
-  if (rest.empty() || rest.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
+  if (rest.empty() || rest.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+    return std::nullopt;
   if (rest.front() != '.' && !OnlyDigits(rest.substr(0, 1))) return std::nullopt;
   double value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
@@ -357,7 +391,8 @@ std::optional<double> ParseNumber(std::string_view text) {
   if (error == std::errc::result_out_of_range) {
     // Too small reads as zero and too large as infinity.
     const std::size_t exponent = rest.find_first_of("eE");
-    const bool tiny = exponent != std::string_view::npos && rest.substr(exponent + 1).starts_with('-');
+    const bool tiny =
+        exponent != std::string_view::npos && rest.substr(exponent + 1).starts_with('-');
     value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
   } else if (error != std::errc()) {
     return std::nullopt;
@@ -376,10 +411,10 @@ std::optional<std::int64_t> ParseSize(std::string_view text) {
     std::string_view name;
     double bytes;
   };
-  constexpr std::array kUnits = {Unit{"", 1},           Unit{"B", 1},           Unit{"kB", 1e3},
-                                 Unit{"KB", 1e3},       Unit{"MB", 1e6},        Unit{"GB", 1e9},
-                                 Unit{"TB", 1e12},      Unit{"KiB", 0x1p10},    Unit{"MiB", 0x1p20},
-                                 Unit{"GiB", 0x1p30},   Unit{"TiB", 0x1p40}};
+  constexpr std::array kUnits = {Unit{"", 1},         Unit{"B", 1},        Unit{"kB", 1e3},
+                                 Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
+                                 Unit{"TB", 1e12},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20},
+                                 Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> amount = ParseNumber(text.substr(0, digits));
   if (!amount) return std::nullopt;
@@ -413,9 +448,7 @@ std::string RangeOf(const NumberRange& range) {
 void ShowInto(const ConfigRawNode& node, std::string& out) {
   if (out.size() > kLongestShown) return;
   switch (node.kind) {
-    case ConfigKind::kNull:
-      out += "nothing";
-      break;
+    case ConfigKind::kNull: out += "nothing"; break;
     case ConfigKind::kScalar:
       out += node.quoted ? fmt::format("'{}'", Shown(node.text)) : Shown(node.text);
       break;
@@ -469,7 +502,9 @@ bool ConfigNode::is_scalar() const { return raw_->kind == ConfigKind::kScalar; }
 bool ConfigNode::is_list() const { return raw_->kind == ConfigKind::kList; }
 bool ConfigNode::is_map() const { return raw_->kind == ConfigKind::kMap; }
 
-ConfigNode ConfigNode::Named(std::string path) const { return {data_, raw_, line_, std::move(path)}; }
+ConfigNode ConfigNode::Named(std::string path) const {
+  return {data_, raw_, line_, std::move(path)};
+}
 
 std::string ConfigNode::Show() const {
   std::string out;
@@ -481,12 +516,14 @@ std::string ConfigNode::Show() const {
 void ConfigNode::Report(std::string_view message) const { data_->Report(line_, path_, message); }
 
 void ConfigNode::Expected(std::string_view what, std::string_view advice) const {
-  Report(fmt::format("expected {}, found {}{}{}", what, Show(), advice.empty() ? "" : "; ", advice));
+  Report(
+      fmt::format("expected {}, found {}{}{}", what, Show(), advice.empty() ? "" : "; ", advice));
 }
 
 std::optional<std::string> ConfigNode::Text() const {
   if (!is_scalar()) {
-    Expected("a text", is_map() || is_list() ? "quote a text that begins with a brace or bracket" : "");
+    Expected("a text",
+             is_map() || is_list() ? "quote a text that begins with a brace or bracket" : "");
     return std::nullopt;
   }
   if (raw_->text.find('\0') != std::string::npos) {
@@ -573,7 +610,8 @@ std::optional<ConfigValue> ConfigNode::Value() const {
 std::optional<std::string> ConfigNode::OneOf(std::span<const std::string> names) const {
   if (is_scalar() && std::ranges::find(names, raw_->text) != names.end()) return raw_->text;
   const std::string expected = names.size() == 1 ? names.front() : "one of " + Join(names);
-  Report(fmt::format("expected {}, found {}{}", expected, Show(), is_scalar() ? DidYouMean(raw_->text, names) : ""));
+  Report(fmt::format("expected {}, found {}{}", expected, Show(),
+                     is_scalar() ? DidYouMean(raw_->text, names) : ""));
   return std::nullopt;
 }
 
@@ -608,7 +646,8 @@ std::optional<ConfigMap> ConfigNode::Map() const {
                      path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
     const auto [first, is_new] = first_lines.emplace(key.text, key.line);
     if (!is_new) {
-      value.Report(fmt::format("expected each key once, found it again (first on line {}); remove one", first->second));
+      value.Report(fmt::format(
+          "expected each key once, found it again (first on line {}); remove one", first->second));
       continue;
     }
     map.entries_.push_back({key.text, std::move(value)});
@@ -621,11 +660,13 @@ const ConfigNode* ConfigMap::Find(std::string_view key) const {
   return found == entries_.end() ? nullptr : &found->value;
 }
 
-const ConfigNode* ConfigMap::Require(std::string_view key, std::string_view what, std::string_view advice) const {
+const ConfigNode* ConfigMap::Require(std::string_view key, std::string_view what,
+                                     std::string_view advice) const {
   const ConfigNode* found = Find(key);
   if (found == nullptr) {
     node_.Named(node_.path().empty() ? std::string(key) : fmt::format("{}.{}", node_.path(), key))
-        .Report(fmt::format("expected {}, found nothing{}{}", what, advice.empty() ? "" : "; ", advice));
+        .Report(fmt::format("expected {}, found nothing{}{}", what, advice.empty() ? "" : "; ",
+                            advice));
   }
   return found;
 }
@@ -661,8 +702,10 @@ ConfigNode ConfigFile::root() const { return {data_.get(), data_->root, data_->r
 Status ConfigFile::Check() const {
   if (data_->problems.empty()) return {};
   std::vector<ConfigData::Problem> problems = data_->problems;
-  std::ranges::stable_sort(problems, {}, &ConfigData::Problem::line);
-  const auto repeated = std::ranges::unique(problems);
+  std::ranges::sort(problems, {}, [](const ConfigData::Problem& problem) {
+    return std::pair(problem.line, problem.order);
+  });
+  const auto repeated = std::ranges::unique(problems, {}, &ConfigData::Problem::text);
   problems.erase(repeated.begin(), repeated.end());
   std::vector<std::string> lines;
   for (const ConfigData::Problem& problem : problems) {

@@ -96,7 +96,8 @@ class ConfigMap {
   const std::vector<Entry>& entries() const { return entries_; }
   const ConfigNode* Find(std::string_view key) const;
   // Reports "expected WHAT, found nothing; ADVICE" if it is missing.
-  const ConfigNode* Require(std::string_view key, std::string_view what, std::string_view advice = "") const;
+  const ConfigNode* Require(std::string_view key, std::string_view what,
+                            std::string_view advice = "") const;
   // Reports every key that is not among these, suggesting the nearest.
   void AllowOnly(std::span<const std::string> keys) const;
 

@@ -59,15 +59,20 @@ TEST(ConfigTest, ReadsTexts) {
   EXPECT_EQ(Value("a: 1.50", kText), "1.50");
   EXPECT_EQ(Value("a: ''", kText), "");
   EXPECT_EQ(Value("a: >\n  folded\n  text\n", kText), "folded text\n");
-  EXPECT_EQ(Value("\xEF\xBB\xBF" "a: b", kText), "b");
+  EXPECT_EQ(Value("\xEF\xBB\xBF"
+                  "a: b",
+                  kText),
+            "b");
   EXPECT_EQ(Value("a: \xC3\xA9", kText), "\xC3\xA9");
 }
 
 TEST(ConfigTest, RefusesWhatIsNoText) {
   EXPECT_EQ(Problem("a:\n", kText), "f.yaml:1: a: expected a text, found nothing");
-  EXPECT_EQ(Problem("a: {lr}\n", kText),
-            "f.yaml:1: a: expected a text, found {lr}; quote a text that begins with a brace or bracket");
-  EXPECT_EQ(Problem("a: \"x\\0y\"\n", kText), "f.yaml:1: a: expected a text without NUL characters, found 'x\\x00y'");
+  EXPECT_EQ(
+      Problem("a: {lr}\n", kText),
+      "f.yaml:1: a: expected a text, found {lr}; quote a text that begins with a brace or bracket");
+  EXPECT_EQ(Problem("a: \"x\\0y\"\n", kText),
+            "f.yaml:1: a: expected a text without NUL characters, found 'x\\x00y'");
 }
 
 TEST(ConfigTest, ReadsIntegers) {
@@ -82,11 +87,13 @@ TEST(ConfigTest, ReadsIntegers) {
 TEST(ConfigTest, RefusesWhatIsNoInteger) {
   EXPECT_EQ(Problem("a: 1.5", kInteger), "f.yaml:1: a: expected a whole number, found 1.5");
   EXPECT_EQ(Problem("a: many", kInteger), "f.yaml:1: a: expected a whole number, found many");
-  EXPECT_EQ(Problem("a: '5'", kInteger), "f.yaml:1: a: expected a whole number, found '5'; remove the quotes");
+  EXPECT_EQ(Problem("a: '5'", kInteger),
+            "f.yaml:1: a: expected a whole number, found '5'; remove the quotes");
   EXPECT_EQ(Problem("a: 9223372036854775808", kInteger),
             "f.yaml:1: a: expected a whole number, found 9223372036854775808");
   EXPECT_EQ(Problem("a: [1]", kInteger), "f.yaml:1: a: expected a whole number, found [1]");
-  EXPECT_EQ(Problem("a: 101", [](const ConfigNode& node) { return node.Integer({.min = 1, .max = 100}); }),
+  EXPECT_EQ(Problem("a: 101",
+                    [](const ConfigNode& node) { return node.Integer({.min = 1, .max = 100}); }),
             "f.yaml:1: a: expected a whole number from 1 to 100, found 101");
   EXPECT_EQ(Problem("a: -1", [](const ConfigNode& node) { return node.Integer({.min = 0}); }),
             "f.yaml:1: a: expected a whole number of at least 0, found -1");
@@ -109,17 +116,20 @@ TEST(ConfigTest, RefusesWhatIsNoNumber) {
   EXPECT_EQ(Problem("a: .nan", kNumber), "f.yaml:1: a: expected a finite number, found .nan");
   EXPECT_EQ(Problem("a: 1e999", kNumber), "f.yaml:1: a: expected a finite number, found 1e999");
   for (const char* bad : {"inf", "nan", "1e", "--1", "1.2.3", "0x", ".", "e5", "1_000", "+-1"}) {
-    EXPECT_EQ(Problem(std::string("a: ") + bad, kNumber), std::string("f.yaml:1: a: expected a number, found ") + bad);
+    EXPECT_EQ(Problem(std::string("a: ") + bad, kNumber),
+              std::string("f.yaml:1: a: expected a number, found ") + bad);
   }
-  EXPECT_EQ(Problem("a: 2", [](const ConfigNode& node) { return node.Number({.min = 0, .max = 1}); }),
-            "f.yaml:1: a: expected a number from 0 to 1, found 2");
+  EXPECT_EQ(
+      Problem("a: 2", [](const ConfigNode& node) { return node.Number({.min = 0, .max = 1}); }),
+      "f.yaml:1: a: expected a number from 0 to 1, found 2");
 }
 
 TEST(ConfigTest, ReadsBooleans) {
   EXPECT_TRUE(Value("a: true", kBoolean));
   EXPECT_FALSE(Value("a: False", kBoolean));
   EXPECT_EQ(Problem("a: yes", kBoolean), "f.yaml:1: a: expected true or false, found yes");
-  EXPECT_EQ(Problem("a: 'true'", kBoolean), "f.yaml:1: a: expected true or false, found 'true'; remove the quotes");
+  EXPECT_EQ(Problem("a: 'true'", kBoolean),
+            "f.yaml:1: a: expected true or false, found 'true'; remove the quotes");
 }
 
 TEST(ConfigTest, ReadsDurationsAndSizes) {
@@ -132,8 +142,9 @@ TEST(ConfigTest, ReadsDurationsAndSizes) {
   EXPECT_EQ(Value("a: 1.5 GB", kSize), 1'500'000'000);
   EXPECT_EQ(Value("a: 12", kSize), 12);
   for (const char* bad : {"16 megs", "-1MB", "MB", "99999999TiB"}) {
-    EXPECT_EQ(Problem(std::string("a: ") + bad, kSize),
-              std::string("f.yaml:1: a: expected a size such as 500kB, 16MiB or 2GB, found ") + bad);
+    EXPECT_EQ(
+        Problem(std::string("a: ") + bad, kSize),
+        std::string("f.yaml:1: a: expected a size such as 500kB, 16MiB or 2GB, found ") + bad);
   }
 }
 
@@ -148,9 +159,11 @@ TEST(ConfigTest, ValuesKeepTheirType) {
   EXPECT_EQ(Value("a: !!str 3", kValue), ConfigValue(std::string("3")));
   EXPECT_EQ(Value("a: yes", kValue), ConfigValue(std::string("yes")));
   EXPECT_EQ(Problem("a: ~", kValue),
-            "f.yaml:1: a: expected a text, a number, true or false, found nothing; quote it if a text is meant");
+            "f.yaml:1: a: expected a text, a number, true or false, found nothing; quote it if a "
+            "text is meant");
   EXPECT_EQ(Problem("a: 99999999999999999999", kValue),
-            "f.yaml:1: a: expected a whole number of at most 64 bits, found 99999999999999999999; quote it if a text is "
+            "f.yaml:1: a: expected a whole number of at most 64 bits, found 99999999999999999999; "
+            "quote it if a text is "
             "meant");
 }
 
@@ -183,12 +196,14 @@ TEST(ConfigTest, MissingUnknownAndRepeatedKeys) {
   map.AllowOnly(known);
   EXPECT_EQ(map.Require("space", "what to tune", "add it"), nullptr);
   EXPECT_EQ(map.Find("program")->Text(), "x");
-  EXPECT_EQ(file.Check().error().message,
-            "f.yaml:1: trails: unknown key (did you mean 'trials'?)\n"
-            "f.yaml:1: space: expected what to tune, found nothing; add it\n"
-            "f.yaml:3: program: expected each key once, found it again (first on line 2); remove one\n"
-            "f.yaml:4: zzzzzz: unknown key; expected one of program, trials, space\n"
-            "f.yaml:5: expected a word as key, found [a]; quote a key that begins with a brace or bracket");
+  EXPECT_EQ(
+      file.Check().error().message,
+      "f.yaml:1: trails: unknown key (did you mean 'trials'?)\n"
+      "f.yaml:1: space: expected what to tune, found nothing; add it\n"
+      "f.yaml:3: program: expected each key once, found it again (first on line 2); remove one\n"
+      "f.yaml:4: zzzzzz: unknown key; expected one of program, trials, space\n"
+      "f.yaml:5: expected a word as key, found [a]; quote a key that begins with a brace or "
+      "bracket");
 }
 
 TEST(ConfigTest, AliasesStandForWhatTheyName) {
@@ -201,18 +216,21 @@ TEST(ConfigTest, RefusesAliasesThatGrowWithoutBound) {
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
-    for (int j = 0; j < 10; ++j) laughs += std::string(j > 0 ? ", " : "") + "*a" + std::to_string(i - 1);
+    for (int j = 0; j < 10; ++j)
+      laughs += std::string(j > 0 ? ", " : "") + "*a" + std::to_string(i - 1);
     laughs += "]\n";
   }
   EXPECT_EQ(Refusal(laughs),
-            "f.yaml:5: expected at most 100000 values, found more (aliases count as often as they are used); make the "
+            "f.yaml:5: expected at most 100000 values, found more (aliases count as often as they "
+            "are used); make the "
             "file smaller");
   EXPECT_EQ(Refusal("a: &a [*a]\n"),
             "f.yaml:1: expected an alias of something before it, found one that holds itself");
 }
 
 TEST(ConfigTest, RefusesDeepNesting) {
-  const std::string expected = "f.yaml:1: expected at most 64 lists and maps inside each other, found more";
+  const std::string expected =
+      "f.yaml:1: expected at most 64 lists and maps inside each other, found more";
   EXPECT_EQ(Refusal(std::string(100, '[') + std::string(100, ']')), expected);
   EXPECT_EQ(Refusal(std::string(500'000, '[')), expected);
   std::string dashes;
@@ -226,39 +244,50 @@ TEST(ConfigTest, RefusesDeepNesting) {
 
 TEST(ConfigTest, RefusesWhatIsNoYaml) {
   EXPECT_EQ(Refusal("a: 1\nb: [1, 2\nc: 3\n"),
-            "f.yaml:2: expected ']' to close the '[' that begins on this line, found none; close it, and put commas "
+            "f.yaml:2: expected ']' to close the '[' that begins on this line, found none; close "
+            "it, and put commas "
             "between what it holds");
   EXPECT_EQ(Refusal("a: {x: 1\n"),
-            "f.yaml:1: expected '}' to close the '{' that begins on this line, found none; close it, and put commas "
+            "f.yaml:1: expected '}' to close the '{' that begins on this line, found none; close "
+            "it, and put commas "
             "between what it holds");
   EXPECT_EQ(Refusal("a: 1\nb: c: d\n"),
-            "f.yaml:2: expected one 'key: value' on a line, found a ':' where none can be; check the indentation of this "
+            "f.yaml:2: expected one 'key: value' on a line, found a ':' where none can be; check "
+            "the indentation of this "
             "line and the one before, and quote texts that hold ': '");
   EXPECT_EQ(Refusal("a: 'x\nb: 1\n"),
-            "f.yaml:1: expected a closing quote, found the end of the file; close the quote that begins on this line");
+            "f.yaml:1: expected a closing quote, found the end of the file; close the quote that "
+            "begins on this line");
   EXPECT_EQ(Refusal("a: @x\n"),
             "f.yaml:1: expected a value, found a character that cannot begin one; quote the text");
   EXPECT_EQ(Refusal("a: *x\n"),
-            "f.yaml:1: expected an alias of something named before, found a name that is not; quote texts that begin "
+            "f.yaml:1: expected an alias of something named before, found a name that is not; "
+            "quote texts that begin "
             "with '*'");
   EXPECT_EQ(Refusal("a: {lr}/x\n"),
-            "f.yaml:1: expected the next key or item, found something else; check the indentation, and quote texts that "
+            "f.yaml:1: expected the next key or item, found something else; check the indentation, "
+            "and quote texts that "
             "begin with a bracket, brace or quote");
-  EXPECT_EQ(Refusal("a: 1\n]\n"), "f.yaml:2: expected an opening bracket or brace before, found only the closing one");
+  EXPECT_EQ(Refusal("a: 1\n]\n"),
+            "f.yaml:2: expected an opening bracket or brace before, found only the closing one");
   EXPECT_EQ(Refusal("a: \"\\q\"\n"),
-            "f.yaml:1: expected a known escape after '\\' in double quotes, found another; write \\\\ for a backslash, or "
+            "f.yaml:1: expected a known escape after '\\' in double quotes, found another; write "
+            "\\\\ for a backslash, or "
             "use single quotes");
-  EXPECT_EQ(Refusal("a: !python/object x\n"), "f.yaml:1: expected no tags, found !python/object; remove it");
+  EXPECT_EQ(Refusal("a: !python/object x\n"),
+            "f.yaml:1: expected no tags, found !python/object; remove it");
 }
 
 TEST(ConfigTest, RefusesTabsInIndentation) {
-  EXPECT_EQ(Refusal("space:\n\tlr: 1\n"),
-            "f.yaml:2: expected spaces before the first word of a line, found a tab; indent with spaces");
+  EXPECT_EQ(
+      Refusal("space:\n\tlr: 1\n"),
+      "f.yaml:2: expected spaces before the first word of a line, found a tab; indent with spaces");
   EXPECT_EQ(Refusal("a: 1\t# a comment\n\t\n"), "");
 }
 
 TEST(ConfigTest, RefusesOtherBytesThanText) {
-  EXPECT_EQ(Refusal("a: 1\nb: \xFF\n"), "f.yaml:2: expected UTF-8, found a byte that is not; save the file as UTF-8");
+  EXPECT_EQ(Refusal("a: 1\nb: \xFF\n"),
+            "f.yaml:2: expected UTF-8, found a byte that is not; save the file as UTF-8");
   for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80"}) {
     EXPECT_THAT(Refusal(std::string("a: ") + bad), HasSubstr("f.yaml:1: expected UTF-8"));
   }
@@ -271,9 +300,11 @@ TEST(ConfigTest, RefusesEmptySeveralAndLargeDocuments) {
   EXPECT_EQ(Refusal("# nothing\n"), "f.yaml:1: expected keys and values, found an empty file");
   EXPECT_EQ(Refusal("---\n"), "f.yaml:1: expected keys and values, found an empty file");
   EXPECT_EQ(Refusal("a: 1\n---\nb: 2\n"),
-            "f.yaml:2: expected one document, found the beginning of a second; keep one of them, and quote texts that "
+            "f.yaml:2: expected one document, found the beginning of a second; keep one of them, "
+            "and quote texts that "
             "hold brackets or braces");
-  EXPECT_EQ(Refusal(std::string((1 << 20) + 1, ' ')), "f.yaml:1: expected at most 1048576 bytes, found 1048577");
+  EXPECT_EQ(Refusal(std::string((1 << 20) + 1, ' ')),
+            "f.yaml:1: expected at most 1048576 bytes, found 1048577");
   EXPECT_EQ(Refusal("[" + std::string(200'000, ',')), Refusal("[" + std::string(300'000, ',')));
 }
 

@@ -55,6 +55,7 @@ std::string FormatDuration(Duration duration) {
 Result<Duration> ParseDuration(std::string_view text) {
   std::string_view rest = text;
   double total_seconds = 0;
+  bool first = true;
   if (rest.empty()) return BadDuration(text);
   while (!rest.empty()) {
     double amount = 0;
@@ -65,7 +66,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     }
     const std::size_t length = std::min(rest.find_first_of("0123456789. "), rest.size());
     const std::string_view name = rest.substr(0, length);
-    double unit_seconds = name.empty() && total_seconds == 0 && rest.empty() ? 1.0 : 0.0;
+    double unit_seconds = name.empty() && first && rest.empty() ? 1.0 : 0.0;
     for (const Unit& unit : kUnits) {
       if (unit.name == name) unit_seconds = unit.seconds;
     }
@@ -74,6 +75,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     while (Skip(rest, " ")) {
     }
     total_seconds += amount * unit_seconds;
+    first = false;
   }
   if (total_seconds > kLongestSeconds) return BadDuration(text);
   return Duration(std::llround(total_seconds * 1e6));
@@ -104,7 +106,7 @@ Result<Time> ParseTime(std::string_view text) {
   }
   if (Skip(rest, ":") && !ReadDigits(rest, 2, parts.tm_sec)) return bad();
   if (month < 1 || month > 12 || parts.tm_mday < 1 || parts.tm_mday > 31 || parts.tm_hour > 23 ||
-      parts.tm_min > 59 || parts.tm_sec > 60) {
+      parts.tm_min > 59 || parts.tm_sec > 59) {
     return bad();
   }
   parts.tm_year = year - 1900;
@@ -118,10 +120,14 @@ Result<Time> ParseTime(std::string_view text) {
     if (!Skip(rest, "+-") || !ReadDigits(rest, 2, hours)) return bad();
     Skip(rest, ":");
     if (!rest.empty() && !ReadDigits(rest, 2, minutes)) return bad();
+    if (hours > 14 || minutes > 59) return bad();
     zone_seconds = sign * (hours * 3600 + minutes * 60);
   }
   if (!rest.empty()) return bad();
-  return FromMicros((static_cast<std::int64_t>(timegm(&parts)) - zone_seconds) * kMicrosPerSecond);
+  const int day = parts.tm_mday;
+  const std::int64_t seconds = timegm(&parts);
+  if (parts.tm_mday != day) return bad();  // no such day in this month
+  return FromMicros((seconds - zone_seconds) * kMicrosPerSecond);
 }
 
 }  // namespace sluice

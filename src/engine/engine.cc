@@ -154,12 +154,10 @@ void Engine::On(const Proposed& event) {
 
 Admission Engine::Admit(TrialKey key, LaunchId launch, Position position) const {
   const Trial* known = trial(key);
-  if (known == nullptr || known->launch != launch || known->state != TrialState::kRunning) {
-    return Admission::kStale;
-  }
+  if (known == nullptr || known->launch != launch) return Admission::kStale;
   if (position.seq != 0 && position.seq <= known->seq) return Admission::kSeen;
   if (position.offset != 0 && position.offset <= known->offset) return Admission::kSeen;
-  return Admission::kNew;
+  return known->state == TrialState::kRunning ? Admission::kNew : Admission::kStale;
 }
 
 Admission Engine::Admit(const Reported& report) const {
@@ -359,8 +357,10 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   if (trial.leaving) {
     switch (trial.leave_reason) {
       case StopReason::kComplete: return Close(study, trial, TrialState::kComplete);
-      case StopReason::kStopped:
-      case StopReason::kStudy: return Close(study, trial, TrialState::kStopped);
+      case StopReason::kStopped: return Close(study, trial, TrialState::kStopped);
+      case StopReason::kStudy:
+        if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);  // it does not know yet
+        return Close(study, trial, TrialState::kStopped);
       case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout: return Fail(study, trial, trial.note);
       case StopReason::kLease: return Fail(study, trial, "silent past its lease");

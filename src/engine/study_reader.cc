@@ -28,9 +28,9 @@ constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",    "program",     "space",     "objective", "sampler", "stopper", "budget",
-      "trials",   "stop_at",     "deadline",  "parallelism", "resources", "timeouts", "retries",
-      "backoff",  "seed",        "environment", "policy",  "output_cap", "checkpoint_cap"};
+      "study",   "program", "space",       "objective",   "sampler",    "stopper",       "budget",
+      "trials",  "stop_at", "deadline",    "parallelism", "resources",  "timeouts",      "retries",
+      "backoff", "seed",    "environment", "policy",      "output_cap", "checkpoint_cap"};
   return keys;
 }
 
@@ -76,19 +76,22 @@ class StudyReader {
       const auto name = node->Text();
       if (!name) return;
       spec_.name = *name;
-      if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
+      if (const Status status = CheckStudyName(*name); !status)
+        node->Report(status.error().message);
     } else if (const Status status = CheckStudyName(default_name); !status) {
-      root_.Named("study").Report(status.error().message + ", the file's own name; add 'study: NAME'");
+      root_.Named("study").Report(status.error().message +
+                                  ", the file's own name; add 'study: NAME'");
     }
   }
 
   void ReadSpaceSection() {
-    const ConfigNode* node = map_.Require("space", "what to tune", "add 'space: {lr: {float: [0.1, 1]}}'");
+    const ConfigNode* node =
+        map_.Require("space", "what to tune", "add 'space: {lr: {float: [0.1, 1]}}'");
     if (node == nullptr) return;
     // Templates may name a parameter that is itself described wrongly.
     if (node->is_map()) {
       const ConfigMap section = *node->Map();
-      for (const auto& entry : section.entries()) parameters_.push_back(entry.key);
+      for (const auto& entry : section.entries()) parameters_.insert(entry.key);
     }
     if (auto space = ReadSpace(*node, TemplateWords())) {
       spec_.space = std::move(*space);
@@ -120,11 +123,23 @@ class StudyReader {
     } else {
       node->Expected("a command line or a list of texts", "quote a text that begins with a brace");
     }
-    if (!spec_.program.empty() && spec_.program.front().empty()) node->Expected("a program that is not ''");
+    if (!spec_.program.empty() && spec_.program.front().empty())
+      node->Expected("a program that is not ''");
   }
 
   void CheckItem(const ConfigNode& node, std::string_view item) {
-    if (const Status status = CheckProgramItem(item, parameters_); !status) node.Report(status.error().message);
+    CheckWith(CheckProgramItem, node, item);
+  }
+
+  // Looking for the nearest word costs time, and nobody reads the thousandth suggestion.
+  void CheckWith(Status (*check)(std::string_view, const ParameterNames&), const ConfigNode& node,
+                 std::string_view text) {
+    constexpr int kMaxProblems = 100;
+    if (bad_templates_ >= kMaxProblems) return;
+    if (const Status status = check(text, parameters_); !status) {
+      node.Report(status.error().message);
+      ++bad_templates_;
+    }
   }
 
   void ReadEnvironment() {
@@ -132,15 +147,21 @@ class StudyReader {
     const auto map = node != nullptr ? node->Map() : std::nullopt;
     if (!map) return;
     for (const auto& [name, value] : map->entries()) {
-      const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-      if (name.empty() || !std::ranges::all_of(name, fits) || std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
-        value.Report(fmt::format("expected a variable's name of letters, digits and '_', found '{}'", Shown(name)));
+      const auto fits = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+      };
+      if (name.empty() || !std::ranges::all_of(name, fits) ||
+          std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
+        value.Report(fmt::format(
+            "expected a variable's name of letters, digits and '_', found '{}'", Shown(name)));
       } else if (name.starts_with("SLUICE_")) {
-        value.Report("expected a name that does not begin with SLUICE_, since Sluice sets those; choose another");
+        value.Report(
+            "expected a name that does not begin with SLUICE_, since Sluice sets those; choose "
+            "another");
       }
       const auto text = value.Text();
       if (!text) continue;
-      if (const Status status = CheckTemplate(*text, parameters_); !status) value.Report(status.error().message);
+      CheckWith(CheckTemplate, value, *text);
       spec_.environment[name] = *text;
     }
   }
@@ -161,14 +182,15 @@ class StudyReader {
   std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string& metric) {
     const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
     if (metric.empty() || metric.size() > kLongestMetric || std::ranges::any_of(metric, control)) {
-      node.Report(fmt::format("expected a metric's name of at most {} characters, found '{}'", kLongestMetric,
-                              Shown(metric)));
+      node.Report(fmt::format("expected a metric's name of at most {} characters, found '{}'",
+                              kLongestMetric, Shown(metric)));
       return std::nullopt;
     }
     if (metric == spec_.unit) {
-      node.Report(fmt::format("expected a metric, found {}, which is the unit of the budget; name what the program "
-                              "reports",
-                              metric));
+      node.Report(fmt::format(
+          "expected a metric, found {}, which is the unit of the budget; name what the program "
+          "reports",
+          metric));
       return std::nullopt;
     }
     return metric;
@@ -184,7 +206,8 @@ class StudyReader {
     map.AllowOnly(allowed);
     const ConfigNode* maximize = map.Find("maximize");
     const ConfigNode* minimize = map.Find("minimize");
-    if (maximize != nullptr && minimize != nullptr) return node->Expected("either maximize or minimize");
+    if (maximize != nullptr && minimize != nullptr)
+      return node->Expected("either maximize or minimize");
     if (maximize == nullptr && minimize == nullptr) {
       // An unknown key has been reported and is likely the one that is missing.
       if (map.entries().empty()) node->Expected(form);
@@ -240,8 +263,11 @@ class StudyReader {
   }
 
   static std::optional<std::string> ReadUnit(const ConfigNode& node, const std::string& unit) {
-    const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
-    if (!unit.empty() && unit.size() <= kLongestMetric && std::ranges::all_of(unit, fits)) return unit;
+    const auto fits = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+    };
+    if (!unit.empty() && unit.size() <= kLongestMetric && std::ranges::all_of(unit, fits))
+      return unit;
     node.Expected("a unit of letters, digits, '_' and '-', such as epoch or step");
     return std::nullopt;
   }
@@ -257,31 +283,36 @@ class StudyReader {
       const ConfigNode* budget = map_.Find("budget");
       (budget != nullptr ? *budget : *node)
           .Named("budget.max")
-          .Report(fmt::format("expected the full budget of a trial, since the stopper {} needs it, found nothing; add "
+          .Report(fmt::format("expected the full budget of a trial, since the stopper {} needs it, "
+                              "found nothing; add "
                               "'budget: {{max: 27}}'",
                               *name));
       return;
     }
-    if (const auto stopper = MakeStopper(spec_.stopper); !stopper) node->Report(stopper.error().message);
+    if (const auto stopper = MakeStopper(spec_.stopper); !stopper)
+      node->Report(stopper.error().message);
   }
 
   void ReadTrials() {
     if (const ConfigNode* node = map_.Find("trials")) {
-      if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials})) spec_.trials = static_cast<int>(*trials);
+      if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials}))
+        spec_.trials = static_cast<int>(*trials);
       return;
     }
     if (spec_.sampler.name != "grid") {
       // What the sampler was meant to be, and so whether trials are missing, is not known.
       if (!sampler_good_) return;
-      map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials), "add 'trials: 24'");
+      map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials),
+                   "add 'trials: 24'");
       return;
     }
     const auto points = space_good_ && sampler_good_ ? spec_.space.Cardinality() : std::nullopt;
     if (!points) return;
     if (*points > static_cast<std::uint64_t>(kMaxTrials)) {
-      root_.Named("trials").Report(fmt::format("expected how many trials, 1 to {}, since the grid has {} points, found "
-                                               "nothing; add 'trials: 24', or make the grid smaller",
-                                               kMaxTrials, *points));
+      root_.Named("trials").Report(
+          fmt::format("expected how many trials, 1 to {}, since the grid has {} points, found "
+                      "nothing; add 'trials: 24', or make the grid smaller",
+                      kMaxTrials, *points));
       return;
     }
     spec_.trials = static_cast<int>(*points);
@@ -302,9 +333,10 @@ class StudyReader {
     if (!value.is_map()) {
       const auto threshold = value.Number();
       if (!threshold || !objective_good_) return std::nullopt;
-      if (metric == spec_.objective.metric) return StopAt{metric, *threshold, spec_.objective.direction};
-      value.Expected(fmt::format("{{below: {0}}} or {{above: {0}}}, since {1} is not the objective", value.Show(),
-                                 Shown(metric)));
+      if (metric == spec_.objective.metric)
+        return StopAt{metric, *threshold, spec_.objective.direction};
+      value.Expected(fmt::format("{{below: {0}}} or {{above: {0}}}, since {1} is not the objective",
+                                 value.Show(), Shown(metric)));
       return std::nullopt;
     }
     const ConfigMap map = *value.Map();
@@ -313,12 +345,14 @@ class StudyReader {
     const ConfigNode* below = map.Find("below");
     const ConfigNode* above = map.Find("above");
     if ((below == nullptr) == (above == nullptr)) {
-      if (below != nullptr || map.entries().empty()) value.Expected("either {below: NUMBER} or {above: NUMBER}");
+      if (below != nullptr || map.entries().empty())
+        value.Expected("either {below: NUMBER} or {above: NUMBER}");
       return std::nullopt;
     }
     const auto threshold = (below != nullptr ? below : above)->Number();
     if (!threshold) return std::nullopt;
-    return StopAt{metric, *threshold, below != nullptr ? Direction::kMinimize : Direction::kMaximize};
+    return StopAt{metric, *threshold,
+                  below != nullptr ? Direction::kMinimize : Direction::kMaximize};
   }
 
   void ReadDeadline() {
@@ -369,7 +403,8 @@ class StudyReader {
       spec_.demand.gpus = gpus.value_or(spec_.demand.gpus);
     }
     if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
-      map_.Find("resources")->Expected("some of cpus or gpus", "give a small share such as {cpus: 0.1}");
+      map_.Find("resources")
+          ->Expected("some of cpus or gpus", "give a small share such as {cpus: 0.1}");
     }
   }
 
@@ -385,7 +420,8 @@ class StudyReader {
     read("grace", spec_.timeouts.grace);
     read("lease", spec_.timeouts.lease);
     if (spec_.timeouts.lease < kShortestLease) {
-      In(section, "lease")->Expected(fmt::format("a lease of at least {}", FormatDuration(kShortestLease)));
+      In(section, "lease")
+          ->Expected(fmt::format("a lease of at least {}", FormatDuration(kShortestLease)));
     }
   }
 
@@ -398,9 +434,11 @@ class StudyReader {
     integer("parallelism", {.min = 1, .max = kMaxParallelism}, spec_.parallelism);
     integer("retries", {.min = 0, .max = kMaxRetries}, spec_.retries);
     if (const ConfigNode* node = map_.Find("seed")) {
-      if (const auto seed = node->Integer({.min = 0})) spec_.seed = static_cast<std::uint64_t>(*seed);
+      if (const auto seed = node->Integer({.min = 0}))
+        spec_.seed = static_cast<std::uint64_t>(*seed);
     }
-    if (const ConfigNode* node = map_.Find("backoff")) spec_.backoff = node->Duration().value_or(spec_.backoff);
+    if (const ConfigNode* node = map_.Find("backoff"))
+      spec_.backoff = node->Duration().value_or(spec_.backoff);
     const auto size = [&](std::string_view key, std::int64_t& into) {
       const ConfigNode* node = map_.Find(key);
       const auto bytes = node != nullptr ? node->SizeBytes() : std::nullopt;
@@ -415,7 +453,8 @@ class StudyReader {
   const ConfigNode root_;
   const ConfigMap map_;
   StudySpec spec_;
-  std::vector<std::string> parameters_;
+  ParameterNames parameters_;
+  int bad_templates_ = 0;
   bool space_good_ = false;
   bool objective_good_ = false;
   bool sampler_good_ = true;
@@ -428,16 +467,18 @@ Status CheckStudyName(std::string_view name) {
   const auto fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
   };
-  if (!name.empty() && name.size() <= kLongestStudyName && std::ranges::all_of(name, fits) && name.front() != '.' &&
-      name.front() != '-') {
+  if (!name.empty() && name.size() <= kLongestStudyName && std::ranges::all_of(name, fits) &&
+      name.front() != '.' && name.front() != '-') {
     return {};
   }
-  return InvalidArgument(fmt::format("expected a name of at most {} letters, digits, '.', '_' and '-' that does not begin "
-                                     "with '.' or '-', found '{}'",
-                                     kLongestStudyName, Shown(name)));
+  return InvalidArgument(fmt::format(
+      "expected a name of at most {} letters, digits, '.', '_' and '-' that does not begin "
+      "with '.' or '-', found '{}'",
+      kLongestStudyName, Shown(name)));
 }
 
-Result<StudySpec> ReadStudy(std::string_view text, std::string_view file, std::string_view default_name) {
+Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
+                            std::string_view default_name) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
   const ConfigNode root = config.root();
   if (!root.is_map()) {

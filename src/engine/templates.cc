@@ -27,10 +27,12 @@ Piece NextPiece(std::string_view& rest) {
     rest.remove_prefix(taken.size());
     return taken;
   };
-  if (rest.starts_with("{{") || rest.starts_with("}}")) return {Piece::Kind::kText, take(2).substr(1)};
+  if (rest.starts_with("{{") || rest.starts_with("}}"))
+    return {Piece::Kind::kText, take(2).substr(1)};
   if (rest.front() == '{') {
     const std::size_t end = rest.find_first_of("{}", 1);
-    if (end == std::string_view::npos || rest[end] != '}') return {Piece::Kind::kLoneBrace, take(1)};
+    if (end == std::string_view::npos || rest[end] != '}')
+      return {Piece::Kind::kLoneBrace, take(1)};
     const std::string_view whole = take(end + 1);
     return {Piece::Kind::kWord, whole.substr(1, whole.size() - 2)};
   }
@@ -38,45 +40,46 @@ Piece NextPiece(std::string_view& rest) {
   return {Piece::Kind::kText, take(rest.find_first_of("{}"))};
 }
 
-constexpr std::array<std::string_view, 11> kShellOperators = {"|", "||", "&", "&&", ";", ">",
-                                                              ">>", "<", "<<", "2>", "2>&1"};
+constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  "&&", ";",   ">",
+                                                              ">>", "<",  "<<", "2>", "2>&1"};
 
 }  // namespace
 
 const std::vector<std::string>& TemplateWords() {
-  static const auto& words = *new std::vector<std::string>{"trial", "launch", "budget", "params", "checkpoint",
-                                                           "seed", "study", "args"};
+  static const auto& words = *new std::vector<std::string>{
+      "trial", "launch", "budget", "params", "checkpoint", "seed", "study", "args"};
   return words;
 }
 
-Status CheckTemplate(std::string_view text, const std::vector<std::string>& parameters) {
+Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
   for (std::string_view rest = text; !rest.empty();) {
     const Piece piece = NextPiece(rest);
     if (piece.kind == Piece::Kind::kText) continue;
     if (piece.kind == Piece::Kind::kLoneBrace) {
-      return InvalidArgument(fmt::format("expected braces in pairs, as in {{lr}}, found a lone '{}' in '{}'; write {}{} "
-                                         "for a brace itself",
-                                         piece.text, Shown(text), piece.text, piece.text));
+      return InvalidArgument(fmt::format(
+          "expected braces in pairs, as in {{lr}}, found a lone '{}' in '{}'; write {}{} "
+          "for a brace itself",
+          piece.text, Shown(text), piece.text, piece.text));
     }
     if (piece.text == "args") {
-      return InvalidArgument(fmt::format("expected {{args}} as an item of the program on its own, found '{}'; put "
-                                         "spaces around it",
-                                         Shown(text)));
+      return InvalidArgument(
+          fmt::format("expected {{args}} as an item of the program on its own, found '{}'; put "
+                      "spaces around it",
+                      Shown(text)));
     }
-    const auto holds = [&](const std::vector<std::string>& words) {
-      return std::ranges::find(words, piece.text) != words.end();
-    };
-    if (holds(parameters) || holds(TemplateWords())) continue;
-    std::vector<std::string> known = parameters;
+    if (parameters.contains(piece.text)) continue;
+    if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
+    std::vector<std::string> known(parameters.begin(), parameters.end());
     known.insert(known.end(), TemplateWords().begin(), TemplateWords().end());
-    return InvalidArgument(fmt::format("expected a parameter or one of {} in braces, found {{{}}}{}; write {{{{ and }}}} "
-                                       "for braces themselves",
-                                       Join(TemplateWords()), Shown(piece.text), DidYouMean(piece.text, known)));
+    return InvalidArgument(fmt::format(
+        "expected a parameter or one of {} in braces, found {{{}}}{}; write {{{{ and }}}} "
+        "for braces themselves",
+        Join(TemplateWords()), Shown(piece.text), DidYouMean(piece.text, known)));
   }
   return {};
 }
 
-Status CheckProgramItem(std::string_view item, const std::vector<std::string>& parameters) {
+Status CheckProgramItem(std::string_view item, const ParameterNames& parameters) {
   if (item == kArgs) return {};
   return CheckTemplate(item, parameters);
 }
@@ -94,7 +97,8 @@ std::string Expand(std::string_view text, const TemplateValues& values) {
   return out;
 }
 
-std::vector<std::string> ExpandProgram(const std::vector<std::string>& program, const TemplateValues& values,
+std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
+                                       const TemplateValues& values,
                                        const std::vector<std::string>& args) {
   std::vector<std::string> items;
   for (const std::string& item : program) {
@@ -115,9 +119,10 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
   char quote = 0;       // the one that is open
   const auto finish = [&]() -> Status {
     if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
-      return InvalidArgument(fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
-                                         "'...'\", or quote it to mean the text",
-                                         item));
+      return InvalidArgument(
+          fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
+                      "'...'\", or quote it to mean the text",
+                      item));
     }
     if (in_item) items.push_back(std::exchange(item, {}));
     in_item = quoted = false;
@@ -155,9 +160,10 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
     }
   }
   if (quote != 0) {
-    return InvalidArgument(fmt::format("expected quotes in pairs, found a lone {} in '{}'; close it, or write \\{} for "
-                                       "the character itself",
-                                       quote, Shown(text), quote));
+    return InvalidArgument(fmt::format(
+        "expected quotes in pairs, found a lone {} in '{}'; close it, or write \\{} for "
+        "the character itself",
+        quote, Shown(text), quote));
   }
   SLUICE_TRY(finish());
   return items;

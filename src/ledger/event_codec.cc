@@ -216,7 +216,8 @@ std::string EncodeMetrics(const Metrics& metrics) {
 Result<Metrics> DecodeMetrics(std::string_view text) {
   try {
     Metrics metrics;
-    for (const auto& [name, value] : Json::parse(text).items()) metrics.emplace_back(name, NumberFromJson(value));
+    const Json json = Json::parse(text);
+    for (const auto& [name, value] : json.items()) metrics.emplace_back(name, NumberFromJson(value));
     return metrics;
   } catch (const Json::exception& error) {
     return Corruption(fmt::format("the metrics of a report do not read back: {}", error.what()));

@@ -20,7 +20,8 @@ Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
 Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
 
 AshaPromotion MakeAsha(int trials, Work max_budget = 9, std::int64_t eta = 3) {
-  AshaPromotion asha({.name = "asha-promotion", .min_budget = 1, .max_budget = max_budget, .eta = eta});
+  AshaPromotion asha(
+      {.name = "asha-promotion", .min_budget = 1, .max_budget = max_budget, .eta = eta});
   for (int id = 1; id <= trials; ++id) EXPECT_EQ(asha.Admit(TrialId(id)), 1);
   return asha;
 }
@@ -50,13 +51,17 @@ TEST(AshaPromotionTest, TheBestOfAFullRungIsPromotedAtOnce) {
 
 TEST(AshaPromotionTest, TheHighestRungComesFirstThenTheBestValue) {
   AshaPromotion asha = MakeAsha(6, 9, 2);  // rungs 1, 2, 4, 8
-  for (std::uint32_t id = 1; id <= 4; ++id) asha.Report(TrialId(id), 1, 10 - id);
-  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(3), 2}));  // 4 was promoted at once, as was 2
-  EXPECT_THAT(asha.Report(TrialId(4), 2, 5), ElementsAre(Pause(4)));
-  EXPECT_THAT(asha.Report(TrialId(3), 2, 6), ElementsAre(Pause(3)));
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    EXPECT_THAT(asha.Report(TrialId(id), 1, id), ElementsAre(Pause(id)));
+  }
+  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(1), 2}));
+  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(2), 2}));
+  EXPECT_THAT(asha.Report(TrialId(1), 2, 5), ElementsAre(Pause(1)));
+  EXPECT_THAT(asha.Report(TrialId(2), 2, 6), ElementsAre(Pause(2)));
   EXPECT_THAT(asha.Report(TrialId(5), 1, 20), ElementsAre(Pause(5)));
   EXPECT_THAT(asha.Report(TrialId(6), 1, 21), ElementsAre(Pause(6)));
-  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(4), 4}));
+  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(1), 4}));
+  EXPECT_THAT(NextOf(asha), ElementsAre(Advance{TrialId(3), 2}));
   EXPECT_THAT(NextOf(asha), IsEmpty());
 }
 
@@ -176,7 +181,7 @@ TEST(AshaPromotionTest, RulesLikeTheOracleOverRandomHistories) {
     for (int step = 0; step < 80; ++step) {
       if (work.empty() || (work.size() < 30 && random.Chance(0.3))) {
         work.push_back(0);
-        const TrialId admitted(static_cast<std::uint32_t>(work.size()));
+        const auto admitted = static_cast<TrialId>(work.size());
         ASSERT_EQ(asha.Admit(admitted), oracle.TargetAfter(0));
       }
       if (random.Chance(0.2)) {
@@ -187,7 +192,7 @@ TEST(AshaPromotionTest, RulesLikeTheOracleOverRandomHistories) {
         resumptions += expected ? 1 : 0;
       }
       const std::size_t index = random.Below(work.size());
-      const TrialId trial(static_cast<std::uint32_t>(index + 1));
+      const auto trial = static_cast<TrialId>(index + 1);
       if (random.Chance(0.03)) {
         asha.End(trial, random.Chance(0.5));
         oracle.End(trial);

@@ -58,8 +58,10 @@ TEST(AshaTest, NanIsStoppedEvenAlone) {
 TEST(AshaTest, AReportPastSeveralRungsIsJudgedAtEach) {
   Asha asha = MakeAsha(3);
   EXPECT_THAT(asha.Report(TrialId(1), 1, 1), ElementsAre(GoOn(1, 3)));
-  EXPECT_THAT(asha.Report(TrialId(2), 4, 2), ElementsAre(Stop(2)));  // best of the second rung, not of the first
-  EXPECT_THAT(asha.Report(TrialId(1), 3, 3), ElementsAre(Stop(1)));  // beaten there by what trial 2 left
+  // Best of the second rung, but not of the first.
+  EXPECT_THAT(asha.Report(TrialId(2), 4, 2), ElementsAre(Stop(2)));
+  // Beaten at the second by what trial 2 left there.
+  EXPECT_THAT(asha.Report(TrialId(1), 3, 3), ElementsAre(Stop(1)));
   EXPECT_THAT(asha.Report(TrialId(3), 5, 0), ElementsAre(GoOn(3, 9)));
 }
 
@@ -117,11 +119,11 @@ TEST(AshaTest, RulesLikeTheOracleOverRandomHistories) {
     for (int step = 0; step < 80; ++step) {
       if (work.empty() || (work.size() < 30 && random.Chance(0.3))) {
         work.push_back(0);
-        const TrialId admitted(static_cast<std::uint32_t>(work.size()));
+        const auto admitted = static_cast<TrialId>(work.size());
         ASSERT_EQ(asha.Admit(admitted), history.TargetAfter(0));
       }
       const std::size_t index = random.Below(work.size());
-      const TrialId trial(static_cast<std::uint32_t>(index + 1));
+      const auto trial = static_cast<TrialId>(index + 1);
       if (random.Chance(0.03)) {
         asha.End(trial, random.Chance(0.5));
         ended.insert(trial);
@@ -130,7 +132,8 @@ TEST(AshaTest, RulesLikeTheOracleOverRandomHistories) {
       work[index] = AnyNextWork(random, work[index], history.TargetAfter(work[index]));
       const RecordedReport report = {trial, work[index], AnyLoss(random)};
       const std::vector<Ruling> rulings = asha.Report(trial, report.work, report.value);
-      ASSERT_EQ(rulings, OracleReport(history, ended, report)) << "seed " << seed << " step " << step;
+      ASSERT_EQ(rulings, OracleReport(history, ended, report))
+          << "seed " << seed << " step " << step;
       for (const Ruling& ruling : rulings) (ruling.verdict == Verdict::kStop ? stops : go_ons)++;
       ASSERT_FALSE(asha.Next());
     }

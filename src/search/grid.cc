@@ -7,16 +7,18 @@ namespace sluice {
 Result<std::unique_ptr<Sampler>> GridSampler::Make(const Space& space) {
   for (const Parameter& parameter : space.parameters()) {
     if (parameter.Cardinality()) continue;
-    return InvalidArgument(fmt::format(
-        "{}: the grid sampler needs a countable parameter, found a continuous one: {}, or use another sampler",
-        parameter.name,
-        parameter.log ? "list its values as choices" : "give it a step, or list its values as choices"));
+    return InvalidArgument(
+        fmt::format("{}: the grid sampler needs a countable parameter, found a continuous one: {}, "
+                    "or use another sampler",
+                    parameter.name,
+                    parameter.log ? "list its values as choices"
+                                  : "give it a step, or list its values as choices"));
   }
   const std::optional<std::uint64_t> size = space.Cardinality();
   if (!size) {
     return InvalidArgument(
-        "the grid sampler takes at most 2^53 points, found a space with more: use larger steps, fewer "
-        "choices, or another sampler");
+        "the grid sampler takes at most 2^53 points, found a space with more: use larger steps, "
+        "fewer choices, or another sampler");
   }
   return std::unique_ptr<Sampler>(new GridSampler(space, *size));
 }

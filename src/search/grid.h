@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// Every point of a discrete space once, in the order of a counter whose digits are the parameters' values, the last
-// parameter turning fastest. A proposal is a function of the counter alone.
+// Every point of a discrete space once, in the order of a counter whose digits are the parameters'
+// values, the last parameter turning fastest. A proposal is a function of the counter alone.
 class GridSampler final : public Sampler {
  public:
   // Fails on a continuous parameter, saying what to do, and on more than 2^53 points.

@@ -34,8 +34,8 @@ bool Better(const Mark& a, const Mark& b) {
 }
 
 std::size_t Ranking::TopSize(std::size_t size) const {
-  return std::min(size, std::max(options_.least_top,
-                                 size / static_cast<std::size_t>(options_.eta)));
+  return std::min(size,
+                  std::max(options_.least_top, size / static_cast<std::size_t>(options_.eta)));
 }
 
 void Ranking::Add(const Mark& mark) {
@@ -71,9 +71,9 @@ Status Ranking::Load(StateReader& reader) {
     reader.Get(mark.trial);
     reader.Get(mark.value);
   }
-  const bool sorted = std::adjacent_find(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
-                        return !Better(a, b);
-                      }) == marks.end();
+  const bool sorted =
+      std::adjacent_find(marks.begin(), marks.end(),
+                         [](const Mark& a, const Mark& b) { return !Better(a, b); }) == marks.end();
   if (!reader.ok() || !sorted) return Corruption("the ranking of a rung does not read back");
   // Sorted marks are heaps already.
   const auto split = marks.begin() + static_cast<std::ptrdiff_t>(TopSize(marks.size()));

@@ -19,12 +19,13 @@ struct Mark {
   TrialId trial{};
 };
 
-// Smaller values first, NaN after everything, ties by the smaller trial id. A strict total order over different trials.
+// Smaller values first, NaN after everything, ties by the smaller trial id. A strict total order
+// over different trials.
 bool Better(const Mark& a, const Mark& b);
 
-// The marks of one rung, split into the best max(least_top, floor(n / eta)) of n and the others. Marks are only added and
-// the split only moves up by one, so two heaps that touch at the split do: O(log n) and 16 bytes a mark, where an
-// ordered tree would take 64.
+// The marks of one rung, split into the best max(least_top, floor(n / eta)) of n and the others.
+// Marks are only added and the split only moves up by one, so two heaps that touch at the split do:
+// O(log n) and 16 bytes a mark, where an ordered tree would take 64.
 class Ranking {
  public:
   struct Options {

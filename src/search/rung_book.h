@@ -10,9 +10,10 @@
 
 namespace sluice {
 
-// What both kinds of ASHA write down: for each trial its next rung and whether it may still be ruled upon, for each
-// rung the values recorded there. Judgement is on the value of the first report at or past a rung, never on a later
-// one; a report that passes several rungs is recorded at each.
+// What both kinds of ASHA write down: for each trial its next rung and whether it may still be
+// ruled upon, for each rung the values recorded there. Judgement is on the value of the first
+// report at or past a rung, never on a later one; a report that passes several rungs is recorded at
+// each.
 class RungBook {
  public:
   enum class Phase : std::uint8_t { kAbsent, kRunning, kPaused, kEnded };
@@ -25,11 +26,13 @@ class RungBook {
   Phase phase(TrialId trial) const { return At(trial).phase; }
   void SetPhase(TrialId trial, Phase phase);
 
-  // The rung a trial has still to reach, as a number, and as work: the full budget after the last rung.
+  // The rung a trial has still to reach, as a number, and as work: the full budget after the last
+  // rung.
   std::size_t NextRung(TrialId trial) const { return At(trial).next_rung; }
   Work Target(TrialId trial) const { return rungs_.Target(NextRung(trial)); }
 
-  // Records a report at the rungs it reaches for the first time: [first, end), empty if there are none.
+  // Records a report at the rungs it reaches for the first time: [first, end), empty if there are
+  // none.
   struct Reached {
     std::size_t first;
     std::size_t end;
@@ -42,7 +45,8 @@ class RungBook {
   bool InTop(std::size_t rung, const Mark& mark) const;
 
   void Save(StateWriter& writer) const;
-  // Corruption, with the book as it was, on what Save does not write or a book of another spec wrote.
+  // Corruption, with the book as it was, on what Save does not write or a book of another spec
+  // wrote.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 
@@ -55,7 +59,7 @@ class RungBook {
 
   StopperSpec spec_;
   Rungs rungs_;
-  std::vector<Ranking> rankings_;    // by rung
+  std::vector<Ranking> rankings_;   // by rung
   std::vector<TrialState> trials_;  // by trial id
 };
 

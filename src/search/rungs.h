@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// Where trials are judged: min_budget * eta^k while below max_budget, in integers. Beyond the last rung lies
-// max_budget itself, where a trial is complete.
+// Where trials are judged: min_budget * eta^k while below max_budget, in integers. Beyond the last
+// rung lies max_budget itself, where a trial is complete.
 class Rungs {
  public:
   // Of a spec that MakeStopper takes: 1 <= min_budget <= max_budget, eta >= 2.

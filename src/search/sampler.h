@@ -24,9 +24,10 @@ struct Observation {
   double value = 0;  // NaN when nothing was reported
 };
 
-// Proposes points. Lives outside the engine, on one thread of its own at a time; what it proposes becomes an
-// event, so a replay never asks it again. The counter numbers the proposals of a study from 0: together with the
-// seed and the observations it determines the proposal, so a restart continues the same sequence.
+// Proposes points. Lives outside the engine, on one thread of its own at a time; what it proposes
+// becomes an event, so a replay never asks it again. The counter numbers the proposals of a study
+// from 0: together with the seed and the observations it determines the proposal, so a restart
+// continues the same sequence.
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -42,8 +43,9 @@ struct SamplerSpec {
 // The samplers there are, in the order they are listed to users.
 const std::vector<std::string>& SamplerNames();
 
-// Fails on an unknown name (suggesting the nearest), and where sampler and space do not go together:
-// grid with a continuous parameter, or with more than 2^53 points.
-Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
+// Fails on an unknown name (suggesting the nearest), and where sampler and space do not go
+// together: grid with a continuous parameter, or with more than 2^53 points.
+Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
+                                             std::uint64_t seed);
 
 }  // namespace sluice

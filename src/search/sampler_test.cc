@@ -87,7 +87,8 @@ TEST(RandomSamplerTest, OtherParametersDoNotShiftADraw) {
   parameters.push_back({.name = "more", .low = 0, .high = 1});
   const auto narrow = MakeSampler({.name = "random"}, one, 3).value();
   const auto wide = MakeSampler({.name = "random"}, Space::Make(parameters).value(), 3).value();
-  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ((*narrow->Propose(i))[0], (*wide->Propose(i))[0]);
+  for (std::uint64_t i = 0; i < 100; ++i)
+    EXPECT_EQ((*narrow->Propose(i))[0], (*wide->Propose(i))[0]);
 }
 
 }  // namespace

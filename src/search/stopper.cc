@@ -31,17 +31,21 @@ constexpr std::array kKinds = {
 };
 
 Status Check(const StopperSpec& spec, bool needs_max_budget) {
-  if (spec.eta < 2) return InvalidArgument(fmt::format("eta: expected 2 or more, found {}", spec.eta));
+  if (spec.eta < 2)
+    return InvalidArgument(fmt::format("eta: expected 2 or more, found {}", spec.eta));
   if (spec.min_budget < 1) {
-    return InvalidArgument(fmt::format("min_budget: expected 1 or more, found {}", spec.min_budget));
+    return InvalidArgument(
+        fmt::format("min_budget: expected 1 or more, found {}", spec.min_budget));
   }
   if (spec.max_budget < 1) {
-    return InvalidArgument(fmt::format("max_budget: expected 1 or more, found {}", spec.max_budget));
+    return InvalidArgument(
+        fmt::format("max_budget: expected 1 or more, found {}", spec.max_budget));
   }
   if (!needs_max_budget) return {};
   if (spec.max_budget == kNoLimit) {
     return InvalidArgument(fmt::format(
-        "max_budget: the stopper {} needs the full budget of a trial, found none: set it", spec.name));
+        "max_budget: the stopper {} needs the full budget of a trial, found none: set it",
+        spec.name));
   }
   if (spec.min_budget > spec.max_budget) {
     return InvalidArgument(fmt::format("min_budget: expected at most max_budget = {}, found {}",
@@ -64,8 +68,9 @@ const std::vector<std::string>& StopperNames() {
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec) {
   const auto kind = std::ranges::find(kKinds, spec.name, &Kind::name);
   if (kind == kKinds.end()) {
-    return NotFound(fmt::format("expected one of the stoppers {}, found '{}'{}", Join(StopperNames()),
-                                spec.name, DidYouMean(spec.name, StopperNames())));
+    return NotFound(fmt::format("expected one of the stoppers {}, found '{}'{}",
+                                Join(StopperNames()), spec.name,
+                                DidYouMean(spec.name, StopperNames())));
   }
   SLUICE_TRY(Check(spec, kind->needs_max_budget));
   return kind->make(spec);

@@ -44,16 +44,18 @@ struct Ruling {
   friend bool operator==(const Ruling&, const Ruling&) = default;
 };
 
-// Judges trials by what they report. A pure state machine inside the engine: the same calls in the same order give the
-// same rulings. Values are turned so that smaller is better; NaN (diverged, or no metric) is the worst; ties go to
-// the smaller trial id.
+// Judges trials by what they report. A pure state machine inside the engine: the same calls in the
+// same order give the same rulings. Values are turned so that smaller is better; NaN (diverged, or
+// no metric) is the worst; ties go to the smaller trial id.
 //
 // The engine calls
 //   Admit    once for each new trial, in order of ids: how far it goes at first;
-//   Report   for each accepted report, work rising strictly within a trial: what becomes of this and other trials.
-//            A trial whose work has reached its target always gets a ruling here, a kGoOn among them having
-//            a target beyond its work, unless the target was the study's full budget: then it is complete;
-//   End      when a trial has ended for good without a kStop (complete, failed): it is never ruled upon again;
+//   Report   for each accepted report, work rising strictly within a trial: what becomes of this
+//            and other trials. A trial whose work has reached its target always gets a ruling here,
+//            a kGoOn among them having a target beyond its work, unless the target was the study's
+//            full budget: then it is complete;
+//   End      when a trial has ended for good without a kStop (complete, failed): it is never ruled
+//            upon again;
 //   Next     when devices are free: a group of paused trials worth resuming, or nothing.
 class Stopper {
  public:
@@ -70,16 +72,16 @@ class Stopper {
 
 struct StopperSpec {
   std::string name = "none";
-  Work min_budget = 1;          // first rung
-  Work max_budget = kNoLimit;   // full budget
-  std::int64_t eta = 3;         // reduction factor
+  Work min_budget = 1;         // first rung
+  Work max_budget = kNoLimit;  // full budget
+  std::int64_t eta = 3;        // reduction factor
 };
 
 // The stoppers there are: none, asha (stopping), asha-promotion (pause and resume).
 const std::vector<std::string>& StopperNames();
 
-// Fails on an unknown name (suggesting the nearest), eta < 2, min_budget < 1, and for asha without a max_budget or with
-// min_budget > max_budget.
+// Fails on an unknown name (suggesting the nearest), eta < 2, min_budget < 1, and for asha without
+// a max_budget or with min_budget > max_budget.
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec);
 
 }  // namespace sluice

@@ -25,7 +25,8 @@ TEST(StopperTest, UnknownNamesGetASuggestion) {
 }
 
 TEST(StopperTest, BudgetsThatMakeNoSenseAreRefused) {
-  EXPECT_THAT(ErrorOf({.name = "none", .eta = 1}).message, HasSubstr("eta: expected 2 or more, found 1"));
+  EXPECT_THAT(ErrorOf({.name = "none", .eta = 1}).message,
+              HasSubstr("eta: expected 2 or more, found 1"));
   EXPECT_THAT(ErrorOf({.name = "none", .min_budget = 0}).message, HasSubstr("min_budget"));
   EXPECT_THAT(ErrorOf({.name = "none", .max_budget = 0}).message, HasSubstr("max_budget"));
   for (const char* name : {"asha", "asha-promotion"}) {

@@ -26,7 +26,8 @@ inline double AnyLoss(Random& random) {
   }
 }
 
-// Where a trial at `work` may report next: often at its target, often one further, sometimes past several rungs.
+// Where a trial at `work` may report next: often at its target, often one further, sometimes past
+// several rungs.
 inline Work AnyNextWork(Random& random, Work work, Work target) {
   if (target > work && random.Chance(0.4)) return target;
   if (random.Chance(0.6)) return work + 1;
@@ -37,7 +38,8 @@ inline Work AnyNextWork(Random& random, Work work, Work target) {
 inline StopperSpec AnySpec(Random& random, std::string name) {
   StopperSpec spec = {.name = std::move(name)};
   spec.min_budget = static_cast<Work>(1 + random.Below(3));
-  spec.max_budget = spec.min_budget + static_cast<Work>(random.Below(random.Chance(0.5) ? 10 : 100));
+  spec.max_budget =
+      spec.min_budget + static_cast<Work>(random.Below(random.Chance(0.5) ? 10 : 100));
   spec.eta = static_cast<std::int64_t>(2 + random.Below(3));
   return spec;
 }
@@ -87,7 +89,8 @@ class ReportHistory {
       if (report.work >= levels_[k]) first.try_emplace(report.trial, report);
     }
     std::vector<RecordedReport> ranked;
-    for (const auto& [trial, report] : first) ranked.push_back(report);  // by id, and the sort is stable
+    for (const auto& [trial, report] : first)
+      ranked.push_back(report);  // by id, and the sort is stable
     std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
       return std::isnan(b.value) ? !std::isnan(a.value) : a.value < b.value;
     });

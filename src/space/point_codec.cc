@@ -100,8 +100,9 @@ std::string Space::Encode(const Point& point) const {
 Result<Point> Space::Decode(std::string_view json) const {
   const Json object = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
-    return InvalidArgument(fmt::format("expected parameters as a JSON object, found {}",
-                                       object.is_discarded() ? "text that is no JSON" : Show(object)));
+    return InvalidArgument(
+        fmt::format("expected parameters as a JSON object, found {}",
+                    object.is_discarded() ? "text that is no JSON" : Show(object)));
   }
   Point point(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr double kExact = 0x1.0p53;                   // below it, a double holds every integer
+constexpr double kExact = 0x1.0p53;                 // below it, a double holds every integer
 constexpr double kBelowOne = 0x1.fffffffffffffp-1;  // the largest number below 1
 
 double IntegerStep(const Parameter& parameter) { return parameter.step == 0 ? 1 : parameter.step; }
@@ -43,14 +43,12 @@ double FloatStep(const Parameter& parameter, double k) {
 double NthValue(const Parameter& parameter, std::uint64_t number) {
   switch (parameter.kind) {
     case ParameterKind::kCategorical:
-    case ParameterKind::kOrdinal:
-      return static_cast<double>(number);
+    case ParameterKind::kOrdinal: return static_cast<double>(number);
     case ParameterKind::kInt:
       return static_cast<double>(static_cast<std::int64_t>(parameter.low) +
                                  static_cast<std::int64_t>(number) *
                                      static_cast<std::int64_t>(IntegerStep(parameter)));
-    case ParameterKind::kFloat:
-      return FloatStep(parameter, static_cast<double>(number));
+    case ParameterKind::kFloat: return FloatStep(parameter, static_cast<double>(number));
   }
   SLUICE_CHECK(false, "a parameter has a kind");
 }
@@ -126,7 +124,8 @@ Status CheckChoices(const Parameter& parameter) {
     const std::string text = FormatValue(choice);
     if (const double* number = std::get_if<double>(&choice); number && !std::isfinite(*number)) {
       return Bad(parameter, fmt::format("expected finite choices, found {}: write it as a text in "
-                                        "quotes and convert it in the program", text));
+                                        "quotes and convert it in the program",
+                                        text));
     }
     if (!JsonCanHold(text)) return Bad(parameter, "expected choices in UTF-8, found other bytes");
     if (!seen.insert(text).second) {
@@ -158,7 +157,8 @@ Status CheckStep(const Parameter& parameter) {
   const double range = parameter.high - parameter.low;
   const bool is_int = parameter.kind == ParameterKind::kInt;
   if (step == 0) {
-    if (is_int && range >= kExact) return Bad(parameter, "expected at most 2^53 values: set a step");
+    if (is_int && range >= kExact)
+      return Bad(parameter, "expected at most 2^53 values: set a step");
     return {};
   }
   const std::string found = fmt::format("found {}", step);
@@ -169,11 +169,14 @@ Status CheckStep(const Parameter& parameter) {
     return Bad(parameter, fmt::format("expected a whole number as the step, {}", found));
   }
   if (parameter.log && !(is_int && step == 1)) {
-    return Bad(parameter, fmt::format("expected no step on a log scale, {}: leave out step or log, or "
-                                      "list the values as choices of an ordinal", found));
+    return Bad(parameter,
+               fmt::format("expected no step on a log scale, {}: leave out step or log, or "
+                           "list the values as choices of an ordinal",
+                           found));
   }
   if (step > range * (1 + 1e-12)) {
-    return Bad(parameter, fmt::format("expected a step of at most high - low = {}, {}", range, found));
+    return Bad(parameter,
+               fmt::format("expected a step of at most high - low = {}, {}", range, found));
   }
   if (range / step >= kExact) {
     return Bad(parameter, fmt::format("expected at most 2^53 values, {} as the step", found));
@@ -195,7 +198,8 @@ std::optional<std::uint64_t> Parameter::Cardinality() const {
 }
 
 Status CheckParameter(const Parameter& parameter) {
-  if (parameter.name.empty()) return InvalidArgument("expected a parameter's name, found an empty one");
+  if (parameter.name.empty())
+    return InvalidArgument("expected a parameter's name, found an empty one");
   if (!JsonCanHold(parameter.name)) {
     return InvalidArgument("expected a parameter's name in UTF-8, found other bytes");
   }

@@ -17,8 +17,9 @@ using Choice = std::variant<bool, std::int64_t, double, std::string>;
 
 enum class ParameterKind { kFloat, kInt, kCategorical, kOrdinal };
 
-// One tunable quantity. Floats and integers have a range (both ends included), optionally on a log scale or
-// in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in order.
+// One tunable quantity. Floats and integers have a range (both ends included), optionally on a log
+// scale or in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in
+// order.
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kFloat;
@@ -26,7 +27,7 @@ struct Parameter {
   double high = 0;
   bool log = false;
   double step = 0;  // 0: continuous (floats) or 1 (integers)
-  std::vector<Choice> choices;
+  std::vector<Choice> choices = {};
 
   bool has_choices() const {
     return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal;
@@ -35,17 +36,18 @@ struct Parameter {
   std::optional<std::uint64_t> Cardinality() const;
 };
 
-// Whether one parameter makes sense by itself. The message begins with its name. What is wrong can be
+// Whether one parameter makes sense by itself. The message begins with its name. What is wrong can
+// be
 // - an empty name, or text that is not UTF-8;
-// - low >= high, or a bound that is not a finite number; integers: one that is not whole or not below 2^53 in size
-//   (beyond, doubles and JSON no longer hold every integer);
+// - low >= high, or a bound that is not a finite number; integers: one that is not whole or not
+//   below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
 // - log with low <= 0, or with a step (a log integer may say 1);
 // - a step that is not positive or larger than the range, or more than 2^53 values;
 // - no choices, two that read the same on a command line, or one that is not finite.
 Status CheckParameter(const Parameter& parameter);
 
-// A value for each parameter of a space, in its order: the number itself for floats and integers, the index of
-// the choice for the others, NaN for a parameter that is not active.
+// A value for each parameter of a space, in its order: the number itself for floats and integers,
+// the index of the choice for the others, NaN for a parameter that is not active.
 using Point = std::vector<double>;
 
 // What a user sees of one value: a bool, an integer, a number or a text.
@@ -55,7 +57,8 @@ using Value = Choice;
 class Space {
  public:
   Space() = default;
-  // Fails, naming the parameter, on the first one that CheckParameter refuses, and on a repeated name.
+  // Fails, naming the parameter, on the first one that CheckParameter refuses, and on a repeated
+  // name.
   static Result<Space> Make(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -67,12 +70,14 @@ class Space {
 
   // Of an active parameter, in the space.
   Value ValueAt(const Point& point, std::size_t index) const;
-  // The values of a discrete parameter by number, below its Cardinality: what a Point holds. Steps of a float that
-  // is written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not 0.30000000000000004.
+  // The values of a discrete parameter by number, below its Cardinality: what a Point holds. Steps
+  // of a float that is written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not
+  // 0.30000000000000004.
   double Nth(std::size_t index, std::uint64_t number) const;
-  // Maps unit-cube coordinates in [0, 1) to a point: every sampler's way in, so that log scales, steps and
-  // choices are treated in one place. The values of a discrete parameter get cells of equal width (log integers: of
-  // equal ratio). Coordinates outside are moved to the nearest inside.
+  // Maps unit-cube coordinates in [0, 1) to a point: every sampler's way in, so that log scales,
+  // steps and choices are treated in one place. The values of a discrete parameter get cells of
+  // equal width (log integers: of equal ratio). Coordinates outside are moved to the nearest
+  // inside.
   Point FromUnit(const std::vector<double>& unit) const;
   // The inverse, to the middle of the cell for discrete parameters.
   std::vector<double> ToUnit(const Point& point) const;
@@ -81,8 +86,9 @@ class Space {
   // Whether every value lies in its range, on its step: one of those that FromUnit and Nth give.
   bool Contains(const Point& point) const;
 
-  // The point as a JSON object in parameter order, and back. Decode fails on unknown or missing names and on
-  // values outside the space; it takes 3.0 for an integer, 3 for a float, and a step missed by rounding.
+  // The point as a JSON object in parameter order, and back. Decode fails on unknown or missing
+  // names and on values outside the space; it takes 3.0 for an integer, 3 for a float, and a step
+  // missed by rounding.
   std::string Encode(const Point& point) const;
   Result<Point> Decode(std::string_view json) const;
 
@@ -90,7 +96,8 @@ class Space {
   std::vector<Parameter> parameters_;
 };
 
-// As a command line shows it: shortest text that reads back to the same value; true/false for bools.
+// As a command line shows it: shortest text that reads back to the same value; true/false for
+// bools.
 std::string FormatValue(const Value& value);
 
 }  // namespace sluice

@@ -25,32 +25,39 @@ struct KindWord {
 };
 
 const std::vector<KindWord>& KindWords() {
-  static const auto& words = *new std::vector<KindWord>{{"float", ParameterKind::kFloat},
-                                                        {"int", ParameterKind::kInt},
-                                                        {"choice", ParameterKind::kCategorical},
-                                                        {"categorical", ParameterKind::kCategorical},
-                                                        {"ordinal", ParameterKind::kOrdinal}};
+  static const auto& words =
+      *new std::vector<KindWord>{{"float", ParameterKind::kFloat},
+                                 {"int", ParameterKind::kInt},
+                                 {"choice", ParameterKind::kCategorical},
+                                 {"categorical", ParameterKind::kCategorical},
+                                 {"ordinal", ParameterKind::kOrdinal}};
   return words;
 }
 
 bool IsName(std::string_view text) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
   const auto inner = [&](char c) {
     return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
   };
-  return !text.empty() && text.size() <= kLongestName && letter(text.front()) && std::ranges::all_of(text, inner);
+  return !text.empty() && text.size() <= kLongestName && letter(text.front()) &&
+         std::ranges::all_of(text, inner);
 }
 
-bool CheckName(const ConfigNode& node, const std::string& name, const std::vector<std::string>& reserved) {
+bool CheckName(const ConfigNode& node, const std::string& name,
+               const std::vector<std::string>& reserved) {
   if (!IsName(name)) {
-    node.Report(fmt::format("expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a letter "
-                            "or '_', found '{}'",
-                            kLongestName, Shown(name)));
+    node.Report(fmt::format(
+        "expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a letter "
+        "or '_', found '{}'",
+        kLongestName, Shown(name)));
     return false;
   }
   if (std::ranges::find(reserved, name) != reserved.end()) {
-    node.Report(fmt::format("expected a name other than {}, which mean something in templates; rename the parameter",
-                            Join(reserved)));
+    node.Report(fmt::format(
+        "expected a name other than {}, which mean something in templates; rename the parameter",
+        Join(reserved)));
     return false;
   }
   return true;
@@ -140,14 +147,16 @@ bool ReadChoices(const ConfigNode& node, Parameter& parameter) {
       good = false;
       continue;
     }
-    if (const auto* number = std::get_if<double>(&*value); number != nullptr && !std::isfinite(*number)) {
+    if (const auto* number = std::get_if<double>(&*value);
+        number != nullptr && !std::isfinite(*number)) {
       choice.Expected("a finite number", "quote it if a text is meant");
       good = false;
       continue;
     }
     // 1 and '1' are one choice to a program that gets it as an argument.
     if (!seen.insert(FormatValue(*value)).second) {
-      choice.Report(fmt::format("expected each choice once, found {} again; remove one", choice.Show()));
+      choice.Report(
+          fmt::format("expected each choice once, found {} again; remove one", choice.Show()));
       good = false;
       continue;
     }
@@ -179,12 +188,14 @@ std::optional<Parameter> ReadParameter(const ConfigNode& node, const std::string
   std::vector<std::string> known;
   if (found == nullptr) {
     for (const KindWord& word : KindWords()) known.push_back(word.word);
-    const auto typed = std::ranges::find_if(
-        map.entries(), [](const ConfigMap::Entry& entry) { return entry.key != "log" && entry.key != "step"; });
+    const auto typed = std::ranges::find_if(map.entries(), [](const ConfigMap::Entry& entry) {
+      return entry.key != "log" && entry.key != "step";
+    });
     const bool any = typed != map.entries().end();
     const ConfigNode& at = any ? typed->value : node;
     at.Named(name).Report(fmt::format("expected a kind: {}, found {}{}", Join(known),
-                                      any ? Shown(typed->key) : "none", any ? DidYouMean(typed->key, known) : ""));
+                                      any ? Shown(typed->key) : "none",
+                                      any ? DidYouMean(typed->key, known) : ""));
     return std::nullopt;
   }
   known.push_back(found->key);
@@ -210,7 +221,8 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
     return std::nullopt;
   }
   if (map->entries().size() > kMaxParameters) {
-    node.Report(fmt::format("expected at most {} parameters, found {}", kMaxParameters, map->entries().size()));
+    node.Report(fmt::format("expected at most {} parameters, found {}", kMaxParameters,
+                            map->entries().size()));
     return std::nullopt;
   }
   std::vector<Parameter> parameters;

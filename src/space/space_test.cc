@@ -29,13 +29,16 @@ Parameter StepFloat(std::string name, double low, double high, double step) {
   return {.name = std::move(name), .low = low, .high = high, .step = step};
 }
 Parameter Int(std::string name, double low, double high, double step = 0) {
-  return {.name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .step = step};
+  return {
+      .name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .step = step};
 }
 Parameter LogInt(std::string name, double low, double high) {
-  return {.name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .log = true};
+  return {
+      .name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .log = true};
 }
 Parameter Categorical(std::string name, std::vector<Choice> choices) {
-  return {.name = std::move(name), .kind = ParameterKind::kCategorical, .choices = std::move(choices)};
+  return {
+      .name = std::move(name), .kind = ParameterKind::kCategorical, .choices = std::move(choices)};
 }
 
 Space Make(std::vector<Parameter> parameters) {
@@ -60,9 +63,10 @@ std::vector<double> AllValues(const Space& space, std::size_t index) {
 }
 
 Space Everything() {
-  return Make({Float("momentum", 0, 1), LogFloat("lr", 1e-5, 1), StepFloat("dropout", 0, 0.5, 0.1),
-               Int("layers", -3, 8), Int("width", 16, 256, 16), LogInt("batch", 1, 1024),
-               Categorical("opt", {std::string("adam"), std::string("sgd"), true, std::int64_t{3}, 2.5})});
+  return Make(
+      {Float("momentum", 0, 1), LogFloat("lr", 1e-5, 1), StepFloat("dropout", 0, 0.5, 0.1),
+       Int("layers", -3, 8), Int("width", 16, 256, 16), LogInt("batch", 1, 1024),
+       Categorical("opt", {std::string("adam"), std::string("sgd"), true, std::int64_t{3}, 2.5})});
 }
 
 TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
@@ -70,15 +74,18 @@ TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
   EXPECT_THAT(MessageOf({Float("lr", 1, 1)}), StartsWith("lr: expected low < high"));
   EXPECT_THAT(MessageOf({Float("lr", kNan, 1)}), StartsWith("lr: expected a finite range"));
   EXPECT_THAT(MessageOf({Float("lr", 0, kInf)}), StartsWith("lr: expected a finite range"));
-  EXPECT_THAT(MessageOf({Float("lr", -1.7e308, 1.7e308)}), StartsWith("lr: expected a finite range"));
+  EXPECT_THAT(MessageOf({Float("lr", -1.7e308, 1.7e308)}),
+              StartsWith("lr: expected a finite range"));
   EXPECT_THAT(MessageOf({LogFloat("lr", 0, 1)}), StartsWith("lr: expected low > 0 on a log scale"));
   EXPECT_THAT(MessageOf({LogInt("n", 0, 9)}), StartsWith("n: expected low > 0"));
   EXPECT_THAT(MessageOf({StepFloat("x", 0, 1, -0.1)}), StartsWith("x: expected a step > 0"));
   EXPECT_THAT(MessageOf({StepFloat("x", 0, 1, kNan)}), StartsWith("x: expected a step > 0"));
-  EXPECT_THAT(MessageOf({StepFloat("x", 0, 1, 1.5)}), HasSubstr("at most high - low = 1, found 1.5"));
+  EXPECT_THAT(MessageOf({StepFloat("x", 0, 1, 1.5)}),
+              HasSubstr("at most high - low = 1, found 1.5"));
   EXPECT_THAT(MessageOf({StepFloat("x", 0, 1, 1e-300)}), HasSubstr("2^53"));
   EXPECT_THAT(MessageOf({Int("n", 0.5, 3)}), StartsWith("n: expected whole numbers"));
-  EXPECT_THAT(MessageOf({Int("n", 0, 3, 0.5)}), StartsWith("n: expected a whole number as the step"));
+  EXPECT_THAT(MessageOf({Int("n", 0, 3, 0.5)}),
+              StartsWith("n: expected a whole number as the step"));
   EXPECT_THAT(MessageOf({Categorical("c", {})}), StartsWith("c: expected at least one choice"));
   EXPECT_THAT(MessageOf({Float("", 0, 1)}), HasSubstr("name"));
   EXPECT_THAT(MessageOf({Float("\xff", 0, 1)}), HasSubstr("UTF-8"));
@@ -101,9 +108,11 @@ TEST(SpaceTest, LogAndStepDoNotGoTogether) {
 
 // What a command line cannot tell apart, a study must not call two choices.
 TEST(SpaceTest, ChoicesThatReadTheSameAreRepeated) {
-  EXPECT_THAT(MessageOf({Categorical("c", {std::string("a"), std::string("a")})}), HasSubstr("'a' twice"));
+  EXPECT_THAT(MessageOf({Categorical("c", {std::string("a"), std::string("a")})}),
+              HasSubstr("'a' twice"));
   EXPECT_THAT(MessageOf({Categorical("c", {std::int64_t{1}, 1.0})}), HasSubstr("'1' twice"));
-  EXPECT_THAT(MessageOf({Categorical("c", {true, std::string("true")})}), HasSubstr("'true' twice"));
+  EXPECT_THAT(MessageOf({Categorical("c", {true, std::string("true")})}),
+              HasSubstr("'true' twice"));
   EXPECT_EQ(MessageOf({Categorical("c", {true, std::int64_t{1}})}), "no error");
 }
 
@@ -143,17 +152,21 @@ TEST(SpaceTest, StepsDoNotDrift) {
 
 TEST(SpaceTest, ASmallRangeFarFromZeroKeepsItsSteps) {
   const Space space = Make({StepFloat("x", 1e15, 1e15 + 1, 0.25)});
-  EXPECT_THAT(AllValues(space, 0), ElementsAre(1e15, 1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.75, 1e15 + 1));
+  EXPECT_THAT(AllValues(space, 0),
+              ElementsAre(1e15, 1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.75, 1e15 + 1));
 }
 
 TEST(SpaceTest, CardinalityIsTheProductOrNothing) {
   EXPECT_EQ(Make({}).Cardinality(), 1u);
   EXPECT_EQ(Everything().Cardinality(), std::nullopt);
-  EXPECT_EQ(Make({Int("a", 1, 10), Int("b", 0, 9, 4), Categorical("c", {true, false})}).Cardinality(), 60u);
+  EXPECT_EQ(
+      Make({Int("a", 1, 10), Int("b", 0, 9, 4), Categorical("c", {true, false})}).Cardinality(),
+      60u);
   const double half = 0x1.0p26;
   EXPECT_EQ(Make({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 2)}).Cardinality(),
             std::uint64_t{1} << 53);
-  EXPECT_EQ(Make({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 3)}).Cardinality(), std::nullopt);
+  EXPECT_EQ(Make({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 3)}).Cardinality(),
+            std::nullopt);
 }
 
 TEST(SpaceTest, FindNamesAreExact) {
@@ -192,8 +205,8 @@ TEST(SpaceTest, TheEndsAreReachedAndNeverPassed) {
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Parameter& parameter = space.parameters()[i];
     const double low = parameter.has_choices() ? 0 : parameter.low;
-    const double high =
-        parameter.has_choices() ? static_cast<double>(parameter.choices.size() - 1) : parameter.high;
+    const double high = parameter.has_choices() ? static_cast<double>(parameter.choices.size() - 1)
+                                                : parameter.high;
     EXPECT_DOUBLE_EQ(space.FromUnit(i, 0), low);
     EXPECT_EQ(space.FromUnit(i, -5), space.FromUnit(i, 0));
     for (const double unit : {0x1.fffffffffffffp-1, 1.0, 2.0}) {
@@ -253,8 +266,9 @@ TEST(SpaceTest, ContainsIsStrict) {
 
 TEST(PointCodecTest, JsonIsInParameterOrderWithTheTypesTheUserWrote) {
   const Space space = Everything();
-  EXPECT_EQ(space.Encode({0.5, 1e-5, 0.3, -3, 32, 1024, 0}),
-            R"({"momentum":0.5,"lr":1e-05,"dropout":0.3,"layers":-3,"width":32,"batch":1024,"opt":"adam"})");
+  EXPECT_EQ(
+      space.Encode({0.5, 1e-5, 0.3, -3, 32, 1024, 0}),
+      R"({"momentum":0.5,"lr":1e-05,"dropout":0.3,"layers":-3,"width":32,"batch":1024,"opt":"adam"})");
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 2}), HasSubstr(R"("momentum":1.0)"));
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 2}), HasSubstr(R"("opt":true)"));
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 3}), HasSubstr(R"("opt":3})"));
@@ -284,20 +298,25 @@ TEST(PointCodecTest, WhatIsNotInTheSpaceIsRefused) {
             "layers: expected a whole number in [0, 9] in steps of 3, found 4");
   EXPECT_EQ(message(R"({"layers": 3, "lr": 0.5, "opt": "sdg"})"),
             "opt: expected one of adam, sgd, found \"sdg\"");
-  EXPECT_EQ(message(R"({"layers": 3, "opt": "sgd"})"), "lr: expected a number in [0, 1], found no value");
+  EXPECT_EQ(message(R"({"layers": 3, "opt": "sgd"})"),
+            "lr: expected a number in [0, 1], found no value");
   EXPECT_THAT(message(R"({"layers": 3, "lr": 0.5, "opt": "sgd", "lrr": 1})"),
               StartsWith("lrr: no parameter of the study has this name"));
   for (const char* bad :
        {R"({"layers": 12, "lr": 0.5, "opt": "sgd"})", R"({"layers": -3, "lr": 0.5, "opt": "sgd"})",
-        R"({"layers": true, "lr": 0.5, "opt": "sgd"})", R"({"layers": "3", "lr": 0.5, "opt": "sgd"})",
-        R"({"layers": 1e300, "lr": 0.5, "opt": "sgd"})", R"({"layers": 3, "lr": null, "opt": "sgd"})",
-        R"({"layers": 3, "lr": "NaN", "opt": "sgd"})", R"({"layers": 3, "lr": 1.5, "opt": "sgd"})",
-        R"({"layers": 3, "lr": 0.5, "opt": 0})", R"({"layers": 3, "lr": 0.5, "opt": ["sgd"]})",
+        R"({"layers": true, "lr": 0.5, "opt": "sgd"})",
+        R"({"layers": "3", "lr": 0.5, "opt": "sgd"})",
+        R"({"layers": 1e300, "lr": 0.5, "opt": "sgd"})",
+        R"({"layers": 3, "lr": null, "opt": "sgd"})", R"({"layers": 3, "lr": "NaN", "opt": "sgd"})",
+        R"({"layers": 3, "lr": 1.5, "opt": "sgd"})", R"({"layers": 3, "lr": 0.5, "opt": 0})",
+        R"({"layers": 3, "lr": 0.5, "opt": ["sgd"]})",
         R"({"layers": 18446744073709551615, "lr": 0.5, "opt": "sgd"})", "[]", "3", "", "{", "{}",
         "\xff", "{\"layers\": 3, \"lr\": \"\xff\", \"opt\": \"sgd\"}"}) {
     EXPECT_NE(message(bad), "no error") << bad;
   }
-  EXPECT_LT(message("[" + std::string(100'000, ' ') + "\"" + std::string(100'000, 'x') + "\"]").size(), 200u);
+  EXPECT_LT(
+      message("[" + std::string(100'000, ' ') + "\"" + std::string(100'000, 'x') + "\"]").size(),
+      200u);
   EXPECT_NE(message(std::string(100'000, '[')), "no error");
 }
 

@@ -1,9 +1,9 @@
-// What every stopper promises (search/stopper.h), under a small engine that keeps its side of the contract.
+// What every stopper promises (search/stopper.h), under a small engine that keeps its side of the
+// contract.
 
 #include <gtest/gtest.h>
 
 #include <memory>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +46,8 @@ struct Trial {
   Work target = 0;
 };
 
-// Drives a stopper and, with the same calls, another that is saved and loaded at random moments. Checks every ruling.
+// Drives a stopper and, with the same calls, another that is saved and loaded at random moments.
+// Checks every ruling.
 class World {
  public:
   World(const StopperSpec& spec, std::uint64_t seed)
@@ -74,7 +75,7 @@ class World {
 
   void Admit() {
     trials_.emplace_back();
-    const TrialId trial(static_cast<std::uint32_t>(trials_.size()));
+    const auto trial = static_cast<TrialId>(trials_.size());
     const Work target = steady_->Admit(trial);
     ASSERT_EQ(target, restarted_->Admit(trial));
     ASSERT_GT(target, 0);
@@ -101,7 +102,7 @@ class World {
   }
 
   void Advance() {
-    const TrialId id(static_cast<std::uint32_t>(random_.Below(trials_.size()) + 1));
+    const auto id = static_cast<TrialId>(random_.Below(trials_.size()) + 1);
     Trial& trial = At(id);
     if (trial.state == State::kOver) return;
     if (random_.Chance(0.03)) return End(id, /*failed=*/true);
@@ -204,11 +205,12 @@ TEST_P(StopperContract, DamagedStatesAreRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StopperContract, ::testing::ValuesIn(StopperNames()), [](const auto& info) {
-  std::string name = info.param;
-  for (char& letter : name) letter = letter == '-' ? '_' : letter;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, StopperContract, ::testing::ValuesIn(StopperNames()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& letter : name) letter = letter == '-' ? '_' : letter;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace sluice

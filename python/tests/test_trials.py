@@ -1,0 +1,188 @@
+"""One process, trial after trial."""
+
+from controller import assignment
+
+LOOP = """
+import sluice
+for trial in sluice.trials():
+    assert sluice.trial() is trial
+    trial.report(1, accuracy=trial.number)
+    print(trial.number, sluice.params()["lr"])
+"""
+
+
+def kinds(controller, trial, launch=1):
+    results = controller.results[trial, launch]
+    return [results[seq]["type"] for seq in sorted(results)]
+
+
+def test_trial_after_trial(tmp_path, controller, launch):
+    controller.assignments = [
+        assignment(tmp_path, trial=8, params={"lr": 0.2}),
+        assignment(tmp_path, trial=9, launch=2, params={"lr": 0.3}),
+    ]
+    assert launch(LOOP).end() == ["7 0.1", "8 0.2", "9 0.3"]
+    assert controller.heard[0]["reuse"] is True
+    for trial, number in ((7, 1), (8, 1), (9, 2)):
+        assert kinds(controller, trial, number) == ["report", "done"]
+    assert len(controller.of_type("ready")) == 3
+    assert controller.connections == 1
+
+
+def test_reuse_is_said_again_when_the_loop_comes_late(tmp_path, controller, launch):
+    process = launch("import sluice\nsluice.set_attribute('early', 1)" + LOOP)
+    process.end()
+    assert [hello["reuse"] for hello in controller.of_type("hello")] == [False, True]
+    assert kinds(controller, 7) == ["attributes", "report", "done"]
+
+
+def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
+    controller.verdicts = {2: {"type": "pause"}, 3: {"type": "stop", "why": "complete"}}
+    controller.assignments = [assignment(tmp_path, trial=8, target=3)]
+    launch(
+        """
+import sluice
+for trial in sluice.trials():
+    work = 0
+    while not trial.should_stop():
+        work += 1
+        trial.report(work, accuracy=1)
+    with_what = trial.number
+""",
+        assign={"target": 2},
+    ).end()
+    # Trial 8 passes work 2, where this controller answers pause again: it leaves at either.
+    assert kinds(controller, 7)[-1] == "paused"
+    assert kinds(controller, 8)[-1] in ("paused", "done")
+
+
+def test_an_error_ends_the_process(controller, launch):
+    process = launch(LOOP + "    raise KeyError('bad')\n")
+    process.end(status=1)
+    assert "KeyError: 'bad'" in process.errors
+    assert kinds(controller, 7) == ["report"]
+
+
+def test_break_leaves_the_trial_to_the_end_of_the_process(controller, launch):
+    launch(LOOP + "    break\n").end()
+    assert kinds(controller, 7) == ["report"]
+
+
+def test_with_trial_reports_the_failure_and_goes_on(tmp_path, controller, launch):
+    controller.assignments = [assignment(tmp_path, trial=8)]
+    process = launch(
+        """
+import sluice
+for trial in sluice.trials():
+    with trial:
+        trial.report(1, accuracy=1)
+        if trial.number == 7:
+            raise ValueError("diverged \\udc80")
+try:
+    trial.report(2, accuracy=1)
+except RuntimeError as error:
+    print(error)
+print(trial.should_stop())
+"""
+    )
+    assert process.end() == ["trial 8 is over: it takes no more report", "True"]
+    assert "ValueError: diverged" in process.errors
+    assert kinds(controller, 7) == ["report", "failed"]
+    assert controller.results[7, 1][2]["reason"] == "ValueError: diverged ?"
+    assert kinds(controller, 8) == ["report", "done"]
+
+
+def test_with_trial_in_a_plain_script_lets_the_error_through(controller, launch):
+    launch("import sluice\nwith sluice.trial(): 1 / 0").end(status=1)
+    assert not controller.of_type("failed")
+
+
+def test_stopped_in_with_trial_goes_on(tmp_path, controller, launch):
+    controller.verdicts = {1: {"type": "stop", "why": "stopped"}}
+    controller.assignments = [assignment(tmp_path, trial=8, target=1)]
+    launch(
+        """
+import sluice
+for trial in sluice.trials():
+    with trial:
+        trial.report(1, accuracy=1)
+        trial.stop_if_asked()
+        print("never")
+""",
+        assign={"target": 1},
+    ).end()
+    assert kinds(controller, 7) == kinds(controller, 8) == ["report", "done"]
+
+
+def test_a_second_loop_fails_the_trial_the_first_one_left(tmp_path, controller, launch):
+    controller.assignments = [assignment(tmp_path, trial=8)]
+    launch(
+        """
+import sluice
+while True:
+    try:
+        for trial in sluice.trials():
+            if trial.number == 7: raise ValueError
+        break
+    except ValueError:
+        pass
+"""
+    ).end()
+    assert kinds(controller, 7) == ["failed"]
+    assert kinds(controller, 8) == ["done"]
+
+
+def test_an_idle_worker_is_found_again(tmp_path, controller, launch):
+    class Later(list):
+        """Keeps the worker waiting: what is popped is not understood."""
+
+        def pop(self, _):
+            return {"type": "hold"}
+
+    controller.assignments = Later([1])
+    process = launch(LOOP)
+    controller.wait(lambda: controller.of_type("ready"))
+    controller.drop()
+    controller.wait(lambda: len(controller.of_type("ready")) == 2)
+    hello = controller.of_type("hello")[1]
+    assert hello["reuse"] is True
+    assert "trial" not in hello
+    controller.assignments = []
+    controller.send(**assignment(tmp_path, trial=8))
+    process.end()
+    assert kinds(controller, 8) == ["report", "done"]
+
+
+def test_last_words_not_acknowledged_are_said_again_under_the_trials_name(controller, launch):
+    controller.acks = False
+    controller.assignments = type("Hold", (list,), {"pop": lambda *_: {"type": "hold"}})([1])
+    process = launch(LOOP)
+    controller.wait(lambda: controller.of_type("ready"))
+    controller.drop()
+    controller.wait(lambda: len(controller.of_type("ready")) == 2)
+    assert controller.of_type("hello")[1]["trial"] == 7
+    assert controller.repeated == 2
+    controller.ack_all()
+    controller.send(type="exit")
+    process.end()
+
+
+def test_an_idle_worker_leaves_when_its_lease_is_lost(controller, launch):
+    controller.terms["lease_ms"] = 300
+    controller.assignments = type("Hold", (list,), {"pop": lambda *_: {"type": "hold"}})([1])
+    process = launch(LOOP)
+    controller.wait(lambda: controller.of_type("ready"))
+    controller.go_away()
+    assert process.end() == ["7 0.1"]
+
+
+def test_defaults_lie_under_the_parameters(tmp_path, controller, launch):
+    controller.assignments = [assignment(tmp_path, trial=8, params={"momentum": 0.5})]
+    process = launch(
+        """
+import sluice
+for trial in sluice.trials(lr=1.0, momentum=0.9):
+    print(trial.params["lr"], trial.params["momentum"])
+"""
+    )
+    assert process.end() == ["0.1 0.9", "1.0 0.5"]

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/describe.h"
+#include "cli/places.h"
+#include "cli/print.h"
+#include "cli/print_json.h"
+#include "cli/rerun.h"
+#include "cli/trial_table.h"
+#include "cli/verbs.h"
+#include "exec/session.h"
+
+namespace sluice {
+namespace {
+
+// What is known of a trial beside its row.
+struct Found {
+  std::optional<std::string> command;
+  std::optional<std::string> checkpoint;
+  std::optional<std::string> output;
+};
+
+Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study, const TrialInfo& trial) {
+  Found found;
+  found.command = RerunCommand(reader, study, trial);
+  const std::string checkpoint = CheckpointFolder(paths, study.name, trial.id);
+  if (HoldsFiles(checkpoint)) found.checkpoint = checkpoint;
+  const std::string output = OutputFile(paths, study.name, trial.id, trial.launch, /*standard_error=*/false);
+  std::error_code error;
+  if (std::filesystem::exists(output, error)) found.output = output;
+  return found;
+}
+
+std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const Found& found, Time now) {
+  JsonObject object;
+  object.Add("study", study.name).Add("metric", study.metric);
+  object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
+  object.AddOptional("command", found.command).AddOptional("checkpoint", found.checkpoint);
+  object.AddOptional("output", found.output);
+  // The members of the trial follow in the same object.
+  std::string text = object.Take();
+  text.back() = ',';
+  return text + TrialJson(trial, now).substr(1);
+}
+
+void Show(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial, const Found& found) {
+  std::string last;
+  if (trial.work != trial.best_work) last = fmt::format(" (last: {} at {})", FullNumber(trial.value), trial.work);
+  const std::string state = Inked(Name(trial.state), InkOf(trial.state), terminal);
+  Print(Labelled({{"study", study.name},
+                  {"trial", fmt::format("{} ({})", Number(trial.id), state)},
+                  {study.metric, Inked(DescribeBestValue(study, trial), Ink::kGreen, terminal) + last}},
+                 terminal));
+  Print("\n" + Inked("params:", Ink::kDim, terminal) + "\n" + ParamLines(trial, "  "));
+  if (found.command) {
+    Print(fmt::format("\n{}\n  cd {} && {}\n", Inked("run it again:", Ink::kDim, terminal), ShellQuoted(study.folder),
+                      *found.command));
+  }
+  const std::string files = Labelled(
+      {{"checkpoint", found.checkpoint.value_or("")}, {"output", found.output.value_or("")}}, terminal);
+  if (!files.empty()) Print("\n" + files);
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const BestOptions& options) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+  SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
+  const bool one = options.top == 1;
+  std::vector<TrialInfo> trials;
+  if (one && IsSet(study.best)) {
+    SLUICE_ASSIGN(TrialInfo best, reader->FindTrial(study, study.best));
+    trials.push_back(std::move(best));
+  } else if (!one) {
+    SLUICE_ASSIGN(trials, reader->Best(study, options.top));
+  }
+  if (trials.empty()) {
+    return FailedPrecondition(
+        fmt::format("no trial of '{}' has reported {} yet: 'sluice status {}' shows how it stands", study.name, study.metric,
+                    study.name));
+  }
+  const Time now = WallNow();
+  if (one) {
+    const Found found = LookAround(*reader, context.paths, study, trials.front());
+    if (context.json) {
+      PrintLine(BestTrialJson(study, trials.front(), found, now));
+    } else {
+      Show(context.terminal, study, trials.front(), found);
+    }
+    return kExitOk;
+  }
+  if (!context.json) {
+    Print(TrialTable(study, trials, context.terminal, now));
+    return kExitOk;
+  }
+  std::vector<std::string> items;
+  for (const TrialInfo& trial : trials) items.push_back(TrialJson(trial, now));
+  PrintLine(JsonArray(items));
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/describe.h"
+#include "cli/print.h"
+#include "cli/print_json.h"
+#include "cli/study_file.h"
+#include "cli/verbs.h"
+#include "exec/machine.h"
+#include "exec/session.h"
+#include "search/rungs.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kManyAtOnce = 100'000;
+
+std::string Milliths(Milli amount) { return fmt::format("{}", static_cast<double>(amount) / kWhole); }
+
+std::string DescribeParameter(const Parameter& parameter) {
+  if (parameter.has_choices()) {
+    std::vector<std::string> choices;
+    for (const Choice& choice : parameter.choices) choices.push_back(FormatValue(choice));
+    return fmt::format("{} of {}", parameter.kind == ParameterKind::kOrdinal ? "ordinal" : "choice", Join(choices));
+  }
+  std::string text = fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
+                                 FullNumber(parameter.low), FullNumber(parameter.high));
+  if (parameter.log) text += ", log scale";
+  if (parameter.step != 0) text += fmt::format(", step {}", FullNumber(parameter.step));
+  return text;
+}
+
+std::string DescribeStopper(const StudySpec& spec) {
+  const StopperSpec& stopper = spec.stopper;
+  if (stopper.name == "none") {
+    return stopper.max_budget == kNoLimit ? "none: every trial runs until its program ends"
+                                          : fmt::format("none: every trial runs to {} {}", spec.unit, stopper.max_budget);
+  }
+  const Rungs rungs(stopper);
+  std::vector<std::string> levels;
+  for (std::size_t k = 0; k < rungs.size(); ++k) levels.push_back(std::to_string(rungs.Target(k)));
+  return fmt::format("{}: judged at {} {}; the best 1/{} go on, up to {}", stopper.name, spec.unit, Join(levels), stopper.eta,
+                     stopper.max_budget);
+}
+
+std::string DescribeMachine(const Machine& machine) {
+  std::string text = fmt::format("{} cores, {} of memory", Milliths(machine.node.cpus), FormatBytes(machine.memory_bytes));
+  if (machine.node.devices.empty()) return text + ", no GPU" + (machine.gpu_note.empty() ? "" : ": " + machine.gpu_note);
+  std::vector<std::string> kinds;
+  for (const Device& device : machine.node.devices) kinds.push_back(device.kind);
+  return fmt::format("{}, {} ({})", text, Counted(static_cast<long long>(kinds.size()), "GPU"), Join(kinds));
+}
+
+// How many trials run at once when nothing else does.
+int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
+  Cluster cluster;
+  cluster.Join(machine.node);
+  const int most = std::min({spec.parallelism > 0 ? spec.parallelism : kManyAtOnce, spec.trials, kManyAtOnce});
+  int count = 0;
+  while (count < most) {
+    const Grant grant = FirstFit(cluster, spec.demand);
+    if (!IsSet(grant.node)) break;
+    cluster.Take(grant);
+    ++count;
+  }
+  return count;
+}
+
+// What a launch would trip over although the study file is good.
+struct Findings {
+  std::optional<std::string> program;
+  std::vector<std::string> warnings;
+  std::vector<Error> errors;
+};
+
+// "python train.py": the script, if it can be told and is not there.
+std::optional<std::string> MissingScript(const StudyFile& file) {
+  if (file.spec.program.size() < 2) return std::nullopt;
+  const std::filesystem::path script = file.spec.program[1];
+  const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
+  if (std::ranges::find(endings, script.extension().string()) == endings.end()) return std::nullopt;
+  if (script.string().find_first_of("{}") != std::string::npos || script.string().starts_with('-')) return std::nullopt;
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::path(file.folder) / script;
+  if (std::filesystem::exists(path, error)) return std::nullopt;
+  return path.lexically_normal().string();
+}
+
+bool NamesAParameter(const StudySpec& spec) {
+  const auto names_one = [&](const std::string& text) {
+    if (text == "{args}" || text.find("{params}") != std::string::npos) return true;
+    return std::ranges::any_of(spec.space.parameters(),
+                               [&](const Parameter& p) { return text.find("{" + p.name + "}") != std::string::npos; });
+  };
+  return std::ranges::any_of(spec.program, names_one) ||
+         std::ranges::any_of(spec.environment, [&](const auto& entry) { return names_one(entry.second); });
+}
+
+Findings Inspect(const Context& context, const StudyFile& file, const Machine& machine, int at_once) {
+  Findings found;
+  const StudySpec& spec = file.spec;
+  auto program = FindProgram(spec, file.folder);
+  if (program) {
+    found.program = *program;
+  } else {
+    found.errors.push_back(program.error());
+  }
+  if (at_once == 0) {
+    found.errors.push_back({ErrorCode::kFailedPrecondition,
+                            fmt::format("resources: a trial needs {} cores and {} GPUs, this machine has {} and {}",
+                                        Milliths(spec.demand.cpus), Milliths(spec.demand.gpus), Milliths(machine.node.cpus),
+                                        machine.node.devices.size())});
+  } else if (at_once < std::min(spec.parallelism, spec.trials)) {
+    found.warnings.push_back(fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
+                                         Counted(at_once, "trial")));
+  }
+  if (const auto script = MissingScript(file)) found.warnings.push_back(fmt::format("program: found no {}", *script));
+  if (!NamesAParameter(spec)) {
+    found.warnings.push_back(
+        "program: no parameter is passed to it ({args} or {NAME}); it has to read the file $SLUICE_PARAMS");
+  }
+  const auto points = spec.space.Cardinality();
+  if (points && *points < static_cast<std::uint64_t>(spec.trials)) {
+    found.warnings.push_back(fmt::format("trials is {}, but the space has only {}", spec.trials,
+                                         Counted(static_cast<long long>(*points), "point")));
+  }
+  if (spec.deadline_at && *spec.deadline_at <= WallNow()) {
+    found.warnings.push_back(fmt::format("deadline: {} has passed", FormatTime(*spec.deadline_at)));
+  }
+  if (const auto reader = Reader::Open(context.paths.database); reader && (*reader)->FindStudy(spec.name)) {
+    found.warnings.push_back(fmt::format("a study '{0}' exists already: 'sluice resume {0}' goes on with it, "
+                                         "'sluice tune --name' makes another",
+                                         spec.name));
+  }
+  return found;
+}
+
+std::string DescribeSize(const Space& space) {
+  const auto points = space.Cardinality();
+  return Counted(static_cast<long long>(space.size()), "parameter") +
+         (points ? fmt::format(", {}", Counted(static_cast<long long>(*points), "point")) : ", infinitely many points");
+}
+
+std::string DescribeEnd(const StudySpec& spec) {
+  std::string text = Counted(spec.trials, "trial");
+  for (const StopAt& stop : spec.stop_at) {
+    text += fmt::format(", or {} {} {}", stop.metric, stop.direction == Direction::kMinimize ? "<=" : ">=",
+                        FullNumber(stop.threshold));
+  }
+  if (spec.deadline_after) text += fmt::format(", or {}", FormatDuration(*spec.deadline_after));
+  if (spec.deadline_at) text += fmt::format(", or at {}", FormatTime(*spec.deadline_at));
+  return text;
+}
+
+void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once, const Findings& found) {
+  const StudySpec& spec = file.spec;
+  const Terminal& terminal = context.terminal;
+  std::vector<std::string> program;
+  for (const std::string& item : spec.program) program.push_back(item);
+  std::string space;
+  for (const Parameter& parameter : spec.space.parameters()) {
+    space += fmt::format("  {}: {}\n", parameter.name, DescribeParameter(parameter));
+  }
+  const std::string direction = spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
+  Print(Labelled({{"study", Inked(spec.name, Ink::kBold, terminal)},
+                  {"program", Join(program, " ")},
+                  {"found at", found.program.value_or("")},
+                  {"runs in", file.folder},
+                  {"objective", fmt::format("{} {}", direction, spec.objective.metric)},
+                  {"sampler", spec.sampler.name},
+                  {"stopper", DescribeStopper(spec)},
+                  {"until", DescribeEnd(spec)},
+                  {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus), Milliths(spec.demand.gpus))},
+                  {"machine", DescribeMachine(machine)},
+                  {"at once", Counted(at_once, "trial")},
+                  {"space", DescribeSize(spec.space)}},
+                 terminal) +
+        space);
+  for (const std::string& warning : found.warnings) Print(Inked("warning: ", Ink::kYellow, terminal) + warning + "\n");
+}
+
+std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once, const Findings& found) {
+  const StudySpec& spec = file.spec;
+  const auto texts = [](const std::vector<std::string>& items) {
+    std::vector<std::string> quoted;
+    for (const std::string& item : items) quoted.push_back(JsonText(item));
+    return JsonArray(quoted);
+  };
+  std::vector<std::string> errors;
+  for (const Error& error : found.errors) errors.push_back(error.message);
+  std::vector<std::string> rungs;
+  if (spec.stopper.name != "none") {
+    const Rungs levels(spec.stopper);
+    for (std::size_t k = 0; k < levels.size(); ++k) rungs.push_back(std::to_string(levels.Target(k)));
+  }
+  JsonObject space;
+  for (const Parameter& parameter : spec.space.parameters()) {
+    space.Add(parameter.name, DescribeParameter(parameter));
+  }
+  const auto points = spec.space.Cardinality();
+  JsonObject object;
+  object.Add("study", spec.name).AddJson("program", texts(spec.program));
+  object.AddOptional("found_at", found.program).Add("folder", file.folder);
+  object.Add("metric", spec.objective.metric);
+  object.Add("direction", spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
+  object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
+  object.AddJson("rungs", JsonArray(rungs));
+  object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit ? "null" : std::to_string(spec.stopper.max_budget));
+  object.Add("unit", spec.unit).Add("trials", spec.trials).Add("parallelism", at_once);
+  object.Add("cpus", static_cast<double>(machine.node.cpus) / kWhole);
+  object.Add("gpus", static_cast<std::int64_t>(machine.node.devices.size()));
+  object.AddJson("space", space.Take()).AddJson("points", points ? std::to_string(*points) : "null");
+  object.AddJson("warnings", texts(found.warnings)).AddJson("errors", texts(errors));
+  return object.Take();
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const CheckOptions& options) {
+  SLUICE_ASSIGN(const StudyFile file, ReadStudyFile(options.file));
+  const Machine machine = InspectMachine();
+  const int at_once = FitsAtOnce(machine, file.spec);
+  const Findings found = Inspect(context, file, machine, at_once);
+  if (context.json) {
+    PrintLine(CheckJson(file, machine, at_once, found));
+  } else {
+    Show(context, file, machine, at_once, found);
+  }
+  for (const Error& error : found.errors) Remark(fmt::format("{}: {}", options.file, error.message));
+  if (found.errors.empty()) return kExitOk;
+  return found.errors.front().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
+}
+
+}  // namespace sluice

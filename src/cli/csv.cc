@@ -1,0 +1,32 @@
+#include "cli/csv.h"
+
+namespace sluice {
+
+CsvLine& CsvLine::Add(std::string_view field) {
+  if (finished_) {
+    line_.clear();
+    first_ = true;
+    finished_ = false;
+  }
+  if (!first_) line_ += ',';
+  first_ = false;
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    line_ += field;
+    return *this;
+  }
+  line_ += '"';
+  for (const char c : field) {
+    if (c == '"') line_ += '"';
+    line_ += c;
+  }
+  line_ += '"';
+  return *this;
+}
+
+const std::string& CsvLine::Finish() {
+  line_ += '\n';
+  finished_ = true;
+  return line_;
+}
+
+}  // namespace sluice

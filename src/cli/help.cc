@@ -1,0 +1,314 @@
+#include "cli/help.h"
+
+#include <array>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kOverview = R"(sluice: tune the hyperparameters of any program
+
+usage: sluice VERB [ARGUMENT...] [--store FILE] [--json]
+
+run
+  tune STUDY.yaml   make a study and run it to its end; Ctrl-C pauses it
+  check STUDY.yaml  say what tune would do, and run nothing
+  resume NAME       go on with a study: after Ctrl-C, a crash, or with more trials
+
+look
+  studies           every study in the store, one a line
+  status [NAME]     how a study stands
+  watch [NAME]      the same, live, from another terminal
+  trials [NAME]     its trials as a table
+  best [NAME]       the best trial, its parameters, and how to run it again
+  logs TRIAL        what a trial printed
+  export [NAME]     trials or reports as CSV or JSON lines
+
+change
+  retry TRIAL       give a failed or stopped trial another chance
+  stop [NAME]       end a study for good
+  delete NAME       remove a study and all its files
+
+  doctor            check this machine and the store
+
+A study that is not named is the one changed last.
+
+  --store FILE  where studies are kept (else $SLUICE_STORE, else
+                ~/.local/share/sluice/sluice.db)
+  --json        print for programs instead of people
+  --version     print the version
+  -h, --help    print this, or the help of a verb
+
+exit status: 0 done, 1 failed, 2 wrong usage or input, 130 paused by Ctrl-C
+
+examples:
+  sluice tune study.yaml              run a study
+  sluice best                         what came out of it
+  sluice trials --sort value          all trials, best first
+  sluice tune --help                  more about one verb
+)";
+
+constexpr std::string_view kTune = R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [-q] [--plain]
+
+Makes a study from a file and runs it to its end in this terminal. Everything reported is on disk
+before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what runs save and
+leave, a second one kills it; 'sluice resume NAME' goes on.
+
+  --name NAME   call the study this instead of what the file says
+  --trials N    make this many trials instead of what the file says
+  --seed N      draw the same parameters again
+  -q, --quiet   show nothing until the end
+  --plain       a line now and then instead of a live view (as when the output is no terminal)
+  --store FILE  where studies are kept
+  --json        progress as one JSON object a line, at most one a second, and a last one with
+                "event": "summary"
+  -h, --help    print this
+
+examples:
+  sluice tune study.yaml
+  sluice tune study.yaml --name lr-again --trials 100
+  sluice tune study.yaml --seed 7 --plain > tune.log
+  sluice tune study.yaml --json | jq 'select(.event == "summary") | .best.params'
+)";
+
+constexpr std::string_view kCheck = R"(usage: sluice check STUDY.yaml
+
+Reads a study file and says what 'sluice tune' would do with it on this machine: what is searched and
+how, how many trials run at once, and what looks wrong. Nothing is run and nothing is written.
+
+  --store FILE  the store to look for a study of the same name in
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice check study.yaml
+  sluice check study.yaml && sluice tune study.yaml
+  sluice check study.yaml --json | jq .parallelism
+)";
+
+constexpr std::string_view kResume = R"(usage: sluice resume NAME [--trials N] [--deadline D] [-q] [--plain]
+
+Goes on with a study that was paused by Ctrl-C, was cut off by a crash, or has finished and is to have
+more trials or time. What still runs of it is adopted; what was interrupted continues from its
+checkpoint.
+
+  --trials N    a new total number of trials
+  --deadline D  a new deadline: a duration from now (20m, 1h30m) or a time (2026-01-31T18:00:00Z)
+  -q, --quiet   show nothing until the end
+  --plain       a line now and then instead of a live view
+  --store FILE  where studies are kept
+  --json        progress as one JSON object a line, as for tune
+  -h, --help    print this
+
+examples:
+  sluice resume fashion
+  sluice resume fashion --trials 200      make more trials of a finished study
+  sluice resume fashion --deadline 1h
+)";
+
+constexpr std::string_view kStudies = R"(usage: sluice studies
+
+Lists every study in the store: its state, how many trials are done, the best value, when it changed.
+
+  --store FILE  where studies are kept
+  --json        as a JSON array
+  -h, --help    print this
+
+examples:
+  sluice studies
+  sluice studies --store /data/team.db
+  sluice studies --json | jq -r '.[] | select(.state == "interrupted") | .name'
+)";
+
+constexpr std::string_view kStatus = R"(usage: sluice status [NAME]
+
+How a study stands: its state, its trials by state, the best one, and those that run. A study that has
+not finished and that no process runs is interrupted: 'sluice resume NAME' goes on with it.
+
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice status
+  sluice status fashion
+  sluice status fashion --json | jq .best.value
+)";
+
+constexpr std::string_view kWatch = R"(usage: sluice watch [NAME] [--plain]
+
+The live view of a study that another process runs. Ctrl-C leaves the view; the study goes on.
+
+  --plain       a line now and then instead of a live view
+  --store FILE  where studies are kept
+  --json        one JSON object a line, at most one a second
+  -h, --help    print this
+
+examples:
+  sluice watch
+  sluice watch fashion
+  sluice watch fashion --plain | tee watch.log
+)";
+
+constexpr std::string_view kTrials = R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
+
+The trials of a study as a table. The column named like the objective is the best value of each trial.
+A table too wide for the terminal is cut; one that goes to a file or a pipe is not.
+
+  --state STATE  only trials that are waiting, running, paused, complete, stopped or failed
+  --sort ORDER   id (as they were made) or value (best first)
+  --limit N      at most so many
+  --store FILE   where studies are kept
+  --json         as a JSON array
+  -h, --help     print this
+
+examples:
+  sluice trials
+  sluice trials fashion --sort value --limit 10
+  sluice trials --state failed
+  sluice trials --json | jq '.[].params.lr'
+)";
+
+constexpr std::string_view kBest = R"(usage: sluice best [NAME] [--top N]
+
+The best trial of a study: its value and when it reached it, its parameters, the command line that runs
+it again, and where its checkpoint and output are.
+
+  --top N       the best N as a table
+  --store FILE  where studies are kept
+  --json        as a JSON object; with --top as an array
+  -h, --help    print this
+
+examples:
+  sluice best
+  sluice best fashion --top 5
+  sluice best --json | jq .params > best.json
+)";
+
+constexpr std::string_view kLogs = R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
+
+What a trial printed on standard output. A trial that was resumed or retried has several launches; the
+latest is shown.
+
+  --study NAME  the study of the trial
+  --launch N    an earlier launch
+  -f, --follow  go on as the trial prints more, until the launch ends
+  --stderr      standard error instead
+  --store FILE  where studies are kept
+  --json        one JSON object a line of output
+  -h, --help    print this
+
+examples:
+  sluice logs 7
+  sluice logs 7 --stderr                  why it failed
+  sluice logs 12 --study fashion --follow
+  sluice logs 7 --launch 1 | less
+)";
+
+constexpr std::string_view kRetry = R"(usage: sluice retry TRIAL [--study NAME]
+
+Gives a failed or stopped trial another chance, with the same parameters and from its checkpoint if it
+has one: at once if the study runs, else when it is resumed.
+
+  --study NAME  the study of the trial
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice retry 7
+  sluice retry 7 --study fashion && sluice resume fashion
+)";
+
+constexpr std::string_view kStop = R"(usage: sluice stop [NAME]
+
+Ends a study for good: trials that run are stopped, no new ones are made, what was reported stays.
+To pause a study instead, press Ctrl-C where it runs.
+
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice stop
+  sluice stop fashion
+  sluice resume fashion --trials 50       changed your mind
+)";
+
+constexpr std::string_view kDelete = R"(usage: sluice delete NAME [--yes]
+
+Removes a study with its trials, reports, checkpoints and output. Asks first.
+
+  -y, --yes     do not ask
+  --store FILE  where studies are kept
+  --json        as a JSON object; needs --yes
+  -h, --help    print this
+
+examples:
+  sluice delete fashion
+  sluice delete fashion --yes
+)";
+
+constexpr std::string_view kExport = R"(usage: sluice export [NAME] [--format csv|jsonl] [--reports] [-o FILE]
+
+Writes a study's trials, one a row, or with --reports every report of every trial. Parameters are the
+columns params_NAME, facts the trials told of themselves attributes_NAME.
+
+  --format F         csv or jsonl; by default what the file's name ends with, else csv
+  --reports          one row a report: trial, launch, time, work, and a column for each metric
+  -o, --output FILE  write a file (whole or not at all) instead of standard output
+  --store FILE       where studies are kept
+  --json             to standard output: the same as --format jsonl
+  -h, --help         print this
+
+examples:
+  sluice export > trials.csv
+  sluice export fashion --reports -o curves.csv
+  sluice export fashion --format jsonl | jq .params
+  python -c "import pandas; print(pandas.read_csv('curves.csv'))"
+)";
+
+constexpr std::string_view kDoctor = R"(usage: sluice doctor
+
+Checks what studies need on this machine: cores, GPUs and their driver, the store, its folder and disk.
+Exits with 1 if something would keep studies from running.
+
+  --store FILE  the store to check
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice doctor
+  sluice doctor --store /data/team.db
+  sluice doctor --json | jq '.checks[] | select(.state != "ok")'
+)";
+
+struct Page {
+  std::string_view verb;
+  std::string_view help;
+};
+constexpr std::array kPages = {
+    Page{"tune", kTune},     Page{"check", kCheck},   Page{"resume", kResume}, Page{"studies", kStudies},
+    Page{"status", kStatus}, Page{"watch", kWatch},   Page{"trials", kTrials}, Page{"best", kBest},
+    Page{"logs", kLogs},     Page{"export", kExport}, Page{"retry", kRetry},   Page{"stop", kStop},
+    Page{"delete", kDelete}, Page{"doctor", kDoctor}};
+
+}  // namespace
+
+const std::vector<std::string>& Verbs() {
+  static const auto& verbs = *[] {
+    auto* names = new std::vector<std::string>;
+    for (const Page& page : kPages) names->emplace_back(page.verb);
+    return names;
+  }();
+  return verbs;
+}
+
+std::string_view HelpFor(std::string_view verb) {
+  if (verb.empty()) return kOverview;
+  for (const Page& page : kPages) {
+    if (page.verb == verb) return page.help;
+  }
+  return {};
+}
+
+}  // namespace sluice

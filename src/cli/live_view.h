@@ -1,0 +1,33 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "exec/session.h"
+#include "ledger/store.h"
+
+namespace sluice {
+
+enum class ViewMode {
+  kLive,   // a region redrawn in place, on a terminal
+  kPlain,  // a line for what is noteworthy, and one every 30 seconds; no escapes
+  kQuiet,  // nothing
+  kJson,   // an object a line: at most one a second, and one at the end
+};
+
+// Live where standard output is a terminal that can do it, else plain.
+ViewMode ChooseViewMode(bool quiet, bool plain, bool json);
+
+// Shows a study while this process runs it, until destroyed, which shows its last state. Writing happens on a thread of its
+// own, so that a terminal that is held (Ctrl-S, a slow line) does not hold the study. The terminal is left as it was found
+// at any moment, even if the process is killed. `output` stays open.
+std::unique_ptr<Watcher> MakeLiveView(ViewMode mode, const StorePaths& paths, int output = STDOUT_FILENO);
+
+// Shows a study that another process runs until it is finished, nobody runs it any more, or Ctrl-C; all three are success.
+// Without a name: the one changed last.
+Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode);
+
+}  // namespace sluice

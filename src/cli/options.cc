@@ -1,0 +1,309 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/help.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMaxTrials = 10'000'000;
+
+// What CLI11 finds, as texts: what they mean is said below in our own words.
+using Text = std::optional<std::string>;
+
+struct Words {
+  Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch, format, output, topic;
+  bool json = false, quiet = false, plain = false, follow = false, standard_error = false, yes = false;
+  bool reports = false, version = false;
+};
+
+// CLI11 2.1 wants a plain string to fill.
+CLI::Option* Add(CLI::App& app, const std::string& names, Text& into) {
+  auto* option = app.add_option_function<std::string>(names, [&into](const std::string& text) { into = text; });
+  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void AddGlobal(CLI::App& app, Words& words) {
+  app.set_help_flag("-h,--help");
+  Add(app, "--store", words.store);
+  app.add_flag("--json", words.json);
+}
+
+void AddView(CLI::App& app, Words& words) {
+  app.add_flag("-q,--quiet", words.quiet);
+  app.add_flag("--plain", words.plain);
+}
+
+// Who takes which flags and in which order the arguments come.
+void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
+  AddGlobal(app, words);
+  if (verb == "tune") {
+    Add(app, "STUDY", words.file);
+    Add(app, "--name", words.name);
+    Add(app, "--trials", words.trials);
+    Add(app, "--seed", words.seed);
+    AddView(app, words);
+  } else if (verb == "check") {
+    Add(app, "STUDY", words.file);
+  } else if (verb == "resume") {
+    Add(app, "NAME", words.study);
+    Add(app, "--trials", words.trials);
+    Add(app, "--deadline", words.deadline);
+    AddView(app, words);
+  } else if (verb == "status" || verb == "stop") {
+    Add(app, "NAME", words.study);
+  } else if (verb == "watch") {
+    Add(app, "NAME", words.study);
+    app.add_flag("--plain", words.plain);
+  } else if (verb == "trials") {
+    Add(app, "NAME", words.study);
+    Add(app, "--state", words.state);
+    Add(app, "--sort", words.sort);
+    Add(app, "--limit", words.limit);
+  } else if (verb == "best") {
+    Add(app, "NAME", words.study);
+    Add(app, "--top", words.top);
+  } else if (verb == "logs") {
+    Add(app, "TRIAL", words.trial);
+    Add(app, "--study", words.study);
+    Add(app, "--launch", words.launch);
+    app.add_flag("-f,--follow", words.follow);
+    app.add_flag("--stderr", words.standard_error);
+  } else if (verb == "retry") {
+    Add(app, "TRIAL", words.trial);
+    Add(app, "--study", words.study);
+  } else if (verb == "delete") {
+    Add(app, "NAME", words.study);
+    app.add_flag("-y,--yes", words.yes);
+  } else if (verb == "export") {
+    Add(app, "NAME", words.study);
+    Add(app, "--format", words.format);
+    app.add_flag("--reports", words.reports);
+    Add(app, "-o,--output", words.output);
+  } else if (verb == "help") {
+    Add(app, "VERB", words.topic);
+  }
+}
+
+std::unique_ptr<CLI::App> MakeApp(Words& words) {
+  auto app = std::make_unique<CLI::App>("", "sluice");
+  AddGlobal(*app, words);
+  app->add_flag("--version", words.version);
+  // At most one: a study may be called like a verb.
+  app->require_subcommand(0, 1);
+  for (const std::string& verb : Verbs()) AddVerb(*app->add_subcommand(verb), verb, words);
+  AddVerb(*app->add_subcommand("help"), "help", words);
+  return app;
+}
+
+std::vector<std::string> Flags(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+std::string SeeHelp(std::string_view verb) {
+  return verb.empty() ? "'sluice --help' shows what there is" : fmt::format("'sluice {} --help' shows examples", verb);
+}
+
+template <typename Unsigned>
+Result<Unsigned> ReadNumber(std::string_view what, const std::string& text, Unsigned min, Unsigned max) {
+  Unsigned number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && rest == end && number >= min && number <= max) return number;
+  const std::string range =
+      max == std::numeric_limits<Unsigned>::max() ? fmt::format("from {}", min) : fmt::format("from {} to {}", min, max);
+  return InvalidArgument(fmt::format("{}: expected a whole number {}, found '{}'", what, range, text));
+}
+
+Result<std::optional<int>> ReadCount(std::string_view what, const Text& text) {
+  if (!text) return std::optional<int>();
+  SLUICE_ASSIGN(const auto count, ReadNumber<std::uint32_t>(what, *text, 1, kMaxTrials));
+  return std::optional(static_cast<int>(count));
+}
+
+Result<std::size_t> ReadOneOf(std::string_view what, const std::string& text, std::span<const std::string> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return i;
+  }
+  return InvalidArgument(
+      fmt::format("{}: expected one of {}, found '{}'{}", what, Join(names), text, DidYouMean(text, names)));
+}
+
+Result<std::string> Need(std::string_view verb, std::string_view what, const Text& text) {
+  if (text && !text->empty()) return *text;
+  return InvalidArgument(fmt::format("{}: expected {}: {}", verb, what, SeeHelp(verb)));
+}
+
+Result<TrialId> ReadTrial(std::string_view verb, const Text& text) {
+  SLUICE_ASSIGN(const std::string word, Need(verb, "the number of a trial", text));
+  SLUICE_ASSIGN(const auto number,
+                ReadNumber<std::uint32_t>(fmt::format("{} TRIAL", verb), word, 1, static_cast<std::uint32_t>(kMaxTrials)));
+  return TrialId(number);
+}
+
+Result<TuneOptions> ReadTune(const Words& words) {
+  TuneOptions tune{.name = words.name, .quiet = words.quiet, .plain = words.plain};
+  SLUICE_ASSIGN(tune.file, Need("tune", "a study file, as in 'sluice tune study.yaml'", words.file));
+  SLUICE_ASSIGN(tune.trials, ReadCount("--trials", words.trials));
+  if (words.seed) {
+    // As in a study file.
+    constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();
+    SLUICE_ASSIGN(tune.seed, ReadNumber<std::uint64_t>("--seed", *words.seed, 0, kMaxSeed));
+  }
+  return tune;
+}
+
+Result<ResumeOptions> ReadResume(const Words& words) {
+  ResumeOptions resume{.deadline = words.deadline, .quiet = words.quiet, .plain = words.plain};
+  SLUICE_ASSIGN(resume.study, Need("resume", "the name of a study", words.study));
+  SLUICE_ASSIGN(resume.trials, ReadCount("--trials", words.trials));
+  return resume;
+}
+
+Result<TrialsOptions> ReadTrials(const Words& words) {
+  TrialsOptions trials{.study = words.study};
+  if (words.state) {
+    const std::vector<std::string> states(kTrialStateNames.begin(), kTrialStateNames.end());
+    SLUICE_ASSIGN(const std::size_t state, ReadOneOf("--state", *words.state, states));
+    trials.state = static_cast<TrialState>(state);
+  }
+  if (words.sort) {
+    const std::vector<std::string> orders = {"id", "value"};
+    SLUICE_ASSIGN(const std::size_t order, ReadOneOf("--sort", *words.sort, orders));
+    trials.order = static_cast<TrialOrder>(order);
+  }
+  SLUICE_ASSIGN(trials.limit, ReadCount("--limit", words.limit));
+  return trials;
+}
+
+Result<LogsOptions> ReadLogs(const Words& words) {
+  LogsOptions logs{.study = words.study, .follow = words.follow, .standard_error = words.standard_error};
+  SLUICE_ASSIGN(logs.trial, ReadTrial("logs", words.trial));
+  if (words.launch) {
+    SLUICE_ASSIGN(const auto launch,
+                  ReadNumber<std::uint32_t>("--launch", *words.launch, 1, std::numeric_limits<std::uint32_t>::max()));
+    logs.launch = LaunchId(launch);
+  }
+  return logs;
+}
+
+Result<ExportOptions> ReadExport(const Words& words) {
+  ExportOptions options{.study = words.study, .reports = words.reports, .file = words.output};
+  if (words.output && words.output->empty()) return InvalidArgument("--output: expected a file, found ''");
+  if (words.format) {
+    const std::vector<std::string> formats = {"csv", "jsonl"};
+    SLUICE_ASSIGN(const std::size_t format, ReadOneOf("--format", *words.format, formats));
+    options.format = static_cast<ExportFormat>(format);
+  }
+  if (words.json && !options.file && options.format == ExportFormat::kCsv) {
+    return InvalidArgument("export: expected either --json or --format csv, found both");
+  }
+  return options;
+}
+
+Result<Options> ReadVerb(std::string_view verb, const Words& words) {
+  Options options{.store = words.store, .json = words.json, .verb = HelpOptions{}};
+  if (verb == "tune") {
+    SLUICE_ASSIGN(options.verb, ReadTune(words));
+  } else if (verb == "check") {
+    SLUICE_ASSIGN(std::string file, Need(verb, "a study file, as in 'sluice check study.yaml'", words.file));
+    options.verb = CheckOptions{std::move(file)};
+  } else if (verb == "resume") {
+    SLUICE_ASSIGN(options.verb, ReadResume(words));
+  } else if (verb == "studies") {
+    options.verb = StudiesOptions{};
+  } else if (verb == "status") {
+    options.verb = StatusOptions{words.study};
+  } else if (verb == "watch") {
+    options.verb = WatchOptions{words.study, words.plain};
+  } else if (verb == "trials") {
+    SLUICE_ASSIGN(options.verb, ReadTrials(words));
+  } else if (verb == "best") {
+    SLUICE_ASSIGN(const auto top, ReadCount("--top", words.top));
+    options.verb = BestOptions{words.study, top.value_or(1)};
+  } else if (verb == "logs") {
+    SLUICE_ASSIGN(options.verb, ReadLogs(words));
+  } else if (verb == "retry") {
+    SLUICE_ASSIGN(const TrialId trial, ReadTrial(verb, words.trial));
+    options.verb = RetryOptions{trial, words.study};
+  } else if (verb == "stop") {
+    options.verb = StopOptions{words.study};
+  } else if (verb == "delete") {
+    SLUICE_ASSIGN(std::string study, Need(verb, "the name of a study", words.study));
+    options.verb = DeleteOptions{std::move(study), words.yes};
+  } else if (verb == "export") {
+    SLUICE_ASSIGN(options.verb, ReadExport(words));
+  } else if (verb == "doctor") {
+    options.verb = DoctorOptions{};
+  }
+  return options;
+}
+
+std::unexpected<Error> UnknownVerb(const std::string& typed) {
+  return InvalidArgument(
+      fmt::format("no verb '{}'{}: 'sluice --help' lists them", typed, DidYouMean(typed, Verbs())));
+}
+
+// What CLI11 could not place, in our words. An unknown flag explains more than what it made go wrong besides.
+std::unexpected<Error> Explain(const CLI::App& app, const CLI::ParseError& error) {
+  const auto verbs = app.get_subcommands();
+  const CLI::App& active = verbs.empty() ? app : *verbs.front();
+  const std::string verb = verbs.empty() ? "" : active.get_name();
+  const std::vector<std::string> left = app.remaining(/*recurse=*/true);
+  for (const std::string& word : left) {
+    if (!word.starts_with('-')) continue;
+    const std::string flag = word.substr(0, word.find('='));
+    return InvalidArgument(fmt::format("{}{}no flag '{}'{}: {}", verb, verb.empty() ? "" : ": ", flag,
+                                       DidYouMean(flag, Flags(active)), SeeHelp(verb)));
+  }
+  if (!left.empty() && verb.empty()) return UnknownVerb(left.front());
+  if (!left.empty()) {
+    return InvalidArgument(fmt::format("{}: expected no further argument, found '{}': {}", verb, left.front(), SeeHelp(verb)));
+  }
+  return InvalidArgument(fmt::format("{}{}{}: {}", verb, verb.empty() ? "" : ": ", error.what(), SeeHelp(verb)));
+}
+
+}  // namespace
+
+Result<Options> ParseOptions(int argc, const char* const* argv) {
+  Words words;
+  const std::unique_ptr<CLI::App> app = MakeApp(words);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto verbs = app->get_subcommands();
+    std::string verb = verbs.empty() || verbs.front()->get_name() == "help" ? "" : verbs.front()->get_name();
+    return Options{.store = {}, .json = false, .verb = HelpOptions{std::move(verb)}};
+  } catch (const CLI::ParseError& error) {
+    return Explain(*app, error);
+  }
+  if (words.version) return Options{.store = {}, .json = words.json, .verb = VersionOptions{}};
+  const auto verbs = app->get_subcommands();
+  if (verbs.empty()) return InvalidArgument("expected a verb, as in 'sluice tune study.yaml': 'sluice --help' lists them");
+  if (words.store && words.store->empty()) return InvalidArgument("--store: expected a file, found ''");
+  if (verbs.front()->get_name() != "help") return ReadVerb(verbs.front()->get_name(), words);
+  const std::string topic = words.topic.value_or("");
+  if (!topic.empty() && HelpFor(topic).empty()) return UnknownVerb(topic);
+  return Options{.store = {}, .json = false, .verb = HelpOptions{topic}};
+}
+
+std::vector<std::string> FlagsOf(std::string_view verb) {
+  Words words;
+  CLI::App app;
+  AddVerb(app, verb, words);
+  return Flags(app);
+}
+
+}  // namespace sluice

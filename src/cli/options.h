@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "engine/trial.h"
+
+namespace sluice {
+
+// What was asked for on the command line, a struct for each verb. A study that is not named is the one changed last.
+
+struct TuneOptions {
+  std::string file;
+  std::optional<std::string> name;
+  std::optional<int> trials;
+  std::optional<std::uint64_t> seed;
+  bool quiet = false;
+  bool plain = false;
+};
+
+struct CheckOptions {
+  std::string file;
+};
+
+struct ResumeOptions {
+  std::string study;
+  std::optional<int> trials;
+  std::optional<std::string> deadline;  // a duration from now, or a time
+  bool quiet = false;
+  bool plain = false;
+};
+
+struct StudiesOptions {};
+
+struct StatusOptions {
+  std::optional<std::string> study;
+};
+
+struct WatchOptions {
+  std::optional<std::string> study;
+  bool plain = false;
+};
+
+enum class TrialOrder { kId, kValue };
+
+struct TrialsOptions {
+  std::optional<std::string> study;
+  std::optional<TrialState> state;
+  TrialOrder order = TrialOrder::kId;
+  std::optional<int> limit;
+};
+
+struct BestOptions {
+  std::optional<std::string> study;
+  int top = 1;
+};
+
+struct LogsOptions {
+  TrialId trial{};
+  std::optional<std::string> study;
+  std::optional<LaunchId> launch;
+  bool follow = false;
+  bool standard_error = false;
+};
+
+struct RetryOptions {
+  TrialId trial{};
+  std::optional<std::string> study;
+};
+
+struct StopOptions {
+  std::optional<std::string> study;
+};
+
+struct DeleteOptions {
+  std::string study;
+  bool yes = false;
+};
+
+enum class ExportFormat { kCsv, kJsonl };
+
+struct ExportOptions {
+  std::optional<std::string> study;
+  std::optional<ExportFormat> format;
+  bool reports = false;
+  std::optional<std::string> file;
+};
+
+struct DoctorOptions {};
+
+// Print the help of a verb, or of all if it is empty, and do nothing.
+struct HelpOptions {
+  std::string verb;
+};
+
+struct VersionOptions {};
+
+struct Options {
+  std::optional<std::string> store;
+  bool json = false;
+  std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions, StudiesOptions, StatusOptions,
+               WatchOptions, TrialsOptions, BestOptions, LogsOptions, RetryOptions, StopOptions, DeleteOptions,
+               ExportOptions, DoctorOptions>
+      verb;
+};
+
+// Fails with invalid_argument, suggesting the nearest verb or flag where one was mistyped. The first argument is the
+// program's name.
+Result<Options> ParseOptions(int argc, const char* const* argv);
+
+// The flags a verb takes, such as "--store", for those who check that the help names them all.
+std::vector<std::string> FlagsOf(std::string_view verb);
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+#include "cli/places.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace sluice {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Result<StorePaths> FindStore(const std::optional<std::string>& given) {
+  std::string path = given.value_or(Variable("SLUICE_STORE"));
+  if (path.empty()) {
+    std::string data = Variable("XDG_DATA_HOME");
+    // The XDG specification has relative paths ignored.
+    if (!data.starts_with('/')) {
+      const std::string home = Variable("HOME");
+      if (home.empty()) {
+        return InvalidArgument("expected a home folder to keep the store in, found no HOME: name a store with --store");
+      }
+      data = home + "/.local/share";
+    }
+    path = data + "/sluice/sluice.db";
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return InvalidArgument(
+        fmt::format("{0}: expected a file as the store, found a folder: name one in it, such as {0}/sluice.db", path));
+  }
+  return StorePaths::For(path);
+}
+
+std::string TrialFolder(const StorePaths& paths, const std::string& study, TrialId trial) {
+  return fmt::format("{}/trials/{}", paths.StudyFolder(study), Number(trial));
+}
+
+std::string CheckpointFolder(const StorePaths& paths, const std::string& study, TrialId trial) {
+  return TrialFolder(paths, study, trial) + "/checkpoint";
+}
+
+std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial, LaunchId launch,
+                       bool standard_error) {
+  return fmt::format("{}/launch-{}/{}", TrialFolder(paths, study, trial), Number(launch),
+                     standard_error ? "stderr" : "stdout");
+}
+
+bool HoldsFiles(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::directory_iterator files(folder, error);
+  return !error && files != std::filesystem::directory_iterator();
+}
+
+}  // namespace sluice

@@ -1,0 +1,77 @@
+#include "cli/study_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+std::string_view LastWord(std::string_view text) {
+  const std::size_t space = text.rfind(' ');
+  return space == std::string_view::npos ? text : text.substr(space + 1);
+}
+
+}  // namespace
+
+StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder) {
+  const bool ends = study.ending != "running";
+  StudyStanding standing;
+  if (ends) standing.why = study.ending;
+  if (holder.pid != 0 && LastWord(holder.purpose) == study.name) standing.pid = holder.pid;
+  if (study.finished) {
+    standing.state = StudyState::kFinished;
+  } else if (standing.pid == 0) {
+    standing.state = StudyState::kInterrupted;
+  } else {
+    standing.state = ends ? StudyState::kEnding : StudyState::kRunning;
+  }
+  return standing;
+}
+
+std::string_view Name(StudyState state) {
+  switch (state) {
+    case StudyState::kRunning: return "running";
+    case StudyState::kEnding: return "ending";
+    case StudyState::kInterrupted: return "interrupted";
+    case StudyState::kFinished: return "finished";
+  }
+  return "";
+}
+
+Ink InkOf(StudyState state) {
+  switch (state) {
+    case StudyState::kRunning: return Ink::kBlue;
+    case StudyState::kEnding: return Ink::kBlue;
+    case StudyState::kInterrupted: return Ink::kYellow;
+    case StudyState::kFinished: return Ink::kGreen;
+  }
+  return Ink::kPlain;
+}
+
+std::string Describe(const StudyStanding& standing) {
+  std::string text(Name(standing.state));
+  if (standing.state == StudyState::kRunning) return fmt::format("{} (pid {})", text, standing.pid);
+  if (standing.state == StudyState::kEnding) return fmt::format("{}: {} (pid {})", text, standing.why, standing.pid);
+  return standing.why.empty() ? text : fmt::format("{}: {}", text, standing.why);
+}
+
+int TrialsDone(const StudyInfo& study) {
+  return study.count(TrialState::kComplete) + study.count(TrialState::kStopped) + study.count(TrialState::kFailed);
+}
+
+Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now) {
+  const bool lives = standing.state == StudyState::kRunning || standing.state == StudyState::kEnding;
+  return std::max(Duration(0), (lives ? now : study.updated) - study.created);
+}
+
+Duration BusyOf(const TrialInfo& trial, Time now) {
+  if (trial.state != TrialState::kRunning) return trial.busy;
+  return trial.busy + std::max(Duration(0), now - trial.started);
+}
+
+Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name) {
+  return name ? reader.FindStudy(*name) : reader.LatestStudy();
+}
+
+}  // namespace sluice

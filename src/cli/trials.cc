@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cli/print.h"
+#include "cli/print_json.h"
+#include "cli/trial_table.h"
+#include "cli/verbs.h"
+#include "exec/session.h"
+
+namespace sluice {
+namespace {
+
+// Best first; those without a value last, as they were made.
+void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
+  std::ranges::stable_sort(trials, [&](const TrialInfo& a, const TrialInfo& b) {
+    if (std::isnan(a.best_value) || std::isnan(b.best_value)) return !std::isnan(a.best_value) && std::isnan(b.best_value);
+    return maximize ? a.best_value > b.best_value : a.best_value < b.best_value;
+  });
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const TrialsOptions& options) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+  SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
+  SLUICE_ASSIGN(std::vector<TrialInfo> trials, reader->Trials(study.id, options.state));
+  if (options.order == TrialOrder::kValue) SortByValue(trials, study.maximize);
+  if (options.limit && trials.size() > static_cast<std::size_t>(*options.limit)) {
+    trials.resize(static_cast<std::size_t>(*options.limit));
+  }
+  const Time now = WallNow();
+  if (context.json) {
+    std::string separator = "[";
+    for (const TrialInfo& trial : trials) {
+      Print(separator + TrialJson(trial, now));
+      separator = ",\n";
+    }
+    PrintLine(trials.empty() ? "[]" : "]");
+  } else if (trials.empty()) {
+    Remark(options.state ? std::string("no trial of '") + study.name + "' is " + std::string(Name(*options.state))
+                         : std::string("'") + study.name + "' has no trial yet");
+  } else {
+    Print(TrialTable(study, trials, context.terminal, now));
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

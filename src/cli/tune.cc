@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <random>
+
+#include "cli/describe.h"
+#include "cli/live_view.h"
+#include "cli/places.h"
+#include "cli/print.h"
+#include "cli/print_json.h"
+#include "cli/study_file.h"
+#include "cli/verbs.h"
+#include "exec/session.h"
+
+namespace sluice {
+namespace {
+
+std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
+  switch (end) {
+    case RunEnd::kFinished: return "finished: " + study.ending;
+    case RunEnd::kDrained: return "paused; what ran has saved and left";
+    case RunEnd::kInterrupted: return "interrupted; what ran was killed";
+  }
+  return "";
+}
+
+void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const TrialInfo* best) {
+  const Terminal& terminal = context.terminal;
+  Print(fmt::format("\n{}: {} ({})\n", Inked(study.name, Ink::kBold, terminal), DescribeEnd(end, study),
+                    DescribeCounts(study, terminal)));
+  if (best != nullptr) {
+    const std::string line =
+        fmt::format("best: trial {}, {} {}", Number(best->id), study.metric, DescribeBestValue(study, *best));
+    Print(Inked(line, Ink::kGreen, terminal) + "\n" + ParamLines(*best, "  "));
+  } else if (end == RunEnd::kFinished) {
+    Print(fmt::format("no trial reported {}: 'sluice trials {}' and 'sluice logs 1 --study {} --stderr' may say why\n",
+                      study.metric, study.name, study.name));
+  }
+  std::string checkpoint;
+  if (best != nullptr) checkpoint = CheckpointFolder(context.paths, study.name, best->id);
+  if (!checkpoint.empty() && !HoldsFiles(checkpoint)) checkpoint.clear();
+  Print("\n" + Labelled({{"store", context.paths.database},
+                         {"files", context.paths.StudyFolder(study.name)},
+                         {"checkpoint", checkpoint}},
+                        terminal));
+  if (end == RunEnd::kFinished) return;
+  Print(fmt::format("\n'sluice resume {}' goes on with it.\n", study.name));
+}
+
+// What a run came to, from the store: the process that ran it has let go of it.
+Result<int> Summarize(const Context& context, const std::string& name, RunEnd end) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+  SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
+  std::optional<TrialInfo> best;
+  if (IsSet(study.best)) {
+    SLUICE_ASSIGN(best, reader->FindTrial(study, study.best));
+  }
+  const TrialInfo* best_row = best ? &*best : nullptr;
+  if (context.json) {
+    PrintLine(StudyJson(study, StandingOf(study, {}), context.paths, WallNow(), {.best = best_row, .event = "summary"}));
+  } else {
+    ShowEnd(context, study, end, best_row);
+  }
+  return end == RunEnd::kFinished ? kExitOk : kExitInterrupted;
+}
+
+std::uint64_t DrawSeed() {
+  std::random_device device;
+  const std::uint64_t high = device();
+  // As large as a study file can say, so that it can be written into one.
+  return ((high << 32) | device()) >> 1;
+}
+
+Result<Time> ReadDeadline(const std::string& text) {
+  const auto duration = ParseDuration(text);
+  if (duration && *duration > Duration(0)) return WallNow() + *duration;
+  if (const auto time = ParseTime(text)) return *time;
+  return InvalidArgument(fmt::format(
+      "--deadline: expected a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z, found '{}'", text));
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const TuneOptions& options) {
+  SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.file));
+  if (options.name) {
+    if (const Status good = CheckStudyName(*options.name); !good) {
+      return InvalidArgument("--name: " + good.error().message);
+    }
+    file.spec.name = *options.name;
+  }
+  if (options.trials) file.spec.trials = *options.trials;
+  SLUICE_TRY(FindProgram(file.spec, file.folder));
+  const std::string name = file.spec.name;
+  const std::uint64_t seed = options.seed ? *options.seed : file.spec.seed ? *file.spec.seed : DrawSeed();
+  const TuneRequest request{.paths = context.paths,
+                            .spec = std::move(file.spec),
+                            .source = std::move(file.source),
+                            .folder = std::move(file.folder),
+                            .seed = seed};
+  auto view = MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
+  view.reset();  // leaves the terminal to what follows
+  return Summarize(context, name, end);
+}
+
+Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
+  ResumeRequest request{.paths = context.paths, .study = options.study, .trials = options.trials, .deadline = std::nullopt};
+  if (options.deadline) {
+    SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
+  }
+  auto view = MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
+  view.reset();  // leaves the terminal to what follows
+  return Summarize(context, options.study, end);
+}
+
+Result<int> RunVerb(const Context& context, const WatchOptions& options) {
+  std::string name;
+  {
+    SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+    SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
+    name = study.name;
+  }
+  SLUICE_TRY(WatchStudy(context.paths, name, ChooseViewMode(/*quiet=*/false, options.plain, context.json)));
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,349 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/study.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+constexpr std::string_view kSpace = "space: {lr: {float: [1e-4, 1e-1], log: true}}\n";
+
+std::string Problems(std::string_view text) {
+  const auto study = ReadStudy(text, "study.yaml", "study");
+  return study ? "" : study.error().message;
+}
+
+// What is wrong with a good study that has these lines before it, without a key that they set.
+std::string With(std::string_view lines) {
+  std::string text(lines);
+  const auto add = [&](std::string_view key, std::string_view line) {
+    if (lines.find(std::string(key) + ":") == std::string_view::npos) text += line;
+  };
+  text += '\n';
+  add("program", "program: python train.py {args}\n");
+  add("space", kSpace);
+  add("objective", "objective: {maximize: accuracy}\n");
+  add("trials", "trials: 24\n");
+  return Problems(text);
+}
+
+TEST(StudyReaderTest, ReadsAMinimalFile) {
+  const auto study = ReadStudy(
+      "program: python train.py {args}\n"
+      "space:\n"
+      "  lr: {float: [1e-4, 1e-1], log: true}\n"
+      "objective: {maximize: accuracy}\n"
+      "trials: 24\n",
+      "fashion.yaml", "fashion");
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->name, "fashion");
+  EXPECT_THAT(study->program, ElementsAre("python", "train.py", "{args}"));
+  EXPECT_EQ(study->space.size(), 1U);
+  EXPECT_EQ(study->objective.metric, "accuracy");
+  EXPECT_EQ(study->objective.direction, Direction::kMaximize);
+  EXPECT_EQ(study->sampler.name, "random");
+  EXPECT_EQ(study->stopper.name, "none");
+  EXPECT_EQ(study->stopper.max_budget, kNoLimit);
+  EXPECT_EQ(study->trials, 24);
+  EXPECT_EQ(study->parallelism, 0);
+  EXPECT_EQ(study->retries, 1);
+  EXPECT_FALSE(study->seed);
+  EXPECT_FALSE(study->deadline_after);
+}
+
+TEST(StudyReaderTest, ReadsAFullFile) {
+  const auto study = ReadStudy(R"(
+study: fashion
+program: python train.py --lr {lr} 'two words'
+space:
+  lr: {float: [1e-4, 1e-1], log: true}
+  width: {int: [16, 256], step: 16}
+  activation: {choice: [relu, tanh]}
+  size: {ordinal: [small, medium, large]}
+objective: {maximize: accuracy}
+sampler: random
+stopper: asha
+budget: {min: 1, max: 27, eta: 3, unit: step}
+trials: 24
+stop_at: {accuracy: 0.9, loss: {below: 0.1}, f1: {above: 0.8}}
+deadline: 20m
+parallelism: 2
+resources: {cpus: 1.5, gpus: 0.5}
+timeouts: {trial: 1h, report: 10m, grace: 5s, lease: 30s}
+retries: 2
+backoff: 3s
+seed: 7
+environment: {KEY: 1, LR: "{lr}"}
+policy: fifo
+output_cap: 500kB
+checkpoint_cap: 2GB
+)",
+                               "study.yaml", "other");
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->name, "fashion");
+  EXPECT_THAT(study->program, ElementsAre("python", "train.py", "--lr", "{lr}", "two words"));
+  EXPECT_EQ(study->space.size(), 4U);
+  EXPECT_EQ(study->stopper.name, "asha");
+  EXPECT_EQ(study->stopper.min_budget, 1);
+  EXPECT_EQ(study->stopper.max_budget, 27);
+  EXPECT_EQ(study->stopper.eta, 3);
+  EXPECT_EQ(study->unit, "step");
+  ASSERT_EQ(study->stop_at.size(), 3U);
+  EXPECT_EQ(study->stop_at[0].direction, Direction::kMaximize);
+  EXPECT_EQ(study->stop_at[1].metric, "loss");
+  EXPECT_EQ(study->stop_at[1].direction, Direction::kMinimize);
+  EXPECT_EQ(study->stop_at[1].threshold, 0.1);
+  EXPECT_EQ(study->stop_at[2].direction, Direction::kMaximize);
+  EXPECT_EQ(study->deadline_after, std::chrono::minutes(20));
+  EXPECT_EQ(study->parallelism, 2);
+  EXPECT_EQ(study->demand, (Demand{1500, 500}));
+  EXPECT_EQ(study->timeouts.trial, std::chrono::hours(1));
+  EXPECT_EQ(study->timeouts.report, std::chrono::minutes(10));
+  EXPECT_EQ(study->timeouts.grace, std::chrono::seconds(5));
+  EXPECT_EQ(study->timeouts.lease, std::chrono::seconds(30));
+  EXPECT_EQ(study->retries, 2);
+  EXPECT_EQ(study->backoff, std::chrono::seconds(3));
+  EXPECT_EQ(study->seed, 7U);
+  EXPECT_THAT(study->environment, ElementsAre(Pair("KEY", "1"), Pair("LR", "{lr}")));
+  EXPECT_EQ(study->output_cap_bytes, 500'000);
+  EXPECT_EQ(study->checkpoint_cap_bytes, 2'000'000'000);
+}
+
+TEST(StudyReaderTest, AGridNeedsNoTrials) {
+  const auto study = ReadStudy(
+      "program: x\nspace: {a: {int: [1, 4]}, b: {choice: [x, y]}}\nobjective: {minimize: loss}\n"
+      "sampler: grid\ndeadline: 2026-01-31T18:00:00+02:00\n",
+      "study.yaml", "study");
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->trials, 8);
+  ASSERT_TRUE(study->deadline_at);
+  EXPECT_EQ(FormatTime(*study->deadline_at), "2026-01-31T16:00:00Z");
+  EXPECT_EQ(Problems("program: x\nspace: {a: {int: [1, 100000000]}}\nobjective: {minimize: loss}\n"
+                     "sampler: grid\n"),
+            "study.yaml:1: trials: expected how many trials, 1 to 10000000, since the grid has "
+            "100000000 points, found nothing; add 'trials: 24', or make the grid smaller");
+}
+
+TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
+  EXPECT_EQ(
+      Problems("trails: 3\n"
+               "program: python train.py --lr {l}\n"
+               "space:\n"
+               "  lr: {float: [1.0, 0.1]}\n"
+               "stopper: ahsa\n"
+               "retries: -1\n"),
+      "study.yaml:1: trails: unknown key (did you mean 'trials'?)\n"
+      "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
+      "nothing; add 'objective: {minimize: loss}'\n"
+      "study.yaml:1: trials: expected how many trials, 1 to 10000000, found nothing; add "
+      "'trials: 24'\n"
+      "study.yaml:2: program: expected a parameter or one of trial, launch, budget, params, "
+      "checkpoint, seed, study, args in braces, found {l} (did you mean 'lr'?); write {{ and "
+      "}} for braces themselves\n"
+      "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
+      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, found ahsa (did you "
+      "mean 'asha'?)\n"
+      "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
+}
+
+TEST(StudyReaderTest, RefusesWhatIsNoStudy) {
+  EXPECT_EQ(Problems("hello"),
+            "study.yaml:1: expected a study, keys such as program, space and objective, found "
+            "hello");
+  EXPECT_EQ(Problems(""), "study.yaml:1: expected keys and values, found an empty file");
+  EXPECT_EQ(Problems("{}"),
+            "study.yaml:1: space: expected what to tune, found nothing; add 'space: {lr: {float: "
+            "[0.1, 1]}}'\n"
+            "study.yaml:1: program: expected the program of a trial, found nothing; add 'program: "
+            "python train.py {args}'\n"
+            "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
+            "nothing; add 'objective: {minimize: loss}'\n"
+            "study.yaml:1: trials: expected how many trials, 1 to 10000000, found nothing; add "
+            "'trials: 24'");
+}
+
+TEST(StudyReaderTest, ChecksNames) {
+  EXPECT_TRUE(CheckStudyName("Fashion-2.1_b"));
+  for (const char* bad : {"", ".hidden", "-x", "a b", "a/b", "\xC3\xA9"})
+    EXPECT_FALSE(CheckStudyName(bad)) << bad;
+  EXPECT_TRUE(CheckStudyName(std::string(100, 'a')));
+  EXPECT_FALSE(CheckStudyName(std::string(101, 'a')));
+  EXPECT_EQ(With("study: a/b"),
+            "study.yaml:1: study: expected a name of at most 100 letters, digits, '.', '_' and '-' "
+            "that does not begin with '.' or '-', found 'a/b'");
+  EXPECT_EQ(
+      ReadStudy("program: x\nspace: {a: {int: [1, 2]}}\nobjective: {minimize: loss}\ntrials: 1\n",
+                "my study.yaml", "my study")
+          .error()
+          .message,
+      "my study.yaml:1: study: expected a name of at most 100 letters, digits, '.', '_' and '-' "
+      "that does not begin with '.' or '-', found 'my study', the file's own name; add 'study: "
+      "NAME'");
+}
+
+TEST(StudyReaderTest, ChecksPrograms) {
+  EXPECT_EQ(With("program: []"),
+            "study.yaml:1: program: expected a program with at least one item, found []");
+  EXPECT_EQ(With("program: ''"),
+            "study.yaml:1: program: expected a program with at least one item, found ''");
+  EXPECT_EQ(With("program: ['', x]"),
+            "study.yaml:1: program: expected a program that is not '', found ['', x]");
+  EXPECT_EQ(
+      With("program: {lr}"),
+      "study.yaml:1: program: expected a command line or a list of texts, found {lr}; quote a "
+      "text that begins with a brace");
+  EXPECT_EQ(
+      With("program: [x, {lr}]"),
+      "study.yaml:1: program[1]: expected a text, found {lr}; quote a text that begins with a "
+      "brace or bracket");
+  EXPECT_EQ(With("program: a | b"),
+            "study.yaml:1: program: expected a program without '|', since no shell runs it; write "
+            "\"sh -c '...'\", or quote it to mean the text");
+  EXPECT_EQ(With("program: x --lr={args}"),
+            "study.yaml:1: program: expected {args} as an item of the program on its own, found "
+            "'--lr={args}'; put spaces around it");
+}
+
+TEST(StudyReaderTest, ChecksEnvironments) {
+  EXPECT_EQ(With("environment: {9A: x}"),
+            "study.yaml:1: environment.9A: expected a variable's name of letters, digits and '_', "
+            "found '9A'");
+  EXPECT_EQ(With("environment: {SLUICE_TRIAL: x}"),
+            "study.yaml:1: environment.SLUICE_TRIAL: expected a name that does not begin with "
+            "SLUICE_, since Sluice sets those; choose another");
+  EXPECT_EQ(
+      With("environment: {A: '{lr'}"),
+      "study.yaml:1: environment.A: expected braces in pairs, as in {lr}, found a lone '{' in "
+      "'{lr'; write {{ for a brace itself");
+  EXPECT_EQ(With("environment: [A]"),
+            "study.yaml:1: environment: expected a map of keys and values, found [A]");
+}
+
+TEST(StudyReaderTest, ChecksObjectives) {
+  EXPECT_EQ(With("objective: accuracy"),
+            "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
+            "accuracy");
+  EXPECT_EQ(With("objective: {maximise: accuracy}"),
+            "study.yaml:1: objective.maximise: unknown key (did you mean 'maximize'?)");
+  EXPECT_EQ(With("objective: {maximize: a, minimize: b}"),
+            "study.yaml:1: objective: expected either maximize or minimize, found {maximize: a, "
+            "minimize: b}");
+  EXPECT_EQ(
+      With("objective: {maximize: epoch}"),
+      "study.yaml:1: objective.maximize: expected a metric, found epoch, which is the unit of "
+      "the budget; name what the program reports");
+  EXPECT_EQ(With("objective: {maximize: ''}"),
+            "study.yaml:1: objective.maximize: expected a metric's name of at most 100 characters, "
+            "found ''");
+}
+
+TEST(StudyReaderTest, ChecksSearches) {
+  EXPECT_EQ(
+      With("sampler: gird"),
+      "study.yaml:1: sampler: expected one of random, grid, found gird (did you mean 'grid'?)");
+  EXPECT_THAT(With("sampler: grid"),
+              HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
+  EXPECT_EQ(With("policy: fluid"), "study.yaml:1: policy: expected fifo, found fluid");
+  EXPECT_EQ(With("stopper: asha"),
+            "study.yaml:1: budget.max: expected the full budget of a trial, since the stopper asha "
+            "needs it, found nothing; add 'budget: {max: 27}'");
+  EXPECT_EQ(With("budget: {min: 9, max: 3}"),
+            "study.yaml:1: budget: expected min <= max, found {min: 9, max: 3}");
+  EXPECT_EQ(With("budget: {min: 0}"),
+            "study.yaml:1: budget.min: expected a whole number from 1 to 1000000000000, found 0");
+  EXPECT_EQ(With("budget: {eta: 1}"),
+            "study.yaml:1: budget.eta: expected a whole number from 2 to 1000, found 1");
+  EXPECT_EQ(With("budget: {unit: my epoch}"),
+            "study.yaml:1: budget.unit: expected a unit of letters, digits, '_' and '-', such as "
+            "epoch or step, found my epoch");
+}
+
+TEST(StudyReaderTest, ChecksStopAt) {
+  EXPECT_EQ(With("stop_at: {loss: 0.1}"),
+            "study.yaml:1: stop_at.loss: expected {below: 0.1} or {above: 0.1}, since loss is not "
+            "the objective, found 0.1");
+  EXPECT_EQ(With("stop_at: {loss: {blow: 0.1}}"),
+            "study.yaml:1: stop_at.loss.blow: unknown key (did you mean 'below'?)");
+  EXPECT_EQ(With("stop_at: {loss: {below: 1, above: 2}}"),
+            "study.yaml:1: stop_at.loss: expected either {below: NUMBER} or {above: NUMBER}, found "
+            "{below: 1, above: 2}");
+  EXPECT_EQ(With("stop_at: {accuracy: .nan}"),
+            "study.yaml:1: stop_at.accuracy: expected a finite number, found .nan");
+  EXPECT_EQ(
+      With("stop_at: {}"),
+      "study.yaml:1: stop_at: expected a metric and its value, as in {accuracy: 0.9}, found {}");
+}
+
+TEST(StudyReaderTest, ChecksNumbersTimesAndSizes) {
+  EXPECT_EQ(With("trials: 0"),
+            "study.yaml:1: trials: expected a whole number from 1 to 10000000, found 0");
+  EXPECT_EQ(With("parallelism: 0"),
+            "study.yaml:1: parallelism: expected a whole number from 1 to 100000, found 0");
+  EXPECT_EQ(With("retries: 101"),
+            "study.yaml:1: retries: expected a whole number from 0 to 100, found 101");
+  EXPECT_EQ(With("seed: -1"),
+            "study.yaml:1: seed: expected a whole number of at least 0, found -1");
+  EXPECT_EQ(
+      With("deadline: 2026-01-31T18:00:00"),
+      "study.yaml:1: deadline: expected a duration such as 20m, or a time with its zone such as "
+      "2026-01-31T18:00:00Z, found 2026-01-31T18:00:00");
+  EXPECT_EQ(
+      With("backoff: later"),
+      "study.yaml:1: backoff: expected a duration such as 90s, 20m, 1h30m or 2d, found later");
+  EXPECT_EQ(With("timeouts: {tiral: 1h}"),
+            "study.yaml:1: timeouts.tiral: unknown key (did you mean 'trial'?)");
+  EXPECT_EQ(With("timeouts: {lease: 0}"),
+            "study.yaml:1: timeouts.lease: expected a lease of at least 100ms, found 0");
+  EXPECT_EQ(With("output_cap: big"),
+            "study.yaml:1: output_cap: expected a size such as 500kB, 16MiB or 2GB, found big");
+  EXPECT_EQ(With("checkpoint_cap: 0"),
+            "study.yaml:1: checkpoint_cap: expected a size above 0, found 0");
+}
+
+TEST(StudyReaderTest, ChecksResources) {
+  EXPECT_EQ(With("resources: {gpus: 1.5}"),
+            "study.yaml:1: resources.gpus: expected a share of one GPU, from 0 to 1, or a whole "
+            "number of them, found 1.5");
+  EXPECT_EQ(With("resources: {cpus: -1}"),
+            "study.yaml:1: resources.cpus: expected a number from 0 to 100000, found -1");
+  EXPECT_EQ(With("resources: {cpus: 0.0001}"),
+            "study.yaml:1: resources.cpus: expected at most three decimals, found 0.0001");
+  EXPECT_EQ(With("resources: {cpus: 0}"),
+            "study.yaml:1: resources: expected some of cpus or gpus, found {cpus: 0}; give a small "
+            "share such as {cpus: 0.1}");
+  EXPECT_EQ(With("resources: {gpus: 4}"), "");
+}
+
+TEST(StudyReaderTest, TheExamplesOfTheDocumentationAreStudies) {
+  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../docs/study-file.md";
+  std::ifstream stream(page);
+  ASSERT_TRUE(stream) << page;
+  int examples = 0;
+  std::string example;
+  bool inside = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (!inside && line == "```yaml") {
+      inside = true;
+      example.clear();
+    } else if (inside && line == "```") {
+      inside = false;
+      ++examples;
+      const auto study = ReadStudy(example, "study-file.md", "example");
+      EXPECT_TRUE(study) << study.error().message << "\nin\n" << example;
+    } else if (inside) {
+      example += line + "\n";
+    }
+  }
+  EXPECT_GE(examples, 5);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#include "engine/templates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string Problem(const Status& status) { return status ? "" : status.error().message; }
+
+TEST(TemplatesTest, ExpandsWordsAndBraces) {
+  const TemplateValues values = {{"lr", "0.1"}, {"trial", "7"}, {"x", "{lr}"}};
+  EXPECT_EQ(Expand("--lr={lr}/{trial}", values), "--lr=0.1/7");
+  EXPECT_EQ(Expand("{{lr}}", values), "{lr}");
+  EXPECT_EQ(Expand("{{{lr}}}", values), "{0.1}");
+  EXPECT_EQ(Expand("{x}", values), "{lr}");  // not expanded again
+  EXPECT_EQ(Expand("a{budget}b", values), "ab");
+}
+
+TEST(TemplatesTest, ArgsBecomeManyItems) {
+  EXPECT_THAT(ExpandProgram({"p", "{args}", "{lr}"}, {{"lr", "1 2"}}, {"--lr=1 2", "--n=3"}),
+              ElementsAre("p", "--lr=1 2", "--n=3", "1 2"));
+  EXPECT_THAT(ExpandProgram({"{args}"}, {}, {}), IsEmpty());
+}
+
+TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
+  EXPECT_EQ(Problem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
+  EXPECT_EQ(Problem(CheckTemplate("{lrr}", {"lr"})),
+            "expected a parameter or one of trial, launch, budget, params, checkpoint, seed, "
+            "study, args in braces, found "
+            "{lrr} (did you mean 'lr'?); write {{ and }} for braces themselves");
+  EXPECT_EQ(Problem(CheckTemplate("a {lr", {"lr"})),
+            "expected braces in pairs, as in {lr}, found a lone '{' in 'a {lr'; write {{ for a "
+            "brace itself");
+  EXPECT_EQ(Problem(CheckTemplate("a}", {"lr"})),
+            "expected braces in pairs, as in {lr}, found a lone '}' in 'a}'; write }} for a brace "
+            "itself");
+  EXPECT_EQ(Problem(CheckProgramItem("{args}", {})), "");
+  EXPECT_EQ(Problem(CheckProgramItem("x{args}", {})),
+            "expected {args} as an item of the program on its own, found 'x{args}'; put spaces "
+            "around it");
+}
+
+TEST(TemplatesTest, SplitsLikeAShell) {
+  EXPECT_THAT(*SplitCommandLine("  python  'a b' \"c \\\"d\\\" \\x\" e\\ f g'h'\"i\" ''\n"),
+              ElementsAre("python", "a b", "c \"d\" \\x", "e f", "ghi", ""));
+  EXPECT_THAT(*SplitCommandLine("a \\\n  b"), ElementsAre("a", "b"));
+  EXPECT_THAT(*SplitCommandLine("echo $HOME * '|' \\;"),
+              ElementsAre("echo", "$HOME", "*", "|", ";"));
+  EXPECT_THAT(*SplitCommandLine(" "), IsEmpty());
+}
+
+TEST(TemplatesTest, RefusesWhatNeedsAShell) {
+  EXPECT_EQ(SplitCommandLine("cd x && y").error().message,
+            "expected a program without '&&', since no shell runs it; write \"sh -c '...'\", or "
+            "quote it to mean the text");
+  EXPECT_EQ(SplitCommandLine("say 'hi").error().message,
+            "expected quotes in pairs, found a lone ' in 'say 'hi'; close it, or write \\' for the "
+            "character itself");
+}
+
+}  // namespace
+}  // namespace sluice

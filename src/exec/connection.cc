@@ -1,0 +1,137 @@
+#include "exec/connection.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// A peer that does not read what it is told is cut off before it fills our memory.
+constexpr std::size_t kMostUnsent = 64 << 20;
+
+// Unix socket addresses hold 107 bytes: longer paths go through a descriptor of their folder.
+struct Address {
+  sockaddr_un address{};
+  int folder = -1;
+
+  explicit Address(const std::string& path) {
+    address.sun_family = AF_UNIX;
+    std::string usable = path;
+    if (path.size() >= sizeof address.sun_path) {
+      const std::filesystem::path whole(path);
+      folder = open(whole.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      usable = fmt::format("/proc/self/fd/{}/{}", folder, whole.filename().string());
+    }
+    std::strncpy(address.sun_path, usable.c_str(), sizeof address.sun_path - 1);
+  }
+  ~Address() {
+    if (folder >= 0) close(folder);
+  }
+  Address(const Address&) = delete;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+}  // namespace
+
+Connection::Connection(EventLoop& loop, int descriptor, Handlers handlers)
+    : loop_(loop), descriptor_(descriptor), handlers_(std::make_shared<Handlers>(std::move(handlers))) {
+  loop_.Watch(descriptor_, [this] { Readable(); });
+}
+
+Connection::~Connection() {
+  *alive_ = false;
+  loop_.Forget(descriptor_);
+  close(descriptor_);
+}
+
+void Connection::Send(const wire::ToWorker& message) {
+  out_ += wire::Encode(message);
+  out_ += '\n';
+  Flush();
+}
+
+void Connection::Flush() {
+  while (!out_.empty()) {
+    const ssize_t sent = send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) break;
+    out_.erase(0, static_cast<std::size_t>(sent));
+  }
+  if (out_.size() > kMostUnsent) out_.clear(), shutdown(descriptor_, SHUT_RDWR);
+  loop_.WatchWritable(descriptor_, !out_.empty());
+}
+
+bool Connection::ReadSome(bool& more) {
+  std::array<char, 65536> buffer;
+  const ssize_t size = recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (size < 0) {
+    more = false;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  }
+  if (size == 0) return false;
+  more = static_cast<std::size_t>(size) == buffer.size();
+  in_.Append({buffer.data(), static_cast<std::size_t>(size)});
+  const std::shared_ptr<bool> alive = alive_;
+  const std::shared_ptr<const Handlers> handlers = handlers_;
+  while (const auto line = in_.Next()) {
+    handlers->line(*line);
+    if (!*alive) return true;
+  }
+  return !in_.overflown();
+}
+
+void Connection::Readable() {
+  const std::shared_ptr<bool> alive = alive_;
+  if (!out_.empty()) Flush();
+  bool more = true;
+  while (more) {
+    const bool open = ReadSome(more);
+    if (!*alive) return;
+    if (!open) {
+      const std::shared_ptr<const Handlers> handlers = handlers_;
+      handlers->closed();
+      return;
+    }
+  }
+}
+
+void Connection::Drain() {
+  const std::shared_ptr<bool> alive = alive_;
+  bool more = true;
+  while (*alive && more && ReadSome(more)) {
+  }
+}
+
+Result<int> ListenAt(const std::string& path) {
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  unlink(path.c_str());
+  const Address address(path);
+  if (descriptor < 0 || bind(descriptor, address.get(), sizeof address.address) != 0 || listen(descriptor, 1024) != 0) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return Unavailable(fmt::format("{}: cannot listen here: {}", path, std::strerror(error)));
+  }
+  return descriptor;
+}
+
+Result<int> ConnectTo(const std::string& path) {
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const Address address(path);
+  if (descriptor < 0 || connect(descriptor, address.get(), sizeof address.address) != 0) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return Unavailable(fmt::format("{}: nobody answers here: {}", path, std::strerror(error)));
+  }
+  return descriptor;
+}
+
+}  // namespace sluice

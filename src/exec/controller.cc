@@ -1,0 +1,282 @@
+#include "exec/controller.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kSnapshotEvery = 50'000;   // events: a restart replays no more than these
+constexpr std::int64_t kSnapshotAtEnd = 1'000;
+constexpr Duration kTickEvery = std::chrono::milliseconds(100);
+constexpr Duration kTickAtLeast = std::chrono::seconds(1);
+
+int OpenSignals() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void DrainCounter(int descriptor) {
+  std::uint64_t count = 0;
+  while (read(descriptor, &count, sizeof count) > 0) {
+  }
+}
+
+}  // namespace
+
+Controller::Controller(Parts parts, Watcher& watcher)
+    : paths_(parts.paths),
+      study_(parts.study),
+      watcher_(watcher),
+      node_(std::move(parts.node)),
+      loop_(std::move(parts.loop)),
+      engine_(std::move(parts.engine)),
+      last_(parts.ledger->last()),
+      commit_done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      search_ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      signals_(OpenSignals()),
+      writer_(std::make_unique<Writer>(std::move(parts.ledger), commit_done_)),
+      search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
+      executor_(*loop_, *this, {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
+  SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0, "the system gives us three descriptors");
+  loop_->Watch(commit_done_, [this] { CommitDone(); });
+  loop_->Watch(search_ready_, [this] { Proposals(); });
+  loop_->Watch(signals_, [this] { Interrupted(); });
+}
+
+Controller::~Controller() {
+  search_.reset();
+  writer_.reset();
+  for (int descriptor : {commit_done_, search_ready_, signals_}) {
+    loop_->Forget(descriptor);
+    close(descriptor);
+  }
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours, signal);
+  sigprocmask(SIG_UNBLOCK, &ours, nullptr);
+}
+
+Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
+  std::vector<wire::LaunchRef> inherited;
+  for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch});
+  std::vector<Command> unfinished = engine_->Unfinished();
+  std::erase_if(unfinished, [](const Command& command) { return std::holds_alternative<Start>(command); });
+
+  ObserveAll();
+  SLUICE_TRY(executor_.Open(inherited));
+  Begin(std::move(first));
+  Execute(std::move(unfinished));
+  Tick();
+  while (!failure_ && !Over()) {
+    Flush();
+    loop_->RunOnce();
+    if (closing_ || study().finished || engine_->draining()) executor_.DismissIdle();
+  }
+  // The last word: what is gathered, and a snapshot if much has happened.
+  if (writer_->busy() && !failure_) {
+    if (Status done = writer_->Wait(); !done) failure_ = done.error();
+  }
+  if (!failure_) {
+    Batch batch = TakeBatch();
+    if (events_since_snapshot_ >= kSnapshotAtEnd && batch.snapshots.empty()) {
+      batch.snapshots.push_back({study_, last_, engine_->Digest(), engine_->Save()});
+    }
+    if (!batch.empty()) {
+      writer_->Submit(std::move(batch));
+      if (Status done = writer_->Wait(); !done) failure_ = done.error();
+    }
+  }
+  watcher_.Tick(study(), loop_->Now());
+  if (failure_) return std::unexpected(*failure_);
+  if (study().finished) return RunEnd::kFinished;
+  return interrupts_ > 1 ? RunEnd::kInterrupted : RunEnd::kDrained;
+}
+
+void Controller::Begin(std::vector<EventBody> first) {
+  for (EventBody& body : first) Happened(std::move(body), std::nullopt);
+  Happened(ControllerStarted{node_}, std::nullopt);
+}
+
+bool Controller::Over() const {
+  const bool idle = study().finished || (engine_->draining() && engine_->running() == 0);
+  return idle && executor_.empty() && gathered_.empty() && gathered_effects_.empty() && !writer_->busy();
+}
+
+void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
+  Event event{loop_->Now(), std::move(body)};
+  std::vector<Command> commands = engine_->Apply(event);
+  last_ = EventSeq(Number(last_) + 1);
+  gathered_.emplace_back(last_, std::move(event));
+  if (receipt) gathered_effects_.receipts.push_back(std::move(*receipt));
+  Execute(std::move(commands));
+  changed_ = true;
+}
+
+// Commands that touch nothing outside are carried out at once, the others after the commit.
+void Controller::Execute(std::vector<Command> commands) {
+  for (Command& command : commands) {
+    if (const auto* propose = std::get_if<Propose>(&command)) {
+      search_->Ask(propose->counter);
+    } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
+      Wake(wake->time);
+    } else {
+      gathered_effects_.commands.push_back(std::move(command));
+    }
+  }
+}
+
+void Controller::AcknowledgeInTurn(Receipt receipt) { gathered_effects_.receipts.push_back(std::move(receipt)); }
+
+void Controller::Flush() {
+  if (writer_->busy()) return;
+  if (gathered_.empty()) {
+    if (!gathered_effects_.empty()) Release(std::exchange(gathered_effects_, {}));
+    if (gathered_.empty()) return;
+  }
+  committing_effects_ = std::exchange(gathered_effects_, {});
+  writer_->Submit(TakeBatch());
+}
+
+Batch Controller::TakeBatch() {
+  Batch batch;
+  batch.study = study_;
+  events_since_snapshot_ += static_cast<std::int64_t>(gathered_.size());
+  batch.events = std::exchange(gathered_, {});
+  for (const TrialKey& key : engine_->TakeChanged()) {
+    const Trial& trial = *engine_->trial(key);
+    Observe(trial);
+    // Parameters never change: they are written with the trial's first row.
+    const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
+    batch.trials.push_back({key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
+  }
+  if (!batch.events.empty()) batch.studies.push_back(RowOf(study()));
+  if (events_since_snapshot_ >= kSnapshotEvery) {
+    batch.snapshots.push_back({study_, last_, engine_->Digest(), engine_->Save()});
+    events_since_snapshot_ = 0;
+  }
+  return batch;
+}
+
+void Controller::CommitDone() {
+  DrainCounter(commit_done_);
+  const std::optional<Status> done = writer_->TakeDone();
+  if (!done) return;
+  if (!*done) {
+    failure_ = done->error();
+    return;
+  }
+  Release(std::exchange(committing_effects_, {}));
+}
+
+void Controller::Release(Effects effects) {
+  for (const Command& command : effects.commands) {
+    std::visit(
+        [this](const auto& each) {
+          if constexpr (requires { executor_.CarryOut(each); }) {
+            executor_.CarryOut(each);
+          } else if constexpr (std::is_same_v<std::decay_t<decltype(each)>, StudyFinished>) {
+            closing_ = true;
+          }
+        },
+        command);
+  }
+  // Acknowledgements are cumulative: the last of a launch says it all.
+  std::map<std::pair<std::string, LaunchId>, std::uint64_t> acknowledged;
+  for (const Receipt& receipt : effects.receipts) {
+    std::uint64_t& seq = acknowledged[{receipt.worker, receipt.launch}];
+    seq = std::max(seq, receipt.seq);
+  }
+  for (const auto& [whom, seq] : acknowledged) executor_.Acknowledge({whom.first, whom.second, seq});
+  for (const auto& answer : effects.answers) answer();
+}
+
+void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
+  const auto refuse = [&](std::string why) { answer(wire::Answer{.ok = false, .message = std::move(why)}); };
+  if (ask.study != study().spec.name) {
+    return refuse(fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
+  }
+  if (ask.verb == "stop") {
+    Happened(StudyStopAsked{study_}, std::nullopt);
+  } else if (ask.verb == "retry") {
+    const Trial* trial = engine_->trial({study_, ask.trial});
+    if (trial == nullptr) return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
+    if (trial->state != TrialState::kFailed && trial->state != TrialState::kStopped) {
+      return refuse(fmt::format("trial {} is {}: only failed and stopped trials can be retried", Number(ask.trial),
+                                Name(trial->state)));
+    }
+    Happened(RetryAsked{{study_, ask.trial}}, std::nullopt);
+  } else {
+    return refuse(fmt::format("cannot '{}'", ask.verb));
+  }
+  gathered_effects_.answers.push_back([answer] { answer(wire::Answer{.ok = true, .message = ""}); });
+}
+
+void Controller::Interrupted() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    ++interrupts_;
+    if (interrupts_ == 1) {
+      const int running = engine_->running();
+      watcher_.Say(running == 0 ? std::string("stopping")
+                                : fmt::format("stopping: waiting for {} running trial{} to save or finish; Ctrl-C again ends {} at once",
+                                              running, running == 1 ? "" : "s", running == 1 ? "it" : "them"));
+      Happened(DrainAsked{}, std::nullopt);
+    } else if (interrupts_ == 2) {
+      watcher_.Say("ending what runs at once; 'sluice resume' goes on from the checkpoints");
+      executor_.KillAll();
+    }
+  }
+}
+
+void Controller::Proposals() {
+  DrainCounter(search_ready_);
+  for (SearchThread::Answer& answer : search_->TakeAnswers()) {
+    Happened(Proposed{study_, answer.counter, std::move(answer.point)}, std::nullopt);
+  }
+}
+
+void Controller::Wake(Time time) {
+  loop_->At(time, [this] {
+    if (!study().finished) Happened(Woken{}, std::nullopt);
+  });
+}
+
+void Controller::Tick() {
+  const Time now = loop_->Now();
+  if (changed_ || now >= ticked_ + kTickAtLeast) {
+    watcher_.Tick(study(), now);
+    changed_ = false;
+    ticked_ = now;
+  }
+  loop_->At(now + kTickEvery, [this] { Tick(); });
+}
+
+void Controller::ObserveAll() {
+  for (const Trial& trial : study().trials) Observe(trial);
+}
+
+void Controller::Observe(const Trial& trial) {
+  Observation observation{.trial = trial.id,
+                          .point = trial.point,
+                          .outcome = Outcome::kRunning,
+                          .work = trial.work,
+                          .value = study().spec.objective.Loss(trial.value)};
+  if (trial.state == TrialState::kComplete) observation.outcome = Outcome::kComplete;
+  if (trial.state == TrialState::kStopped) observation.outcome = Outcome::kStopped;
+  if (trial.state == TrialState::kFailed) observation.outcome = Outcome::kFailed;
+  search_->Observe(std::move(observation));
+}
+
+}  // namespace sluice

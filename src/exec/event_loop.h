@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace sluice {
+
+// One thread waits here for everything: sockets, ended processes, signals, timers.
+class EventLoop {
+ public:
+  using Handler = std::function<void()>;
+
+  static Result<std::unique_ptr<EventLoop>> Open();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+
+  // Calls the handler whenever the descriptor (not owned) is readable or hung up, and with `writable` also when it can be written.
+  void Watch(int descriptor, Handler handler);
+  void WatchWritable(int descriptor, bool writable);
+  void Forget(int descriptor);
+
+  // Calls the handler once, at or after the time. A timer that has fired or was cancelled has a number that is not used again.
+  using TimerId = std::uint64_t;
+  TimerId At(Time time, Handler handler);
+  void Cancel(TimerId timer);
+
+  // Waits for something to happen and handles all of it.
+  void RunOnce();
+
+  Time Now() const;
+
+ private:
+  explicit EventLoop(int epoll) : epoll_(epoll) {}
+
+  struct Watched {
+    std::shared_ptr<Handler> handler;  // shared: a handler may forget itself while it runs
+    std::uint32_t events = 0;
+  };
+  int epoll_;
+  std::map<int, Watched> watched_;
+  std::map<std::pair<Time, TimerId>, Handler> timers_;
+  std::map<TimerId, Time> timer_times_;
+  TimerId next_timer_ = 1;
+};
+
+}  // namespace sluice

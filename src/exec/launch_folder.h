@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "ledger/store.h"
+#include "wire/message.h"
+
+namespace sluice {
+
+// Where the files of a study's trials are: STUDY/trials/7/launch-2 with the launch's own, STUDY/trials/7/checkpoint.
+class TrialFolders {
+ public:
+  TrialFolders(const StorePaths& paths, const std::string& study) : root_(paths.StudyFolder(study) + "/trials") {}
+
+  std::string Launch(wire::LaunchRef at) const;
+  std::string Checkpoint(TrialId trial) const;
+  // Makes the launch's folder and what leads there.
+  Status Make(wire::LaunchRef at) const;
+
+ private:
+  std::string root_;
+};
+
+// "7.2", as a worker calls itself, and back.
+std::string WorkerName(wire::LaunchRef at);
+std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name);
+
+// How a launch ended, as the files tell: of the program's exit and of what it left in the launch's own folder.
+struct LaunchEnd {
+  enum class Kind { kDone, kPaused, kFailed, kLost };
+  Kind kind = Kind::kLost;
+  std::string reason;
+};
+LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& host_folder);
+
+// Messages that a worker could not deliver, line by line. Bounded; a broken last line is left out.
+std::vector<std::string> ReadSpool(const std::string& launch_folder);
+
+// Bytes in a folder and below; 0 if there is none.
+std::int64_t FolderBytes(const std::string& folder);
+
+Status WriteFile(const std::string& path, std::string_view text);
+
+}  // namespace sluice

@@ -1,0 +1,256 @@
+#include "exec/session.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+
+#include "exec/connection.h"
+#include "exec/controller.h"
+#include "exec/machine.h"
+#include "ledger/lock.h"
+#include "ledger/reader.h"
+#include "ledger/recovery.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kAnswerSeconds = 30;
+
+class Silent : public Watcher {
+ public:
+  void Tick(const Study&, Time) override {}
+  void Say(std::string_view) override {}
+};
+
+Result<std::string> FindLauncher() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto launcher = self.parent_path() / "sluice-launcher";
+  if (error || !std::filesystem::exists(launcher, error)) {
+    return FailedPrecondition(fmt::format("{}: missing; it belongs beside the program sluice: install both", launcher.string()));
+  }
+  return launcher.string();
+}
+
+Status CheckFits(const StudySpec& spec, const Node& node) {
+  Cluster cluster;
+  cluster.Join(node);
+  if (FitsEmpty(cluster, spec.demand)) return {};
+  return FailedPrecondition(
+      fmt::format("a trial of '{}' needs {} cpus and {} gpus, this machine has {} and {}: lower 'resources' in the study file",
+                  spec.name, static_cast<double>(spec.demand.cpus) / kWhole, static_cast<double>(spec.demand.gpus) / kWhole,
+                  static_cast<double>(node.cpus) / kWhole, node.devices.size()));
+}
+
+// A row of the studies table by name; id 0 if there is none.
+Result<StudyId> StudyNamed(Database& database, const std::string& name) {
+  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT id FROM studies WHERE name = ?"));
+  query.Bind(1, std::string_view(name));
+  SLUICE_ASSIGN(const bool found, query.Step());
+  return StudyId(found ? static_cast<std::uint32_t>(query.Integer(0)) : 0);
+}
+
+Result<StudyId> NextStudyId(Database& database) {
+  // Ids of deleted studies are not used again while any event could name them.
+  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
+                                                  "coalesce((SELECT max(study) FROM events), 0)) + 1"));
+  SLUICE_TRY(query.Step());
+  return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
+}
+
+struct OpenedStudy {
+  StudyId id{};
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<Engine> engine;
+};
+
+Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) {
+  // Through a reader first: a store that does not exist is not made here, and an unknown name gets its suggestion.
+  SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+  SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
+  OpenedStudy opened;
+  opened.id = info.id;
+  SLUICE_ASSIGN(opened.ledger, Ledger::Open(paths.database));
+  SLUICE_ASSIGN(opened.engine, RecoverEngine(opened.ledger->database(), info.id));
+  return opened;
+}
+
+Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::vector<EventBody> first, const StudySpec& spec,
+                             std::uint64_t seed, Node node, Watcher& watcher) {
+  Controller::Parts parts;
+  parts.paths = paths;
+  SLUICE_ASSIGN(parts.launcher, FindLauncher());
+  parts.study = opened.id;
+  SLUICE_ASSIGN(parts.loop, EventLoop::Open());
+  SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
+  parts.ledger = std::move(opened.ledger);
+  parts.engine = std::move(opened.engine);
+  parts.node = std::move(node);
+  return Controller(std::move(parts), watcher).Run(std::move(first));
+}
+
+// Asks the controller that runs the study; its answer comes once the wish is on disk.
+Status AskController(const StorePaths& paths, const wire::Ask& ask) {
+  SLUICE_ASSIGN(const int descriptor, ConnectTo(paths.socket));
+  const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const std::string line = wire::Encode(wire::FromWorker(ask)) + "\n";
+  std::string reply;
+  if (send(descriptor, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size())) {
+    std::array<char, 4096> buffer;
+    ssize_t size = 0;
+    while (reply.find('\n') == std::string::npos && (size = recv(descriptor, buffer.data(), buffer.size(), 0)) > 0) {
+      reply.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+  }
+  close(descriptor);
+  if (reply.find('\n') == std::string::npos) return Unavailable("the controller did not answer: try again");
+  SLUICE_ASSIGN(const wire::ToWorker message, wire::DecodeToWorker(reply.substr(0, reply.find('\n'))));
+  const auto* answer = std::get_if<wire::Answer>(&message);
+  if (answer == nullptr) return Unavailable("the controller did not understand: is it of another version?");
+  if (!answer->ok) return FailedPrecondition(answer->message);
+  return {};
+}
+
+}  // namespace
+
+Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
+  const StudySpec& spec = request.spec;
+  const Machine machine = InspectMachine();
+  SLUICE_TRY(CheckFits(spec, machine.node));
+  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
+  OpenedStudy opened;
+  SLUICE_ASSIGN(opened.ledger, Ledger::Open(request.paths.database));
+  SLUICE_ASSIGN(const StudyId taken, StudyNamed(opened.ledger->database(), spec.name));
+  if (IsSet(taken)) {
+    return FailedPrecondition(
+        fmt::format("a study '{0}' is in {1} already: go on with it by 'sluice resume {0}', remove it by 'sluice delete {0}', or "
+                    "choose another name with --name", spec.name, request.paths.database));
+  }
+  SLUICE_ASSIGN(opened.id, NextStudyId(opened.ledger->database()));
+  SLUICE_ASSIGN(auto policy, MakePolicy(spec.policy));
+  opened.engine = std::make_unique<Engine>(std::move(policy));
+
+  // The study itself is on disk before anything looks at it.
+  const Time now = WallNow();
+  StudyCreated created{
+      .study = opened.id, .source = request.source, .folder = request.folder, .seed = request.seed, .spec = spec};
+  SLUICE_ASSIGN(const StudySpec as_written, ReadStudy(request.source, spec.name, spec.name));
+  Batch batch;
+  batch.study = opened.id;
+  std::uint64_t seq = Number(opened.ledger->last());
+  batch.events.emplace_back(EventSeq(++seq), Event{now, created});
+  if (as_written.trials != spec.trials) {
+    created.spec.trials = as_written.trials;  // as a replay will read it
+    batch.events.back().second.body = created;
+    batch.events.emplace_back(EventSeq(++seq), Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
+  }
+  for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
+  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
+  SLUICE_TRY(opened.ledger->Commit(batch));
+  return RunController(request.paths, std::move(opened), {}, spec, request.seed, machine.node, watcher);
+}
+
+Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
+  SLUICE_TRY(Reader::Open(request.paths.database));
+  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", request.study)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, request.study));
+  const Study& study = *opened.engine->study(opened.id);
+  const StudySpec spec = study.spec;
+  const std::uint64_t seed = study.seed;
+  const Machine machine = InspectMachine();
+  SLUICE_TRY(CheckFits(spec, machine.node));
+  const int made = static_cast<int>(study.trials.size());
+  if (request.trials && *request.trials < made) {
+    return InvalidArgument(fmt::format("--trials is the new total: expected at least {}, found {}", made, *request.trials));
+  }
+  const bool more = request.trials && *request.trials > study.trials_wanted;
+  const bool by_deadline = study.ending == Finish::kDeadline && !request.deadline;
+  if (by_deadline) {
+    return FailedPrecondition(fmt::format("the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
+  }
+  const bool open = !study.finished || study.ending == Finish::kAsked || study.ending == Finish::kDeadline;
+  if (!open && !more) {
+    return FailedPrecondition(fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
+                                          spec.name, Name(study.ending), study.trials_wanted));
+  }
+  return RunController(request.paths, std::move(opened), {StudyResumed{opened.id, request.trials, request.deadline}}, spec, seed,
+                       machine.node, watcher);
+}
+
+Status StopStudy(const StorePaths& paths, const std::string& name) {
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
+    if (info.finished) return FailedPrecondition(fmt::format("study '{}' is finished already ({})", name, info.ending));
+  }
+  if (FindLockHolder(paths).pid != 0) return AskController(paths, {.verb = "stop", .study = name, .trial = {}});
+  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  const StudySpec spec = opened.engine->study(opened.id)->spec;
+  const std::uint64_t seed = opened.engine->study(opened.id)->seed;
+  Silent silent;
+  const StudyId id = opened.id;
+  SLUICE_TRY(RunController(paths, std::move(opened), {StudyStopAsked{id}}, spec, seed, InspectMachine().node, silent));
+  return {};
+}
+
+Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId trial) {
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
+    SLUICE_ASSIGN(const TrialInfo found, reader->FindTrial(info, trial));
+    if (found.state != TrialState::kFailed && found.state != TrialState::kStopped) {
+      return FailedPrecondition(fmt::format("trial {} is {}: only failed and stopped trials can be retried", Number(trial),
+                                            Name(found.state)));
+    }
+  }
+  if (FindLockHolder(paths).pid != 0) return AskController(paths, {.verb = "retry", .study = name, .trial = trial});
+  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  // Written down only: nothing starts before somebody resumes the study.
+  Batch batch;
+  batch.study = opened.id;
+  std::uint64_t seq = Number(opened.ledger->last());
+  for (EventBody body : {EventBody(DrainAsked{}), EventBody(RetryAsked{{opened.id, trial}})}) {
+    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
+    (void)opened.engine->Apply(batch.events.back().second);
+  }
+  for (const TrialKey& key : opened.engine->TakeChanged()) {
+    const Trial& changed = *opened.engine->trial(key);
+    batch.trials.push_back({key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+  }
+  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
+  return opened.ledger->Commit(batch);
+}
+
+Status DeleteStudy(const StorePaths& paths, const std::string& name) {
+  StudyInfo info;
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_ASSIGN(info, reader->FindStudy(name));
+  }
+  // Trials that outlived their controller would go on writing into what is deleted.
+  if (FindLockHolder(paths).pid == 0 && info.count(TrialState::kRunning) > 0) SLUICE_TRY(StopStudy(paths, name));
+  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
+  SLUICE_ASSIGN(auto ledger, Ledger::Open(paths.database));
+  const auto id = Number(info.id);
+  SLUICE_TRY(ledger->database().Execute(fmt::format(
+      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = {0}; DELETE FROM trials WHERE study "
+      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT", id)));
+  std::error_code error;
+  std::filesystem::remove_all(paths.StudyFolder(name), error);
+  if (error) return Unavailable(fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
+  return {};
+}
+
+Time WallNow() {
+  return Time(std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
+}
+
+}  // namespace sluice

@@ -1,0 +1,154 @@
+#include "exec/spawn.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/random.h"
+#include "engine/templates.h"
+
+extern char** environ;
+
+namespace sluice {
+namespace {
+
+// Read at the start of a program by the usual libraries, so that trials side by side do not fight for cores.
+constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                            "NUMEXPR_NUM_THREADS"};
+
+std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
+  std::vector<std::string> merged;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (!over.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+  }
+  for (const auto& [name, value] : over) merged.push_back(name + "=" + value);
+  return merged;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string Devices(const Grant& grant, const Node& node) {
+  std::vector<std::string> uuids;
+  for (DeviceId device : grant.devices) {
+    if (Number(device) < node.devices.size()) uuids.push_back(node.devices[Number(device)].uuid);
+  }
+  return fmt::format("{}", fmt::join(uuids, ","));
+}
+
+// The package beside this program, for scripts whose Python has none installed.
+std::string PythonPath() {
+  const char* own = std::getenv("PYTHONPATH");
+  return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR) : SLUICE_PYTHON_DIR;
+}
+
+}  // namespace
+
+Result<Spawned> Spawn(const SpawnRequest& request) {
+  std::vector<std::string> arguments = {request.launcher, request.folder,
+                                        std::to_string(request.grace.count() / 1000),
+                                        std::to_string(request.output_cap_bytes)};
+  arguments.insert(arguments.end(), request.program.begin(), request.program.end());
+  std::vector<std::string> environment = Merge(request.environment);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addchdir_np(&actions, request.working_folder.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // Signals wait until the launcher is ready for them.
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  Spawned spawned;
+  const int error = posix_spawn(&spawned.pid, request.launcher.c_str(), &actions, &attributes,
+                                Pointers(arguments).data(), Pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return Unavailable(fmt::format("cannot start {} in {}: {}", request.launcher, request.working_folder, std::strerror(error)));
+  }
+  // The launcher is our child and not reaped yet, so the pid is still its own.
+  spawned.pidfd = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
+  if (spawned.pidfd < 0) return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(errno)));
+  return spawned;
+}
+
+wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolders& folders) {
+  const wire::LaunchRef at{trial.id, trial.launch};
+  wire::Assign assign;
+  assign.study = study.spec.name;
+  assign.at = at;
+  assign.params = study.spec.space.Encode(trial.point);
+  if (trial.target != kNoLimit) assign.target = trial.target;
+  assign.work = trial.work;
+  assign.checkpoint_dir = folders.Checkpoint(trial.id);
+  assign.folder = folders.Launch(at);
+  // 31 bits: what every library takes as a seed.
+  assign.seed = Random(study.seed).Fork("trial").Fork(Number(trial.id)).Next() >> 33;
+  assign.unit = study.spec.unit;
+  assign.objective = study.spec.objective.metric;
+  assign.lease_ms = study.spec.timeouts.lease.count() / 1000;
+  return assign;
+}
+
+LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node, const TrialFolders& folders,
+                      const std::string& socket) {
+  LaunchPlan plan;
+  plan.assign = MakeAssign(study, trial, folders);
+  const std::string params_file = plan.assign.folder + "/params.json";
+
+  TemplateValues values = {{"trial", fmt::format("{}", Number(trial.id))},
+                           {"launch", fmt::format("{}", Number(trial.launch))},
+                           {"budget", plan.assign.target ? fmt::format("{}", *plan.assign.target) : ""},
+                           {"params", params_file},
+                           {"checkpoint", plan.assign.checkpoint_dir},
+                           {"seed", fmt::format("{}", plan.assign.seed)},
+                           {"study", study.spec.name}};
+  std::vector<std::string> args;
+  const Space& space = study.spec.space;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const std::string& name = space.parameters()[i].name;
+    const std::string value = FormatValue(space.ValueAt(trial.point, i));
+    args.push_back(fmt::format("--{}={}", name, value));
+    values[name] = value;
+  }
+  plan.program = ExpandProgram(study.spec.program, values, args);
+
+  auto& environment = plan.environment;
+  const Milli threads = std::max<Milli>(1, trial.grant.cpus / kWhole);
+  for (const char* variable : kThreadVariables) environment[variable] = std::to_string(threads);
+  environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.grant, node);
+  environment["PYTHONUNBUFFERED"] = "1";
+  environment["PYTHONPATH"] = PythonPath();
+  environment["SLUICE_SOCKET"] = socket;
+  environment["SLUICE_WORKER"] = WorkerName(plan.assign.at);
+  environment["SLUICE_TRIAL_FILE"] = plan.assign.folder + "/trial.json";
+  environment["SLUICE_PARAMS"] = params_file;
+  environment["SLUICE_STUDY"] = study.spec.name;
+  environment["SLUICE_TRIAL"] = values["trial"];
+  environment["SLUICE_LAUNCH"] = values["launch"];
+  environment["SLUICE_CHECKPOINT_DIR"] = plan.assign.checkpoint_dir;
+  if (plan.assign.target) environment["SLUICE_BUDGET"] = values["budget"];
+  for (const auto& [name, value] : study.spec.environment) environment[name] = Expand(value, values);
+  return plan;
+}
+
+}  // namespace sluice

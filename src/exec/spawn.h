@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/cluster.h"
+#include "engine/engine.h"
+#include "exec/launch_folder.h"
+#include "wire/message.h"
+
+namespace sluice {
+
+// One process to start for a launch.
+struct SpawnRequest {
+  std::string launcher;  // path of sluice-launcher
+  std::string folder;    // the launch's
+  std::string working_folder;
+  std::vector<std::string> program;
+  std::map<std::string, std::string> environment;  // over our own
+  Duration grace{};
+  std::int64_t output_cap_bytes = 0;
+};
+
+struct Spawned {
+  pid_t pid = 0;
+  int pidfd = -1;
+};
+
+// Starts the launcher in a session of its own, so that neither Ctrl-C nor our end reaches it.
+Result<Spawned> Spawn(const SpawnRequest& request);
+
+// What a launch's program is told: its arguments and environment, filled in, with what it was granted.
+struct LaunchPlan {
+  wire::Assign assign;
+  std::vector<std::string> program;
+  std::map<std::string, std::string> environment;
+};
+LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node, const TrialFolders& folders,
+                      const std::string& socket);
+
+// The message that gives a trial to a worker.
+wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolders& folders);
+
+}  // namespace sluice

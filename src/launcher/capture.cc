@@ -1,0 +1,82 @@
+#include "launcher/capture.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kLongestResult = 1 << 20;
+constexpr char kNotice[] = "\n[sluice: output beyond the cap was dropped]\n";
+
+}  // namespace
+
+bool Capture::Pump() {
+  char buffer[65536];
+  const ssize_t size = read(from_, buffer, sizeof buffer);
+  if (size < 0) return errno == EINTR || errno == EAGAIN;
+  if (size == 0) return false;
+  Keep(buffer, static_cast<std::size_t>(size));
+  return true;
+}
+
+void Capture::Keep(const char* bytes, std::size_t size) {
+  if (!capped_) {
+    const std::size_t fits = left_ < static_cast<long long>(size) ? static_cast<std::size_t>(left_) : size;
+    Write(bytes, fits);
+    left_ -= static_cast<long long>(fits);
+    if (fits > 0) at_line_start_ = bytes[fits - 1] == '\n';
+    if (fits == size) return;
+    capped_ = true;
+    // A line that was cut is finished as it is, unless it could be a result: then its rest is not told from noise.
+    skipping_ = !at_line_start_;
+    Write(kNotice, sizeof kNotice - 1);
+    bytes += fits;
+    size -= fits;
+  }
+  KeepResults(bytes, size);
+}
+
+void Capture::KeepResults(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const auto* end = static_cast<const char*>(std::memchr(bytes, '\n', size));
+    const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - bytes) + 1 : size;
+    const bool wanted = !skipping_ && (!line_.empty() || bytes[0] == '{') && line_.size() + length <= kLongestResult;
+    if (wanted) {
+      line_.append(bytes, length);
+    } else {
+      dropped_ += static_cast<long long>(length + line_.size());
+      line_.clear();
+      skipping_ = true;
+    }
+    if (end != nullptr) {
+      skipping_ = false;
+      if (!line_.empty() && left_for_results_ >= static_cast<long long>(line_.size())) {
+        Write(line_.data(), line_.size());
+        left_for_results_ -= static_cast<long long>(line_.size());
+      } else {
+        dropped_ += static_cast<long long>(line_.size());
+      }
+      line_.clear();
+    }
+    bytes += length;
+    size -= length;
+  }
+}
+
+void Capture::Write(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(to_, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {  // a full disk must not stop the program
+      dropped_ += static_cast<long long>(size);
+      return;
+    }
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace sluice

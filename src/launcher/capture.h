@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+namespace sluice {
+
+// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be results (a '{' first) are kept,
+// up to a second cap of the same size; the rest is counted and dropped.
+class Capture {
+ public:
+  Capture(int from, int to, long long cap_bytes) : from_(from), to_(to), left_(cap_bytes), left_for_results_(cap_bytes) {}
+
+  // Reads once what there is. False at the end of the stream.
+  bool Pump();
+  int descriptor() const { return from_; }
+  long long dropped_bytes() const { return dropped_; }
+
+ private:
+  void Keep(const char* bytes, std::size_t size);
+  void KeepResults(const char* bytes, std::size_t size);
+  void Write(const char* bytes, std::size_t size);
+
+  int from_;
+  int to_;
+  long long left_;
+  long long left_for_results_;
+  long long dropped_ = 0;
+  bool capped_ = false;
+  bool at_line_start_ = true;
+  bool skipping_ = false;
+  std::string line_;  // beyond the cap: a result line that has not ended yet
+};
+
+}  // namespace sluice

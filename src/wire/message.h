@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace sluice::wire {
+
+// The worker protocol, as docs/protocol.md tells it.
+
+constexpr int kVersion = 1;
+constexpr std::size_t kLongestLine = 1 << 20;
+constexpr int kWindow = 1024;
+
+// One launch of one trial of the study that a controller runs.
+struct LaunchRef {
+  TrialId trial{};
+  LaunchId launch{};
+  friend auto operator<=>(const LaunchRef&, const LaunchRef&) = default;
+};
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+// From the worker. Those with a seq are acknowledged.
+struct Hello {
+  int version = kVersion;
+  std::string worker;  // the launch its process was started for, "TRIAL.LAUNCH"
+  std::int64_t pid = 0;
+  std::string client;
+  bool reuse = false;
+  std::string study;
+  std::optional<LaunchRef> at;  // what it is doing
+};
+struct Heartbeat {};
+struct Ready {};
+struct Report {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+  Work work = 0;
+  Values values;
+};
+struct Attributes {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+  std::string attributes;  // a JSON object
+};
+struct Saved {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+  Work work = 0;
+  std::int64_t bytes = 0;
+};
+struct Paused {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+};
+struct Done {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+};
+struct Failed {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+  std::string reason;
+};
+// From the command line: "stop" a study, "retry" a trial.
+struct Ask {
+  std::string verb;
+  std::string study;
+  TrialId trial{};
+};
+using FromWorker = std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done, Failed, Ask>;
+
+// From the controller.
+struct Welcome {
+  std::int64_t lease_ms = 0;
+  int window = kWindow;
+};
+struct Assign {
+  std::string study;
+  LaunchRef at;
+  std::string params;  // a JSON object
+  std::optional<Work> target;
+  Work work = 0;
+  std::string checkpoint_dir;
+  std::string folder;
+  std::uint64_t seed = 0;
+  std::string unit;
+  std::string objective;
+  std::int64_t lease_ms = 0;
+  int window = kWindow;
+};
+struct Ack {
+  LaunchId launch{};
+  std::uint64_t seq = 0;
+};
+struct Budget {
+  LaunchId launch{};
+  std::optional<Work> target;
+};
+struct Pause {
+  LaunchId launch{};
+};
+struct Stop {
+  LaunchId launch{};
+  std::string why;
+};
+struct Exit {};
+struct Refuse {
+  std::string reason;
+};
+// To the command line.
+struct Answer {
+  bool ok = false;
+  std::string message;
+};
+using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
+
+// The codec: one line without its newline. Decoding fails with invalid_argument, saying what was expected.
+std::string Encode(const FromWorker& message);
+std::string Encode(const ToWorker& message);
+Result<FromWorker> DecodeFromWorker(std::string_view line);
+Result<ToWorker> DecodeToWorker(std::string_view line);
+
+// The launch and number of a message that is acknowledged; seq 0 for the others.
+struct Numbered {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+};
+Numbered NumberOf(const FromWorker& message);
+
+// A report on standard output. Without work: the next after the last.
+struct OutputReport {
+  std::optional<Work> work;
+  Values values;
+};
+// Nothing for a line that is no report: not a JSON object, or without the metric and without the key "sluice". Fails on
+// one that is meant as a report and cannot be: a metric that is no number, work that is no integer.
+Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
+                                                     std::string_view unit);
+
+// Cuts a stream of bytes into lines.
+class LineBuffer {
+ public:
+  void Append(std::string_view bytes) { bytes_.append(bytes); }
+  // The next whole line, valid until the next Append; nothing if there is none yet.
+  std::optional<std::string_view> Next();
+  // Whether a line without end has outgrown the limit.
+  bool overflown() const { return bytes_.size() - begin_ > kLongestLine; }
+
+ private:
+  std::string bytes_;
+  std::size_t begin_ = 0;
+};
+
+}  // namespace sluice::wire

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "wire/message.h"
+
+namespace sluice::wire {
+
+// A worker's messages of one launch that are not acknowledged yet. Pure; the worker sends what it is handed.
+class Outbox {
+ public:
+  explicit Outbox(LaunchRef at) : at_(at) {}
+
+  // Numbers the message and keeps it: the line to send.
+  template <typename Message>
+  const std::string& Add(Message message) {
+    message.at = at_;
+    message.seq = ++last_;
+    lines_.push_back(Encode(FromWorker(std::move(message))));
+    return lines_.back();
+  }
+  void Acknowledge(std::uint64_t seq) {
+    while (!lines_.empty() && first() <= seq) lines_.pop_front();
+  }
+  // After a new connection: all of these again, in order.
+  const std::deque<std::string>& unacknowledged() const { return lines_; }
+  bool Full(int window) const { return lines_.size() >= static_cast<std::size_t>(window); }
+  std::uint64_t last() const { return last_; }
+
+ private:
+  std::uint64_t first() const { return last_ - lines_.size() + 1; }
+  LaunchRef at_;
+  std::uint64_t last_ = 0;
+  std::deque<std::string> lines_;
+};
+
+}  // namespace sluice::wire
