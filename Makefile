@@ -27,6 +27,9 @@ endef
 
 SOURCES = $(shell find src apps tests bench -name '*.cc' -o -name '*.h' -o -name '*.c' -o -name '*.cu')
 
+# Trials import the package again and again: its bytecode is made once, here.
+BYTECODE = python3 -m compileall -q python/sluice
+
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
 IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM)))
 
@@ -36,6 +39,7 @@ build: ## builds build/release (the default)
 	@setup/install build
 	$(call cmake,release)
 	@ln -sfn build/release/compile_commands.json compile_commands.json
+	@$(BYTECODE)
 
 help: ## lists these targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +56,7 @@ endif
 ifneq ($(if $(ROOM),$(filter fuzz,$(ROOM)),all),)
 	$(call cmake,fuzz,fuzzers)
 endif
+	@$(BYTECODE)
 	@$(CHECK)
 
 demo: ## tunes a small network on Fashion-MNIST, from an empty store each time

@@ -74,13 +74,14 @@ class Client:
 
     def should_stop(self, trial) -> bool:
         """Waits for the verdict if the target was reported, as long as one can still come."""
-        if self._lock._is_owned():
-            return self._must_leave(trial)
-        with self._lock:
-            self._start()
-            self._wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
-            trial._told_to_pause = trial._verdict == "pause"
-            return self._must_leave(trial)
+        if not self._lock._is_owned():
+            with self._lock:
+                self._start()
+                self._wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
+        if not self._must_leave(trial):
+            return False
+        trial._was_cut_short = True
+        return True
 
     def take_more_trials(self) -> None:
         """From the next hello on; one that said otherwise is taken back."""
@@ -99,8 +100,7 @@ class Client:
         with self._lock:
             self._start()
             trial = self._trial
-            was_paused = trial._told_to_pause and trial._verdict == "pause"
-            self._leave(trial, "paused" if was_paused else "done", {})
+            self._leave(trial, "paused" if _is_to_be_resumed(trial) else "done", {})
             if not self._is_dismissed:
                 self._wants_trial = True
                 self._send(_READY)
@@ -122,6 +122,8 @@ class Client:
             self._await_delivery(monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s))
             self._end("the process is at its end")
             self._post_postponed()
+            if _is_to_be_resumed(self._trial) and not self._trial._over:
+                self._keep(_spool.mark_paused, self._trial._folder)
 
     def hold(self) -> None:
         """Before a fork, so that a child never sees the client in the middle of things."""
@@ -242,7 +244,7 @@ class Client:
         fields = {
             "type": "hello",
             "version": _VERSION,
-            "worker": f"{os.uname().nodename}:{os.getpid()}",
+            "worker": os.environ.get("SLUICE_WORKER") or f"{os.uname().nodename}:{os.getpid()}",
             "pid": os.getpid(),
             "client": _CLIENT,
             "reuse": self.takes_more_trials,
@@ -450,13 +452,21 @@ class Client:
             return
         _tell(f"{self._ended}; results are kept in spool.jsonl")
         for folder, lines in left.items():
-            try:
-                if folder is None:
-                    raise OSError("the launch has no folder")
-                _spool.append(folder, lines)
-            except OSError as error:
-                _tell(f"{len(lines)} messages are lost: {error}")
+            self._keep(_spool.append, folder, lines)
         self._unacknowledged.clear()
+
+    def _keep(self, write, folder, *what) -> None:
+        try:
+            if folder is None:
+                raise OSError("the launch has no folder")
+            write(folder, *what)
+        except OSError as error:
+            _tell(f"the launch's last words are lost: {error}")
+
+
+def _is_to_be_resumed(trial) -> bool:
+    """Whether it was told to leave, by a pause or by the loss of the controller."""
+    return trial._was_cut_short and trial._verdict != "stop"
 
 
 def _awaits_verdict(trial) -> bool:

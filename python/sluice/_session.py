@@ -2,13 +2,15 @@
 
 import atexit
 import os
-from _thread import allocate_lock
+from _thread import RLock
 
-# A child forked while another thread imports a module cannot import it: what a child needs is
-# imported here, and only the client later.
 from sluice._offline import Printer, Silent
 from sluice._trial import Trial
 from sluice._wire import decode
+
+if "SLUICE_TRIAL_FILE" in os.environ:
+    # Not in the middle of the first call: a signal handler may call, too.
+    import sluice._client  # noqa: F401
 
 # "PID FILE": the process that speaks for the trial of that file. Children inherit it and keep
 # quiet; the file is there so that a study run by a trial does not inherit it.
@@ -20,7 +22,7 @@ _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _LONGEST_VARIABLE_BYTES = 100_000
 
 _session = None
-_opening = allocate_lock()
+_opening = RLock()
 
 
 def session() -> "Session":
@@ -28,8 +30,10 @@ def session() -> "Session":
     global _session
     if _session is None:
         with _opening:
-            if _session is None:
-                _session = Session()
+            opened = _session or Session()
+            if _session is None:  # nor opened by a signal handler meanwhile
+                _session = opened
+                atexit.register(opened.close)
     return _session
 
 
@@ -55,7 +59,6 @@ class Session:
 
         os.environ[_OWNER] = f"{os.getpid()} {trial_file}"
         self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
-        atexit.register(self._close)
 
     def trials(self, defaults: dict):
         """An error in the loop's body never comes here: it ends the process, and says so."""
@@ -92,7 +95,7 @@ class Session:
             client, self.link = self.link, Silent()
             client.abandon()
 
-    def _close(self) -> None:
+    def close(self) -> None:
         self.link.close()
 
 
@@ -100,6 +103,8 @@ _held_while_forking = []
 
 
 def _before_fork() -> None:
+    """No other thread is in the middle of anything that the child then finds half done."""
+    _opening.acquire()
     if _session is not None and _session.link.has_connection:
         _session.link.hold()
         _held_while_forking.append(_session.link)
@@ -108,23 +113,23 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     if _held_while_forking:
         _held_while_forking.pop().let_go()
+    _opening.release()
 
 
 def _after_fork_in_child() -> None:
     global _opening
+    _opening = RLock()
     _held_while_forking.clear()
     if _session is not None:
         _session.fall_silent()
-    elif _opening.locked():  # by a thread of the parent, about to become the owner
-        os.environ[_OWNER] = f"{os.getppid()} {os.environ.get('SLUICE_TRIAL_FILE')}"
-    _opening = allocate_lock()
 
 
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork_in_parent,
-    after_in_child=_after_fork_in_child,
-)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 def _owner_pid(trial_file: str):

@@ -1,18 +1,24 @@
-"""Messages that could not be delivered, left in the launch's folder for the next controller."""
+"""Last words of a launch, left in its folder for the controller."""
 
 import os
 
 
 def append(folder: str, lines) -> None:
-    """On disk when it returns. Raises OSError, with nothing or a part of it written."""
+    """Messages that could not be delivered. On disk when it returns; raises OSError."""
+    _write(folder, "spool.jsonl", b"".join(lines))
+
+
+def mark_paused(folder: str) -> None:
+    """Says that the end of the process is not the end of the trial."""
+    _write(folder, "paused", b"")
+
+
+def _write(folder: str, name: str, content: bytes) -> None:
     os.makedirs(folder, exist_ok=True)
-    file = os.open(
-        os.path.join(folder, "spool.jsonl"),
-        os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
-        0o644,
-    )
+    path = os.path.join(folder, name)
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        rest = memoryview(b"".join(lines))
+        rest = memoryview(content)
         while rest:
             rest = rest[os.write(file, rest) :]
         os.fsync(file)

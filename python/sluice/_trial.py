@@ -32,7 +32,7 @@ class Trial:
         self._reported = -1
         self._seq = 0
         self._verdict = None
-        self._told_to_pause = False
+        self._was_cut_short = False
         self._over = False
 
     def __repr__(self) -> str:

@@ -188,6 +188,9 @@ class Launch:
         assert self.process.returncode == status, out + self.errors
         return out.splitlines()
 
+    def is_marked_paused(self):
+        return (self.folder / "paused").exists()
+
     def spooled(self):
         path = self.folder / "spool.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

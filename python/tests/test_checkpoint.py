@@ -42,7 +42,7 @@ print(os.listdir(sluice.checkpoint_dir()))
     assert len(controller.of_type("saved")) == 1
 
 
-@pytest.mark.parametrize("step", range(12))
+@pytest.mark.parametrize("step", range(1, 16))
 def test_killed_anywhere_a_whole_checkpoint_remains(controller, launch, step):
     """Kills at the step-th change to the file system of the second save, before and after it."""
     process = launch(

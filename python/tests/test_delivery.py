@@ -13,12 +13,12 @@ for epoch in range(1, 11):
 
 
 def test_a_script_says_hello_and_reports(controller, launch):
-    process = launch(COUNT_TO_TEN)
+    process = launch(COUNT_TO_TEN, SLUICE_WORKER="7.1")
     process.end()
     hello = controller.heard[0]
     pid = process.process.pid
-    assert hello.pop("worker").endswith(f":{pid}")
     assert hello == {
+        "worker": "7.1",
         "type": "hello",
         "version": 1,
         "pid": pid,

@@ -11,6 +11,16 @@ for trial in sluice.trials():
 """
 
 
+WORK_UNTIL_STOPPED = """
+import sluice
+for trial in sluice.trials():
+    work = 0
+    while not trial.should_stop():
+        work += 1
+        trial.report(work, accuracy=1)
+"""
+
+
 def kinds(controller, trial, launch=1):
     results = controller.results[trial, launch]
     return [results[seq]["type"] for seq in sorted(results)]
@@ -39,21 +49,21 @@ def test_reuse_is_said_again_when_the_loop_comes_late(tmp_path, controller, laun
 def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
     controller.verdicts = {2: {"type": "pause"}, 3: {"type": "stop", "why": "complete"}}
     controller.assignments = [assignment(tmp_path, trial=8, target=3)]
-    launch(
-        """
-import sluice
-for trial in sluice.trials():
-    work = 0
-    while not trial.should_stop():
-        work += 1
-        trial.report(work, accuracy=1)
-    with_what = trial.number
-""",
-        assign={"target": 2},
-    ).end()
+    process = launch(WORK_UNTIL_STOPPED, assign={"target": 2})
+    process.end()
+    assert not process.is_marked_paused()
     # Trial 8 passes work 2, where this controller answers pause again: it leaves at either.
     assert kinds(controller, 7)[-1] == "paused"
     assert kinds(controller, 8)[-1] in ("paused", "done")
+
+
+def test_a_trial_left_for_a_lost_lease_is_not_done(controller, launch):
+    controller.terms["lease_ms"] = 300
+    process = launch(WORK_UNTIL_STOPPED, assign={"target": 2})
+    controller.wait(lambda: controller.works() == [1, 2])
+    controller.go_away()
+    process.end()
+    assert process.spooled()[-1]["type"] == "paused"
 
 
 def test_an_error_ends_the_process(controller, launch):

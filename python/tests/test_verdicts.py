@@ -19,12 +19,24 @@ def test_a_target_is_waited_at_and_a_budget_goes_on(controller, launch):
     }
     process = launch(UNTIL_STOPPED, assign={"target": 3})
     assert process.end() == ["9"]
+    assert not process.is_marked_paused()
     assert controller.works() == list(range(1, 10))
 
 
 def test_pause(controller, launch):
     controller.verdicts = {3: {"type": "pause"}}
-    assert launch(UNTIL_STOPPED, assign={"target": 3}).end() == ["3"]
+    process = launch(UNTIL_STOPPED, assign={"target": 3})
+    assert process.end() == ["3"]
+    assert process.is_marked_paused()
+
+
+def test_a_pause_that_was_not_asked_for_is_no_pause(controller, launch):
+    controller.verdicts = {3: {"type": "pause"}}
+    process = launch("import sluice\nsluice.report(3, accuracy=1)\ninput()")
+    controller.wait(lambda: controller.works() == [3])
+    process.say()
+    process.end()
+    assert not process.is_marked_paused()
 
 
 def test_the_verdict_may_come_late(controller, launch):
@@ -71,6 +83,7 @@ def test_a_lost_lease_stops_the_trial_and_spools(controller, launch):
     controller.go_away()
     assert process.end() == ["3"]
     assert 0.2 < time.monotonic() - started < 10
+    assert process.is_marked_paused()
 
 
 def test_a_lost_lease_keeps_what_was_not_acknowledged(controller, launch):

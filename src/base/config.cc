@@ -81,8 +81,8 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// Throws for what must not reach yaml-cpp: it guesses UTF-16 from NULs, takes byte 4 for the end of the file, and
-// words its complaints about tabs in a way nobody understands.
+// Throws for what must not reach yaml-cpp: it guesses UTF-16 from NULs, takes byte 4 for the end of
+// the file, and words its complaints about tabs in a way nobody understands.
 void CheckBytes(std::string_view text) {
   int line = 1;
   bool indenting = true;
@@ -117,8 +117,8 @@ void CheckBytes(std::string_view text) {
   }
 }
 
-// Whether a quoted scalar beginning at or soon after `position` is closed. yaml-cpp 0.7 takes the end of the file for
-// its closing quote.
+// Whether a quoted scalar beginning at or soon after `position` is closed. yaml-cpp 0.7 takes the
+// end of the file for its closing quote.
 bool QuoteCloses(std::string_view text, std::size_t position) {
   std::size_t at = std::min(position, text.size());
   while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
@@ -138,8 +138,8 @@ bool QuoteCloses(std::string_view text, std::size_t position) {
   return false;
 }
 
-// Builds our nodes from yaml-cpp's events. Every level of yaml-cpp's recursion begins with an event, so refusing a deep
-// start here bounds its stack too.
+// Builds our nodes from yaml-cpp's events. Every level of yaml-cpp's recursion begins with an
+// event, so refusing a deep start here bounds its stack too.
 class Builder : public YAML::EventHandler {
  public:
   Builder(ConfigData& data, std::string_view text) : data_(data), text_(text) {}
@@ -345,7 +345,8 @@ bool OnlyDigits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// A whole number by YAML 1.2: 12, -3, 0x1f, 0o17. `whole` says that it looks like one, however large.
+// A whole number by YAML 1.2: 12, -3, 0x1f, 0o17. `whole` says that it looks like one, however
+// large.
 std::optional<std::int64_t> ParseWhole(std::string_view text, bool& whole) {
   whole = false;
   const bool negative = text.starts_with('-');

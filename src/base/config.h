@@ -39,11 +39,13 @@ struct NumberRange {
   bool finite = true;  // refuses .nan and .inf
 };
 
-// A value in a ConfigFile, which must outlive it. Cheap to copy. Where a typed read finds something else it reports
-// that to the file and returns nothing, so that a caller goes on and finds the other problems.
+// A value in a ConfigFile, which must outlive it. Cheap to copy. Where a typed read finds something
+// else it reports that to the file and returns nothing, so that a caller goes on and finds the
+// other problems.
 class ConfigNode {
  public:
-  // Any scalar but null; plain numbers and the like are taken as they are written. Never with a NUL inside.
+  // Any scalar but null; plain numbers and the like are taken as they are written. Never with a NUL
+  // inside.
   std::optional<std::string> Text() const;
   // Also 1e3 and 5.0, whose value is whole.
   std::optional<std::int64_t> Integer(IntegerRange range = {}) const;
@@ -109,8 +111,8 @@ class ConfigMap {
   std::vector<Entry> entries_;
 };
 
-// A YAML file someone wrote by hand: one document of at most kMaxConfigBytes, in UTF-8. Collects what its readers
-// find wrong, to be said all at once.
+// A YAML file someone wrote by hand: one document of at most kMaxConfigBytes, in UTF-8. Collects
+// what its readers find wrong, to be said all at once.
 class ConfigFile {
  public:
   // Fails on what is not YAML, with one message of the usual form. `file` is what messages call it.
@@ -130,7 +132,8 @@ class ConfigFile {
   std::unique_ptr<ConfigData> data_;
 };
 
-// A text of the user's as a message may show it: on one line, control characters escaped, shortened if long.
+// A text of the user's as a message may show it: on one line, control characters escaped, shortened
+// if long.
 std::string Shown(std::string_view text);
 
 }  // namespace sluice

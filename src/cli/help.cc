@@ -264,7 +264,7 @@ examples:
   sluice export > trials.csv
   sluice export fashion --reports -o curves.csv
   sluice export fashion --format jsonl | jq .params
-  python -c "import pandas; print(pandas.read_csv('curves.csv'))"
+  sluice export fashion -o trials.jsonl
 )";
 
 constexpr std::string_view kDoctor = R"(usage: sluice doctor

@@ -212,11 +212,40 @@ Result<std::vector<TrialNews>> LatestTrials(Reader& reader, StudyId study) {
   return news;
 }
 
+// Finds the trials that ended since it was made, each once.
+class NewlyEnded {
+ public:
+  std::vector<TrialNews> Take(std::vector<TrialNews> latest) {
+    std::erase_if(latest, [this](const TrialNews& trial) {
+      const std::size_t number = Number(trial.id);
+      if (told_.size() <= number) told_.resize(std::max(number + 1, told_.size() * 2));
+      const bool over = IsOver(trial.state);
+      const bool news = over && !told_[number] && trial.ended >= begun_;
+      told_[number] = over;
+      return !news;
+    });
+    return latest;
+  }
+
+ private:
+  const Time begun_ = WallNow();
+  std::vector<bool> told_;  // by trial: that it is over
+};
+
+std::string FailedText(const TrialNews& trial) {
+  const std::string text = fmt::format("trial {} failed", Number(trial.id));
+  return trial.note.empty() ? text : text + ": " + trial.note;
+}
+
+constexpr int kMostLines = 20;  // about trials that ended, at one time
+
 // A view of a study, fed by the engine (Tick) or from the store (Show).
 class View : public Watcher {
  public:
   void Tick(const Study& study, Time now) final {
-    Show(MakeProgress(study, now), WantsTrials() ? LatestTrials(study) : std::vector<TrialNews>{});
+    Progress progress = MakeProgress(study, now);
+    auto latest = WantsTrials(progress) ? LatestTrials(study) : std::vector<TrialNews>{};
+    Show(std::move(progress), std::move(latest));
   }
 
   void Show(Progress progress, std::vector<TrialNews> latest) {
@@ -224,7 +253,8 @@ class View : public Watcher {
     Take(std::move(progress), std::move(latest));
   }
 
-  virtual bool WantsTrials() const { return false; }
+  // Whether Show should come with the latest trials.
+  virtual bool WantsTrials(const Progress&) const { return false; }
   // Shows the last state for good. Only Say may follow.
   virtual void Finish() = 0;
 
@@ -265,8 +295,14 @@ class LiveView : public View {
     latest_.reset();
   }
 
+  bool WantsTrials(const Progress& progress) const override {
+    return progress.count(TrialState::kFailed) > failed_;
+  }
+
  private:
-  void Take(Progress progress, std::vector<TrialNews>) override {
+  void Take(Progress progress, std::vector<TrialNews> latest) override {
+    failed_ = progress.count(TrialState::kFailed);
+    TellFailed(std::move(latest));
     // A little less than a tenth of a second, since ticks that come ten times a second are not all equally far apart.
     constexpr Duration kShortest = milliseconds(95);
     const Duration since = progress.now - drawn_at_;
@@ -277,6 +313,14 @@ class LiveView : public View {
     Measure();
     Draw("\x1b[?25l" + ToTop());
     drawn_at_ = now;
+  }
+
+  void TellFailed(std::vector<TrialNews> latest) {
+    int told = 0;
+    for (const TrialNews& trial : ended_.Take(std::move(latest))) {
+      if (trial.state == TrialState::kFailed && ++told <= kMostLines) Say(FailedText(trial));
+    }
+    if (told > kMostLines) Say(fmt::format("and {} more trials failed", told - kMostLines));
   }
 
   void Measure() {
@@ -315,6 +359,8 @@ class LiveView : public View {
   int columns_ = 80;
   int rows_ = 24;
   std::optional<Progress> latest_;
+  NewlyEnded ended_;
+  int failed_ = 0;
   std::vector<int> drawn_widths_;
   Time drawn_at_{};
   bool finished_ = false;
@@ -323,11 +369,7 @@ class LiveView : public View {
 
 class PlainView : public View {
  public:
-  struct Options {
-    int output = STDOUT_FILENO;
-    bool tells_failures = false;  // where nobody else says them
-  };
-  explicit PlainView(Options options) : options_(options), outlet_(options.output) {}
+  explicit PlainView(int output) : outlet_(output) {}
   ~PlainView() override { PlainView::Finish(); }
 
   void Say(std::string_view line) override { outlet_.Write(Harmless(line, utf8_) + "\n"); }
@@ -339,13 +381,13 @@ class PlainView : public View {
     outlet_.Flush();
   }
 
-  bool WantsTrials() const override { return true; }
+  bool WantsTrials(const Progress&) const override { return true; }
 
  private:
   void Take(Progress progress, std::vector<TrialNews> latest) override {
     latest_ = std::move(progress);
     const Time now = latest_->now;
-    TellEnded(latest);
+    TellEnded(std::move(latest));
     const double best = latest_->best ? latest_->best->value : 0;
     if (latest_->best && (!told_best_ || *told_best_ != best) && now - best_at_ >= seconds(1)) {
       Print("new best: " + BestLine(*latest_, utf8_));
@@ -358,24 +400,17 @@ class PlainView : public View {
     line_at_ = now;
   }
 
-  void TellEnded(const std::vector<TrialNews>& latest) {
-    constexpr int kMostLines = 20;
-    int ended = 0;
-    for (const TrialNews& trial : latest) {
-      const std::size_t number = Number(trial.id);
-      if (told_.size() <= number) told_.resize(std::max(number + 1, told_.size() * 2));
-      const bool over = IsOver(trial.state);
-      const bool news = over && !told_[number] && trial.ended >= begun_;
-      told_[number] = over;
-      if (!news || (trial.state == TrialState::kFailed && !options_.tells_failures)) continue;
-      if (++ended <= kMostLines) Print(Ended(trial));
+  void TellEnded(std::vector<TrialNews> latest) {
+    int told = 0;
+    for (const TrialNews& trial : ended_.Take(std::move(latest))) {
+      if (++told <= kMostLines) Print(EndedText(trial));
     }
-    if (ended > kMostLines) Print(fmt::format("and {} more trials ended", ended - kMostLines));
+    if (told > kMostLines) Print(fmt::format("and {} more trials ended", told - kMostLines));
   }
 
-  std::string Ended(const TrialNews& trial) const {
+  std::string EndedText(const TrialNews& trial) const {
+    if (trial.state == TrialState::kFailed) return FailedText(trial);
     const std::string head = fmt::format("trial {} {}", Number(trial.id), Name(trial.state));
-    if (trial.state == TrialState::kFailed) return trial.note.empty() ? head : head + ": " + trial.note;
     const std::string at = fmt::format("{} at {} {}", head, latest_->unit, trial.work);
     if (trial.best_value != trial.best_value) return at + ": no result";
     return fmt::format("{}: {} {} ({} {})", at, latest_->metric, FormatMetric(trial.best_value), latest_->unit,
@@ -386,11 +421,9 @@ class PlainView : public View {
     outlet_.Write(fmt::format("[{}] {}\n", FormatDuration(latest_->elapsed), Harmless(line, utf8_)));
   }
 
-  const Options options_;
   const bool utf8_ = LocaleIsUtf8();
-  const Time begun_ = WallNow();
+  NewlyEnded ended_;
   std::optional<Progress> latest_;
-  std::vector<bool> told_;  // by trial: that it is over
   std::optional<double> told_best_;
   Time best_at_{};
   Time line_at_{};
@@ -427,17 +460,12 @@ class JsonView : public View {
   Outlet outlet_;
 };
 
-struct ViewOptions {
-  int output = STDOUT_FILENO;
-  bool tells_failures = false;
-};
-
-std::unique_ptr<View> MakeView(ViewMode mode, ViewOptions options) {
+std::unique_ptr<View> MakeView(ViewMode mode, int output) {
   switch (mode) {
-    case ViewMode::kLive: return std::make_unique<LiveView>(options.output);
-    case ViewMode::kPlain: return std::make_unique<PlainView>(PlainView::Options{options.output, options.tells_failures});
+    case ViewMode::kLive: return std::make_unique<LiveView>(output);
+    case ViewMode::kPlain: return std::make_unique<PlainView>(output);
     case ViewMode::kQuiet: return std::make_unique<QuietView>();
-    case ViewMode::kJson: return std::make_unique<JsonView>(options.output);
+    case ViewMode::kJson: return std::make_unique<JsonView>(output);
   }
   return std::make_unique<QuietView>();
 }
@@ -447,7 +475,7 @@ Result<StudyInfo> ShowStored(Reader& reader, const std::string& name, View& view
   SLUICE_ASSIGN(StudyInfo study, reader.FindStudy(name));
   SLUICE_ASSIGN(Progress progress, MakeProgress(reader, study, WallNow()));
   std::vector<TrialNews> latest;
-  if (view.WantsTrials()) {
+  if (view.WantsTrials(progress)) {
     SLUICE_ASSIGN(latest, LatestTrials(reader, study.id));
   }
   view.Show(std::move(progress), std::move(latest));
@@ -494,7 +522,7 @@ ViewMode ChooseViewMode(bool quiet, bool plain, bool json) {
 }
 
 std::unique_ptr<Watcher> MakeLiveView(ViewMode mode, const StorePaths& /*paths*/, int output) {
-  return MakeView(mode, {.output = output, .tells_failures = false});
+  return MakeView(mode, output);
 }
 
 Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode) {
@@ -505,7 +533,7 @@ Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mo
   sigaddset(&interrupts, SIGINT);
   sigaddset(&interrupts, SIGTERM);
   const SignalsBlocked blocked(interrupts);
-  const std::unique_ptr<View> view = MakeView(mode, {.output = STDOUT_FILENO, .tells_failures = true});
+  const std::unique_ptr<View> view = MakeView(mode, STDOUT_FILENO);
   return WatchUntilOver(*reader, paths, found.name, *view, interrupts);
 }
 

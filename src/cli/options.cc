@@ -154,7 +154,10 @@ Result<TrialId> ReadTrial(std::string_view verb, const Text& text) {
 }
 
 Result<TuneOptions> ReadTune(const Words& words) {
-  TuneOptions tune{.name = words.name, .quiet = words.quiet, .plain = words.plain};
+  TuneOptions tune;
+  tune.name = words.name;
+  tune.quiet = words.quiet;
+  tune.plain = words.plain;
   SLUICE_ASSIGN(tune.file, Need("tune", "a study file, as in 'sluice tune study.yaml'", words.file));
   SLUICE_ASSIGN(tune.trials, ReadCount("--trials", words.trials));
   if (words.seed) {
@@ -166,14 +169,18 @@ Result<TuneOptions> ReadTune(const Words& words) {
 }
 
 Result<ResumeOptions> ReadResume(const Words& words) {
-  ResumeOptions resume{.deadline = words.deadline, .quiet = words.quiet, .plain = words.plain};
+  ResumeOptions resume;
+  resume.deadline = words.deadline;
+  resume.quiet = words.quiet;
+  resume.plain = words.plain;
   SLUICE_ASSIGN(resume.study, Need("resume", "the name of a study", words.study));
   SLUICE_ASSIGN(resume.trials, ReadCount("--trials", words.trials));
   return resume;
 }
 
 Result<TrialsOptions> ReadTrials(const Words& words) {
-  TrialsOptions trials{.study = words.study};
+  TrialsOptions trials;
+  trials.study = words.study;
   if (words.state) {
     const std::vector<std::string> states(kTrialStateNames.begin(), kTrialStateNames.end());
     SLUICE_ASSIGN(const std::size_t state, ReadOneOf("--state", *words.state, states));
@@ -189,7 +196,10 @@ Result<TrialsOptions> ReadTrials(const Words& words) {
 }
 
 Result<LogsOptions> ReadLogs(const Words& words) {
-  LogsOptions logs{.study = words.study, .follow = words.follow, .standard_error = words.standard_error};
+  LogsOptions logs;
+  logs.study = words.study;
+  logs.follow = words.follow;
+  logs.standard_error = words.standard_error;
   SLUICE_ASSIGN(logs.trial, ReadTrial("logs", words.trial));
   if (words.launch) {
     SLUICE_ASSIGN(const auto launch,
@@ -200,7 +210,10 @@ Result<LogsOptions> ReadLogs(const Words& words) {
 }
 
 Result<ExportOptions> ReadExport(const Words& words) {
-  ExportOptions options{.study = words.study, .reports = words.reports, .file = words.output};
+  ExportOptions options;
+  options.study = words.study;
+  options.reports = words.reports;
+  options.file = words.output;
   if (words.output && words.output->empty()) return InvalidArgument("--output: expected a file, found ''");
   if (words.format) {
     const std::vector<std::string> formats = {"csv", "jsonl"};

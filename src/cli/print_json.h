@@ -45,7 +45,7 @@ std::string JsonArray(const std::vector<std::string>& items);
 struct StudyJsonParts {
   const TrialInfo* best = nullptr;
   const std::vector<TrialInfo>* running = nullptr;  // left out without
-  std::string event;                                // left out if empty
+  std::string event = {};                           // left out if empty
 };
 std::string StudyJson(const StudyInfo& study, const StudyStanding& standing, const StorePaths& paths, Time now,
                       const StudyJsonParts& parts);

@@ -540,7 +540,8 @@ std::string ProgressLine(const Progress& progress, bool utf8) {
 
 std::string BestLine(const Progress& progress, bool utf8) {
   if (!progress.best) return "";
-  return Harmless(BestText(progress) + "  " + FormatParams(progress.best->params), utf8);
+  const std::string params = FormatParams(progress.best->params);
+  return Harmless(BestText(progress) + (params.empty() ? "" : "  " + params), utf8);
 }
 
 std::string FormatMetric(double value) {

@@ -84,7 +84,7 @@ std::string BestLine(const Progress& progress, bool utf8 = true);
 
 // One JSON object on one line, without its end.
 std::string ProgressJson(const Progress& progress);
-// {"time": ..., "message": ...}
+// {"event": "message", "time": ..., "message": ...}
 std::string MessageJson(std::string_view message, Time now);
 
 // Reads the JSON object of TrialInfo::params; what is not one gives nothing.

@@ -55,6 +55,7 @@ std::string ProgressJson(const Progress& progress) {
   const char* state = progress.finished ? "finished" : progress.ending ? "ending" : "running";
   const auto left_s = progress.left.transform([](Duration left) { return Seconds(left); });
   const Json json = {
+      {"event", "progress"},
       {"time", FormatTime(progress.now)},
       {"study", progress.study},
       {"state", state},
@@ -77,7 +78,7 @@ std::string ProgressJson(const Progress& progress) {
 }
 
 std::string MessageJson(std::string_view message, Time now) {
-  return Dump(Json{{"time", FormatTime(now)}, {"message", std::string(message)}});
+  return Dump(Json{{"event", "message"}, {"time", FormatTime(now)}, {"message", std::string(message)}});
 }
 
 Params ParamsFromJson(std::string_view json) {

@@ -34,8 +34,8 @@ const std::vector<std::string>& StudyKeys() {
   return keys;
 }
 
-// Reads the keys of a study one by one into a spec. Each leaves the default where it finds nothing good, so that the
-// others are read all the same.
+// Reads the keys of a study one by one into a spec. Each leaves the default where it finds nothing
+// good, so that the others are read all the same.
 class StudyReader {
  public:
   StudyReader(const ConfigNode& root, ConfigMap map) : root_(root), map_(std::move(map)) {}

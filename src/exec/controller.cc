@@ -82,7 +82,7 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
   while (!failure_ && !Over()) {
     Flush();
     loop_->RunOnce();
-    if (closing_ || study().finished || engine_->draining()) executor_.DismissIdle();
+    if (study().finished || engine_->draining()) executor_.DismissIdle();
   }
   // The last word: what is gathered, and a snapshot if much has happened.
   if (writer_->busy() && !failure_) {
@@ -181,24 +181,21 @@ void Controller::CommitDone() {
 }
 
 void Controller::Release(Effects effects) {
-  for (const Command& command : effects.commands) {
-    std::visit(
-        [this](const auto& each) {
-          if constexpr (requires { executor_.CarryOut(each); }) {
-            executor_.CarryOut(each);
-          } else if constexpr (std::is_same_v<std::decay_t<decltype(each)>, StudyFinished>) {
-            closing_ = true;
-          }
-        },
-        command);
-  }
-  // Acknowledgements are cumulative: the last of a launch says it all.
+  // A worker hears that its last trial is safe before it is given the next. Acknowledgements are cumulative: the last of a
+  // launch says it all.
   std::map<std::pair<std::string, LaunchId>, std::uint64_t> acknowledged;
   for (const Receipt& receipt : effects.receipts) {
     std::uint64_t& seq = acknowledged[{receipt.worker, receipt.launch}];
     seq = std::max(seq, receipt.seq);
   }
   for (const auto& [whom, seq] : acknowledged) executor_.Acknowledge({whom.first, whom.second, seq});
+  for (const Command& command : effects.commands) {
+    std::visit(
+        [this](const auto& each) {
+          if constexpr (requires { executor_.CarryOut(each); }) executor_.CarryOut(each);
+        },
+        command);
+  }
   for (const auto& answer : effects.answers) answer();
 }
 

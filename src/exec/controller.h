@@ -88,7 +88,6 @@ class Controller : public ExecutorOwner {
   Effects gathered_effects_;
   Effects committing_effects_;
   std::int64_t events_since_snapshot_ = 0;
-  bool closing_ = false;
   int interrupts_ = 0;
   bool changed_ = true;
   Time ticked_{};

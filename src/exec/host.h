@@ -29,6 +29,7 @@ struct LocalExecutor::Host {
 
   Peer* peer = nullptr;
   bool speaks = false;     // the protocol: its output is no report
+  std::int64_t speaker_pid = 0;
   bool ready = false;      // would take another trial
   bool dismissed = false;  // was told to go home
   bool told_complete = false;

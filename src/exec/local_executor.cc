@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "base/check.h"
 #include "exec/host.h"
@@ -67,7 +68,10 @@ LocalExecutor::Host& LocalExecutor::AddHost(wire::LaunchRef started_for, int pid
   host->pidfd = pidfd;
   host->child = child;
   host->heard = loop_.Now();
-  host->speaks = access((host->folder + "/speaks").c_str(), F_OK) == 0;
+  if (std::ifstream speaks(host->folder + "/speaks"); speaks) {
+    host->speaks = true;
+    speaks >> host->speaker_pid;
+  }
   loop_.Watch(pidfd, [this, name = host->name] { HostEnded(name); });
   Host& added = *host;
   hosts_[added.name] = std::move(host);

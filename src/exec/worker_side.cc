@@ -86,7 +86,9 @@ void LocalExecutor::Greeted(Peer& peer) {
   host->heard = loop_.Now();
   if (!host->speaks) {
     host->speaks = true;
-    (void)WriteFile(host->folder + "/speaks", "");  // so that the next controller knows; if not, it finds out as we did
+    host->speaker_pid = hello.pid;
+    // So that the next controller knows; if this fails, it finds out as we did.
+    (void)WriteFile(host->folder + "/speaks", fmt::format("{}\n", hello.pid));
   }
   if (hello.at) {
     const Trial* trial = TrialOf(*hello.at);
@@ -96,6 +98,13 @@ void LocalExecutor::Greeted(Peer& peer) {
     if (trial == nullptr || (!ours && !over)) {
       return Refuse(peer.number, fmt::format("launch {} of trial {} was given up", Number(hello.at->launch),
                                              Number(hello.at->trial)));
+    }
+    if (hello.pid != host->speaker_pid && trial->seq > 0 && !over) {
+      // Its messages are numbered from 1 again, and could not be told from those of the first.
+      owner_.Happened(TrialNoted{KeyOf(*hello.at), trial->launch, {},
+                                 "a second process of this trial wanted to report: only the first is heard"},
+                      std::nullopt);
+      return Refuse(peer.number, "another process of this launch reports already");
     }
     peer.link.Hold(*hello.at, trial->seq);
   }

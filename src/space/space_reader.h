@@ -16,9 +16,9 @@ namespace sluice {
 //   activation: {choice: [relu, tanh]}
 //   size: {ordinal: [small, medium, large]}
 //
-// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not among `reserved`. Whatever is wrong is reported to
-// the node's file under the parameter's name. Nothing if a parameter cannot be used; a space where only keys
-// were unknown or repeated, so that what depends on it can be checked too.
+// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not among `reserved`. Whatever is wrong
+// is reported to the node's file under the parameter's name. Nothing if a parameter cannot be used;
+// a space where only keys were unknown or repeated, so that what depends on it can be checked too.
 std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved);
 
 }  // namespace sluice

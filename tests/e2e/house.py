@@ -1,0 +1,116 @@
+"""What the end-to-end tests share: the real binary, a store of its own for each test, and ways to look into it."""
+
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
+SLUICE = str(BINARIES / "sluice")
+SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
+
+
+def wait_until(condition, seconds=30.0, what="the condition"):
+    """Waits for a condition, with a limit: the only way tests here wait."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.005)
+    raise AssertionError(f"{what} did not come true within {seconds} s")
+
+
+class House:
+    """A folder with a store, study files and the command line on them."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.store = self.folder / "store.db"
+        self.files = self.folder / "store.files"
+        self.started = []
+
+    def environment(self, **more):
+        return {**os.environ, "SLUICE_STORE": str(self.store), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+    def run(self, *words, check=True, seconds=120, **environment):
+        done = subprocess.run(
+            [SLUICE, *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            cwd=self.folder,
+            env=self.environment(**environment),
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def json(self, *words, **options):
+        return json.loads(self.run(*words, "--json", **options).stdout)
+
+    def start(self, *words, **environment):
+        process = subprocess.Popen(
+            [SLUICE, *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self.environment(**environment),
+        )
+        self.started.append(process)
+        return process
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def query(self, sql, *values):
+        if not self.store.exists():
+            return []
+        with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, timeout=10) as database:
+            try:
+                return database.execute(sql, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "no such table" in str(error):
+                    return []
+                raise
+
+    def reports(self):
+        """(trial, work, metrics) of every report, in the order they were written down."""
+        rows = self.query("SELECT trial, work, metrics FROM reports ORDER BY seq")
+        return [(trial, work, json.loads(metrics)) for trial, work, metrics in rows]
+
+    def states(self):
+        return dict(self.query("SELECT trial, state FROM trials"))
+
+    def close(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        for folder in self.files.glob("studies/*/trials/*/launch-*"):
+            for name in ("program", "claim"):
+                kill_if_alive(folder / name)
+
+
+def kill_if_alive(record):
+    """Ends a process that a test left behind, if the record of it is still true."""
+    try:
+        pid, start = record.read_text().split()[:2]
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        if stat.rsplit(")", 1)[1].split()[19] == start:
+            os.kill(int(pid), signal.SIGKILL)
+    except (OSError, ValueError, IndexError):
+        pass
+
+
+def python_program(script):
+    return json.dumps([sys.executable, str(script)])
