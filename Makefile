@@ -62,8 +62,9 @@ endif
 demo: ## tunes a small network on Fashion-MNIST, from an empty store each time
 	@setup/install build test
 	$(call cmake,release)
+	@$(BYTECODE)
 	@rm -rf build/demo && mkdir -p build/demo
-	$(BIN)/sluice tune examples/fashion/study.yaml --store build/demo/store
+	$(BIN)/sluice tune examples/fashion/study.yaml --store build/demo/fashion.db
 
 bench: ## runs the benchmarks, peers beside us
 	@setup/install build bench

@@ -14,8 +14,6 @@ from torch import nn
 FOLDER = os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
 DEFAULTS = {"lr": 0.1, "momentum": 0.9, "width": 64, "depth": 2, "batch": 64, "activation": "relu"}
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
-TRAIN_IMAGES = 20_000
-TEST_IMAGES = 5_000
 
 
 def read_idx(name, header_bytes):
@@ -23,9 +21,9 @@ def read_idx(name, header_bytes):
         return torch.frombuffer(bytearray(file.read()[header_bytes:]), dtype=torch.uint8)
 
 
-def read_split(name, count):
-    images = read_idx(f"{name}-images-idx3-ubyte.gz", 16).view(-1, 28, 28)[:count]
-    labels = read_idx(f"{name}-labels-idx1-ubyte.gz", 8)[:count]
+def read_split(name):
+    images = read_idx(f"{name}-images-idx3-ubyte.gz", 16).view(-1, 28, 28)
+    labels = read_idx(f"{name}-labels-idx1-ubyte.gz", 8)
     return images.float().sub_(72.9).div_(90.0), labels.long()
 
 
@@ -73,8 +71,8 @@ def run(trial, train, test):
 
 
 def main():
-    train = read_split("train", TRAIN_IMAGES)
-    test = read_split("t10k", TEST_IMAGES)
+    train = read_split("train")
+    test = read_split("t10k")
     for trial in sluice.trials():
         run(trial, train, test)
 

@@ -31,7 +31,8 @@ std::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Whether what we print is read as UTF-8: the first of these that is set decides, as for the C library.
+// Whether what we print is read as UTF-8: the first of these that is set decides, as for the C
+// library.
 bool LocaleIsUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value(Variable(name));
@@ -45,7 +46,9 @@ bool LocaleIsUtf8() {
 // Blocks signals on this thread while it lives.
 class SignalsBlocked {
  public:
-  explicit SignalsBlocked(const sigset_t& signals) { pthread_sigmask(SIG_BLOCK, &signals, &before_); }
+  explicit SignalsBlocked(const sigset_t& signals) {
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
   SignalsBlocked(const SignalsBlocked&) = delete;
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -60,12 +63,14 @@ sigset_t AllSignals() {
   return all;
 }
 
-// Writes to a descriptor from a thread of its own, in order. What cannot be written (nobody reads any more) is dropped, and so
-// is what comes while megabytes wait. Called by one thread; destroyed once all is written.
+// Writes to a descriptor from a thread of its own, in order. What cannot be written (nobody reads
+// any more) is dropped, and so is what comes while megabytes wait. Called by one thread; destroyed
+// once all is written.
 class Outlet {
  public:
   explicit Outlet(int descriptor) : descriptor_(descriptor) {
-    // Signals are for the threads that wait for them; and a reader that left is an error here, not a death.
+    // Signals are for the threads that wait for them; and a reader that left is an error here, not
+    // a death.
     const SignalsBlocked blocked(AllSignals());
     thread_ = std::thread([this] { Work(); });
   }
@@ -126,7 +131,7 @@ class Outlet {
       if (count >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(count));
       } else if (errno == EAGAIN) {
-        struct pollfd wait {.fd = descriptor_, .events = POLLOUT, .revents = 0};
+        struct pollfd wait{.fd = descriptor_, .events = POLLOUT, .revents = 0};
         poll(&wait, 1, -1);
       } else if (errno != EINTR) {
         return false;
@@ -150,7 +155,8 @@ class ReportRate {
  public:
   std::optional<double> Add(Time now, std::optional<std::int64_t> reports) {
     if (!reports) return std::nullopt;
-    if (samples_.empty() || now - samples_.back().time >= seconds(1)) samples_.push_back({now, *reports});
+    if (samples_.empty() || now - samples_.back().time >= seconds(1))
+      samples_.push_back({now, *reports});
     while (samples_.size() > 2 && now - samples_.front().time > seconds(30)) samples_.pop_front();
     const Duration passed = now - samples_.front().time;
     const std::int64_t more = *reports - samples_.front().reports;
@@ -180,7 +186,8 @@ struct TrialNews {
 constexpr std::size_t kMostNews = 20'000;
 
 bool IsOver(TrialState state) {
-  return state == TrialState::kComplete || state == TrialState::kStopped || state == TrialState::kFailed;
+  return state == TrialState::kComplete || state == TrialState::kStopped ||
+         state == TrialState::kFailed;
 }
 
 // Those of the latest trials that are over or run again, in order of ids.
@@ -190,23 +197,28 @@ std::vector<TrialNews> LatestTrials(const Study& study) {
   for (std::size_t i = size - std::min(size, kMostNews); i < size; ++i) {
     const Trial& trial = study.trials[i];
     if (!IsOver(trial.state) && trial.state != TrialState::kRunning) continue;
-    news.push_back({trial.id, trial.state, trial.best_value, trial.best_work, trial.work, trial.ended, trial.note});
+    news.push_back({trial.id, trial.state, trial.best_value, trial.best_work, trial.work,
+                    trial.ended, trial.note});
   }
   return news;
 }
 
 Result<std::vector<TrialNews>> LatestTrials(Reader& reader, StudyId study) {
-  SLUICE_ASSIGN(Statement query, reader.database().Prepare("SELECT trial, state, best_value, best_work, work, ended_us, note "
-                                                           "FROM trials WHERE study = ? ORDER BY trial DESC LIMIT ?"));
+  SLUICE_ASSIGN(
+      Statement query,
+      reader.database().Prepare("SELECT trial, state, best_value, best_work, work, ended_us, note "
+                                "FROM trials WHERE study = ? ORDER BY trial DESC LIMIT ?"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   query.Bind(2, static_cast<std::int64_t>(kMostNews));
   std::vector<TrialNews> news;
   while (true) {
     SLUICE_ASSIGN(const bool row, query.Step());
     if (!row) break;
-    const auto state = std::ranges::find(kTrialStateNames, query.Text(1)) - kTrialStateNames.begin();
-    news.push_back({TrialId(static_cast<std::uint32_t>(query.Integer(0))), static_cast<TrialState>(state), query.Number(2),
-                    query.Integer(3), query.Integer(4), FromMicros(query.Integer(5)), std::string(query.Text(6))});
+    const auto state =
+        std::ranges::find(kTrialStateNames, query.Text(1)) - kTrialStateNames.begin();
+    news.push_back({TrialId(static_cast<std::uint32_t>(query.Integer(0))),
+                    static_cast<TrialState>(state), query.Number(2), query.Integer(3),
+                    query.Integer(4), FromMicros(query.Integer(5)), std::string(query.Text(6))});
   }
   std::ranges::reverse(news);
   return news;
@@ -272,8 +284,8 @@ class QuietView : public View {
   void Take(Progress, std::vector<TrialNews>) override {}
 };
 
-// The region lies above the cursor, which rests at the beginning of the line below it and is hidden only within a frame: each
-// frame is one write and leaves the terminal fit for anybody.
+// The region lies above the cursor, which rests at the beginning of the line below it and is hidden
+// only within a frame: each frame is one write and leaves the terminal fit for anybody.
 class LiveView : public View {
  public:
   explicit LiveView(int output) : output_(output), outlet_(output) {}
@@ -303,7 +315,8 @@ class LiveView : public View {
   void Take(Progress progress, std::vector<TrialNews> latest) override {
     failed_ = progress.count(TrialState::kFailed);
     TellFailed(std::move(latest));
-    // A little less than a tenth of a second, since ticks that come ten times a second are not all equally far apart.
+    // A little less than a tenth of a second, since ticks that come ten times a second are not all
+    // equally far apart.
     constexpr Duration kShortest = milliseconds(95);
     const Duration since = progress.now - drawn_at_;
     const Time now = progress.now;
@@ -324,7 +337,7 @@ class LiveView : public View {
   }
 
   void Measure() {
-    struct winsize size {};
+    struct winsize size{};
     const bool known = ioctl(output_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
     columns_ = known ? size.ws_col : 80;
     rows_ = known ? size.ws_row : 24;
@@ -342,12 +355,14 @@ class LiveView : public View {
   void Draw(std::string frame) {
     std::vector<int> widths;
     if (latest_) {
-      // The last column stays free: a cursor that waits behind it would make the erasing take its character.
+      // The last column stays free: a cursor that waits behind it would make the erasing take its
+      // character.
       const int columns = std::max(columns_ - 1, 1);
       for (const std::string& line : RenderProgress(*latest_, columns, rows_, false, utf8_)) {
         widths.push_back(DisplayWidth(line));
       }
-      for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_)) frame += line + "\x1b[K\r\n";
+      for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_))
+        frame += line + "\x1b[K\r\n";
     }
     frame += "\x1b[J\x1b[?25h";
     if (outlet_.Write(std::move(frame))) drawn_widths_ = std::move(widths);
@@ -413,12 +428,13 @@ class PlainView : public View {
     const std::string head = fmt::format("trial {} {}", Number(trial.id), Name(trial.state));
     const std::string at = fmt::format("{} at {} {}", head, latest_->unit, trial.work);
     if (trial.best_value != trial.best_value) return at + ": no result";
-    return fmt::format("{}: {} {} ({} {})", at, latest_->metric, FormatMetric(trial.best_value), latest_->unit,
-                       trial.best_work);
+    return fmt::format("{}: {} {} ({} {})", at, latest_->metric, FormatMetric(trial.best_value),
+                       latest_->unit, trial.best_work);
   }
 
   void Print(const std::string& line) {
-    outlet_.Write(fmt::format("[{}] {}\n", FormatDuration(latest_->elapsed), Harmless(line, utf8_)));
+    outlet_.Write(
+        fmt::format("[{}] {}\n", FormatDuration(latest_->elapsed), Harmless(line, utf8_)));
   }
 
   const bool utf8_ = LocaleIsUtf8();
@@ -484,7 +500,7 @@ Result<StudyInfo> ShowStored(Reader& reader, const std::string& name, View& view
 
 // Waits for a signal of the set, which is blocked; false if none came in time.
 bool SignalWithin(const sigset_t& signals, milliseconds time) {
-  const struct timespec limit {.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
+  const struct timespec limit{.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
   return sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
@@ -527,7 +543,8 @@ std::unique_ptr<Watcher> MakeLiveView(ViewMode mode, const StorePaths& /*paths*/
 
 Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode) {
   SLUICE_ASSIGN(const std::unique_ptr<Reader> reader, Reader::Open(paths.database));
-  SLUICE_ASSIGN(const StudyInfo found, study.empty() ? reader->LatestStudy() : reader->FindStudy(study));
+  SLUICE_ASSIGN(const StudyInfo found,
+                study.empty() ? reader->LatestStudy() : reader->FindStudy(study));
   sigset_t interrupts;
   sigemptyset(&interrupts);
   sigaddset(&interrupts, SIGINT);

@@ -42,7 +42,7 @@ struct Ends {
   std::string Read() const {
     std::string text;
     std::array<char, 4096> buffer{};
-    struct pollfd ready {.fd = reader, .events = POLLIN, .revents = 0};
+    struct pollfd ready{.fd = reader, .events = POLLIN, .revents = 0};
     while (poll(&ready, 1, 50) > 0) {
       const ssize_t count = read(reader, buffer.data(), buffer.size());
       if (count <= 0) break;
@@ -60,7 +60,8 @@ void OpenPipe(Ends& ends) {
 }
 
 void OpenTerminal(Ends& ends, int columns) {
-  struct winsize size {.ws_row = 24, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
+  struct winsize size{
+      .ws_row = 24, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
   ASSERT_EQ(openpty(&ends.reader, &ends.writer, nullptr, nullptr, &size), 0);
 }
 
@@ -71,7 +72,8 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// What a terminal of endless height shows after the text; knows the sequences a view may use, and '?' marks others.
+// What a terminal of endless height shows after the text; knows the sequences a view may use, and
+// '?' marks others.
 std::vector<std::string> Screen(const std::string& text) {
   std::vector<std::string> lines(1);
   std::size_t row = 0;
@@ -88,7 +90,8 @@ std::vector<std::string> Screen(const std::string& text) {
       const std::string argument = text.substr(begin, i - begin);
       if (text[i] == 'A') row -= std::min<std::size_t>(row, std::stoul(argument));
       if (text[i] == 'K') lines[row].resize(std::min(lines[row].size(), column));
-      if (text[i] == 'J') lines.resize(row + 1), lines[row].resize(std::min(lines[row].size(), column));
+      if (text[i] == 'J')
+        lines.resize(row + 1), lines[row].resize(std::min(lines[row].size(), column));
       if (std::string_view("AKJhlm").find(text[i]) == std::string_view::npos) lines[row] += '?';
     } else {
       lines[row].resize(std::max(lines[row].size(), column + 1), ' ');
@@ -130,7 +133,8 @@ class LiveViewTest : public testing::Test {
     trial.work = trial.best_work = 3;
     trial.best_value = trial.value = value;
     trial.note = "exit status 1";
-    if (state != TrialState::kFailed && (!IsSet(study_.best) || value < study_.trial(study_.best).best_value)) {
+    if (state != TrialState::kFailed &&
+        (!IsSet(study_.best) || value < study_.trial(study_.best).best_value)) {
       study_.best = trial.id;
     }
   }
@@ -206,7 +210,8 @@ TEST_F(LiveViewTest, WhatIsSaidScrollsAbove) {
   view->Tick(study_, now_);
   std::string text = ends.Read();
   view->Say("first");
-  view->Say("second, which is quite long and so takes more than a line of this terminal, as it happens");
+  view->Say(
+      "second, which is quite long and so takes more than a line of this terminal, as it happens");
   text += ends.Read();
   view.reset();
   text += ends.Read();
@@ -243,11 +248,12 @@ TEST_F(LiveViewTest, FollowsTheSizeOfTheWindow) {
   const auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
   view->Tick(study_, now_);
   ends.Read();
-  const struct winsize size {.ws_row = 10, .ws_col = 30, .ws_xpixel = 0, .ws_ypixel = 0};
+  const struct winsize size{.ws_row = 10, .ws_col = 30, .ws_xpixel = 0, .ws_ypixel = 0};
   ASSERT_EQ(ioctl(ends.writer, TIOCSWINSZ, &size), 0);
   view->Tick(study_, now_ + seconds(1));
   const std::string frame = ends.Read();
-  EXPECT_THAT(frame, HasSubstr("\x1b[7A")) << "lines of 79, 23 and 62 columns are folded to 3, 1 and 3";
+  EXPECT_THAT(frame, HasSubstr("\x1b[7A"))
+      << "lines of 79, 23 and 62 columns are folded to 3, 1 and 3";
   for (const std::string& line : Screen(frame)) EXPECT_LT(line.size(), 30u) << line;
 }
 
@@ -297,8 +303,9 @@ TEST_F(LiveViewTest, PlainTellsWhatIsNoteworthy) {
   End(TrialState::kComplete, 0.5);
   view->Tick(study_, now_);
   view->Tick(study_, now_);
-  EXPECT_THAT(Lines(ends.Read()), ElementsAre("[2s] trial 1 complete at epoch 3: loss 0.5 (epoch 3)",
-                                              "[2s] new best: loss 0.5 (trial 1, epoch 3)"));
+  EXPECT_THAT(Lines(ends.Read()),
+              ElementsAre("[2s] trial 1 complete at epoch 3: loss 0.5 (epoch 3)",
+                          "[2s] new best: loss 0.5 (trial 1, epoch 3)"));
   Start();
   now_ += seconds(2);
   End(TrialState::kFailed, 0.5);
@@ -308,7 +315,8 @@ TEST_F(LiveViewTest, PlainTellsWhatIsNoteworthy) {
   EXPECT_EQ(ends.Read(), "draining\n");
   now_ += seconds(30);
   view->Tick(study_, now_);
-  EXPECT_THAT(Lines(ends.Read()), ElementsAre(HasSubstr("[34s] 2/4 trials (50%), 0 running, 1 complete")));
+  EXPECT_THAT(Lines(ends.Read()),
+              ElementsAre(HasSubstr("[34s] 2/4 trials (50%), 0 running, 1 complete")));
   view.reset();
   EXPECT_THAT(Lines(ends.Read()), ElementsAre(StartsWith("[34s] 2/4 trials")));
 }

@@ -61,7 +61,12 @@ constexpr char32_t kBroken = 0xffffffff;
 char32_t TakeCharacter(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xc2 ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
   char32_t c = length <= 1 ? lead : lead & (0x7f >> length);
   bool good = length > 0 && length <= text.size();
   for (std::size_t i = 1; good && i < length; ++i) {
@@ -108,7 +113,8 @@ class Pace {
   explicit Pace(Time now) : now_(now) {}
 
   void Add(TrialState state, Time ended, Duration busy) {
-    const bool over = state == TrialState::kComplete || state == TrialState::kStopped || state == TrialState::kFailed;
+    const bool over = state == TrialState::kComplete || state == TrialState::kStopped ||
+                      state == TrialState::kFailed;
     if (over) {
       for (std::size_t i = 0; i < kWindows.size(); ++i) {
         if (ended > now_ - kWindows[i]) ++in_window_[i];
@@ -127,7 +133,8 @@ class Pace {
     constexpr int kEnough = 5;
     if (over_ == 0 || elapsed <= Duration(0)) return std::nullopt;
     for (std::size_t i = 0; i < kWindows.size(); ++i) {
-      if (in_window_[i] >= kEnough) return in_window_[i] * 60 / Seconds(std::min(kWindows[i], elapsed));
+      if (in_window_[i] >= kEnough)
+        return in_window_[i] * 60 / Seconds(std::min(kWindows[i], elapsed));
     }
     return over_ * 60 / Seconds(elapsed);
   }
@@ -139,7 +146,8 @@ class Pace {
 
  private:
   static constexpr int kTimed = 64;
-  static constexpr std::array<Duration, 4> kWindows = {minutes(1), minutes(5), minutes(30), hours(4)};
+  static constexpr std::array<Duration, 4> kWindows = {minutes(1), minutes(5), minutes(30),
+                                                       hours(4)};
   Time now_;
   std::array<int, 4> in_window_{};
   int over_ = 0;
@@ -159,7 +167,8 @@ std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
   int seen = 0;
   for (const RunningTime& trial : running) {
     if (trial.work <= 0 || !trial.target) continue;
-    const double fraction = static_cast<double>(trial.work) / static_cast<double>(std::max(*trial.target, trial.work));
+    const double fraction =
+        static_cast<double>(trial.work) / static_cast<double>(std::max(*trial.target, trial.work));
     seconds += Seconds(trial.busy) / fraction;
     ++seen;
   }
@@ -168,7 +177,8 @@ std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
 }
 
 // The time all trials still need, shared among as many as run now.
-std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime>& running, int running_count, int to_start) {
+std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime>& running,
+                                 int running_count, int to_start) {
   if (running.empty()) return std::nullopt;
   auto typical = pace.TypicalBusy();
   if (!typical) typical = ExpectedBusy(running);
@@ -187,10 +197,12 @@ std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime
   return Duration(static_cast<std::int64_t>(std::min(all_s, 1e9) * 1e6));
 }
 
-void SetTimeLeft(Progress& progress, const Pace& pace, const std::vector<RunningTime>& running, int to_start) {
+void SetTimeLeft(Progress& progress, const Pace& pace, const std::vector<RunningTime>& running,
+                 int to_start) {
   progress.trials_per_minute = pace.TrialsPerMinute(progress.elapsed);
   if (progress.finished || progress.ending) return;
-  progress.left = TimeLeft(pace, running, std::max(1, progress.count(TrialState::kRunning)), to_start);
+  progress.left =
+      TimeLeft(pace, running, std::max(1, progress.count(TrialState::kRunning)), to_start);
   if (progress.deadline == kNever) return;
   const Duration until = std::max(progress.deadline - progress.now, Duration(0));
   progress.left_is_deadline = !progress.left || *progress.left > until;
@@ -219,7 +231,8 @@ std::string BestText(const Progress& progress) {
 
 int Percent(const Progress& progress) {
   if (progress.trials_wanted <= 0) return progress.finished ? 100 : 0;
-  return static_cast<int>(std::min<std::int64_t>(100, std::int64_t{100} * progress.done() / progress.trials_wanted));
+  return static_cast<int>(
+      std::min<std::int64_t>(100, std::int64_t{100} * progress.done() / progress.trials_wanted));
 }
 
 std::string RateText(double trials_per_minute) {
@@ -234,7 +247,8 @@ std::string OutlookText(const Progress& progress, bool utf8) {
   if (progress.ending) return fmt::format("ending: {}", progress.reason);
   if (!progress.left) return utf8 ? "— left" : "? left";
   const std::string left = FormatDuration(*progress.left);
-  return progress.left_is_deadline ? fmt::format("deadline in {}", left) : fmt::format("about {} left", left);
+  return progress.left_is_deadline ? fmt::format("deadline in {}", left)
+                                   : fmt::format("about {} left", left);
 }
 
 std::vector<std::string> CountTexts(const Progress& progress) {
@@ -291,7 +305,8 @@ class Line {
 
   std::string Render() const {
     const bool fits = width() <= medium_.columns;
-    const std::string_view ellipsis = fits ? "" : WidePrefix(Ellipsis(medium_.utf8), medium_.columns);
+    const std::string_view ellipsis =
+        fits ? "" : WidePrefix(Ellipsis(medium_.utf8), medium_.columns);
     int left = medium_.columns - DisplayWidth(ellipsis);
     std::string out;
     for (const Span& span : spans_) {
@@ -328,12 +343,15 @@ class Region {
 
   std::string Bar() const {
     const bool roomy = medium_.columns >= 70;
-    const std::string counts = fmt::format("{}/{}{}", progress_.done(), progress_.trials_wanted, roomy ? " trials" : "");
+    const std::string counts =
+        fmt::format("{}/{}{}", progress_.done(), progress_.trials_wanted, roomy ? " trials" : "");
     const std::string percent = fmt::format("{:3}%", Percent(progress_));
     const std::string outlook = OutlookText(progress_, medium_.utf8);
-    const std::string time = roomy ? fmt::format("{}, {}", FormatDuration(progress_.elapsed), outlook) : outlook;
+    const std::string time =
+        roomy ? fmt::format("{}, {}", FormatDuration(progress_.elapsed), outlook) : outlook;
     Line line = Labelled(progress_.study, Style::kBold);
-    const int others = line.width() + DisplayWidth(counts) + DisplayWidth(percent) + DisplayWidth(time) + 3 * 3;
+    const int others =
+        line.width() + DisplayWidth(counts) + DisplayWidth(percent) + DisplayWidth(time) + 3 * 3;
     const int cells = std::min(medium_.columns - others, 30);
     if (label_ > 0 && cells >= 5) {
       const int full = cells * Percent(progress_) / 100;
@@ -356,12 +374,15 @@ class Region {
     const bool failed = progress_.count(TrialState::kFailed) > 0;
     bool first = true;
     for (const std::string& text : CountTexts(progress_)) {
-      line.Add(first ? "" : "  ").Add(text, failed && text.ends_with("failed") ? Style::kBad : Style::kPlain);
+      line.Add(first ? "" : "  ")
+          .Add(text, failed && text.ends_with("failed") ? Style::kBad : Style::kPlain);
       first = false;
     }
-    if (progress_.trials_per_minute) line.Add("     ").Add(RateText(*progress_.trials_per_minute), Style::kDim);
+    if (progress_.trials_per_minute)
+      line.Add("     ").Add(RateText(*progress_.trials_per_minute), Style::kDim);
     if (progress_.reports_per_second && !progress_.finished) {
-      line.Add("  ").Add(fmt::format("{:.1f} reports/s", *progress_.reports_per_second), Style::kDim);
+      line.Add("  ").Add(fmt::format("{:.1f} reports/s", *progress_.reports_per_second),
+                         Style::kDim);
     }
     return line.Render();
   }
@@ -374,12 +395,15 @@ class Region {
     std::array<int, 3> widths{};
     for (std::size_t i = 0; i < shown; ++i) {
       const auto cells = Cells(progress_.running[i]);
-      for (std::size_t j = 0; j < cells.size(); ++j) widths[j] = std::max(widths[j], DisplayWidth(cells[j]));
+      for (std::size_t j = 0; j < cells.size(); ++j)
+        widths[j] = std::max(widths[j], DisplayWidth(cells[j]));
     }
     for (std::size_t i = 0; i < shown; ++i) {
       const auto cells = Cells(progress_.running[i]);
       Line line(medium_);
-      line.Add(Padded(cells[0], widths[0]), Style::kAccent).Add("  ").Add(Padded(cells[1], widths[1]));
+      line.Add(Padded(cells[0], widths[0]), Style::kAccent)
+          .Add("  ")
+          .Add(Padded(cells[1], widths[1]));
       line.Add("   ").Add(Padded(cells[2], widths[2])).Add("   ");
       lines.push_back(line.Add(FormatParams(progress_.running[i].params), Style::kDim).Render());
     }
@@ -409,8 +433,10 @@ class Region {
     std::string work = fmt::format("{} {}", progress_.unit, trial.work);
     if (trial.target) work += fmt::format("/{}", *trial.target);
     const std::string nothing = medium_.utf8 ? "—" : "-";
-    std::string value = fmt::format("{} {}", progress_.metric, trial.reported ? FormatMetric(trial.value) : nothing);
-    return {fmt::format("#{}", Number(trial.trial)), Harmless(work, medium_.utf8), Harmless(value, medium_.utf8)};
+    std::string value = fmt::format("{} {}", progress_.metric,
+                                    trial.reported ? FormatMetric(trial.value) : nothing);
+    return {fmt::format("#{}", Number(trial.trial)), Harmless(work, medium_.utf8),
+            Harmless(value, medium_.utf8)};
   }
 
   const Progress& progress_;
@@ -442,7 +468,8 @@ Progress MakeProgress(const Study& study, Time now) {
   progress.elapsed = std::max(now - study.created, Duration(0));
   if (IsSet(study.best)) {
     const Trial& best = study.trial(study.best);
-    progress.best = {best.id, best.best_value, best.best_work, ParamsAt(study.spec.space, best.point)};
+    progress.best = {best.id, best.best_value, best.best_work,
+                     ParamsAt(study.spec.space, best.point)};
   }
 
   std::vector<RunningTime> running;
@@ -450,9 +477,10 @@ Progress MakeProgress(const Study& study, Time now) {
     if (running.size() == kMaxRunningKept) break;
     const Trial& trial = study.trial(id);
     const auto target = trial.target == kNoLimit ? std::nullopt : std::optional(trial.target);
-    progress.running.push_back({trial.id, trial.work, target, trial.value, trial.reports > 0, trial.started,
-                                ParamsAt(study.spec.space, trial.point)});
-    running.push_back({trial.busy + std::max(now - trial.started, Duration(0)), trial.work, target});
+    progress.running.push_back({trial.id, trial.work, target, trial.value, trial.reports > 0,
+                                trial.started, ParamsAt(study.spec.space, trial.point)});
+    running.push_back(
+        {trial.busy + std::max(now - trial.started, Duration(0)), trial.work, target});
   }
 
   Pace pace(now);
@@ -464,7 +492,8 @@ Progress MakeProgress(const Study& study, Time now) {
     reports += trial.reports;
   }
   if (first == 0) progress.reports = reports;
-  SetTimeLeft(progress, pace, running, study.exhausted ? study.count(TrialState::kWaiting) : ToStart(progress));
+  SetTimeLeft(progress, pace, running,
+              study.exhausted ? study.count(TrialState::kWaiting) : ToStart(progress));
   return progress;
 }
 
@@ -493,14 +522,16 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   std::vector<RunningTime> running;
   for (const TrialInfo& trial : trials) {
     if (running.size() == kMaxRunningKept) break;
-    progress.running.push_back({trial.id, trial.work, trial.target, trial.value, trial.reports > 0, trial.started,
-                                ParamsFromJson(trial.params)});
-    running.push_back({trial.busy + std::max(now - trial.started, Duration(0)), trial.work, trial.target});
+    progress.running.push_back({trial.id, trial.work, trial.target, trial.value, trial.reports > 0,
+                                trial.started, ParamsFromJson(trial.params)});
+    running.push_back(
+        {trial.busy + std::max(now - trial.started, Duration(0)), trial.work, trial.target});
   }
 
   Pace pace(now);
-  SLUICE_ASSIGN(Statement query, reader.database().Prepare("SELECT state, ended_us, busy_us, reports FROM trials "
-                                                           "WHERE study = ? ORDER BY trial DESC LIMIT ?"));
+  SLUICE_ASSIGN(Statement query,
+                reader.database().Prepare("SELECT state, ended_us, busy_us, reports FROM trials "
+                                          "WHERE study = ? ORDER BY trial DESC LIMIT ?"));
   query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
   query.Bind(2, static_cast<std::int64_t>(Pace::kLookBack));
   std::int64_t reports = 0;
@@ -508,8 +539,10 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   while (true) {
     SLUICE_ASSIGN(const bool row, query.Step());
     if (!row) break;
-    const auto state = std::ranges::find(kTrialStateNames, query.Text(0)) - kTrialStateNames.begin();
-    pace.Add(static_cast<TrialState>(state), FromMicros(query.Integer(1)), Duration(query.Integer(2)));
+    const auto state =
+        std::ranges::find(kTrialStateNames, query.Text(0)) - kTrialStateNames.begin();
+    pace.Add(static_cast<TrialState>(state), FromMicros(query.Integer(1)),
+             Duration(query.Integer(2)));
     reports += query.Integer(3);
     ++seen;
   }
@@ -518,7 +551,8 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   return progress;
 }
 
-std::vector<std::string> RenderProgress(const Progress& progress, int columns, int rows, bool colour, bool utf8) {
+std::vector<std::string> RenderProgress(const Progress& progress, int columns, int rows,
+                                        bool colour, bool utf8) {
   constexpr std::size_t kMostRunning = 10;
   const Region region(progress, {std::max(columns, 1), colour, utf8});
   const auto most = static_cast<std::size_t>(std::max(rows - 2, 1));
@@ -530,7 +564,8 @@ std::vector<std::string> RenderProgress(const Progress& progress, int columns, i
 }
 
 std::string ProgressLine(const Progress& progress, bool utf8) {
-  std::string line = fmt::format("{}/{} trials ({}%)", progress.done(), progress.trials_wanted, Percent(progress));
+  std::string line =
+      fmt::format("{}/{} trials ({}%)", progress.done(), progress.trials_wanted, Percent(progress));
   for (const std::string& text : CountTexts(progress)) line += ", " + text;
   if (progress.best) line += ", best " + BestText(progress);
   if (progress.trials_per_minute) line += ", " + RateText(*progress.trials_per_minute);
@@ -555,7 +590,8 @@ std::string FormatParams(const Params& params) {
   for (const auto& [name, value] : params) {
     const auto* number = std::get_if<double>(&value);
     if (!out.empty()) out += ' ';
-    out += fmt::format("{}={}", name, number != nullptr ? fmt::format("{:.4g}", *number) : FormatValue(value));
+    out += fmt::format("{}={}", name,
+                       number != nullptr ? fmt::format("{:.4g}", *number) : FormatValue(value));
   }
   return out;
 }

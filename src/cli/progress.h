@@ -33,7 +33,8 @@ struct Progress {
     TrialId trial{};
     Work work = 0;
     std::optional<Work> target;
-    double value = std::numeric_limits<double>::quiet_NaN();  // latest; NaN with reported: it was NaN
+    double value =
+        std::numeric_limits<double>::quiet_NaN();  // latest; NaN with reported: it was NaN
     bool reported = false;
     Time since{};
     Params params;
@@ -55,10 +56,10 @@ struct Progress {
   std::optional<Best> best;
   std::vector<Running> running;  // in order of starting, kMaxRunningKept at most; counts has all
   std::optional<double> trials_per_minute;
-  std::optional<std::int64_t> reports;        // so far; nothing for very large studies
-  std::optional<double> reports_per_second;   // for whoever sees two of these to fill in
-  std::optional<Duration> left;               // an estimate, at most until the deadline
-  bool left_is_deadline = false;              // the deadline comes first, or nothing else is known
+  std::optional<std::int64_t> reports;       // so far; nothing for very large studies
+  std::optional<double> reports_per_second;  // for whoever sees two of these to fill in
+  std::optional<Duration> left;              // an estimate, at most until the deadline
+  bool left_is_deadline = false;             // the deadline comes first, or nothing else is known
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   // Trials that ran as far as anybody wants for now: complete, stopped, failed or paused.
@@ -71,10 +72,10 @@ constexpr std::size_t kMaxRunningKept = 64;
 Progress MakeProgress(const Study& study, Time now);
 Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now);
 
-// The live region: no line wider than `columns`, at most `rows` - 2 lines (one, if there are so few rows), no control characters but
-// colours. Without `utf8` all is ASCII.
-std::vector<std::string> RenderProgress(const Progress& progress, int columns, int rows, bool colour,
-                                        bool utf8 = true);
+// The live region: no line wider than `columns`, at most `rows` - 2 lines (one, if there are so few
+// rows), no control characters but colours. Without `utf8` all is ASCII.
+std::vector<std::string> RenderProgress(const Progress& progress, int columns, int rows,
+                                        bool colour, bool utf8 = true);
 
 // The same on one line without an end, for logs: "14/24 trials (58%), 2 running, ...".
 std::string ProgressLine(const Progress& progress, bool utf8 = true);
@@ -95,8 +96,8 @@ std::string FormatMetric(double value);
 // "lr=0.0123 width=64 act=relu", numbers of four significant digits.
 std::string FormatParams(const Params& params);
 
-// A text that does nothing to a terminal: controls, direction marks and broken UTF-8 become '?', blanks a space; without
-// `utf8` so does everything else beyond ASCII.
+// A text that does nothing to a terminal: controls, direction marks and broken UTF-8 become '?',
+// blanks a space; without `utf8` so does everything else beyond ASCII.
 std::string Harmless(std::string_view text, bool utf8 = true);
 // Columns a harmless text takes on a terminal: 2 for wide characters, 0 for combining ones.
 int DisplayWidth(std::string_view text);

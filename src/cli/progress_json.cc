@@ -78,7 +78,8 @@ std::string ProgressJson(const Progress& progress) {
 }
 
 std::string MessageJson(std::string_view message, Time now) {
-  return Dump(Json{{"event", "message"}, {"time", FormatTime(now)}, {"message", std::string(message)}});
+  return Dump(
+      Json{{"event", "message"}, {"time", FormatTime(now)}, {"message", std::string(message)}});
 }
 
 Params ParamsFromJson(std::string_view json) {

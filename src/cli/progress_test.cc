@@ -32,7 +32,10 @@ Progress::Running RunningTrial(int id, Work work, double value) {
   trial.value = value;
   trial.reported = work > 0;
   trial.since = kNow - seconds(5);
-  trial.params = {{"lr", 0.00412345}, {"width", std::int64_t{32}}, {"act", std::string("tanh")}, {"bias", true}};
+  trial.params = {{"lr", 0.00412345},
+                  {"width", std::int64_t{32}},
+                  {"act", std::string("tanh")},
+                  {"bias", true}};
   return trial;
 }
 
@@ -72,11 +75,15 @@ std::string Bare(std::string_view text) {
 
 TEST(RenderProgressTest, ShowsWhatAUserWants) {
   const auto lines = RenderProgress(Fashion(), 100, 24, false);
-  EXPECT_THAT(lines, ElementsAre("fashion   ███████████████░░░░░░░░░░░░░░░   12/24 trials    50%   2m 10s, about 1m 35s left",
-                                 "best      accuracy 0.8731 (trial 9, epoch 9)   lr=0.0123 width=64",
-                                 "trials    2 running  9 complete  3 stopped  0 failed  10 to go     6.4 trials/min",
-                                 "#13  epoch 3/9   accuracy 0.8412   lr=0.004123 width=32 act=tanh bias=true",
-                                 "#14  epoch 0/9   accuracy —        lr=0.004123 width=32 act=tanh bias=true"));
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          "fashion   ███████████████░░░░░░░░░░░░░░░   12/24 trials    50%   2m 10s, about 1m 35s "
+          "left",
+          "best      accuracy 0.8731 (trial 9, epoch 9)   lr=0.0123 width=64",
+          "trials    2 running  9 complete  3 stopped  0 failed  10 to go     6.4 trials/min",
+          "#13  epoch 3/9   accuracy 0.8412   lr=0.004123 width=32 act=tanh bias=true",
+          "#14  epoch 0/9   accuracy —        lr=0.004123 width=32 act=tanh bias=true"));
 }
 
 TEST(RenderProgressTest, WithoutUtf8AllIsAscii) {
@@ -97,7 +104,8 @@ TEST(RenderProgressTest, NeverWiderOrTallerThanTheTerminal) {
   Progress progress = Fashion();
   progress.study = "名前の長い研究🙂と結果";
   progress.best->params.emplace_back("名前", std::string("値🙂\x1b[2J\xff\x80\ne\xcc\x81"));
-  for (int i = 0; i < 60; ++i) progress.running.push_back(RunningTrial(100 + i, i % 9, i % 3 == 0 ? kNan : i * 1e-9));
+  for (int i = 0; i < 60; ++i)
+    progress.running.push_back(RunningTrial(100 + i, i % 9, i % 3 == 0 ? kNan : i * 1e-9));
   SetCount(progress, TrialState::kRunning, 500);
   for (const bool colour : {false, true}) {
     for (int columns = 1; columns <= 200; ++columns) {
@@ -177,7 +185,8 @@ TEST(RenderProgressTest, TheEnd) {
   progress.ending = true;
   progress.reason = "target reached";
   progress.left.reset();
-  EXPECT_THAT(RenderProgress(progress, 100, 24, false)[0], HasSubstr("2m 10s, ending: target reached"));
+  EXPECT_THAT(RenderProgress(progress, 100, 24, false)[0],
+              HasSubstr("2m 10s, ending: target reached"));
   progress.finished = true;
   const auto lines = RenderProgress(progress, 100, 24, false);
   EXPECT_THAT(lines[0], HasSubstr("2m 10s, target reached"));
@@ -186,7 +195,8 @@ TEST(RenderProgressTest, TheEnd) {
 
 TEST(ProgressLineTest, IsOneLine) {
   EXPECT_EQ(ProgressLine(Fashion()),
-            "12/24 trials (50%), 2 running, 9 complete, 3 stopped, 0 failed, 10 to go, best accuracy 0.8731 (trial 9, "
+            "12/24 trials (50%), 2 running, 9 complete, 3 stopped, 0 failed, 10 to go, best "
+            "accuracy 0.8731 (trial 9, "
             "epoch 9), 6.4 trials/min, about 1m 35s left");
   EXPECT_EQ(BestLine(Fashion()), "accuracy 0.8731 (trial 9, epoch 9)  lr=0.0123 width=64");
 }
@@ -220,8 +230,14 @@ TEST(ParamsFromJsonTest, KeepsOrderAndKinds) {
 TEST(HarmlessTest, NothingActsOnATerminal) {
   EXPECT_EQ(Harmless("a\tb\r\nc"), "a b  c");
   EXPECT_EQ(Harmless("\x1b[31m\x07\x7f"), "?[31m??");
-  EXPECT_EQ(Harmless("\xc2\x9b" "2J"), "?2J") << "the eight-bit way to say ESC [";
-  EXPECT_EQ(Harmless("\xe2\x80\xae" "abc"), "?abc") << "right-to-left override";
+  EXPECT_EQ(Harmless("\xc2\x9b"
+                     "2J"),
+            "?2J")
+      << "the eight-bit way to say ESC [";
+  EXPECT_EQ(Harmless("\xe2\x80\xae"
+                     "abc"),
+            "?abc")
+      << "right-to-left override";
   EXPECT_EQ(Harmless("\xed\xa0\x80"), "???") << "half a surrogate pair";
   EXPECT_EQ(Harmless("\xc0\xaf"), "??") << "overlong";
   EXPECT_EQ(Harmless("\xe2\x82"), "??") << "cut";
@@ -233,7 +249,8 @@ TEST(HarmlessTest, OnAnyBytes) {
   Random random(7);
   for (int i = 0; i < 2000; ++i) {
     std::string bytes;
-    for (std::uint64_t n = random.Below(40); n > 0; --n) bytes += static_cast<char>(random.Below(256));
+    for (std::uint64_t n = random.Below(40); n > 0; --n)
+      bytes += static_cast<char>(random.Below(256));
     const std::string safe = Harmless(bytes);
     ASSERT_EQ(Harmless(safe), safe);
     for (int columns = 0; columns < 45; ++columns) {

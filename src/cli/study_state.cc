@@ -5,20 +5,11 @@
 #include <algorithm>
 
 namespace sluice {
-namespace {
-
-std::string_view LastWord(std::string_view text) {
-  const std::size_t space = text.rfind(' ');
-  return space == std::string_view::npos ? text : text.substr(space + 1);
-}
-
-}  // namespace
-
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder) {
   const bool ends = study.ending != "running";
   StudyStanding standing;
   if (ends) standing.why = study.ending;
-  if (holder.pid != 0 && LastWord(holder.purpose) == study.name) standing.pid = holder.pid;
+  if (holder.purpose == fmt::format("tuning '{}'", study.name)) standing.pid = holder.pid;
   if (study.finished) {
     standing.state = StudyState::kFinished;
   } else if (standing.pid == 0) {

@@ -25,7 +25,7 @@ struct StudyStanding {
   std::string why;  // it ends or ended
 };
 
-// A controller names the study it runs as the last word of its lock's purpose; one store, one controller, one study at a time.
+// A controller says with the lock which study it runs; who stops or deletes one holds the lock for a moment, too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);

@@ -369,7 +369,10 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   }
   // Whoever was asked to make room, or left by itself with more to come, goes on later.
   const bool yielded = trial.leaving && event.ending == Ending::kFailed;
-  if (yielded || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
+  // So does a program that did all it was told to when it started, and could not hear that it has got further to go.
+  const bool more_to_do = event.ending == Ending::kDone && trial.launch_work >= trial.launch_target &&
+                          trial.work < trial.target && trial.target != kNoLimit;
+  if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
     trial.note = event.reason.substr(0, kLongestNote);
     SetState(study, trial, TrialState::kWaiting);
     Enqueue(study, trial);

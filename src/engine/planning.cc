@@ -91,6 +91,7 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.seq = 0;
     trial.offset = 0;
     trial.launch_work = 0;
+    trial.launch_target = trial.target;
     trial.started = now_;
     trial.heard = now_;
     trial.evicted = false;

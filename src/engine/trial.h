@@ -34,6 +34,7 @@ struct Trial {
   std::uint64_t seq = 0;                         // of that launch: the last message seen
   std::uint64_t offset = 0;                      // of that launch: output consumed
   Work launch_work = 0;                          // reported by that launch itself
+  Work launch_target = 0;                        // what that launch was told at its start
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
   Work work = 0;                                 // reported so far
@@ -60,7 +61,8 @@ struct Trial {
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason), visit(t.exempt);
-  visit(t.evicted), visit(t.launch), visit(t.seq), visit(t.offset), visit(t.launch_work), visit(t.failures);
+  visit(t.evicted), visit(t.launch), visit(t.seq), visit(t.offset), visit(t.launch_work), visit(t.launch_target);
+  visit(t.failures);
   visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes), visit(t.value);
   visit(t.best_value), visit(t.best_work), visit(t.created), visit(t.started), visit(t.heard), visit(t.ended);
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node), visit(t.grant.cpus);

@@ -18,10 +18,12 @@
 
 namespace sluice {
 
-// Where this process stands in the kernel's control groups, from the text of /proc/self/cgroup: the folder of version 2
-// (controller ""), or of a controller of version 1 ("cpu", "memory").
-std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup, std::string_view controller);
-// Thousandths of a core that version 2's cpu.max ("150000 100000") or version 1's quota and period allow; nothing: no limit.
+// Where this process stands in the kernel's control groups, from the text of /proc/self/cgroup: the
+// folder of version 2 (controller ""), or of a controller of version 1 ("cpu", "memory").
+std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
+                                      std::string_view controller);
+// Thousandths of a core that version 2's cpu.max ("150000 100000") or version 1's quota and period
+// allow; nothing: no limit.
 std::optional<Milli> CpuMax(std::string_view text);
 std::optional<Milli> CpuQuota(std::string_view quota_us, std::string_view period_us);
 // What memory.max or memory.limit_in_bytes allow; nothing: no limit.
@@ -46,8 +48,8 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// The limits of a group are also those of the groups around it. In a container the path may be that of the machine outside,
-// and only the mount's root be there.
+// The limits of a group are also those of the groups around it. In a container the path may be that
+// of the machine outside, and only the mount's root be there.
 template <typename Visit>
 void ForEachFolder(const std::string& mount, std::string path, const Visit& visit) {
   while (!path.empty() && path != "/") {
@@ -81,7 +83,8 @@ Limits CgroupLimits() {
   if (const auto path = CgroupPath(groups, "cpu")) {
     for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
       ForEachFolder(mount, *path, [&](const std::string& folder) {
-        Tighten(limits.cpus, CpuQuota(ReadText(folder + "/cpu.cfs_quota_us"), ReadText(folder + "/cpu.cfs_period_us")));
+        Tighten(limits.cpus, CpuQuota(ReadText(folder + "/cpu.cfs_quota_us"),
+                                      ReadText(folder + "/cpu.cfs_period_us")));
       });
     }
   }
@@ -99,7 +102,8 @@ int AllowedProcessors() {
     const std::size_t size = CPU_ALLOC_SIZE(bits);
     const auto release = [](cpu_set_t* set) { CPU_FREE(set); };
     const std::unique_ptr<cpu_set_t, decltype(release)> set(CPU_ALLOC(bits), release);
-    if (sched_getaffinity(0, size, set.get()) == 0) return std::max(1, CPU_COUNT_S(size, set.get()));
+    if (sched_getaffinity(0, size, set.get()) == 0)
+      return std::max(1, CPU_COUNT_S(size, set.get()));
   }
   return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
@@ -112,7 +116,8 @@ std::string HostName() {
 
 }  // namespace
 
-std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup, std::string_view controller) {
+std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
+                                      std::string_view controller) {
   std::string_view rest = proc_self_cgroup;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -172,7 +177,8 @@ Machine InspectMachine() {
   machine.node.cpus = std::min<Milli>(AllowedProcessors() * kWhole, limits.cpus);
   machine.memory_bytes = std::min(MemoryTotal(ReadText("/proc/meminfo")), limits.memory_bytes);
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  GpuList gpus = VisibleGpus(ListGpus(), visible != nullptr ? std::optional<std::string_view>(visible) : std::nullopt);
+  GpuList gpus = VisibleGpus(
+      ListGpus(), visible != nullptr ? std::optional<std::string_view>(visible) : std::nullopt);
   machine.node.devices = std::move(gpus.devices);
   machine.driver = std::move(gpus.driver);
   machine.gpu_note = std::move(gpus.note);

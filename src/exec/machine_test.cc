@@ -12,7 +12,8 @@
 namespace sluice {
 
 // Of machine.cc, and nobody else's business.
-std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup, std::string_view controller);
+std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
+                                      std::string_view controller);
 std::optional<Milli> CpuMax(std::string_view text);
 std::optional<Milli> CpuQuota(std::string_view quota_us, std::string_view period_us);
 std::optional<std::int64_t> MemoryMax(std::string_view text);
@@ -25,13 +26,15 @@ using testing::HasSubstr;
 GpuList ThreeGpus() {
   GpuList list;
   list.driver = "570.1";
-  list.devices = {{"GPU-aaaa1111", "H200", 1}, {"GPU-aabb2222", "H200", 1}, {"GPU-cccc3333", "L4", 1}};
+  list.devices = {
+      {"GPU-aaaa1111", "H200", 1}, {"GPU-aabb2222", "H200", 1}, {"GPU-cccc3333", "L4", 1}};
   return list;
 }
 
 std::string Seen(std::string_view variable) {
   std::string seen;
-  for (const Device& device : VisibleGpus(ThreeGpus(), variable).devices) seen += device.uuid.substr(4, 4) + " ";
+  for (const Device& device : VisibleGpus(ThreeGpus(), variable).devices)
+    seen += device.uuid.substr(4, 4) + " ";
   return seen;
 }
 
@@ -65,7 +68,8 @@ TEST(VisibleGpusTest, WhatFollowsAnUnknownEntryIsHidden) {
 }
 
 TEST(VisibleGpusTest, NoneAtAll) {
-  for (const char* variable : {"", "-1", "none", "NoDevFiles", ","}) EXPECT_EQ(Seen(variable), "") << variable;
+  for (const char* variable : {"", "-1", "none", "NoDevFiles", ","})
+    EXPECT_EQ(Seen(variable), "") << variable;
   EXPECT_EQ(VisibleGpus(ThreeGpus(), "-1").note, "CUDA_VISIBLE_DEVICES='-1' hides 3 of 3 GPUs");
   EXPECT_EQ(VisibleGpus(ThreeGpus(), "-1").driver, "570.1");
 }
@@ -97,7 +101,8 @@ TEST(DeviceKindTest, GoesWithoutTheMaker) {
 }
 
 constexpr std::string_view kVersion1 =
-    "12:cpu,cpuacct:/docker/abc\n4:memory:/docker/mem\n3:cpuset:/\n1:name=systemd:/x\n0::/system.slice/y\n";
+    "12:cpu,cpuacct:/docker/abc\n4:memory:/docker/mem\n3:cpuset:/\n1:name=systemd:/x\n0::/"
+    "system.slice/y\n";
 
 TEST(CgroupTest, FindsTheFolderOfAController) {
   EXPECT_EQ(CgroupPath(kVersion1, "cpu"), "/docker/abc");

@@ -50,7 +50,8 @@ class Nvml {
   }
 
   bool Complete() const {
-    return init_ != nullptr && shutdown_ != nullptr && count_ != nullptr && device_ != nullptr && uuid_ != nullptr;
+    return init_ != nullptr && shutdown_ != nullptr && count_ != nullptr && device_ != nullptr &&
+           uuid_ != nullptr;
   }
 
   NvmlReturn Begin() {
@@ -72,7 +73,8 @@ class Nvml {
     NvmlDevice handle = nullptr;
     if (const NvmlReturn result = device_(index, &handle); result != kSuccess) return result;
     std::array<char, kTextSize> text{};
-    if (const NvmlReturn result = uuid_(handle, text.data(), kTextSize - 1); result != kSuccess) return result;
+    if (const NvmlReturn result = uuid_(handle, text.data(), kTextSize - 1); result != kSuccess)
+      return result;
     device.uuid = text.data();
     text = {};
     const bool named = name_ != nullptr && name_(handle, text.data(), kTextSize - 1) == kSuccess;
@@ -88,11 +90,13 @@ class Nvml {
       case kNoPermission: return "this user may not use the NVIDIA driver";
       case kDriverNotLoaded: return "the NVIDIA driver is installed but not loaded";
       case kGpuIsLost: return "the GPU has fallen off the bus: reboot";
-      case kVersionMismatch: return "the NVIDIA driver was updated and its old version is still loaded: reboot";
+      case kVersionMismatch:
+        return "the NVIDIA driver was updated and its old version is still loaded: reboot";
       default: break;
     }
     const char* text = error_string_ != nullptr ? error_string_(result) : nullptr;
-    return fmt::format("the NVIDIA driver answers '{}' (error {})", text != nullptr ? text : "unknown error", result);
+    return fmt::format("the NVIDIA driver answers '{}' (error {})",
+                       text != nullptr ? text : "unknown error", result);
   }
 
  private:

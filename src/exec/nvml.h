@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// What the NVIDIA driver says of this machine, asked through its management library, which is loaded if it is there.
+// What the NVIDIA driver says of this machine, asked through its management library, which is
+// loaded if it is there.
 struct GpuList {
   std::string driver;           // its version; "" without one
   std::vector<Device> devices;  // in the driver's order
@@ -18,9 +19,10 @@ struct GpuList {
 
 GpuList ListGpus(const char* library = "libnvidia-ml.so.1");
 
-// Leaves what CUDA_VISIBLE_DEVICES, if set, lets a program see, in the order it names them; says in `note` what that hides.
-// Like the CUDA runtime: numbers count in the driver's order, "GPU-..." may be the beginning of a UUID if only one
-// begins so, and what follows the first entry that names no device is hidden. A device named twice counts once.
+// Leaves what CUDA_VISIBLE_DEVICES, if set, lets a program see, in the order it names them; says in
+// `note` what that hides. Like the CUDA runtime: numbers count in the driver's order, "GPU-..." may
+// be the beginning of a UUID if only one begins so, and what follows the first entry that names no
+// device is hidden. A device named twice counts once.
 GpuList VisibleGpus(GpuList all, std::optional<std::string_view> cuda_visible_devices);
 
 // "NVIDIA H200" -> "H200"

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@ LockHolder ReadHolder(int descriptor) {
   while (!holder.purpose.empty() && holder.purpose.back() == '\n') holder.purpose.pop_back();
   return holder;
 }
+
+constexpr int kTries = 200;
+constexpr unsigned kTryEveryUs = 10'000;
+
+bool IsAlive(int pid) { return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM); }
 
 // An open-file-description lock on the whole file: it lives and dies with the descriptor, and asking for it takes nothing.
 struct flock WholeFile(short kind) {
@@ -71,9 +77,14 @@ Result<StoreLock> StoreLock::Acquire(const StorePaths& paths, const std::string&
   }
   StoreLock lock(descriptor);
   struct flock whole = WholeFile(F_WRLCK);
-  if (fcntl(descriptor, F_OFD_SETLK, &whole) != 0) {
+  for (int tries = 0; fcntl(descriptor, F_OFD_SETLK, &whole) != 0; ++tries) {
     if (errno != EAGAIN && errno != EACCES) return NoLocks(paths.files);
     const LockHolder holder = ReadHolder(descriptor);
+    // A process that was killed while it started another leaves the lock to that one until it has become itself.
+    if (!IsAlive(holder.pid) && tries < kTries) {
+      usleep(kTryEveryUs);
+      continue;
+    }
     return FailedPrecondition(fmt::format("{}: in use by process {} ({}): wait for it, stop it with 'sluice stop', or name another "
                                           "store with --store", paths.database, holder.pid, holder.purpose));
   }
@@ -97,6 +108,7 @@ LockHolder FindLockHolder(const StorePaths& paths) {
   struct flock whole = WholeFile(F_RDLCK);
   const bool known = fcntl(descriptor, F_OFD_GETLK, &whole) == 0;
   if (known && whole.l_type != F_UNLCK) holder = ReadHolder(descriptor);
+  if (!IsAlive(holder.pid)) holder = {};
   close(descriptor);
   return holder;
 }

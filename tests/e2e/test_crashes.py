@@ -9,6 +9,7 @@ import pytest
 from house import python_program, wait_until
 
 KILLS = int(os.environ.get("SLUICE_TEST_KILLS", "12"))
+TRIALS = max(24, 2 * KILLS)  # so that a long series finds something to interrupt
 
 # Deterministic: the value at an epoch depends on the parameters and the epoch alone. It writes down what it was told is safe, and
 # from which epoch each launch began.
@@ -46,7 +47,7 @@ retries: 0
 """
 
 
-def prepare(house, more="", trials=24, program=TRIAL):
+def prepare(house, more="", trials=TRIALS, program=TRIAL):
     script = house.write("trial.py", program)
     house.write("study.yaml", STUDY.format(program=python_program(script), more=more, trials=trials))
 
@@ -60,13 +61,16 @@ def survive(house, kills, chance):
             process.wait(timeout=chance.uniform(0.0, 0.4))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
-        process.communicate()
+        _, said = process.communicate()
         if process.returncode != -signal.SIGKILL:
+            # Finished: in this run, or in the last one just before it was killed.
+            assert process.returncode == 0 or "is finished (all trials done)" in said, said
             break
         if house.query("SELECT 1 FROM studies"):
             words = ["resume", "crash", "-q"]
     if process.returncode == -signal.SIGKILL:
-        house.run(*words, LOG=str(house.folder / "log"))
+        done = house.run(*words, check=False, LOG=str(house.folder / "log"))
+        assert done.returncode == 0 or "is finished (all trials done)" in done.stderr, done.stderr
 
 
 def assert_nothing_lost_or_doubled(house):
@@ -98,7 +102,7 @@ def test_killed_controller_changes_no_result(house, tmp_path_factory, sampler):
     survive(house, KILLS, chance)
     assert_nothing_lost_or_doubled(house)
     assert set(house.states().values()) == {"complete"}
-    assert len(house.states()) == 24
+    assert len(house.states()) == TRIALS
 
     from house import House
 
@@ -115,10 +119,10 @@ def test_killed_controller_changes_no_result(house, tmp_path_factory, sampler):
 
 @pytest.mark.parametrize("stopper", ["asha", "asha-promotion"])
 def test_killed_controller_with_early_stopping(house, stopper):
-    prepare(house, f"stopper: {stopper}\nbudget: {{min: 1, max: 6, eta: 2}}", trials=20)
+    prepare(house, f"stopper: {stopper}\nbudget: {{min: 1, max: 6, eta: 2}}")
     survive(house, KILLS, random.Random(f"kills {stopper}"))
     assert_nothing_lost_or_doubled(house)
-    assert len(house.states()) == 20
+    assert len(house.states()) == TRIALS
     assert "running" not in house.states().values()
     assert "waiting" not in house.states().values()
 

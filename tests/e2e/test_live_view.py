@@ -101,11 +101,12 @@ def environment(**more):
 
 @pytest.fixture
 def study(tmp_path):
-    """Writes a study of four trials, each of three epochs of the given length, of which x = 4 is the best."""
+    """Writes a study of four trials of three epochs of the given length; x = 4 is the best."""
 
     def write(epoch_s=0.1, name="tiny", fail=""):
         program = (
-            f'for e in 1 2 3; do sleep {epoch_s}; echo "{{{{\\"epoch\\": $e, \\"score\\": $0.$e}}}}"; done; {fail}'
+            f"for e in 1 2 3; do sleep {epoch_s}; "
+            f'echo "{{{{\\"epoch\\": $e, \\"score\\": $0.$e}}}}"; done; {fail}'
         )
         (tmp_path / f"{name}.yaml").write_text(
             textwrap.dedent(f"""\
@@ -132,8 +133,8 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.settings = termios.tcgetattr(slave)
         self.process = subprocess.Popen(
-            [BINARY, *arguments], cwd=cwd, env=env or environment(), stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True,
+            [BINARY, *arguments], cwd=cwd, env=env or environment(), stdin=slave, stdout=slave,
+            stderr=slave, start_new_session=True,
         )
         self.slave = slave
         self.bytes = b""
@@ -190,8 +191,8 @@ def terminal(tmp_path):
 
 def run(tmp_path, *arguments, **more):
     return subprocess.run(
-        [BINARY, *arguments], cwd=tmp_path, env=environment(), capture_output=True, timeout=LIMIT_S, check=False,
-        **more,
+        [BINARY, *arguments], cwd=tmp_path, env=environment(), capture_output=True,
+        timeout=LIMIT_S, check=False, **more,
     )
 
 
@@ -219,7 +220,7 @@ def test_the_cursor_is_hidden_within_a_frame_only(study, terminal):
     assert screen.cursor_shown
     assert view.text.count("\x1b[?25l") == view.text.count("\x1b[?25h")
     frames = view.text.split("\x1b[?25l")[1:]
-    assert all("\x1b[?25h" in frame for frame in frames), "killed between frames, the cursor is there"
+    assert all("\x1b[?25h" in frame for frame in frames), "killed between, it is there"
 
 
 def test_at_most_ten_frames_a_second(study, terminal):
@@ -292,24 +293,30 @@ def test_no_escapes_where_there_is_no_terminal(study, tmp_path):
     assert b"\x1b" not in result.stdout + result.stderr
     assert b"\r" not in result.stdout
     text = result.stdout.decode()
-    assert re.search(r"^\[\d+m?s\] trial \d complete at epoch 3: score \d\.3", text, re.MULTILINE), text
+    assert re.search(r"(?m)^\[\d+m?s\] trial \d complete at epoch 3: score \d\.3", text), text
     assert "new best: score" in text
     assert re.search(r"4/4 trials \(100%\), 4 complete", text)
     assert result.stderr == b"", "no log noise"
 
 
-@pytest.mark.parametrize("setting", [{"TERM": "dumb"}, {}])
-def test_no_escapes_on_a_terminal_that_cannot(study, terminal, setting):
-    env = environment()
-    del env["TERM"]
-    env.update(setting)
-    view = terminal("tune", str(study()), "--store", "s.db", env=env)
+def test_no_escapes_on_a_terminal_that_cannot(study, terminal):
+    view = terminal("tune", str(study()), "--store", "s.db", env=dict(environment(), TERM="dumb"))
     assert view.wait() == 0
     assert "\x1b" not in view.text
 
 
+def test_no_region_on_a_terminal_of_unknown_kind(study, terminal):
+    env = environment()
+    del env["TERM"]
+    view = terminal("tune", str(study()), "--store", "s.db", env=env)
+    assert view.wait() == 0
+    assert "\x1b[?25l" not in view.text
+    assert "new best" in view.text
+
+
 def test_plain_on_demand(study, terminal):
-    view = terminal("tune", str(study()), "--store", "s.db", "--plain", env=environment(NO_COLOR="1"))
+    env = environment(NO_COLOR="1")
+    view = terminal("tune", str(study()), "--store", "s.db", "--plain", env=env)
     assert view.wait() == 0
     assert "\x1b" not in view.text
     assert "new best" in view.text
@@ -341,16 +348,16 @@ def test_json_is_an_object_a_line(study, tmp_path):
 
 def test_a_reader_that_leaves_does_not_end_the_study(study, tmp_path):
     command = f'"{BINARY}" tune "{study()}" --store s.db | true'
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, timeout=LIMIT_S,
-                   check=False)
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment(), capture_output=True,
+                   timeout=LIMIT_S, check=False)
     result = run(tmp_path, "watch", "tiny", "--store", "s.db")
     assert b"4/4 trials (100%)" in result.stdout, result.stdout + result.stderr
 
 
 def test_watch_follows_a_study_of_another_process(study, tmp_path, terminal):
     path = study(epoch_s=0.5)
-    tune = subprocess.Popen([BINARY, "tune", str(path), "--store", "s.db", "-q"], cwd=tmp_path, env=environment(),
-                            stdout=subprocess.DEVNULL)
+    tune = subprocess.Popen([BINARY, "tune", str(path), "--store", "s.db", "-q"], cwd=tmp_path,
+                            env=environment(), stdout=subprocess.DEVNULL)
     try:
         end = time.monotonic() + LIMIT_S
         while run(tmp_path, "status", "tiny", "--store", "s.db").returncode != 0:

@@ -1,0 +1,131 @@
+// Stoppers at work in the engine: verdicts, pauses, promotions, and programs that do not listen.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kAsha = "trials: 9\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n";
+constexpr const char* kPromotion = "trials: 9\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n";
+
+TEST(EngineAshaTest, GoodTrialsGoOnBadOnesStop) {
+  TestEngine t(kAsha);
+  EXPECT_THAT(t.Propose(0, 0.5), ElementsAre("start 1.1 0..1"));
+  t.Propose(1, 0.5);
+  EXPECT_THAT(t.Report(1, 1, 0.5), ElementsAre("budget 1.1 3"));
+  EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
+  EXPECT_THAT(t.Report(2, 2, 0.1), IsEmpty());  // too late, but on the record
+  EXPECT_EQ(t.Trial(2).best_value, 0.1);
+  EXPECT_THAT(t.End(2, Ending::kDone), ElementsAre("propose 2"));
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+  EXPECT_THAT(t.Report(1, 9, 0.4), ElementsAre("stop 1.1 complete"));
+  EXPECT_THAT(t.Report(1, 10, 0.3), ElementsAre("stop 1.1 complete"));  // it did not listen: told again
+  t.End(1, Ending::kFailed, "killed by signal 15");
+  EXPECT_EQ(t.State(1), TrialState::kComplete);
+}
+
+TEST(EngineAshaTest, ADivergedTrialIsStopped) {
+  for (const char* study : {kAsha, kPromotion}) {
+    TestEngine t(study);
+    t.Propose(1);
+    EXPECT_THAT(t.Report(1, 1, std::numeric_limits<double>::quiet_NaN()), ElementsAre("stop 1.1 stopped"));
+  }
+}
+
+TEST(EngineAshaTest, PausedTrialsAreResumedWhenTheyTurnOutToBeGood) {
+  TestEngine t(kPromotion, NodeOf(1 * kWhole));
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const int trial = static_cast<int>(i) + 1;
+    t.Propose(i, 0.5);
+    EXPECT_THAT(t.Report(trial, 1, 0.1 * trial), Contains(fmt::format("stop {}.1 paused", trial)));
+    EXPECT_THAT(t.End(trial, Ending::kPaused), ElementsAre(fmt::format("propose {}", i + 1)));
+    EXPECT_EQ(t.State(trial), TrialState::kPaused);
+  }
+  t.Propose(2, 0.5);
+  t.Report(3, 1, 0.3);
+  EXPECT_THAT(t.End(3, Ending::kPaused), ElementsAre("start 1.2 1..3"));  // the best of three
+  EXPECT_EQ(t.State(1), TrialState::kRunning);
+}
+
+TEST(EngineAshaTest, PausedTrialsDoNotHoldUpTheEnd) {
+  TestEngine t("trials: 2\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n");
+  t.Propose(2);
+  t.Report(1, 1, 0.1);
+  t.Report(2, 1, 0.2);
+  t.End(1, Ending::kPaused);
+  EXPECT_THAT(t.End(2, Ending::kPaused), ElementsAre("finished"));
+  EXPECT_EQ(t.State(1), TrialState::kPaused);
+}
+
+// Three trials of which the first went past its target and was promoted; whether its launch had left
+// before makes no difference to where it stands.
+TEST(EngineAshaTest, ATrialThatOvershotIsJudgedWhereItIs) {
+  for (const bool left : {true, false}) {
+    for (const Work overshoot : {2, 4, 9}) {
+      TestEngine t(kPromotion, NodeOf(4 * kWhole));
+      t.Propose(3);
+      t.Report(1, 1, 0.1);  // told to pause
+      t.Report(1, overshoot, 0.1);
+      if (left) t.End(1, Ending::kPaused);
+      t.Report(2, 1, 0.2);
+      t.Report(3, 1, 0.3);
+      t.End(3, Ending::kPaused);  // the best of three goes on
+      if (!left) t.End(1, Ending::kPaused);
+      SCOPED_TRACE(fmt::format("left {}, overshoot {}", left, overshoot));
+      if (overshoot == 2) {
+        EXPECT_EQ(t.State(1), TrialState::kRunning);
+        EXPECT_EQ(t.Trial(1).target, 3);
+      } else if (overshoot == 4) {
+        EXPECT_EQ(t.State(1), TrialState::kPaused);  // the first at the next rung waits there
+      } else {
+        EXPECT_EQ(t.State(1), TrialState::kComplete);
+      }
+    }
+  }
+}
+
+TEST(EngineAshaTest, PromotedOnTheWayOutItComesBackWhateverTheWayOutWas) {
+  TestEngine t(kPromotion, NodeOf(4 * kWhole));
+  t.Propose(3);
+  t.Report(1, 1, 0.1);
+  t.Report(2, 1, 0.2);
+  t.Report(3, 1, 0.3);
+  t.End(3, Ending::kPaused);
+  EXPECT_EQ(t.State(1), TrialState::kRunning);
+  EXPECT_TRUE(t.Trial(1).leaving);
+  EXPECT_THAT(t.End(1, Ending::kFailed, "killed by signal 15"), Contains("start 1.2 1..3"));
+  EXPECT_EQ(t.Trial(1).failures, 0U);
+}
+
+TEST(EngineAshaTest, ADrainedTrialIsStillJudged) {
+  TestEngine t(kAsha);
+  t.Propose(2);
+  t.Report(1, 1, 0.1);
+  t.Drain();
+  EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
+  EXPECT_THAT(t.Report(1, 3, 0.1), IsEmpty());  // goes on, but not now
+  EXPECT_EQ(t.Trial(1).target, 9);
+  t.End(2, Ending::kPaused);
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+  t.End(1, Ending::kPaused);
+  EXPECT_THAT(t.Restart(), Contains("start 1.2 3..9"));
+}
+
+TEST(EngineAshaTest, AMissingMetricIsTheWorst) {
+  TestEngine t(kAsha);
+  t.Propose(2);
+  t.Report(1, 1, 100);
+  EXPECT_THAT(t.Report(2, 1, Metrics{{"other", 0.0}}), ElementsAre("stop 2.1 stopped"));
+}
+
+}  // namespace
+}  // namespace sluice

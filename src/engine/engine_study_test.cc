@@ -1,0 +1,215 @@
+// When a study begins, ends, is drained and goes on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Lines = TestEngine::Lines;
+
+TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
+  auto engine = NewEngine();
+  const StudySpec spec = SpecOf("trials: 3\n");
+  EXPECT_THAT(Describe(engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, spec}})), IsEmpty());
+  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}})), ElementsAre("propose 0", "propose 1"));
+  TestEngine t("trials: 3\n");
+  EXPECT_THAT(t.Propose(0, 0.1), ElementsAre("start 1.1 0..end"));
+  EXPECT_THAT(t.Propose(1, 0.2), ElementsAre("start 2.1 0..end"));
+  t.Report(2, 1, 0.3);
+  EXPECT_THAT(t.End(2), ElementsAre("propose 2"));
+  EXPECT_EQ(t.State(2), TrialState::kComplete);
+  EXPECT_THAT(t.Propose(2, 0.3), ElementsAre("start 3.1 0..end"));
+  t.Report(1, 1, 0.2);
+  t.Report(3, 1, 0.4);
+  EXPECT_THAT(t.End(1), IsEmpty());
+  EXPECT_THAT(t.End(3), ElementsAre("finished"));
+  EXPECT_EQ(Name(t.Study().ending), "all trials done");
+  EXPECT_EQ(Number(t.Study().best), 1U);
+}
+
+TEST(EngineStudyTest, AProposalIsTakenOnceAndInTurn) {
+  TestEngine t("trials: 3\n");
+  EXPECT_THAT(t.Propose(1, 0.5), IsEmpty());
+  EXPECT_THAT(t.Study().trials, IsEmpty());
+  t.Propose(0, 0.5);
+  t.Propose(0, 0.5);
+  EXPECT_EQ(t.Study().trials.size(), 1U);
+}
+
+TEST(EngineStudyTest, TheBestIsByDirectionAndNeverNaN) {
+  TestEngine t("trials: 3\nobjective: {maximize: acc}\n", NodeOf(3 * kWhole));
+  t.Propose(3);
+  t.Report(1, 1, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
+  EXPECT_EQ(Number(t.Study().best), 0U);
+  t.Report(2, 1, Metrics{{"acc", 0.5}});
+  t.Report(3, 1, Metrics{{"acc", 0.5}});  // a tie stays with the first
+  EXPECT_EQ(Number(t.Study().best), 2U);
+  t.Report(1, 2, Metrics{{"acc", 0.6}});
+  t.Report(1, 3, Metrics{{"acc", 0.1}});  // the best it ever was counts
+  EXPECT_EQ(Number(t.Study().best), 1U);
+  EXPECT_EQ(t.Trial(1).best_value, 0.6);
+  EXPECT_EQ(t.Trial(1).best_work, 2);
+  EXPECT_EQ(t.Trial(1).value, 0.1);
+}
+
+TEST(EngineStudyTest, ReachingTheTargetEndsEverything) {
+  TestEngine t("trials: 9\nstop_at: {loss: 0.1}\n");
+  t.Propose(2);
+  EXPECT_THAT(t.Report(1, 1, std::numeric_limits<double>::quiet_NaN()), IsEmpty());
+  EXPECT_THAT(t.Report(1, 2, 0.1), ElementsAre("stop 1.1 study", "stop 2.1 study"));
+  EXPECT_THAT(t.End(1, Ending::kFailed, "killed by signal 15"), IsEmpty());
+  EXPECT_THAT(t.End(2, Ending::kDone), ElementsAre("finished"));
+  EXPECT_EQ(Name(t.Study().ending), "target reached");
+  EXPECT_EQ(t.State(1), TrialState::kStopped);
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+}
+
+TEST(EngineStudyTest, ATrialThatReachesTheTargetWithItsLastReportIsComplete) {
+  TestEngine t("trials: 9\nstop_at: {loss: 0.1}\nbudget: {max: 5}\n");
+  t.Propose(2);
+  EXPECT_THAT(t.Report(1, 5, 0.1), ElementsAre("stop 1.1 complete", "stop 2.1 study"));
+  t.End(1);
+  EXPECT_EQ(t.State(1), TrialState::kComplete);
+}
+
+TEST(EngineStudyTest, OtherMetricsCanEndItToo) {
+  TestEngine t("trials: 9\nstop_at: {speed: {above: 10}}\n");
+  t.Propose(1);
+  EXPECT_THAT(t.Report(1, 1, Metrics{{"speed", 9}}), IsEmpty());
+  EXPECT_THAT(t.Report(1, 2, Metrics{{"speed", 11}}), ElementsAre("stop 1.1 study"));
+}
+
+TEST(EngineStudyTest, AfterTheDeadlineNothingNewStarts) {
+  TestEngine t("trials: 9\ndeadline: 60s\nretries: 3\nbackoff: 1s\n");
+  t.Propose(2);
+  t.Report(1, 1, 0.5);
+  t.now = 60;
+  EXPECT_THAT(t.Wake(), IsEmpty());
+  EXPECT_THAT(t.End(1), IsEmpty());
+  EXPECT_THAT(t.End(2, Ending::kFailed, "no"), Contains("finished"));
+  EXPECT_EQ(Name(t.Study().ending), "deadline passed");
+  EXPECT_THAT(t.Wake(), IsEmpty());
+}
+
+TEST(EngineStudyTest, ADeadlineThatPassedWithoutAControllerHoldsToo) {
+  TestEngine t("trials: 9\ndeadline: 60s\n");
+  t.Propose(2);
+  t.Drain();
+  t.End(1, Ending::kPaused);
+  t.End(2, Ending::kPaused);
+  t.now = 100;
+  t.Happen(StudyResumed{kStudy, {}, {}});
+  EXPECT_THAT(t.Restart(), Not(Contains("start 1.2 0..end")));
+  EXPECT_TRUE(t.Study().finished);
+  EXPECT_EQ(Name(t.Study().ending), "deadline passed");
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, At(200)}), ElementsAre("wake 200", "start 1.2 0..end", "start 2.2 0..end"));
+}
+
+TEST(EngineStudyTest, RetryingATrialDoesNotUndoTheDeadline) {
+  TestEngine t("trials: 9\ndeadline: 60s\nretries: 0\n");
+  t.Propose(2);
+  t.now = 60;
+  t.Wake();
+  t.End(1, Ending::kFailed, "no");
+  t.End(2, Ending::kFailed, "no");
+  EXPECT_THAT(t.Retry(1), ElementsAre("finished"));
+  EXPECT_EQ(Name(t.Study().ending), "deadline passed");
+}
+
+TEST(EngineStudyTest, AStoppedStudyStopsWhatRunsAndCanGoOn) {
+  TestEngine t("trials: 3\n");
+  t.Propose(2);
+  EXPECT_THAT(t.Happen(StudyStopAsked{kStudy}), ElementsAre("stop 1.1 study", "stop 2.1 study"));
+  t.End(1, Ending::kPaused);
+  EXPECT_THAT(t.End(2, Ending::kPaused), ElementsAre("finished"));
+  EXPECT_EQ(t.State(1), TrialState::kStopped);
+  EXPECT_THAT(t.Happen(StudyStopAsked{kStudy}), IsEmpty());
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), ElementsAre("propose 2"));
+}
+
+TEST(EngineStudyTest, TheSpaceCanBeExhausted) {
+  TestEngine t("trials: 9\nspace: {n: {int: [1, 2]}}\nsampler: grid\n");
+  t.Propose(0, 1);
+  t.Propose(1, 2);
+  t.Report(1, 1, 0.5);
+  EXPECT_THAT(t.End(1), ElementsAre("propose 2"));
+  EXPECT_THAT(t.Happen(Proposed{kStudy, 2, std::nullopt}), IsEmpty());
+  t.Report(2, 1, 0.5);
+  EXPECT_THAT(t.End(2), ElementsAre("finished"));
+  EXPECT_EQ(Name(t.Study().ending), "space exhausted");
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, 20, {}}), ElementsAre("finished"));
+}
+
+TEST(EngineStudyTest, AFinishedStudyGoesOnWithMoreTrials) {
+  TestEngine t("trials: 1\n");
+  t.Propose(1);
+  t.Report(1, 1, 0.5);
+  EXPECT_THAT(t.End(1), ElementsAre("finished"));
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, 3, {}}), ElementsAre("propose 1", "propose 2"));
+  EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end"));
+}
+
+TEST(EngineStudyTest, DrainedTrialsComeFirstWhenItGoesOn) {
+  TestEngine t("trials: 9\n", NodeOf(3 * kWhole));
+  t.Propose(2);
+  t.Report(1, 4, 0.5);
+  t.Report(2, 2, 0.5);
+  EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
+  EXPECT_THAT(t.Propose(2, 0.9), IsEmpty());  // was on its way: kept, not started
+  EXPECT_THAT(t.End(1, Ending::kPaused), IsEmpty());
+  EXPECT_THAT(t.End(2, Ending::kFailed, "killed by signal 15"), IsEmpty());  // as good as leaving
+  EXPECT_EQ(t.Trial(2).failures, 0U);
+  EXPECT_EQ(t.State(2), TrialState::kWaiting);
+  EXPECT_FALSE(t.Study().finished);
+  EXPECT_THAT(t.Restart(), ElementsAre("start 1.2 4..end", "start 2.2 2..end", "start 3.1 0..end"));
+}
+
+TEST(EngineStudyTest, ADrainedTrialThatFinishesIsComplete) {
+  TestEngine t("trials: 1\n");
+  t.Propose(1);
+  t.Report(1, 4, 0.5);
+  t.Drain();
+  EXPECT_THAT(t.End(1, Ending::kDone), IsEmpty());
+  EXPECT_EQ(t.State(1), TrialState::kComplete);
+  EXPECT_THAT(t.Restart(), ElementsAre("finished"));
+}
+
+TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
+  auto engine = NewEngine();
+  engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}});
+  const StudyId second{2};
+  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
+  const auto lines = Describe(engine->Apply({At(0), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}}));
+  EXPECT_EQ(lines, Lines{"propose 0"});  // of b: the place that a may not use
+  engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
+  engine->Apply({At(0), Proposed{second, 0, Point{0.5}}});
+  EXPECT_EQ(engine->study(kStudy)->running.size(), 1U);
+  EXPECT_EQ(engine->study(second)->running.size(), 1U);
+  EXPECT_EQ(engine->FindStudy("b")->id, second);
+  EXPECT_EQ(engine->FindStudy("c"), nullptr);
+}
+
+TEST(EngineStudyTest, ChangedTrialsAreToldOnceEach) {
+  TestEngine t("trials: 30\n", NodeOf(30 * kWhole));
+  t.Propose(30);
+  (void)t.engine().TakeChanged();
+  for (Work work : {1, 2}) {
+    for (int trial = 1; trial <= 30; ++trial) t.Report(trial, work, 0.5);
+  }
+  const std::vector<TrialKey> changed = t.engine().TakeChanged();
+  ASSERT_EQ(changed.size(), 30U);
+  for (int trial = 1; trial <= 30; ++trial) EXPECT_EQ(changed[static_cast<std::size_t>(trial - 1)], t.Key(trial));
+  EXPECT_THAT(t.engine().TakeChanged(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sluice
