@@ -21,18 +21,21 @@ struct Found {
   std::optional<std::string> output;
 };
 
-Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study, const TrialInfo& trial) {
+Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study,
+                 const TrialInfo& trial) {
   Found found;
   found.command = RerunCommand(reader, study, trial);
   const std::string checkpoint = CheckpointFolder(paths, study.name, trial.id);
   if (HoldsFiles(checkpoint)) found.checkpoint = checkpoint;
-  const std::string output = OutputFile(paths, study.name, trial.id, trial.launch, /*standard_error=*/false);
+  const std::string output =
+      OutputFile(paths, study.name, trial.id, trial.launch, /*standard_error=*/false);
   std::error_code error;
   if (std::filesystem::exists(output, error)) found.output = output;
   return found;
 }
 
-std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const Found& found, Time now) {
+std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const Found& found,
+                          Time now) {
   JsonObject object;
   object.Add("study", study.name).Add("metric", study.metric);
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
@@ -44,21 +47,25 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   return text + TrialJson(trial, now).substr(1);
 }
 
-void Show(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial, const Found& found) {
+void Show(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial,
+          const Found& found) {
   std::string last;
-  if (trial.work != trial.best_work) last = fmt::format(" (last: {} at {})", FullNumber(trial.value), trial.work);
+  if (trial.work != trial.best_work)
+    last = fmt::format(" (last: {} at {})", FullNumber(trial.value), trial.work);
   const std::string state = Inked(Name(trial.state), InkOf(trial.state), terminal);
-  Print(Labelled({{"study", study.name},
-                  {"trial", fmt::format("{} ({})", Number(trial.id), state)},
-                  {study.metric, Inked(DescribeBestValue(study, trial), Ink::kGreen, terminal) + last}},
-                 terminal));
+  Print(Labelled(
+      {{"study", study.name},
+       {"trial", fmt::format("{} ({})", Number(trial.id), state)},
+       {study.metric, Inked(DescribeBestValue(study, trial), Ink::kGreen, terminal) + last}},
+      terminal));
   Print("\n" + Inked("params:", Ink::kDim, terminal) + "\n" + ParamLines(trial, "  "));
   if (found.command) {
-    Print(fmt::format("\n{}\n  cd {} && {}\n", Inked("run it again:", Ink::kDim, terminal), ShellQuoted(study.folder),
-                      *found.command));
+    Print(fmt::format("\n{}\n  cd {} && {}\n", Inked("run it again:", Ink::kDim, terminal),
+                      ShellQuoted(study.folder), *found.command));
   }
   const std::string files = Labelled(
-      {{"checkpoint", found.checkpoint.value_or("")}, {"output", found.output.value_or("")}}, terminal);
+      {{"checkpoint", found.checkpoint.value_or("")}, {"output", found.output.value_or("")}},
+      terminal);
   if (!files.empty()) Print("\n" + files);
 }
 
@@ -77,8 +84,8 @@ Result<int> RunVerb(const Context& context, const BestOptions& options) {
   }
   if (trials.empty()) {
     return FailedPrecondition(
-        fmt::format("no trial of '{}' has reported {} yet: 'sluice status {}' shows how it stands", study.name, study.metric,
-                    study.name));
+        fmt::format("no trial of '{}' has reported {} yet: 'sluice status {}' shows how it stands",
+                    study.name, study.metric, study.name));
   }
   const Time now = WallNow();
   if (one) {

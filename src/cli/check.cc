@@ -18,16 +18,20 @@ namespace {
 
 constexpr int kManyAtOnce = 100'000;
 
-std::string Milliths(Milli amount) { return fmt::format("{}", static_cast<double>(amount) / kWhole); }
+std::string Milliths(Milli amount) {
+  return fmt::format("{}", static_cast<double>(amount) / kWhole);
+}
 
 std::string DescribeParameter(const Parameter& parameter) {
   if (parameter.has_choices()) {
     std::vector<std::string> choices;
     for (const Choice& choice : parameter.choices) choices.push_back(FormatValue(choice));
-    return fmt::format("{} of {}", parameter.kind == ParameterKind::kOrdinal ? "ordinal" : "choice", Join(choices));
+    return fmt::format("{} of {}", parameter.kind == ParameterKind::kOrdinal ? "ordinal" : "choice",
+                       Join(choices));
   }
-  std::string text = fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
-                                 FullNumber(parameter.low), FullNumber(parameter.high));
+  std::string text =
+      fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
+                  FullNumber(parameter.low), FullNumber(parameter.high));
   if (parameter.log) text += ", log scale";
   if (parameter.step != 0) text += fmt::format(", step {}", FullNumber(parameter.step));
   return text;
@@ -36,29 +40,34 @@ std::string DescribeParameter(const Parameter& parameter) {
 std::string DescribeStopper(const StudySpec& spec) {
   const StopperSpec& stopper = spec.stopper;
   if (stopper.name == "none") {
-    return stopper.max_budget == kNoLimit ? "none: every trial runs until its program ends"
-                                          : fmt::format("none: every trial runs to {} {}", spec.unit, stopper.max_budget);
+    return stopper.max_budget == kNoLimit
+               ? "none: every trial runs until its program ends"
+               : fmt::format("none: every trial runs to {} {}", spec.unit, stopper.max_budget);
   }
   const Rungs rungs(stopper);
   std::vector<std::string> levels;
   for (std::size_t k = 0; k < rungs.size(); ++k) levels.push_back(std::to_string(rungs.Target(k)));
-  return fmt::format("{}: judged at {} {}; the best 1/{} go on, up to {}", stopper.name, spec.unit, Join(levels), stopper.eta,
-                     stopper.max_budget);
+  return fmt::format("{}: judged at {} {}; the best 1/{} go on, up to {}", stopper.name, spec.unit,
+                     Join(levels), stopper.eta, stopper.max_budget);
 }
 
 std::string DescribeMachine(const Machine& machine) {
-  std::string text = fmt::format("{} cores, {} of memory", Milliths(machine.node.cpus), FormatBytes(machine.memory_bytes));
-  if (machine.node.devices.empty()) return text + ", no GPU" + (machine.gpu_note.empty() ? "" : ": " + machine.gpu_note);
+  std::string text = fmt::format("{} cores, {} of memory", Milliths(machine.node.cpus),
+                                 FormatBytes(machine.memory_bytes));
+  if (machine.node.devices.empty())
+    return text + ", no GPU" + (machine.gpu_note.empty() ? "" : ": " + machine.gpu_note);
   std::vector<std::string> kinds;
   for (const Device& device : machine.node.devices) kinds.push_back(device.kind);
-  return fmt::format("{}, {} ({})", text, Counted(static_cast<long long>(kinds.size()), "GPU"), Join(kinds));
+  return fmt::format("{}, {} ({})", text, Counted(static_cast<long long>(kinds.size()), "GPU"),
+                     Join(kinds));
 }
 
 // How many trials run at once when nothing else does.
 int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
   Cluster cluster;
   cluster.Join(machine.node);
-  const int most = std::min({spec.parallelism > 0 ? spec.parallelism : kManyAtOnce, spec.trials, kManyAtOnce});
+  const int most =
+      std::min({spec.parallelism > 0 ? spec.parallelism : kManyAtOnce, spec.trials, kManyAtOnce});
   int count = 0;
   while (count < most) {
     const Grant grant = FirstFit(cluster, spec.demand);
@@ -82,7 +91,8 @@ std::optional<std::string> MissingScript(const StudyFile& file) {
   const std::filesystem::path script = file.spec.program[1];
   const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
   if (std::ranges::find(endings, script.extension().string()) == endings.end()) return std::nullopt;
-  if (script.string().find_first_of("{}") != std::string::npos || script.string().starts_with('-')) return std::nullopt;
+  if (script.string().find_first_of("{}") != std::string::npos || script.string().starts_with('-'))
+    return std::nullopt;
   std::error_code error;
   const std::filesystem::path path = std::filesystem::path(file.folder) / script;
   if (std::filesystem::exists(path, error)) return std::nullopt;
@@ -92,14 +102,17 @@ std::optional<std::string> MissingScript(const StudyFile& file) {
 bool NamesAParameter(const StudySpec& spec) {
   const auto names_one = [&](const std::string& text) {
     if (text == "{args}" || text.find("{params}") != std::string::npos) return true;
-    return std::ranges::any_of(spec.space.parameters(),
-                               [&](const Parameter& p) { return text.find("{" + p.name + "}") != std::string::npos; });
+    return std::ranges::any_of(spec.space.parameters(), [&](const Parameter& p) {
+      return text.find("{" + p.name + "}") != std::string::npos;
+    });
   };
   return std::ranges::any_of(spec.program, names_one) ||
-         std::ranges::any_of(spec.environment, [&](const auto& entry) { return names_one(entry.second); });
+         std::ranges::any_of(spec.environment,
+                             [&](const auto& entry) { return names_one(entry.second); });
 }
 
-Findings Inspect(const Context& context, const StudyFile& file, const Machine& machine, int at_once) {
+Findings Inspect(const Context& context, const StudyFile& file, const Machine& machine,
+                 int at_once) {
   Findings found;
   const StudySpec& spec = file.spec;
   auto program = FindProgram(spec, file.folder);
@@ -109,18 +122,22 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
     found.errors.push_back(program.error());
   }
   if (at_once == 0) {
-    found.errors.push_back({ErrorCode::kFailedPrecondition,
-                            fmt::format("resources: a trial needs {} cores and {} GPUs, this machine has {} and {}",
-                                        Milliths(spec.demand.cpus), Milliths(spec.demand.gpus), Milliths(machine.node.cpus),
-                                        machine.node.devices.size())});
+    found.errors.push_back(
+        {ErrorCode::kFailedPrecondition,
+         fmt::format("resources: a trial needs {} cores and {} GPUs, this machine has {} and {}",
+                     Milliths(spec.demand.cpus), Milliths(spec.demand.gpus),
+                     Milliths(machine.node.cpus), machine.node.devices.size())});
   } else if (at_once < std::min(spec.parallelism, spec.trials)) {
-    found.warnings.push_back(fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
-                                         Counted(at_once, "trial")));
+    found.warnings.push_back(
+        fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
+                    Counted(at_once, "trial")));
   }
-  if (const auto script = MissingScript(file)) found.warnings.push_back(fmt::format("program: found no {}", *script));
+  if (const auto script = MissingScript(file))
+    found.warnings.push_back(fmt::format("program: found no {}", *script));
   if (!NamesAParameter(spec)) {
     found.warnings.push_back(
-        "program: no parameter is passed to it ({args} or {NAME}); it has to read the file $SLUICE_PARAMS");
+        "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
+        "$SLUICE_PARAMS");
   }
   const auto points = spec.space.Cardinality();
   if (points && *points < static_cast<std::uint64_t>(spec.trials)) {
@@ -130,10 +147,12 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   if (spec.deadline_at && *spec.deadline_at <= WallNow()) {
     found.warnings.push_back(fmt::format("deadline: {} has passed", FormatTime(*spec.deadline_at)));
   }
-  if (const auto reader = Reader::Open(context.paths.database); reader && (*reader)->FindStudy(spec.name)) {
-    found.warnings.push_back(fmt::format("a study '{0}' exists already: 'sluice resume {0}' goes on with it, "
-                                         "'sluice tune --name' makes another",
-                                         spec.name));
+  if (const auto reader = Reader::Open(context.paths.database);
+      reader && (*reader)->FindStudy(spec.name)) {
+    found.warnings.push_back(
+        fmt::format("a study '{0}' exists already: 'sluice resume {0}' goes on with it, "
+                    "'sluice tune --name' makes another",
+                    spec.name));
   }
   return found;
 }
@@ -141,21 +160,24 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
 std::string DescribeSize(const Space& space) {
   const auto points = space.Cardinality();
   return Counted(static_cast<long long>(space.size()), "parameter") +
-         (points ? fmt::format(", {}", Counted(static_cast<long long>(*points), "point")) : ", infinitely many points");
+         (points ? fmt::format(", {}", Counted(static_cast<long long>(*points), "point"))
+                 : ", infinitely many points");
 }
 
 std::string DescribeEnd(const StudySpec& spec) {
   std::string text = Counted(spec.trials, "trial");
   for (const StopAt& stop : spec.stop_at) {
-    text += fmt::format(", or {} {} {}", stop.metric, stop.direction == Direction::kMinimize ? "<=" : ">=",
-                        FullNumber(stop.threshold));
+    text += fmt::format(
+        ", or {} {} {}", stop.metric,
+        stop.direction == Direction::kMinimize ? "<=" : ">=", FullNumber(stop.threshold));
   }
   if (spec.deadline_after) text += fmt::format(", or {}", FormatDuration(*spec.deadline_after));
   if (spec.deadline_at) text += fmt::format(", or at {}", FormatTime(*spec.deadline_at));
   return text;
 }
 
-void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once, const Findings& found) {
+void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
+          const Findings& found) {
   const StudySpec& spec = file.spec;
   const Terminal& terminal = context.terminal;
   std::vector<std::string> program;
@@ -164,7 +186,8 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
   for (const Parameter& parameter : spec.space.parameters()) {
     space += fmt::format("  {}: {}\n", parameter.name, DescribeParameter(parameter));
   }
-  const std::string direction = spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
+  const std::string direction =
+      spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
   Print(Labelled({{"study", Inked(spec.name, Ink::kBold, terminal)},
                   {"program", Join(program, " ")},
                   {"found at", found.program.value_or("")},
@@ -173,16 +196,19 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
                   {"sampler", spec.sampler.name},
                   {"stopper", DescribeStopper(spec)},
                   {"until", DescribeEnd(spec)},
-                  {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus), Milliths(spec.demand.gpus))},
+                  {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus),
+                                             Milliths(spec.demand.gpus))},
                   {"machine", DescribeMachine(machine)},
                   {"at once", Counted(at_once, "trial")},
                   {"space", DescribeSize(spec.space)}},
                  terminal) +
         space);
-  for (const std::string& warning : found.warnings) Print(Inked("warning: ", Ink::kYellow, terminal) + warning + "\n");
+  for (const std::string& warning : found.warnings)
+    Print(Inked("warning: ", Ink::kYellow, terminal) + warning + "\n");
 }
 
-std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once, const Findings& found) {
+std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once,
+                      const Findings& found) {
   const StudySpec& spec = file.spec;
   const auto texts = [](const std::vector<std::string>& items) {
     std::vector<std::string> quoted;
@@ -194,7 +220,8 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   std::vector<std::string> rungs;
   if (spec.stopper.name != "none") {
     const Rungs levels(spec.stopper);
-    for (std::size_t k = 0; k < levels.size(); ++k) rungs.push_back(std::to_string(levels.Target(k)));
+    for (std::size_t k = 0; k < levels.size(); ++k)
+      rungs.push_back(std::to_string(levels.Target(k)));
   }
   JsonObject space;
   for (const Parameter& parameter : spec.space.parameters()) {
@@ -205,14 +232,18 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("study", spec.name).AddJson("program", texts(spec.program));
   object.AddOptional("found_at", found.program).Add("folder", file.folder);
   object.Add("metric", spec.objective.metric);
-  object.Add("direction", spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
+  object.Add("direction",
+             spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
   object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
   object.AddJson("rungs", JsonArray(rungs));
-  object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit ? "null" : std::to_string(spec.stopper.max_budget));
+  object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit
+                                   ? "null"
+                                   : std::to_string(spec.stopper.max_budget));
   object.Add("unit", spec.unit).Add("trials", spec.trials).Add("parallelism", at_once);
   object.Add("cpus", static_cast<double>(machine.node.cpus) / kWhole);
   object.Add("gpus", static_cast<std::int64_t>(machine.node.devices.size()));
-  object.AddJson("space", space.Take()).AddJson("points", points ? std::to_string(*points) : "null");
+  object.AddJson("space", space.Take())
+      .AddJson("points", points ? std::to_string(*points) : "null");
   object.AddJson("warnings", texts(found.warnings)).AddJson("errors", texts(errors));
   return object.Take();
 }
@@ -229,7 +260,8 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
   } else {
     Show(context, file, machine, at_once, found);
   }
-  for (const Error& error : found.errors) Remark(fmt::format("{}: {}", options.file, error.message));
+  for (const Error& error : found.errors)
+    Remark(fmt::format("{}: {}", options.file, error.message));
   if (found.errors.empty()) return kExitOk;
   return found.errors.front().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
 }

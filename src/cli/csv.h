@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// One line of CSV by RFC 4180, but ended by a bare newline: fields with a comma, a quote or a line break are quoted, quotes
-// inside doubled.
+// One line of CSV by RFC 4180, but ended by a bare newline: fields with a comma, a quote or a line
+// break are quoted, quotes inside doubled.
 class CsvLine {
  public:
   CsvLine& Add(std::string_view field);
@@ -15,7 +15,7 @@ class CsvLine {
 
  private:
   std::string line_;
-  bool first_ = true;      // no field yet
+  bool first_ = true;  // no field yet
   bool finished_ = false;
 };
 

@@ -5,7 +5,9 @@
 namespace sluice {
 namespace {
 
-TEST(CsvTest, PlainFieldsStayPlain) { EXPECT_EQ(CsvLine().Add("1").Add("").Add("relu x").Finish(), "1,,relu x\n"); }
+TEST(CsvTest, PlainFieldsStayPlain) {
+  EXPECT_EQ(CsvLine().Add("1").Add("").Add("relu x").Finish(), "1,,relu x\n");
+}
 
 TEST(CsvTest, WhatWouldEndAFieldIsQuoted) {
   EXPECT_EQ(CsvLine().Add("a,b").Add("say \"hi\"").Add("two\nlines").Add("cr\r").Finish(),

@@ -14,14 +14,17 @@ namespace {
 
 // Whether YAML would take a text for this very text without quotes.
 bool IsPlainYaml(const std::string& text) {
-  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; };
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  };
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, fits) && text != "true" && text != "false" &&
-         text != "null";
+  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, fits) &&
+         text != "true" && text != "false" && text != "null";
 }
 
 std::string YamlValue(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return IsPlainYaml(*text) ? *text : JsonText(*text);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return IsPlainYaml(*text) ? *text : JsonText(*text);
   return FormatValue(value);
 }
 
@@ -42,7 +45,8 @@ std::string DescribeCounts(const StudyInfo& study, const Terminal& terminal) {
   for (std::size_t i = 0; i < kTrialStates; ++i) {
     if (study.counts[i] == 0) continue;
     if (!text.empty()) text += ", ";
-    text += Inked(fmt::format("{} {}", study.counts[i], kTrialStateNames[i]), InkOf(static_cast<TrialState>(i)), terminal);
+    text += Inked(fmt::format("{} {}", study.counts[i], kTrialStateNames[i]),
+                  InkOf(static_cast<TrialState>(i)), terminal);
   }
   return text.empty() ? "none yet" : text;
 }
@@ -55,7 +59,8 @@ std::string ParamLines(const TrialInfo& trial, const std::string& indent) {
   return lines;
 }
 
-std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lines, const Terminal& terminal) {
+std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lines,
+                     const Terminal& terminal) {
   std::size_t width = 0;
   for (const auto& [label, value] : lines) {
     if (!value.empty()) width = std::max(width, label.size());
@@ -63,7 +68,8 @@ std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lin
   std::string out;
   for (const auto& [label, value] : lines) {
     if (value.empty()) continue;
-    out += Inked(label, Ink::kDim, terminal) + std::string(width - label.size() + 2, ' ') + value + "\n";
+    out += Inked(label, Ink::kDim, terminal) + std::string(width - label.size() + 2, ' ') + value +
+           "\n";
   }
   return out;
 }

@@ -21,7 +21,8 @@ std::string DescribeCounts(const StudyInfo& study, const Terminal& terminal);
 std::string ParamLines(const TrialInfo& trial, const std::string& indent);
 
 // "name   value" lines, the values aligned; those without a value are left out.
-std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lines, const Terminal& terminal);
+std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lines,
+                     const Terminal& terminal);
 
 // A number that reads back as the same.
 std::string FullNumber(double value);

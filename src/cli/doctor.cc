@@ -45,7 +45,8 @@ std::string_view Name(Health health) {
 std::string ExistingFolder(const std::string& file) {
   fs::path folder = fs::path(file).parent_path();
   std::error_code error;
-  while (!fs::is_directory(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  while (!fs::is_directory(folder, error) && folder.has_relative_path())
+    folder = folder.parent_path();
   return folder.string();
 }
 
@@ -53,21 +54,24 @@ std::vector<Checkup> CheckMachine() {
   const Machine machine = InspectMachine();
   std::vector<Checkup> checks;
   const double cores = static_cast<double>(machine.node.cpus) / kWhole;
-  checks.push_back({"processor", cores > 0 ? Health::kOk : Health::kProblem, fmt::format("{} cores for trials", cores)});
+  checks.push_back({"processor", cores > 0 ? Health::kOk : Health::kProblem,
+                    fmt::format("{} cores for trials", cores)});
   checks.push_back({"memory", Health::kOk, FormatBytes(machine.memory_bytes)});
   if (machine.node.devices.empty()) {
-    checks.push_back({"gpu", Health::kOk, machine.gpu_note.empty() ? "none" : "none: " + machine.gpu_note});
+    checks.push_back(
+        {"gpu", Health::kOk, machine.gpu_note.empty() ? "none" : "none: " + machine.gpu_note});
   }
   for (const Device& device : machine.node.devices) {
     checks.push_back({"gpu", Health::kOk,
-                      fmt::format("{}, {} ({}, driver {})", device.kind, FormatBytes(device.memory_bytes), device.uuid,
-                                  machine.driver)});
+                      fmt::format("{}, {} ({}, driver {})", device.kind,
+                                  FormatBytes(device.memory_bytes), device.uuid, machine.driver)});
   }
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     const bool few = files.rlim_cur < 256;
     checks.push_back({"open files", few ? Health::kWarning : Health::kOk,
-                      fmt::format("at most {}{}", files.rlim_cur, few ? ": raise it with 'ulimit -n 4096'" : "")});
+                      fmt::format("at most {}{}", files.rlim_cur,
+                                  few ? ": raise it with 'ulimit -n 4096'" : "")});
   }
   return checks;
 }
@@ -77,42 +81,51 @@ Checkup CheckLauncher() {
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path launcher = self.parent_path() / "sluice-launcher";
   if (access(launcher.c_str(), X_OK) == 0) return {"launcher", Health::kOk, launcher.string()};
-  return {"launcher", Health::kWarning, fmt::format("no {}: trials need it beside sluice; install both", launcher.string())};
+  return {"launcher", Health::kWarning,
+          fmt::format("no {}: trials need it beside sluice; install both", launcher.string())};
 }
 
-// How long a small write takes to be safe on the disk of a folder: what every group of results waits for.
+// How long a small write takes to be safe on the disk of a folder: what every group of results
+// waits for.
 Checkup CheckDisk(const std::string& folder) {
-  struct statvfs info {};
+  struct statvfs info{};
   if (statvfs(folder.c_str(), &info) != 0) {
     return {"disk", Health::kProblem, fmt::format("{}: {}", folder, std::strerror(errno))};
   }
-  const auto free_bytes = static_cast<long long>(info.f_bavail) * static_cast<long long>(info.f_frsize);
+  const auto free_bytes =
+      static_cast<long long>(info.f_bavail) * static_cast<long long>(info.f_frsize);
   std::string name = folder + "/.sluice-doctor-XXXXXX";
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) {
-    return {"disk", Health::kProblem,
-            fmt::format("{}: cannot write ({}): name a store in a folder you can write with --store", folder,
-                        std::strerror(errno))};
+    return {
+        "disk", Health::kProblem,
+        fmt::format("{}: cannot write ({}): name a store in a folder you can write with --store",
+                    folder, std::strerror(errno))};
   }
   unlink(name.c_str());
   const auto begin = std::chrono::steady_clock::now();
   const std::string page(4096, 'x');
-  const bool written = pwrite(descriptor, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size()) &&
-                       fdatasync(descriptor) == 0;
+  const bool written =
+      pwrite(descriptor, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size()) &&
+      fdatasync(descriptor) == 0;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const int error = errno;
   close(descriptor);
-  if (!written) return {"disk", Health::kProblem, fmt::format("{}: cannot write ({})", folder, std::strerror(error))};
+  if (!written)
+    return {"disk", Health::kProblem,
+            fmt::format("{}: cannot write ({})", folder, std::strerror(error))};
   const bool low = free_bytes < 1'000'000'000;
   const bool slow = took.count() > 100;
   return {"disk", low || slow ? Health::kWarning : Health::kOk,
-          fmt::format("{} free in {}, a safe write takes {:.2f} ms", FormatBytes(free_bytes), folder, took.count())};
+          fmt::format("{} free in {}, a safe write takes {:.2f} ms", FormatBytes(free_bytes),
+                      folder, took.count())};
 }
 
 Checkup CheckStore(const StorePaths& paths) {
   const auto reader = Reader::Open(paths.database);
   if (!reader && reader.error().code == ErrorCode::kNotFound) {
-    return {"store", Health::kOk, fmt::format("{}: none yet, the first study makes it", paths.database)};
+    return {"store", Health::kOk,
+            fmt::format("{}: none yet, the first study makes it", paths.database)};
   }
   if (!reader) return {"store", Health::kProblem, reader.error().message};
   auto check = (*reader)->database().Prepare("PRAGMA quick_check(1)");
@@ -120,7 +133,8 @@ Checkup CheckStore(const StorePaths& paths) {
   const auto row = check->Step();
   if (!row) return {"store", Health::kProblem, row.error().message};
   if (*row && check->Text(0) != "ok") {
-    return {"store", Health::kProblem, fmt::format("{}: damaged: {}", paths.database, check->Text(0))};
+    return {"store", Health::kProblem,
+            fmt::format("{}: damaged: {}", paths.database, check->Text(0))};
   }
   const auto studies = (*reader)->Studies();
   if (!studies) return {"store", Health::kProblem, studies.error().message};
@@ -147,7 +161,8 @@ Result<int> RunVerb(const Context& context, const DoctorOptions&) {
   checks.push_back(CheckDisk(ExistingFolder(context.paths.database)));
   checks.push_back(CheckStore(context.paths));
   checks.push_back(CheckController(context.paths));
-  const bool problem = std::ranges::any_of(checks, [](const Checkup& c) { return c.health == Health::kProblem; });
+  const bool problem =
+      std::ranges::any_of(checks, [](const Checkup& c) { return c.health == Health::kProblem; });
 
   std::vector<std::string> items;
   Table table({{"check"}, {"state"}, {"found"}});

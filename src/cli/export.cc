@@ -28,7 +28,8 @@ class Columns {
   const std::vector<std::string>& Spread(std::string_view json) {
     row_.assign(names_.size(), "");
     EachMember(json, [this](const std::string& name, const std::string& value) {
-      if (const auto place = places_.find(name); place != places_.end()) row_[place->second] = value;
+      if (const auto place = places_.find(name); place != places_.end())
+        row_[place->second] = value;
     });
     return row_;
   }
@@ -50,12 +51,15 @@ void WriteTrialsCsv(const std::vector<TrialInfo>& trials, OutputSink& sink, Time
   Columns params;
   Columns attributes;
   for (const TrialInfo& trial : trials) {
-    EachMember(trial.params, [&](const std::string& name, const std::string&) { params.Note(name); });
-    EachMember(trial.attributes, [&](const std::string& name, const std::string&) { attributes.Note(name); });
+    EachMember(trial.params,
+               [&](const std::string& name, const std::string&) { params.Note(name); });
+    EachMember(trial.attributes,
+               [&](const std::string& name, const std::string&) { attributes.Note(name); });
   }
   CsvLine line;
-  for (const char* name : {"trial", "state", "value", "best_value", "best_work", "work", "target", "launches", "failures",
-                           "reports", "created", "started", "ended", "busy_s"}) {
+  for (const char* name :
+       {"trial", "state", "value", "best_value", "best_work", "work", "target", "launches",
+        "failures", "reports", "created", "started", "ended", "busy_s"}) {
     line.Add(name);
   }
   for (const std::string& name : params.names()) line.Add("params_" + name);
@@ -65,7 +69,8 @@ void WriteTrialsCsv(const std::vector<TrialInfo>& trials, OutputSink& sink, Time
     line.Add(std::to_string(Number(trial.id))).Add(Name(trial.state));
     line.Add(ValueField(trial.value, trial)).Add(ValueField(trial.best_value, trial));
     line.Add(std::to_string(trial.best_work)).Add(std::to_string(trial.work));
-    line.Add(trial.target ? std::to_string(*trial.target) : "").Add(std::to_string(Number(trial.launch)));
+    line.Add(trial.target ? std::to_string(*trial.target) : "")
+        .Add(std::to_string(Number(trial.launch)));
     line.Add(std::to_string(trial.failures)).Add(std::to_string(trial.reports));
     line.Add(TimeField(trial.created)).Add(TimeField(trial.started)).Add(TimeField(trial.ended));
     line.Add(FullNumber(Seconds(BusyOf(trial, now))));
@@ -75,7 +80,8 @@ void WriteTrialsCsv(const std::vector<TrialInfo>& trials, OutputSink& sink, Time
   }
 }
 
-Result<std::int64_t> WriteTrials(Reader& reader, const StudyInfo& study, ExportFormat format, OutputSink& sink) {
+Result<std::int64_t> WriteTrials(Reader& reader, const StudyInfo& study, ExportFormat format,
+                                 OutputSink& sink) {
   SLUICE_ASSIGN(const std::vector<TrialInfo> trials, reader.Trials(study.id));
   const Time now = WallNow();
   if (format == ExportFormat::kCsv) {
@@ -93,7 +99,8 @@ Result<std::int64_t> WriteReportsCsv(Reader& reader, const StudyInfo& study, Out
   const std::vector<std::string> fixed = {"trial", "launch", "time", "work"};
   Columns metrics;
   SLUICE_TRY(reader.EachReport(study.id, std::nullopt, [&](const ReportInfo& report) {
-    EachMember(report.metrics, [&](const std::string& name, const std::string&) { metrics.Note(name); });
+    EachMember(report.metrics,
+               [&](const std::string& name, const std::string&) { metrics.Note(name); });
   }));
   CsvLine line;
   for (const std::string& name : fixed) line.Add(name);
@@ -113,7 +120,8 @@ Result<std::int64_t> WriteReportsCsv(Reader& reader, const StudyInfo& study, Out
   return rows;
 }
 
-Result<std::int64_t> WriteReports(Reader& reader, const StudyInfo& study, ExportFormat format, OutputSink& sink) {
+Result<std::int64_t> WriteReports(Reader& reader, const StudyInfo& study, ExportFormat format,
+                                  OutputSink& sink) {
   if (format == ExportFormat::kCsv) return WriteReportsCsv(reader, study, sink);
   std::int64_t rows = 0;
   SLUICE_TRY(reader.EachReport(study.id, std::nullopt, [&](const ReportInfo& report) {
@@ -128,7 +136,8 @@ ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
   if (options.format) return *options.format;
   if (!options.file) return json ? ExportFormat::kJsonl : ExportFormat::kCsv;
   const std::string& file = *options.file;
-  const bool lines = file.ends_with(".jsonl") || file.ends_with(".ndjson") || file.ends_with(".json");
+  const bool lines =
+      file.ends_with(".jsonl") || file.ends_with(".ndjson") || file.ends_with(".json");
   return lines ? ExportFormat::kJsonl : ExportFormat::kCsv;
 }
 
@@ -141,8 +150,9 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options) {
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);
   SLUICE_ASSIGN(OutputSink sink, OutputSink::Open(options.file));
-  SLUICE_ASSIGN(const std::int64_t rows, options.reports ? WriteReports(*reader, study, format, sink)
-                                                         : WriteTrials(*reader, study, format, sink));
+  SLUICE_ASSIGN(const std::int64_t rows, options.reports
+                                             ? WriteReports(*reader, study, format, sink)
+                                             : WriteTrials(*reader, study, format, sink));
   SLUICE_TRY(sink.Commit());
   if (!options.file || *options.file == "-") return kExitOk;
   if (context.json) {
@@ -150,7 +160,8 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options) {
     object.Add("study", study.name).Add("file", *options.file).Add("rows", rows);
     PrintLine(object.Take());
   } else {
-    PrintLine(fmt::format("{} of {} in {}", Counted(rows, options.reports ? "report" : "trial"), study.name, *options.file));
+    PrintLine(fmt::format("{} of {} in {}", Counted(rows, options.reports ? "report" : "trial"),
+                          study.name, *options.file));
   }
   return kExitOk;
 }

@@ -11,12 +11,17 @@ using Json = nlohmann::json;
 // Builds no tree: exports read millions of small objects.
 class Flattener {
  public:
-  explicit Flattener(const std::function<void(const std::string&, const std::string&)>& visit) : visit_(visit) {}
+  explicit Flattener(const std::function<void(const std::string&, const std::string&)>& visit)
+      : visit_(visit) {}
 
   bool null() { return Scalar("null", ""); }
   bool boolean(bool value) { return Scalar(value ? "true" : "false", value ? "true" : "false"); }
-  bool number_integer(Json::number_integer_t value) { return Scalar(std::to_string(value), std::to_string(value)); }
-  bool number_unsigned(Json::number_unsigned_t value) { return Scalar(std::to_string(value), std::to_string(value)); }
+  bool number_integer(Json::number_integer_t value) {
+    return Scalar(std::to_string(value), std::to_string(value));
+  }
+  bool number_unsigned(Json::number_unsigned_t value) {
+    return Scalar(std::to_string(value), std::to_string(value));
+  }
   bool number_float(Json::number_float_t, const std::string& text) { return Scalar(text, text); }
   bool string(std::string& value) {
     return list_depth_ == 0 ? Scalar("", value) : Scalar(Json(value).dump(), value);
@@ -53,7 +58,9 @@ class Flattener {
   }
   bool start_array(std::size_t) { return depth_ > 0 && Open('['); }
   bool end_array() { return Close(']'); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
+    return false;
+  }
 
  private:
   bool Scalar(const std::string& as_json, const std::string& value) {
@@ -94,8 +101,9 @@ class Flattener {
 
 }  // namespace
 
-void EachMember(std::string_view json,
-                const std::function<void(const std::string& name, const std::string& value)>& visit) {
+void EachMember(
+    std::string_view json,
+    const std::function<void(const std::string& name, const std::string& value)>& visit) {
   Flattener flattener(visit);
   Json::sax_parse(json, &flattener);
 }

@@ -6,9 +6,12 @@
 
 namespace sluice {
 
-// Calls visit with each scalar of a JSON object and its name, names of objects inside objects joined by '.', in the order
-// of the text. Numbers are as the text has them, other scalars true, false, or what the text says; null is nothing.
-// Lists are handed over as one text of JSON. What is no JSON object gives nothing.
-void EachMember(std::string_view json, const std::function<void(const std::string& name, const std::string& value)>& visit);
+// Calls visit with each scalar of a JSON object and its name, names of objects inside objects
+// joined by '.', in the order of the text. Numbers are as the text has them, other scalars true,
+// false, or what the text says; null is nothing. Lists are handed over as one text of JSON. What is
+// no JSON object gives nothing.
+void EachMember(
+    std::string_view json,
+    const std::function<void(const std::string& name, const std::string& value)>& visit);
 
 }  // namespace sluice

@@ -7,13 +7,17 @@ namespace {
 
 std::string Flat(std::string_view json) {
   std::string text;
-  EachMember(json, [&](const std::string& name, const std::string& value) { text += name + "=" + value + ";"; });
+  EachMember(json, [&](const std::string& name, const std::string& value) {
+    text += name + "=" + value + ";";
+  });
   return text;
 }
 
 TEST(FlatJsonTest, ScalarsAreAsWritten) {
-  EXPECT_EQ(Flat(R"({"lr":1e-3,"n":3,"big":18446744073709551615,"s":"a \"b\"","t":true,"x":null,"v":"NaN"})"),
-            "lr=1e-3;n=3;big=18446744073709551615;s=a \"b\";t=true;x=;v=NaN;");
+  EXPECT_EQ(
+      Flat(
+          R"({"lr":1e-3,"n":3,"big":18446744073709551615,"s":"a \"b\"","t":true,"x":null,"v":"NaN"})"),
+      "lr=1e-3;n=3;big=18446744073709551615;s=a \"b\";t=true;x=;v=NaN;");
 }
 
 TEST(FlatJsonTest, InnerObjectsAreJoinedByDots) {
@@ -21,7 +25,8 @@ TEST(FlatJsonTest, InnerObjectsAreJoinedByDots) {
 }
 
 TEST(FlatJsonTest, ListsStayJson) {
-  EXPECT_EQ(Flat(R"({"l":[1,"x",{"k":[true,null]}],"m":[],"n":2})"), R"(l=[1,"x",{"k":[true,null]}];m=[];n=2;)");
+  EXPECT_EQ(Flat(R"({"l":[1,"x",{"k":[true,null]}],"m":[],"n":2})"),
+            R"(l=[1,"x",{"k":[true,null]}];m=[];n=2;)");
 }
 
 TEST(FlatJsonTest, WhatIsNoObjectGivesNothing) {

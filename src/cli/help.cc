@@ -47,11 +47,12 @@ examples:
   sluice tune --help                  more about one verb
 )";
 
-constexpr std::string_view kTune = R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [-q] [--plain]
+constexpr std::string_view kTune =
+    R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [-q] [--plain]
 
-Makes a study from a file and runs it to its end in this terminal. Everything reported is on disk
-before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what runs save and
-leave, a second one kills it; 'sluice resume NAME' goes on.
+Makes a study from a file and runs it to its end in this terminal. Everything reported is on
+disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
+runs save and leave, a second one kills it; 'sluice resume NAME' goes on.
 
   --name NAME   call the study this instead of what the file says
   --trials N    make this many trials instead of what the file says
@@ -72,8 +73,9 @@ examples:
 
 constexpr std::string_view kCheck = R"(usage: sluice check STUDY.yaml
 
-Reads a study file and says what 'sluice tune' would do with it on this machine: what is searched and
-how, how many trials run at once, and what looks wrong. Nothing is run and nothing is written.
+Reads a study file and says what 'sluice tune' would do with it on this machine: what is
+searched and how, how many trials run at once, and what looks wrong. Nothing is run and nothing
+is written.
 
   --store FILE  the store to look for a study of the same name in
   --json        as a JSON object
@@ -85,11 +87,12 @@ examples:
   sluice check study.yaml --json | jq .parallelism
 )";
 
-constexpr std::string_view kResume = R"(usage: sluice resume NAME [--trials N] [--deadline D] [-q] [--plain]
+constexpr std::string_view kResume =
+    R"(usage: sluice resume NAME [--trials N] [--deadline D] [-q] [--plain]
 
-Goes on with a study that was paused by Ctrl-C, was cut off by a crash, or has finished and is to have
-more trials or time. What still runs of it is adopted; what was interrupted continues from its
-checkpoint.
+Goes on with a study that was paused by Ctrl-C, was cut off by a crash, or has finished and is
+to have more trials or time. What still runs of it is adopted; what was interrupted continues
+from its checkpoint.
 
   --trials N    a new total number of trials
   --deadline D  a new deadline: a duration from now (20m, 1h30m) or a time (2026-01-31T18:00:00Z)
@@ -107,7 +110,8 @@ examples:
 
 constexpr std::string_view kStudies = R"(usage: sluice studies
 
-Lists every study in the store: its state, how many trials are done, the best value, when it changed.
+Lists every study in the store: its state, how many trials are done, the best value, when it
+changed.
 
   --store FILE  where studies are kept
   --json        as a JSON array
@@ -121,8 +125,9 @@ examples:
 
 constexpr std::string_view kStatus = R"(usage: sluice status [NAME]
 
-How a study stands: its state, its trials by state, the best one, and those that run. A study that has
-not finished and that no process runs is interrupted: 'sluice resume NAME' goes on with it.
+How a study stands: its state, its trials by state, the best one, and those that run. A study
+that has not finished and that no process runs is interrupted: 'sluice resume NAME' goes on with
+it.
 
   --store FILE  where studies are kept
   --json        as a JSON object
@@ -149,10 +154,11 @@ examples:
   sluice watch fashion --plain | tee watch.log
 )";
 
-constexpr std::string_view kTrials = R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
+constexpr std::string_view kTrials =
+    R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
 
-The trials of a study as a table. The column named like the objective is the best value of each trial.
-A table too wide for the terminal is cut; one that goes to a file or a pipe is not.
+The trials of a study as a table. The column named like the objective is the best value of each
+trial. A table too wide for the terminal is cut; one that goes to a file or a pipe is not.
 
   --state STATE  only trials that are waiting, running, paused, complete, stopped or failed
   --sort ORDER   id (as they were made) or value (best first)
@@ -170,8 +176,8 @@ examples:
 
 constexpr std::string_view kBest = R"(usage: sluice best [NAME] [--top N]
 
-The best trial of a study: its value and when it reached it, its parameters, the command line that runs
-it again, and where its checkpoint and output are.
+The best trial of a study: its value and when it reached it, its parameters, the command line
+that runs it again, and where its checkpoint and output are.
 
   --top N       the best N as a table
   --store FILE  where studies are kept
@@ -184,10 +190,11 @@ examples:
   sluice best --json | jq .params > best.json
 )";
 
-constexpr std::string_view kLogs = R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
+constexpr std::string_view kLogs =
+    R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
 
-What a trial printed on standard output. A trial that was resumed or retried has several launches; the
-latest is shown.
+What a trial printed on standard output. A trial that was resumed or retried has several
+launches; the latest is shown.
 
   --study NAME  the study of the trial
   --launch N    an earlier launch
@@ -206,8 +213,8 @@ examples:
 
 constexpr std::string_view kRetry = R"(usage: sluice retry TRIAL [--study NAME]
 
-Gives a failed or stopped trial another chance, with the same parameters and from its checkpoint if it
-has one: at once if the study runs, else when it is resumed.
+Gives a failed or stopped trial another chance, with the same parameters and from its checkpoint
+if it has one: at once if the study runs, else when it is resumed.
 
   --study NAME  the study of the trial
   --store FILE  where studies are kept
@@ -221,8 +228,8 @@ examples:
 
 constexpr std::string_view kStop = R"(usage: sluice stop [NAME]
 
-Ends a study for good: trials that run are stopped, no new ones are made, what was reported stays.
-To pause a study instead, press Ctrl-C where it runs.
+Ends a study for good: trials that run are stopped, no new ones are made, what was reported
+stays. To pause a study instead, press Ctrl-C where it runs.
 
   --store FILE  where studies are kept
   --json        as a JSON object
@@ -248,10 +255,11 @@ examples:
   sluice delete fashion --yes
 )";
 
-constexpr std::string_view kExport = R"(usage: sluice export [NAME] [--format csv|jsonl] [--reports] [-o FILE]
+constexpr std::string_view kExport =
+    R"(usage: sluice export [NAME] [--format csv|jsonl] [--reports] [-o FILE]
 
-Writes a study's trials, one a row, or with --reports every report of every trial. Parameters are the
-columns params_NAME, facts the trials told of themselves attributes_NAME.
+Writes a study's trials, one a row, or with --reports every report of every trial. Parameters
+are the columns params_NAME, facts the trials told of themselves attributes_NAME.
 
   --format F         csv or jsonl; by default what the file's name ends with, else csv
   --reports          one row a report: trial, launch, time, work, and a column for each metric
@@ -269,8 +277,8 @@ examples:
 
 constexpr std::string_view kDoctor = R"(usage: sluice doctor
 
-Checks what studies need on this machine: cores, GPUs and their driver, the store, its folder and disk.
-Exits with 1 if something would keep studies from running.
+Checks what studies need on this machine: cores, GPUs and their driver, the store, its folder
+and disk. Exits with 1 if something would keep studies from running.
 
   --store FILE  the store to check
   --json        as a JSON object
@@ -287,10 +295,11 @@ struct Page {
   std::string_view help;
 };
 constexpr std::array kPages = {
-    Page{"tune", kTune},     Page{"check", kCheck},   Page{"resume", kResume}, Page{"studies", kStudies},
-    Page{"status", kStatus}, Page{"watch", kWatch},   Page{"trials", kTrials}, Page{"best", kBest},
-    Page{"logs", kLogs},     Page{"export", kExport}, Page{"retry", kRetry},   Page{"stop", kStop},
-    Page{"delete", kDelete}, Page{"doctor", kDoctor}};
+    Page{"tune", kTune},       Page{"check", kCheck},   Page{"resume", kResume},
+    Page{"studies", kStudies}, Page{"status", kStatus}, Page{"watch", kWatch},
+    Page{"trials", kTrials},   Page{"best", kBest},     Page{"logs", kLogs},
+    Page{"export", kExport},   Page{"retry", kRetry},   Page{"stop", kStop},
+    Page{"delete", kDelete},   Page{"doctor", kDoctor}};
 
 }  // namespace
 

@@ -36,12 +36,14 @@ class Tail {
   Result<bool> Pump() {
     if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0 && errno == ENOENT) return false;
-    if (descriptor_ < 0) return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
+    if (descriptor_ < 0)
+      return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
     std::array<char, 1 << 16> buffer;
     while (true) {
       const ssize_t size = read(descriptor_, buffer.data(), buffer.size());
       if (size < 0 && errno == EINTR) continue;
-      if (size < 0) return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
+      if (size < 0)
+        return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
       if (size == 0) break;
       Put({buffer.data(), static_cast<std::size_t>(size)});
     }
@@ -118,14 +120,18 @@ class Follower {
 };
 
 // Where to look when a trial has failed and its standard output does not say why.
-void PointAtFailure(const Context& context, const StudyInfo& study, const TrialInfo& trial, LaunchId launch) {
+void PointAtFailure(const Context& context, const StudyInfo& study, const TrialInfo& trial,
+                    LaunchId launch) {
   if (trial.state != TrialState::kFailed) return;
   std::error_code error;
-  const auto size = std::filesystem::file_size(OutputFile(context.paths, study.name, trial.id, launch, true), error);
+  const auto size = std::filesystem::file_size(
+      OutputFile(context.paths, study.name, trial.id, launch, true), error);
   const std::string note = trial.note.empty() ? "" : ": " + trial.note;
-  const std::string hint = !error && size > 0 ? fmt::format("; 'sluice logs {} --study {} --stderr' shows its standard error",
-                                                            Number(trial.id), study.name)
-                                              : "";
+  const std::string hint =
+      !error && size > 0
+          ? fmt::format("; 'sluice logs {} --study {} --stderr' shows its standard error",
+                        Number(trial.id), study.name)
+          : "";
   Remark(fmt::format("trial {} failed{}{}", Number(trial.id), note, hint));
 }
 
@@ -143,10 +149,11 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
   if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", who));
   const LaunchId launch = options.launch.value_or(latest);
   if (Number(launch) > Number(latest)) {
-    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}", who, Number(launch),
-                                Number(latest)));
+    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}", who,
+                                Number(launch), Number(latest)));
   }
-  const std::string path = OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
+  const std::string path =
+      OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
   Tail tail(path, options, launch, context.json);
   while (true) {
     // What is written after this look is either seen by the pump or by the next look.
@@ -157,7 +164,8 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
     SLUICE_TRY(follower.Wait());
   }
   tail.Finish();
-  if (!options.standard_error && !context.json) PointAtFailure(context, study, follower.trial(), launch);
+  if (!options.standard_error && !context.json)
+    PointAtFailure(context, study, follower.trial(), launch);
   return kExitOk;
 }
 

@@ -16,14 +16,16 @@ namespace sluice {
 namespace {
 
 int ExitStatusOf(const Error& error) {
-  const bool input = error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kNotFound;
+  const bool input =
+      error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kNotFound;
   return input ? kExitUsage : kExitFailure;
 }
 
 template <typename Verb>
 Result<int> Run(const Options& options, const Verb& verb) {
   SLUICE_ASSIGN(StorePaths paths, FindStore(options.store));
-  return RunVerb({.paths = std::move(paths), .terminal = LookAtTerminal(), .json = options.json}, verb);
+  return RunVerb({.paths = std::move(paths), .terminal = LookAtTerminal(), .json = options.json},
+                 verb);
 }
 
 Result<int> Run(const Options&, const HelpOptions& help) {
@@ -33,14 +35,17 @@ Result<int> Run(const Options&, const HelpOptions& help) {
 
 Result<int> Run(const Options& options, const VersionOptions&) {
   JsonObject object;
-  PrintLine(options.json ? object.Add("version", kVersion).Take() : fmt::format("sluice {}", kVersion));
+  PrintLine(options.json ? object.Add("version", kVersion).Take()
+                         : fmt::format("sluice {}", kVersion));
   return kExitOk;
 }
 
 Result<int> RunArguments(int argc, char** argv) {
   SLUICE_ASSIGN(const Options options, ParseOptions(argc, argv));
-  SLUICE_ASSIGN(const int status, std::visit([&](const auto& verb) { return Run(options, verb); }, options.verb));
-  if (!FinishOutput()) return Unavailable("standard output: cannot write all of it: is the disk full?");
+  SLUICE_ASSIGN(const int status,
+                std::visit([&](const auto& verb) { return Run(options, verb); }, options.verb));
+  if (!FinishOutput())
+    return Unavailable("standard output: cannot write all of it: is the disk full?");
   return status;
 }
 

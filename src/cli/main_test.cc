@@ -25,8 +25,9 @@ struct Ran {
 class MainTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("cli_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        (std::string("cli_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     store_ = (folder_ / "s.db").string();
@@ -82,7 +83,9 @@ TEST_F(MainTest, ExitStatusTellsWhoseFaultItIs) {
   EXPECT_EQ(Run({"status"}).status, 0);
   EXPECT_EQ(Run({"status", "fashoin"}).status, 2);
   EXPECT_EQ(Run({"logs", "77"}).status, 2);
-  Write("s.db", "this is no database, but long enough to look like one to SQLite ......................................");
+  Write("s.db",
+        "this is no database, but long enough to look like one to SQLite "
+        "......................................");
   EXPECT_EQ(Run({"status"}).status, 1);
 }
 
@@ -95,12 +98,15 @@ TEST_F(MainTest, ErrorsGoToStandardErrorAlone) {
 }
 
 TEST_F(MainTest, EveryErrorOfAStudyFileHasItsLine) {
-  const std::string path = Write("bad.yaml", "program: true\nspace: {lr: {float: [1, 0]}}\nobjective: {minimze: x}\ntrials: 0\n");
+  const std::string path =
+      Write("bad.yaml",
+            "program: true\nspace: {lr: {float: [1, 0]}}\nobjective: {minimze: x}\ntrials: 0\n");
   const Ran ran = Run({"check", path});
   EXPECT_EQ(ran.status, 2);
   EXPECT_EQ(ran.out, "");
   EXPECT_GE(Lines(ran.err).size(), 3u);
-  for (const std::string& line : Lines(ran.err)) EXPECT_THAT(line, StartsWith("sluice: " + path + ":"));
+  for (const std::string& line : Lines(ran.err))
+    EXPECT_THAT(line, StartsWith("sluice: " + path + ":"));
 }
 
 TEST_F(MainTest, StatusOfAStudyNobodyRuns) {
@@ -149,7 +155,8 @@ TEST_F(MainTest, BestSaysHowToRunItAgain) {
   const Ran ran = Run({"best"});
   EXPECT_THAT(ran.out, HasSubstr("lr: 0.004"));
   EXPECT_THAT(ran.out, HasSubstr("act: \"a,\\\"b\\\"\""));
-  EXPECT_THAT(ran.out, HasSubstr("cd /somewhere && python train.py --lr 0.004 --lr=0.004 '--act=a,\"b\"'"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("cd /somewhere && python train.py --lr 0.004 --lr=0.004 '--act=a,\"b\"'"));
   const Json best = RunJson({"best"});
   EXPECT_EQ(best["params"]["act"], "a,\"b\"");
   EXPECT_EQ(best["checkpoint"], nullptr);
@@ -182,12 +189,15 @@ TEST_F(MainTest, ExportOfTrials) {
   const auto lines = Lines(Run({"export"}).out);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0],
-            "trial,state,value,best_value,best_work,work,target,launches,failures,reports,created,started,ended,busy_s,"
+            "trial,state,value,best_value,best_work,work,target,launches,failures,reports,created,"
+            "started,ended,busy_s,"
             "params_lr,params_act,note");
-  EXPECT_THAT(lines[1], StartsWith("1,complete,0.021,0.021,2,2,9,1,0,2,2023-11-14T22:13:21.000000Z,"));
+  EXPECT_THAT(lines[1],
+              StartsWith("1,complete,0.021,0.021,2,2,9,1,0,2,2023-11-14T22:13:21.000000Z,"));
   EXPECT_THAT(lines[2], StartsWith("2,failed,,,0,0,9,"));
   EXPECT_THAT(lines[4], HasSubstr(",0.004,\"a,\"\"b\"\"\","));
-  for (const std::string& line : Lines(Run({"export", "--json"}).out)) EXPECT_TRUE(Json::accept(line)) << line;
+  for (const std::string& line : Lines(Run({"export", "--json"}).out))
+    EXPECT_TRUE(Json::accept(line)) << line;
 }
 
 TEST_F(MainTest, ExportOfReports) {
@@ -214,9 +224,10 @@ TEST_F(MainTest, ExportToAFileSaysWhatItHolds) {
 }
 
 TEST_F(MainTest, CheckSaysWhatWouldHappen) {
-  const std::string path = Write("study.yaml",
-                                 "program: sh -c true {args}\nspace: {lr: {float: [0.1, 1]}, n: {int: [1, 4]}}\n"
-                                 "objective: {minimize: loss}\nstopper: asha\nbudget: {min: 1, max: 27, eta: 3}\ntrials: 9\n");
+  const std::string path = Write(
+      "study.yaml",
+      "program: sh -c true {args}\nspace: {lr: {float: [0.1, 1]}, n: {int: [1, 4]}}\n"
+      "objective: {minimize: loss}\nstopper: asha\nbudget: {min: 1, max: 27, eta: 3}\ntrials: 9\n");
   const Ran ran = Run({"check", path});
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("asha: judged at epoch 1, 3, 9"));
@@ -256,7 +267,9 @@ TEST_F(MainTest, DeleteAsksFirst) {
 TEST_F(MainTest, DoctorLooksAtTheStore) {
   WriteTestStudy(store_);
   EXPECT_THAT(Run({"doctor"}).out, HasSubstr("sound, 1 study"));
-  Write("s.db", "this is no database, but long enough to look like one to SQLite ......................................");
+  Write("s.db",
+        "this is no database, but long enough to look like one to SQLite "
+        "......................................");
   const Ran ran = Run({"doctor", "--json"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(Json::parse(ran.out)["ok"], false);

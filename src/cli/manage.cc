@@ -34,9 +34,9 @@ long long BytesIn(const std::string& folder) {
 }
 
 bool Confirmed(const Context& context, const StudyInfo& study) {
-  const std::string question =
-      fmt::format("Delete study '{}' with {} and {} of files? [y/N] ", study.name, Counted(study.made(), "trial"),
-                  FormatBytes(BytesIn(context.paths.StudyFolder(study.name))));
+  const std::string question = fmt::format(
+      "Delete study '{}' with {} and {} of files? [y/N] ", study.name,
+      Counted(study.made(), "trial"), FormatBytes(BytesIn(context.paths.StudyFolder(study.name))));
   std::fputs(question.c_str(), stderr);
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
@@ -54,8 +54,10 @@ Result<int> RunVerb(const Context& context, const StopOptions& options) {
     return kExitOk;
   }
   SLUICE_TRY(StopStudy(context.paths, study.name));
-  Tell(context, object.Add("stopped", true),
-       fmt::format("{0} is stopped; what was reported stays: 'sluice best {0}' shows the best trial", study.name));
+  Tell(
+      context, object.Add("stopped", true),
+      fmt::format("{0} is stopped; what was reported stays: 'sluice best {0}' shows the best trial",
+                  study.name));
   return kExitOk;
 }
 
@@ -69,9 +71,11 @@ Result<int> RunVerb(const Context& context, const RetryOptions& options) {
   JsonObject object;
   object.Add("study", study.name).Add("trial", static_cast<std::int64_t>(Number(options.trial)));
   Tell(context, object.Add("at_once", at_once),
-       at_once ? fmt::format("trial {} of {} runs again when there is room", Number(options.trial), study.name)
-               : fmt::format("trial {0} of {1} runs again when the study is resumed: sluice resume {1}",
-                             Number(options.trial), study.name));
+       at_once
+           ? fmt::format("trial {} of {} runs again when there is room", Number(options.trial),
+                         study.name)
+           : fmt::format("trial {0} of {1} runs again when the study is resumed: sluice resume {1}",
+                         Number(options.trial), study.name));
   return kExitOk;
 }
 
@@ -79,7 +83,8 @@ Result<int> RunVerb(const Context& context, const DeleteOptions& options) {
   SLUICE_ASSIGN(const StudyInfo study, Find(context, options.study));
   if (!options.yes) {
     if (context.json || isatty(STDIN_FILENO) == 0) {
-      return InvalidArgument(fmt::format("delete: nobody to ask: add --yes to delete study '{}'", study.name));
+      return InvalidArgument(
+          fmt::format("delete: nobody to ask: add --yes to delete study '{}'", study.name));
     }
     if (!Confirmed(context, study)) {
       PrintLine("nothing was deleted");

@@ -20,14 +20,17 @@ constexpr int kMaxTrials = 10'000'000;
 using Text = std::optional<std::string>;
 
 struct Words {
-  Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch, format, output, topic;
-  bool json = false, quiet = false, plain = false, follow = false, standard_error = false, yes = false;
+  Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch,
+      format, output, topic;
+  bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
+       yes = false;
   bool reports = false, version = false;
 };
 
 // CLI11 2.1 wants a plain string to fill.
 CLI::Option* Add(CLI::App& app, const std::string& names, Text& into) {
-  auto* option = app.add_option_function<std::string>(names, [&into](const std::string& text) { into = text; });
+  auto* option = app.add_option_function<std::string>(
+      names, [&into](const std::string& text) { into = text; });
   return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
@@ -113,18 +116,22 @@ std::vector<std::string> Flags(const CLI::App& app) {
 }
 
 std::string SeeHelp(std::string_view verb) {
-  return verb.empty() ? "'sluice --help' shows what there is" : fmt::format("'sluice {} --help' shows examples", verb);
+  return verb.empty() ? "'sluice --help' shows what there is"
+                      : fmt::format("'sluice {} --help' shows examples", verb);
 }
 
 template <typename Unsigned>
-Result<Unsigned> ReadNumber(std::string_view what, const std::string& text, Unsigned min, Unsigned max) {
+Result<Unsigned> ReadNumber(std::string_view what, const std::string& text, Unsigned min,
+                            Unsigned max) {
   Unsigned number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error == std::errc() && rest == end && number >= min && number <= max) return number;
-  const std::string range =
-      max == std::numeric_limits<Unsigned>::max() ? fmt::format("from {}", min) : fmt::format("from {} to {}", min, max);
-  return InvalidArgument(fmt::format("{}: expected a whole number {}, found '{}'", what, range, text));
+  const std::string range = max == std::numeric_limits<Unsigned>::max()
+                                ? fmt::format("from {}", min)
+                                : fmt::format("from {} to {}", min, max);
+  return InvalidArgument(
+      fmt::format("{}: expected a whole number {}, found '{}'", what, range, text));
 }
 
 Result<std::optional<int>> ReadCount(std::string_view what, const Text& text) {
@@ -133,12 +140,13 @@ Result<std::optional<int>> ReadCount(std::string_view what, const Text& text) {
   return std::optional(static_cast<int>(count));
 }
 
-Result<std::size_t> ReadOneOf(std::string_view what, const std::string& text, std::span<const std::string> names) {
+Result<std::size_t> ReadOneOf(std::string_view what, const std::string& text,
+                              std::span<const std::string> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
-  return InvalidArgument(
-      fmt::format("{}: expected one of {}, found '{}'{}", what, Join(names), text, DidYouMean(text, names)));
+  return InvalidArgument(fmt::format("{}: expected one of {}, found '{}'{}", what, Join(names),
+                                     text, DidYouMean(text, names)));
 }
 
 Result<std::string> Need(std::string_view verb, std::string_view what, const Text& text) {
@@ -149,7 +157,8 @@ Result<std::string> Need(std::string_view verb, std::string_view what, const Tex
 Result<TrialId> ReadTrial(std::string_view verb, const Text& text) {
   SLUICE_ASSIGN(const std::string word, Need(verb, "the number of a trial", text));
   SLUICE_ASSIGN(const auto number,
-                ReadNumber<std::uint32_t>(fmt::format("{} TRIAL", verb), word, 1, static_cast<std::uint32_t>(kMaxTrials)));
+                ReadNumber<std::uint32_t>(fmt::format("{} TRIAL", verb), word, 1,
+                                          static_cast<std::uint32_t>(kMaxTrials)));
   return TrialId(number);
 }
 
@@ -158,7 +167,8 @@ Result<TuneOptions> ReadTune(const Words& words) {
   tune.name = words.name;
   tune.quiet = words.quiet;
   tune.plain = words.plain;
-  SLUICE_ASSIGN(tune.file, Need("tune", "a study file, as in 'sluice tune study.yaml'", words.file));
+  SLUICE_ASSIGN(tune.file,
+                Need("tune", "a study file, as in 'sluice tune study.yaml'", words.file));
   SLUICE_ASSIGN(tune.trials, ReadCount("--trials", words.trials));
   if (words.seed) {
     // As in a study file.
@@ -203,7 +213,8 @@ Result<LogsOptions> ReadLogs(const Words& words) {
   SLUICE_ASSIGN(logs.trial, ReadTrial("logs", words.trial));
   if (words.launch) {
     SLUICE_ASSIGN(const auto launch,
-                  ReadNumber<std::uint32_t>("--launch", *words.launch, 1, std::numeric_limits<std::uint32_t>::max()));
+                  ReadNumber<std::uint32_t>("--launch", *words.launch, 1,
+                                            std::numeric_limits<std::uint32_t>::max()));
     logs.launch = LaunchId(launch);
   }
   return logs;
@@ -214,7 +225,8 @@ Result<ExportOptions> ReadExport(const Words& words) {
   options.study = words.study;
   options.reports = words.reports;
   options.file = words.output;
-  if (words.output && words.output->empty()) return InvalidArgument("--output: expected a file, found ''");
+  if (words.output && words.output->empty())
+    return InvalidArgument("--output: expected a file, found ''");
   if (words.format) {
     const std::vector<std::string> formats = {"csv", "jsonl"};
     SLUICE_ASSIGN(const std::size_t format, ReadOneOf("--format", *words.format, formats));
@@ -231,7 +243,8 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   if (verb == "tune") {
     SLUICE_ASSIGN(options.verb, ReadTune(words));
   } else if (verb == "check") {
-    SLUICE_ASSIGN(std::string file, Need(verb, "a study file, as in 'sluice check study.yaml'", words.file));
+    SLUICE_ASSIGN(std::string file,
+                  Need(verb, "a study file, as in 'sluice check study.yaml'", words.file));
     options.verb = CheckOptions{std::move(file)};
   } else if (verb == "resume") {
     SLUICE_ASSIGN(options.verb, ReadResume(words));
@@ -269,7 +282,8 @@ std::unexpected<Error> UnknownVerb(const std::string& typed) {
       fmt::format("no verb '{}'{}: 'sluice --help' lists them", typed, DidYouMean(typed, Verbs())));
 }
 
-// What CLI11 could not place, in our words. An unknown flag explains more than what it made go wrong besides.
+// What CLI11 could not place, in our words. An unknown flag explains more than what it made go
+// wrong besides.
 std::unexpected<Error> Explain(const CLI::App& app, const CLI::ParseError& error) {
   const auto verbs = app.get_subcommands();
   const CLI::App& active = verbs.empty() ? app : *verbs.front();
@@ -278,14 +292,16 @@ std::unexpected<Error> Explain(const CLI::App& app, const CLI::ParseError& error
   for (const std::string& word : left) {
     if (!word.starts_with('-')) continue;
     const std::string flag = word.substr(0, word.find('='));
-    return InvalidArgument(fmt::format("{}{}no flag '{}'{}: {}", verb, verb.empty() ? "" : ": ", flag,
-                                       DidYouMean(flag, Flags(active)), SeeHelp(verb)));
+    return InvalidArgument(fmt::format("{}{}no flag '{}'{}: {}", verb, verb.empty() ? "" : ": ",
+                                       flag, DidYouMean(flag, Flags(active)), SeeHelp(verb)));
   }
   if (!left.empty() && verb.empty()) return UnknownVerb(left.front());
   if (!left.empty()) {
-    return InvalidArgument(fmt::format("{}: expected no further argument, found '{}': {}", verb, left.front(), SeeHelp(verb)));
+    return InvalidArgument(fmt::format("{}: expected no further argument, found '{}': {}", verb,
+                                       left.front(), SeeHelp(verb)));
   }
-  return InvalidArgument(fmt::format("{}{}{}: {}", verb, verb.empty() ? "" : ": ", error.what(), SeeHelp(verb)));
+  return InvalidArgument(
+      fmt::format("{}{}{}: {}", verb, verb.empty() ? "" : ": ", error.what(), SeeHelp(verb)));
 }
 
 }  // namespace
@@ -297,15 +313,19 @@ Result<Options> ParseOptions(int argc, const char* const* argv) {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto verbs = app->get_subcommands();
-    std::string verb = verbs.empty() || verbs.front()->get_name() == "help" ? "" : verbs.front()->get_name();
+    std::string verb =
+        verbs.empty() || verbs.front()->get_name() == "help" ? "" : verbs.front()->get_name();
     return Options{.store = {}, .json = false, .verb = HelpOptions{std::move(verb)}};
   } catch (const CLI::ParseError& error) {
     return Explain(*app, error);
   }
   if (words.version) return Options{.store = {}, .json = words.json, .verb = VersionOptions{}};
   const auto verbs = app->get_subcommands();
-  if (verbs.empty()) return InvalidArgument("expected a verb, as in 'sluice tune study.yaml': 'sluice --help' lists them");
-  if (words.store && words.store->empty()) return InvalidArgument("--store: expected a file, found ''");
+  if (verbs.empty())
+    return InvalidArgument(
+        "expected a verb, as in 'sluice tune study.yaml': 'sluice --help' lists them");
+  if (words.store && words.store->empty())
+    return InvalidArgument("--store: expected a file, found ''");
   if (verbs.front()->get_name() != "help") return ReadVerb(verbs.front()->get_name(), words);
   const std::string topic = words.topic.value_or("");
   if (!topic.empty() && HelpFor(topic).empty()) return UnknownVerb(topic);

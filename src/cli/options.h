@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-// What was asked for on the command line, a struct for each verb. A study that is not named is the one changed last.
+// What was asked for on the command line, a struct for each verb. A study that is not named is the
+// one changed last.
 
 struct TuneOptions {
   std::string file;
@@ -105,14 +106,14 @@ struct VersionOptions {};
 struct Options {
   std::optional<std::string> store;
   bool json = false;
-  std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions, StudiesOptions, StatusOptions,
-               WatchOptions, TrialsOptions, BestOptions, LogsOptions, RetryOptions, StopOptions, DeleteOptions,
-               ExportOptions, DoctorOptions>
+  std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
+               StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
+               RetryOptions, StopOptions, DeleteOptions, ExportOptions, DoctorOptions>
       verb;
 };
 
-// Fails with invalid_argument, suggesting the nearest verb or flag where one was mistyped. The first argument is the
-// program's name.
+// Fails with invalid_argument, suggesting the nearest verb or flag where one was mistyped. The
+// first argument is the program's name.
 Result<Options> ParseOptions(int argc, const char* const* argv);
 
 // The flags a verb takes, such as "--store", for those who check that the help names them all.

@@ -19,7 +19,7 @@ std::unexpected<Error> CannotWrite(const std::string& path, int error) {
 
 // What a file that replaces this one, or is new, should be allowed.
 mode_t ModeFor(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) == 0) return info.st_mode & 0777;
   const mode_t mask = umask(0);
   umask(mask);
@@ -30,10 +30,11 @@ mode_t ModeFor(const std::string& path) {
 
 Result<OutputSink> OutputSink::Open(const std::optional<std::string>& path) {
   if (!path || *path == "-") return OutputSink(stdout, "", "");
-  struct stat info {};
+  struct stat info{};
   if (stat(path->c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) {
-      return InvalidArgument(fmt::format("{}: expected a file to write, found a folder: name a file in it", *path));
+      return InvalidArgument(
+          fmt::format("{}: expected a file to write, found a folder: name a file in it", *path));
     }
     if (!S_ISREG(info.st_mode)) {
       std::FILE* direct = std::fopen(path->c_str(), "we");
@@ -50,7 +51,8 @@ Result<OutputSink> OutputSink::Open(const std::optional<std::string>& path) {
   std::string temporary = target + ".XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    return InvalidArgument(fmt::format("{}: expected a file in a folder that exists: make the folder first", *path));
+    return InvalidArgument(
+        fmt::format("{}: expected a file in a folder that exists: make the folder first", *path));
   }
   if (descriptor < 0) return CannotWrite(*path, errno);
   fchmod(descriptor, ModeFor(target));

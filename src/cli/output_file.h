@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Standard output, or a file that appears whole under its name when Commit succeeds and not at all otherwise. A name that
-// is a device or a pipe is written to directly.
+// Standard output, or a file that appears whole under its name when Commit succeeds and not at all
+// otherwise. A name that is a device or a pipe is written to directly.
 class OutputSink {
  public:
   // Without a path, or with "-": standard output.

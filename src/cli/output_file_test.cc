@@ -13,8 +13,9 @@ namespace fs = std::filesystem;
 class OutputSinkTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("sink_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        (std::string("sink_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     path_ = (folder_ / "out.csv").string();
@@ -26,7 +27,8 @@ class OutputSinkTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::size_t Files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
   fs::path folder_;

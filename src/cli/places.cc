@@ -23,7 +23,9 @@ Result<StorePaths> FindStore(const std::optional<std::string>& given) {
     if (!data.starts_with('/')) {
       const std::string home = Variable("HOME");
       if (home.empty()) {
-        return InvalidArgument("expected a home folder to keep the store in, found no HOME: name a store with --store");
+        return InvalidArgument(
+            "expected a home folder to keep the store in, found no HOME: name a store with "
+            "--store");
       }
       data = home + "/.local/share";
     }
@@ -31,8 +33,9 @@ Result<StorePaths> FindStore(const std::optional<std::string>& given) {
   }
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    return InvalidArgument(
-        fmt::format("{0}: expected a file as the store, found a folder: name one in it, such as {0}/sluice.db", path));
+    return InvalidArgument(fmt::format(
+        "{0}: expected a file as the store, found a folder: name one in it, such as {0}/sluice.db",
+        path));
   }
   return StorePaths::For(path);
 }
@@ -45,8 +48,8 @@ std::string CheckpointFolder(const StorePaths& paths, const std::string& study, 
   return TrialFolder(paths, study, trial) + "/checkpoint";
 }
 
-std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial, LaunchId launch,
-                       bool standard_error) {
+std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
+                       LaunchId launch, bool standard_error) {
   return fmt::format("{}/launch-{}/{}", TrialFolder(paths, study, trial), Number(launch),
                      standard_error ? "stderr" : "stdout");
 }

@@ -9,14 +9,15 @@
 
 namespace sluice {
 
-// The store that is meant: what was given with --store, else SLUICE_STORE, else sluice/sluice.db in the user's data folder.
+// The store that is meant: what was given with --store, else SLUICE_STORE, else sluice/sluice.db in
+// the user's data folder.
 Result<StorePaths> FindStore(const std::optional<std::string>& given);
 
 // Where a trial's files are, whether they exist or not.
 std::string TrialFolder(const StorePaths& paths, const std::string& study, TrialId trial);
 std::string CheckpointFolder(const StorePaths& paths, const std::string& study, TrialId trial);
-std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial, LaunchId launch,
-                       bool standard_error);
+std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
+                       LaunchId launch, bool standard_error);
 
 // A folder with something in it.
 bool HoldsFiles(const std::string& folder);

@@ -48,7 +48,8 @@ std::string FormatBytes(long long bytes) {
 
 std::string ShellQuoted(std::string_view text) {
   const auto safe = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./=:,+@%^").contains(c);
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./=:,+@%^").contains(c);
   };
   if (!text.empty() && std::ranges::all_of(text, safe)) return std::string(text);
   std::string out = "'";

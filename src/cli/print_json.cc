@@ -12,14 +12,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 // A value that was never reported is null; one that was reported as NaN says so.
 std::string ValueOf(double value, const TrialInfo& trial) {
   return std::isnan(value) && trial.reports == 0 ? "null" : JsonNumber(value);
 }
 
-std::string_view OrEmptyObject(const std::string& json) { return json.empty() ? "{}" : std::string_view(json); }
+std::string_view OrEmptyObject(const std::string& json) {
+  return json.empty() ? "{}" : std::string_view(json);
+}
 
 // As in the lines of progress: the value is the one that makes it the best.
 std::string BestJson(const TrialInfo& trial) {
@@ -47,10 +51,18 @@ void JsonObject::Name(std::string_view name) {
   text_ += ':';
 }
 
-JsonObject& JsonObject::Add(std::string_view name, std::string_view text) { return AddJson(name, JsonText(text)); }
-JsonObject& JsonObject::Add(std::string_view name, std::int64_t number) { return AddJson(name, std::to_string(number)); }
-JsonObject& JsonObject::Add(std::string_view name, double number) { return AddJson(name, JsonNumber(number)); }
-JsonObject& JsonObject::Add(std::string_view name, bool value) { return AddJson(name, value ? "true" : "false"); }
+JsonObject& JsonObject::Add(std::string_view name, std::string_view text) {
+  return AddJson(name, JsonText(text));
+}
+JsonObject& JsonObject::Add(std::string_view name, std::int64_t number) {
+  return AddJson(name, std::to_string(number));
+}
+JsonObject& JsonObject::Add(std::string_view name, double number) {
+  return AddJson(name, JsonNumber(number));
+}
+JsonObject& JsonObject::Add(std::string_view name, bool value) {
+  return AddJson(name, value ? "true" : "false");
+}
 
 JsonObject& JsonObject::AddTime(std::string_view name, Time time) {
   if (time == Time{} || time == kNever) return AddJson(name, "null");
@@ -73,11 +85,12 @@ std::string JsonArray(const std::vector<std::string>& items) {
   return fmt::format("[{}]", fmt::join(items.begin(), items.end(), ","));
 }
 
-std::string StudyJson(const StudyInfo& study, const StudyStanding& standing, const StorePaths& paths, Time now,
-                      const StudyJsonParts& parts) {
+std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
+                      const StorePaths& paths, Time now, const StudyJsonParts& parts) {
   JsonObject trials;
   trials.Add("wanted", study.trials).Add("made", study.made()).Add("done", TrialsDone(study));
-  for (std::size_t state = 0; state < kTrialStates; ++state) trials.Add(kTrialStateNames[state], study.counts[state]);
+  for (std::size_t state = 0; state < kTrialStates; ++state)
+    trials.Add(kTrialStateNames[state], study.counts[state]);
   JsonObject object;
   if (!parts.event.empty()) object.Add("event", parts.event);
   object.Add("name", study.name).Add("state", Name(standing.state));
@@ -92,7 +105,9 @@ std::string StudyJson(const StudyInfo& study, const StudyStanding& standing, con
     for (const TrialInfo& trial : *parts.running) running.push_back(TrialJson(trial, now));
     object.AddJson("running", JsonArray(running));
   }
-  object.AddTime("created", study.created).AddTime("updated", study.updated).AddTime("deadline", study.deadline);
+  object.AddTime("created", study.created)
+      .AddTime("updated", study.updated)
+      .AddTime("deadline", study.deadline);
   object.Add("elapsed_s", Seconds(ElapsedOf(study, standing, now)));
   object.Add("folder", study.folder).Add("store", paths.database);
   object.Add("files", paths.StudyFolder(study.name));
@@ -102,13 +117,18 @@ std::string StudyJson(const StudyInfo& study, const StudyStanding& standing, con
 std::string TrialJson(const TrialInfo& trial, Time now) {
   JsonObject object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("state", Name(trial.state));
-  object.AddJson("value", ValueOf(trial.value, trial)).AddJson("best_value", ValueOf(trial.best_value, trial));
+  object.AddJson("value", ValueOf(trial.value, trial))
+      .AddJson("best_value", ValueOf(trial.best_value, trial));
   object.Add("best_work", trial.best_work).Add("work", trial.work);
   object.AddJson("target", trial.target ? std::to_string(*trial.target) : "null");
-  object.AddJson("params", OrEmptyObject(trial.params)).AddJson("attributes", OrEmptyObject(trial.attributes));
-  object.Add("launches", static_cast<std::int64_t>(Number(trial.launch))).Add("failures", trial.failures);
+  object.AddJson("params", OrEmptyObject(trial.params))
+      .AddJson("attributes", OrEmptyObject(trial.attributes));
+  object.Add("launches", static_cast<std::int64_t>(Number(trial.launch)))
+      .Add("failures", trial.failures);
   object.Add("reports", trial.reports);
-  object.AddTime("created", trial.created).AddTime("started", trial.started).AddTime("ended", trial.ended);
+  object.AddTime("created", trial.created)
+      .AddTime("started", trial.started)
+      .AddTime("ended", trial.ended);
   object.Add("busy_s", Seconds(BusyOf(trial, now)));
   object.Add("saved_work", trial.saved_work).Add("saved_bytes", trial.saved_bytes);
   object.AddOptional("note", trial.note.empty() ? std::nullopt : std::optional(trial.note));
@@ -116,8 +136,9 @@ std::string TrialJson(const TrialInfo& trial, Time now) {
 }
 
 std::string ReportJson(const ReportInfo& report) {
-  return fmt::format(R"({{"trial":{},"launch":{},"time":"{}","work":{},"metrics":{}}})", Number(report.trial),
-                     Number(report.launch), PreciseTime(report.time), report.work, report.metrics);
+  return fmt::format(R"({{"trial":{},"launch":{},"time":"{}","work":{},"metrics":{}}})",
+                     Number(report.trial), Number(report.launch), PreciseTime(report.time),
+                     report.work, report.metrics);
 }
 
 }  // namespace sluice

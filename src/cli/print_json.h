@@ -11,8 +11,9 @@
 
 namespace sluice {
 
-// What --json prints: valid JSON whatever programs have reported, on one line without its end. NaN and the infinities are the
-// texts "NaN", "Infinity", "-Infinity"; what there is not is null; times are UTC.
+// What --json prints: valid JSON whatever programs have reported, on one line without its end. NaN
+// and the infinities are the texts "NaN", "Infinity", "-Infinity"; what there is not is null; times
+// are UTC.
 
 std::string JsonText(std::string_view text);
 std::string JsonNumber(double value);
@@ -23,9 +24,13 @@ std::string PreciseTime(Time time);
 class JsonObject {
  public:
   JsonObject& Add(std::string_view name, std::string_view text);
-  JsonObject& Add(std::string_view name, const char* text) { return Add(name, std::string_view(text)); }
+  JsonObject& Add(std::string_view name, const char* text) {
+    return Add(name, std::string_view(text));
+  }
   JsonObject& Add(std::string_view name, std::int64_t number);
-  JsonObject& Add(std::string_view name, int number) { return Add(name, static_cast<std::int64_t>(number)); }
+  JsonObject& Add(std::string_view name, int number) {
+    return Add(name, static_cast<std::int64_t>(number));
+  }
   JsonObject& Add(std::string_view name, double number);
   JsonObject& Add(std::string_view name, bool value);
   JsonObject& AddTime(std::string_view name, Time time);  // null at 0 and kNever
@@ -47,8 +52,8 @@ struct StudyJsonParts {
   const std::vector<TrialInfo>* running = nullptr;  // left out without
   std::string event = {};                           // left out if empty
 };
-std::string StudyJson(const StudyInfo& study, const StudyStanding& standing, const StorePaths& paths, Time now,
-                      const StudyJsonParts& parts);
+std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
+                      const StorePaths& paths, Time now, const StudyJsonParts& parts);
 
 std::string TrialJson(const TrialInfo& trial, Time now);
 std::string ReportJson(const ReportInfo& report);

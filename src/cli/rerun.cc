@@ -10,7 +10,8 @@
 
 namespace sluice {
 
-std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study, const TrialInfo& trial) {
+std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
+                                        const TrialInfo& trial) {
   const auto source = reader.Source(study.id);
   if (!source) return std::nullopt;
   const auto spec = ReadStudy(*source, study.name, study.name);
@@ -30,7 +31,9 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study, 
     const std::string& name = spec->space.parameters()[i].name;
     values[name] = FormatValue(spec->space.ValueAt(*point, i));
     args.push_back(fmt::format("--{}={}", name, values[name]));
-    const auto names_it = [&](const std::string& item) { return item.find("{" + name + "}") != std::string::npos; };
+    const auto names_it = [&](const std::string& item) {
+      return item.find("{" + name + "}") != std::string::npos;
+    };
     passed = passed || std::ranges::any_of(spec->program, names_it);
   }
   if (!passed) return std::nullopt;

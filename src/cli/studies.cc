@@ -10,7 +10,9 @@
 namespace sluice {
 namespace {
 
-std::string Ago(Time then, Time now) { return now - then < Duration(0) ? "now" : FormatDuration(now - then) + " ago"; }
+std::string Ago(Time then, Time now) {
+  return now - then < Duration(0) ? "now" : FormatDuration(now - then) + " ago";
+}
 
 }  // namespace
 
@@ -21,7 +23,12 @@ Result<int> RunVerb(const Context& context, const StudiesOptions&) {
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   const Time now = WallNow();
   std::vector<std::string> items;
-  Table table({{"study"}, {"state"}, {"trials", Align::kRight}, {"best", Align::kRight}, {"objective"}, {"changed"}});
+  Table table({{"study"},
+               {"state"},
+               {"trials", Align::kRight},
+               {"best", Align::kRight},
+               {"objective"},
+               {"changed"}});
   for (const StudyInfo& study : studies) {
     const StudyStanding standing = StandingOf(study, holder);
     std::optional<TrialInfo> best;
@@ -29,7 +36,8 @@ Result<int> RunVerb(const Context& context, const StudiesOptions&) {
       SLUICE_ASSIGN(best, reader->FindTrial(study, study.best));
     }
     if (context.json) {
-      items.push_back(StudyJson(study, standing, context.paths, now, {.best = best ? &*best : nullptr}));
+      items.push_back(
+          StudyJson(study, standing, context.paths, now, {.best = best ? &*best : nullptr}));
       continue;
     }
     table.Add({{study.name, Ink::kBold},

@@ -23,20 +23,23 @@ std::unexpected<Error> CannotRead(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     return NotFound(fmt::format("{}: expected a study file, found nothing: check its path", path));
   }
-  return InvalidArgument(fmt::format("{}: cannot read this study file ({})", path, std::strerror(error)));
+  return InvalidArgument(
+      fmt::format("{}: cannot read this study file ({})", path, std::strerror(error)));
 }
 
-// At most kMaxConfigBytes and one more, by which ReadStudy sees that there is too much: a path may be a device without end.
+// At most kMaxConfigBytes and one more, by which ReadStudy sees that there is too much: a path may
+// be a device without end.
 Result<std::string> ReadBounded(const std::string& path) {
   // Without O_NONBLOCK a pipe nobody writes to would hold us here.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return CannotRead(path, errno);
   const auto close_it = [](const int* held) { close(*held); };
   const std::unique_ptr<const int, decltype(close_it)> closer(&descriptor, close_it);
-  struct stat info {};
+  struct stat info{};
   if (fstat(descriptor, &info) != 0) return CannotRead(path, errno);
   if (S_ISDIR(info.st_mode)) {
-    return InvalidArgument(fmt::format("{}: expected a study file, found a folder: name a file in it", path));
+    return InvalidArgument(
+        fmt::format("{}: expected a study file, found a folder: name a file in it", path));
   }
   fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);  // <(...) is a pipe too
   std::string text;
@@ -49,14 +52,14 @@ Result<std::string> ReadBounded(const std::string& path) {
     text.append(buffer.data(), static_cast<std::size_t>(size));
   }
   if (text.size() > kMaxConfigBytes) {
-    return InvalidArgument(
-        fmt::format("{}: expected a study file of at most {} MiB, found more", path, kMaxConfigBytes >> 20));
+    return InvalidArgument(fmt::format("{}: expected a study file of at most {} MiB, found more",
+                                       path, kMaxConfigBytes >> 20));
   }
   return text;
 }
 
 bool IsRunnable(const fs::path& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
@@ -66,7 +69,8 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
   SLUICE_ASSIGN(std::string source, ReadBounded(path));
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error).lexically_normal();
-  if (error) return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
+  if (error)
+    return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
   SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
   return StudyFile{std::move(spec), std::move(source), absolute.parent_path().string()};
 }
@@ -80,10 +84,12 @@ Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std:
     if (IsRunnable(path)) return path.lexically_normal().string();
     std::error_code error;
     if (!fs::exists(path, error)) {
-      return InvalidArgument(fmt::format("program: expected a program, found nothing at {}", path.lexically_normal().string()));
+      return InvalidArgument(fmt::format("program: expected a program, found nothing at {}",
+                                         path.lexically_normal().string()));
     }
     return InvalidArgument(
-        fmt::format("program: {0}: expected a file that can be run: chmod +x {0}", path.lexically_normal().string()));
+        fmt::format("program: {0}: expected a file that can be run: chmod +x {0}",
+                    path.lexically_normal().string()));
   }
   if (spec.environment.contains("PATH")) return std::nullopt;
   const char* variable = std::getenv("PATH");
@@ -91,14 +97,17 @@ Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std:
   for (std::size_t begin = 0; begin <= search.size();) {
     const std::size_t end = std::min(search.find(':', begin), search.size());
     const std::string entry = search.substr(begin, end - begin);
-    const fs::path path = fs::path(folder) / entry / program;  // an absolute entry replaces the folder
+    const fs::path path =
+        fs::path(folder) / entry / program;  // an absolute entry replaces the folder
     if (IsRunnable(path)) return path.lexically_normal().string();
     begin = end + 1;
   }
-  const std::string here =
-      IsRunnable(fs::path(folder) / program) ? fmt::format("; write './{}' for the one in {}", program, folder) : "";
-  return InvalidArgument(
-      fmt::format("program: expected a program on PATH, found no '{}': install it, or give its path{}", program, here));
+  const std::string here = IsRunnable(fs::path(folder) / program)
+                               ? fmt::format("; write './{}' for the one in {}", program, folder)
+                               : "";
+  return InvalidArgument(fmt::format(
+      "program: expected a program on PATH, found no '{}': install it, or give its path{}", program,
+      here));
 }
 
 }  // namespace sluice

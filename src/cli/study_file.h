@@ -15,12 +15,13 @@ struct StudyFile {
   std::string folder;  // it lies in, absolute: where its program runs
 };
 
-// Fails with invalid_argument on what is wrong with the file, and not_found where there is none. A study without a name is
-// called like its file.
+// Fails with invalid_argument on what is wrong with the file, and not_found where there is none. A
+// study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 
-// Where the program of a study is, looked for as a launch would: from the study's folder, on PATH if it is a bare word. Fails with
-// invalid_argument if there is none or it cannot be run. Nothing is returned for one that is only known per trial.
+// Where the program of a study is, looked for as a launch would: from the study's folder, on PATH
+// if it is a bare word. Fails with invalid_argument if there is none or it cannot be run. Nothing
+// is returned for one that is only known per trial.
 Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder);
 
 }  // namespace sluice

@@ -43,16 +43,19 @@ Ink InkOf(StudyState state) {
 std::string Describe(const StudyStanding& standing) {
   std::string text(Name(standing.state));
   if (standing.state == StudyState::kRunning) return fmt::format("{} (pid {})", text, standing.pid);
-  if (standing.state == StudyState::kEnding) return fmt::format("{}: {} (pid {})", text, standing.why, standing.pid);
+  if (standing.state == StudyState::kEnding)
+    return fmt::format("{}: {} (pid {})", text, standing.why, standing.pid);
   return standing.why.empty() ? text : fmt::format("{}: {}", text, standing.why);
 }
 
 int TrialsDone(const StudyInfo& study) {
-  return study.count(TrialState::kComplete) + study.count(TrialState::kStopped) + study.count(TrialState::kFailed);
+  return study.count(TrialState::kComplete) + study.count(TrialState::kStopped) +
+         study.count(TrialState::kFailed);
 }
 
 Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now) {
-  const bool lives = standing.state == StudyState::kRunning || standing.state == StudyState::kEnding;
+  const bool lives =
+      standing.state == StudyState::kRunning || standing.state == StudyState::kEnding;
   return std::max(Duration(0), (lives ? now : study.updated) - study.created);
 }
 

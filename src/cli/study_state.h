@@ -25,7 +25,8 @@ struct StudyStanding {
   std::string why;  // it ends or ended
 };
 
-// A controller says with the lock which study it runs; who stops or deletes one holds the lock for a moment, too.
+// A controller says with the lock which study it runs; who stops or deletes one holds the lock for
+// a moment, too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);

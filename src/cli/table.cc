@@ -19,9 +19,12 @@ bool IsPlain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-int WidthOf(std::string_view text) { return IsPlain(text) ? static_cast<int>(text.size()) : DisplayWidth(text); }
+int WidthOf(std::string_view text) {
+  return IsPlain(text) ? static_cast<int>(text.size()) : DisplayWidth(text);
+}
 
-void Put(std::string& line, std::string_view text, int width, Align align, Ink ink, const Terminal& terminal) {
+void Put(std::string& line, std::string_view text, int width, Align align, Ink ink,
+         const Terminal& terminal) {
   const std::string fitted = WidthOf(text) > width ? Fit(text, width) : std::string(text);
   const auto padding = static_cast<std::size_t>(std::max(0, width - WidthOf(fitted)));
   if (align == Align::kRight) line.append(padding, ' ');
@@ -50,7 +53,8 @@ Table::Layout Table::Fitted(int columns) const {
   Layout layout;
   for (const Column& column : columns_) layout.widths.push_back(WidthOf(column.heading));
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) layout.widths[i] = std::max(layout.widths[i], WidthOf(row[i].text));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      layout.widths[i] = std::max(layout.widths[i], WidthOf(row[i].text));
   }
   if (columns == 0) return layout;
   const auto excess = [&] {
@@ -61,7 +65,8 @@ Table::Layout Table::Fitted(int columns) const {
   // Wide columns of texts (notes, long choices) give way before numbers do.
   for (std::size_t i = layout.widths.size(); i-- > 0 && excess() > 0;) {
     if (columns_[i].align == Align::kRight) continue;
-    const int least = std::min(layout.widths[i], std::max(kNarrowest, WidthOf(columns_[i].heading)));
+    const int least =
+        std::min(layout.widths[i], std::max(kNarrowest, WidthOf(columns_[i].heading)));
     layout.widths[i] = std::max(least, layout.widths[i] - excess());
   }
   while (excess() > 0 && layout.widths.size() > 1) {

@@ -32,7 +32,8 @@ TEST(TableTest, NoLineIsWiderThanTheTerminal) {
   const Table table = Sample();
   for (int columns = 9; columns < 60; ++columns) {
     std::string text = table.Render({.columns = columns, .colour = false});
-    for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos;
+         text.erase(0, end + 1)) {
       EXPECT_LE(DisplayWidth(text.substr(0, end)), columns) << text;
     }
   }
@@ -48,7 +49,8 @@ TEST(TableTest, ColumnsThatDoNotFitAreMarked) {
 TEST(TableTest, ColoursTakeNoRoom) {
   Table table({{"a"}, {"b"}});
   table.Add({{"x", Ink::kRed}, {"y"}});
-  EXPECT_EQ(table.Render({.columns = 80, .colour = true}), "\x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m\n\x1b[31mx\x1b[0m  y\n");
+  EXPECT_EQ(table.Render({.columns = 80, .colour = true}),
+            "\x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m\n\x1b[31mx\x1b[0m  y\n");
 }
 
 TEST(TableTest, WideAndHarmfulCharactersKeepTheColumns) {

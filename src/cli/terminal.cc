@@ -12,7 +12,8 @@ Terminal LookAtTerminal() {
   if (isatty(STDOUT_FILENO) == 0) return {};
   Terminal terminal{.columns = 80, .colour = true};
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    terminal.columns = size.ws_col;
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   if (no_color != nullptr && *no_color != '\0') terminal.colour = false;

@@ -28,8 +28,8 @@ struct TestStudy {
   bool finished = false;
 };
 
-// Writes a study into a store as a controller would, without one. Trial n reports accuracies n/1000 + work/100; trial 2, 6, ...
-// failed without a report.
+// Writes a study into a store as a controller would, without one. Trial n reports accuracies n/1000
+// + work/100; trial 2, 6, ... failed without a report.
 inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   auto ledger = Ledger::Open(path);
@@ -46,19 +46,35 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
   const Time start = FromMicros(1'700'000'000'000'000);
   Batch batch;
   batch.study = id;
-  StudyRow row{.id = id, .name = test.name, .folder = "/somewhere", .metric = "accuracy", .unit = "epoch",
-               .direction = Direction::kMaximize, .seed = 7, .created = start, .deadline = kNever, .trials = test.trials,
-               .ending = test.finished ? "all trials done" : "running", .finished = test.finished, .best = {}, .counts = {}};
-  batch.events.emplace_back(
-      EventSeq(++seq), Event{start, StudyCreated{.study = id, .source = kTestSource, .folder = "/somewhere", .seed = 7, .spec = *spec}});
-  constexpr TrialState kStates[] = {TrialState::kComplete, TrialState::kFailed, TrialState::kStopped, TrialState::kRunning};
+  StudyRow row{.id = id,
+               .name = test.name,
+               .folder = "/somewhere",
+               .metric = "accuracy",
+               .unit = "epoch",
+               .direction = Direction::kMaximize,
+               .seed = 7,
+               .created = start,
+               .deadline = kNever,
+               .trials = test.trials,
+               .ending = test.finished ? "all trials done" : "running",
+               .finished = test.finished,
+               .best = {},
+               .counts = {}};
+  batch.events.emplace_back(EventSeq(++seq), Event{start, StudyCreated{.study = id,
+                                                                       .source = kTestSource,
+                                                                       .folder = "/somewhere",
+                                                                       .seed = 7,
+                                                                       .spec = *spec}});
+  constexpr TrialState kStates[] = {TrialState::kComplete, TrialState::kFailed,
+                                    TrialState::kStopped, TrialState::kRunning};
   for (int n = 1; n <= test.trials; ++n) {
     TrialRow trial{.study = id, .trial = {}, .params = {}};
-    const Point point = {0.001 * n, static_cast<double>(n % 3)};
+    const Point point = {0.001 * ((n - 1) % 1000 + 1), static_cast<double>(n % 3)};
     trial.params = spec->space.Encode(point);
     trial.trial.id = TrialId(static_cast<std::uint32_t>(n));
     trial.trial.state = kStates[(n - 1) % 4];
-    if (test.finished && trial.trial.state == TrialState::kRunning) trial.trial.state = TrialState::kComplete;
+    if (test.finished && trial.trial.state == TrialState::kRunning)
+      trial.trial.state = TrialState::kComplete;
     trial.trial.launch = LaunchId(1);
     trial.trial.target = 9;
     trial.trial.created = trial.trial.started = start + std::chrono::seconds(n);
@@ -67,12 +83,14 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
     for (int work = 1; work <= test.reports && !failed; ++work) {
       const double value = n / 1000.0 + work / 100.0;
       const double loss = work == 1 ? std::nan("") : 1 / value;
-      batch.events.emplace_back(EventSeq(++seq), Event{start + std::chrono::seconds(n + work),
-                                                       Reported{.trial = {id, trial.trial.id},
-                                                                .launch = LaunchId(1),
-                                                                .position = {.seq = static_cast<std::uint64_t>(work), .offset = 0},
-                                                                .work = work,
-                                                                .metrics = {{"accuracy", value}, {"loss", loss}}}});
+      batch.events.emplace_back(
+          EventSeq(++seq),
+          Event{start + std::chrono::seconds(n + work),
+                Reported{.trial = {id, trial.trial.id},
+                         .launch = LaunchId(1),
+                         .position = {.seq = static_cast<std::uint64_t>(work), .offset = 0},
+                         .work = work,
+                         .metrics = {{"accuracy", value}, {"loss", loss}}}});
       trial.trial.work = trial.trial.best_work = work;
       trial.trial.value = trial.trial.best_value = value;
       ++trial.trial.reports;

@@ -18,14 +18,20 @@ std::string Short(const Value& value) {
 
 }  // namespace
 
-std::string TrialTable(const StudyInfo& study, const std::vector<TrialInfo>& trials, const Terminal& terminal, Time now) {
-  std::vector<Table::Column> columns = {{"trial", Align::kRight}, {"state"}, {study.metric, Align::kRight},
-                                        {study.unit, Align::kRight}, {"time", Align::kRight}};
+std::string TrialTable(const StudyInfo& study, const std::vector<TrialInfo>& trials,
+                       const Terminal& terminal, Time now) {
+  std::vector<Table::Column> columns = {{"trial", Align::kRight},
+                                        {"state"},
+                                        {study.metric, Align::kRight},
+                                        {study.unit, Align::kRight},
+                                        {"time", Align::kRight}};
   const Params first = trials.empty() ? Params() : ParamsFromJson(trials.front().params);
   for (const auto& [name, value] : first) {
-    columns.push_back({name, std::holds_alternative<std::string>(value) ? Align::kLeft : Align::kRight});
+    columns.push_back(
+        {name, std::holds_alternative<std::string>(value) ? Align::kLeft : Align::kRight});
   }
-  const bool noted = std::ranges::any_of(trials, [](const TrialInfo& trial) { return !trial.note.empty(); });
+  const bool noted =
+      std::ranges::any_of(trials, [](const TrialInfo& trial) { return !trial.note.empty(); });
   if (noted) columns.push_back({"note"});
   Table table(std::move(columns));
   for (const TrialInfo& trial : trials) {

@@ -13,7 +13,8 @@ namespace {
 // Best first; those without a value last, as they were made.
 void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
   std::ranges::stable_sort(trials, [&](const TrialInfo& a, const TrialInfo& b) {
-    if (std::isnan(a.best_value) || std::isnan(b.best_value)) return !std::isnan(a.best_value) && std::isnan(b.best_value);
+    if (std::isnan(a.best_value) || std::isnan(b.best_value))
+      return !std::isnan(a.best_value) && std::isnan(b.best_value);
     return maximize ? a.best_value > b.best_value : a.best_value < b.best_value;
   });
 }
@@ -37,7 +38,8 @@ Result<int> RunVerb(const Context& context, const TrialsOptions& options) {
     }
     PrintLine(trials.empty() ? "[]" : "]");
   } else if (trials.empty()) {
-    Remark(options.state ? std::string("no trial of '") + study.name + "' is " + std::string(Name(*options.state))
+    Remark(options.state ? std::string("no trial of '") + study.name + "' is " +
+                               std::string(Name(*options.state))
                          : std::string("'") + study.name + "' has no trial yet");
   } else {
     Print(TrialTable(study, trials, context.terminal, now));

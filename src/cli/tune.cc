@@ -25,15 +25,17 @@ std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
 
 void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const TrialInfo* best) {
   const Terminal& terminal = context.terminal;
-  Print(fmt::format("\n{}: {} ({})\n", Inked(study.name, Ink::kBold, terminal), DescribeEnd(end, study),
-                    DescribeCounts(study, terminal)));
+  Print(fmt::format("\n{}: {} ({})\n", Inked(study.name, Ink::kBold, terminal),
+                    DescribeEnd(end, study), DescribeCounts(study, terminal)));
   if (best != nullptr) {
-    const std::string line =
-        fmt::format("best: trial {}, {} {}", Number(best->id), study.metric, DescribeBestValue(study, *best));
+    const std::string line = fmt::format("best: trial {}, {} {}", Number(best->id), study.metric,
+                                         DescribeBestValue(study, *best));
     Print(Inked(line, Ink::kGreen, terminal) + "\n" + ParamLines(*best, "  "));
   } else if (end == RunEnd::kFinished) {
-    Print(fmt::format("no trial reported {}: 'sluice trials {}' and 'sluice logs 1 --study {} --stderr' may say why\n",
-                      study.metric, study.name, study.name));
+    Print(
+        fmt::format("no trial reported {}: 'sluice trials {}' and 'sluice logs 1 --study {} "
+                    "--stderr' may say why\n",
+                    study.metric, study.name, study.name));
   }
   std::string checkpoint;
   if (best != nullptr) checkpoint = CheckpointFolder(context.paths, study.name, best->id);
@@ -56,7 +58,8 @@ Result<int> Summarize(const Context& context, const std::string& name, RunEnd en
   }
   const TrialInfo* best_row = best ? &*best : nullptr;
   if (context.json) {
-    PrintLine(StudyJson(study, StandingOf(study, {}), context.paths, WallNow(), {.best = best_row, .event = "summary"}));
+    PrintLine(StudyJson(study, StandingOf(study, {}), context.paths, WallNow(),
+                        {.best = best_row, .event = "summary"}));
   } else {
     ShowEnd(context, study, end, best_row);
   }
@@ -74,8 +77,10 @@ Result<Time> ReadDeadline(const std::string& text) {
   const auto duration = ParseDuration(text);
   if (duration && *duration > Duration(0)) return WallNow() + *duration;
   if (const auto time = ParseTime(text)) return *time;
-  return InvalidArgument(fmt::format(
-      "--deadline: expected a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z, found '{}'", text));
+  return InvalidArgument(
+      fmt::format("--deadline: expected a duration such as 20m, or a time with its zone such as "
+                  "2026-01-31T18:00:00Z, found '{}'",
+                  text));
 }
 
 }  // namespace
@@ -91,24 +96,31 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
   if (options.trials) file.spec.trials = *options.trials;
   SLUICE_TRY(FindProgram(file.spec, file.folder));
   const std::string name = file.spec.name;
-  const std::uint64_t seed = options.seed ? *options.seed : file.spec.seed ? *file.spec.seed : DrawSeed();
+  const std::uint64_t seed = options.seed     ? *options.seed
+                             : file.spec.seed ? *file.spec.seed
+                                              : DrawSeed();
   const TuneRequest request{.paths = context.paths,
                             .spec = std::move(file.spec),
                             .source = std::move(file.source),
                             .folder = std::move(file.folder),
                             .seed = seed};
-  auto view = MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  auto view =
+      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
   SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
   view.reset();  // leaves the terminal to what follows
   return Summarize(context, name, end);
 }
 
 Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
-  ResumeRequest request{.paths = context.paths, .study = options.study, .trials = options.trials, .deadline = std::nullopt};
+  ResumeRequest request{.paths = context.paths,
+                        .study = options.study,
+                        .trials = options.trials,
+                        .deadline = std::nullopt};
   if (options.deadline) {
     SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
   }
-  auto view = MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  auto view =
+      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
   SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
   view.reset();  // leaves the terminal to what follows
   return Summarize(context, options.study, end);
@@ -121,7 +133,8 @@ Result<int> RunVerb(const Context& context, const WatchOptions& options) {
     SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
     name = study.name;
   }
-  SLUICE_TRY(WatchStudy(context.paths, name, ChooseViewMode(/*quiet=*/false, options.plain, context.json)));
+  SLUICE_TRY(WatchStudy(context.paths, name,
+                        ChooseViewMode(/*quiet=*/false, options.plain, context.json)));
   return kExitOk;
 }
 

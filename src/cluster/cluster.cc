@@ -51,13 +51,25 @@ void Cluster::Take(const Grant& grant) {
 }
 
 void Cluster::Release(const Grant& grant) {
+  SLUICE_CHECK(TryRelease(grant), "only what was granted is released");
+}
+
+bool Cluster::TryRelease(const Grant& grant) {
+  if (!IsSet(grant.node) || Index(grant.node) >= nodes_.size() || grant.cpus < 0 || grant.gpu_share < 0) return false;
   Usage& used = used_[Index(grant.node)];
+  if (used.cpus < grant.cpus) return false;
   used.cpus -= grant.cpus;
-  SLUICE_CHECK(used.cpus >= 0, "only what was granted is released");
   for (DeviceId device : grant.devices) {
+    if (Number(device) >= used.devices.size() || used.devices[Number(device)] < grant.gpu_share) return false;
     used.devices[Number(device)] -= grant.gpu_share;
-    SLUICE_CHECK(used.devices[Number(device)] >= 0, "only what was granted is released");
   }
+  return true;
+}
+
+bool Cluster::idle() const {
+  return std::ranges::all_of(used_, [](const Usage& used) {
+    return used.cpus == 0 && std::ranges::all_of(used.devices, [](Milli share) { return share == 0; });
+  });
 }
 
 void Cluster::Save(StateWriter& writer) const {
@@ -77,22 +89,30 @@ void Cluster::Save(StateWriter& writer) const {
   }
 }
 
-void Cluster::Load(StateReader& reader) {
-  nodes_.assign(reader.Count(), {});
-  used_.assign(nodes_.size(), {});
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    reader.Get(nodes_[i].name);
-    reader.Get(nodes_[i].cpus);
-    nodes_[i].devices.resize(reader.Count());
-    for (Device& device : nodes_[i].devices) {
+Status Cluster::Load(StateReader& reader) {
+  nodes_.clear();
+  used_.clear();
+  // One by one, while there is something to read: a count alone must not take memory.
+  for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
+    Node& node = nodes_.emplace_back();
+    Usage& used = used_.emplace_back();
+    reader.Get(node.name);
+    reader.Get(node.cpus);
+    for (std::size_t devices = reader.Count(); devices > 0 && reader.ok(); --devices) {
+      Device& device = node.devices.emplace_back();
       reader.Get(device.uuid);
       reader.Get(device.kind);
       reader.Get(device.memory_bytes);
     }
-    reader.Get(used_[i].cpus);
-    used_[i].devices.resize(reader.Count());
-    for (Milli& used : used_[i].devices) reader.Get(used);
+    reader.Get(used.cpus);
+    used.devices.resize(reader.Count());
+    for (Milli& share : used.devices) reader.Get(share);
+    const bool in_range = std::ranges::all_of(used.devices, [](Milli share) { return share >= 0 && share <= kWhole; });
+    if (!reader.ok() || used.cpus < 0 || !in_range || used.devices.size() < node.devices.size()) {
+      return Corruption("a snapshot's cluster does not read back");
+    }
   }
+  return {};
 }
 
 void Cluster::AddTo(Digest& digest) const {

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -62,9 +63,14 @@ class Cluster {
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
   void Release(const Grant& grant);
+  // False, with the books of no use any more, if not all of it was granted.
+  bool TryRelease(const Grant& grant);
+  // Whether nothing is granted.
+  bool idle() const;
 
   void Save(StateWriter& writer) const;
-  void Load(StateReader& reader);
+  // Corruption, with the cluster of no use any more, on what Save does not write.
+  Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 
  private:

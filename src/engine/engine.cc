@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/check.h"
+#include "engine/note.h"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kLongestNote = 500;
 
 bool Better(const Objective& objective, double value, double than) {
   if (std::isnan(value)) return false;
@@ -64,7 +64,11 @@ int Engine::running() const {
   return total;
 }
 
-std::vector<TrialKey> Engine::TakeChanged() { return std::exchange(changed_, {}); }
+std::vector<TrialKey> Engine::TakeChanged() {
+  std::set<TrialKey> taken;
+  std::erase_if(changed_, [&](const TrialKey& key) { return !taken.insert(key).second; });
+  return std::exchange(changed_, {});
+}
 
 Study& Engine::Made(const StudyCreated& event) {
   auto study = std::make_unique<Study>();
@@ -114,6 +118,9 @@ void Engine::On(const ControllerStarted& event) {
   }
   draining_ = false;
   next_wake_ = kNever;  // whoever was to wake us is gone
+  for (auto& study : studies_) {
+    for (TrialId id : study->running) study->trials[Number(id) - 1].heard = now_;  // nobody was there to hear it
+  }
   for (auto& study : studies_) AskWakes(*study);
   replan_ = true;
 }
@@ -195,6 +202,7 @@ void Engine::On(const Reported& event) {
     if (!IsSet(study.best) ||
         Better(study.spec.objective, trial.value, study.trial(study.best).best_value)) {
       study.best = trial.id;
+      BoundCheckpoints(study);  // that of the best so far may go now
     }
   }
   if (std::isnan(trial.value)) {
@@ -202,8 +210,8 @@ void Engine::On(const Reported& event) {
                          : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
   }
   Changed(study, trial);
-  CheckStopAt(study, event);
   Judge(study, trial);
+  CheckStopAt(study, event);  // after the verdict: what is complete with this report is not stopped by it
 }
 
 // What the stopper makes of the trial's latest report.
@@ -285,7 +293,7 @@ void Engine::On(const CheckpointSaved& event) {
 void Engine::On(const TrialNoted& event) {
   Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
   if (trial == nullptr) return;
-  trial->note = event.note.substr(0, kLongestNote);
+  trial->note = NoteOf(event.note);
   Changed(*FindStudy(event.trial.study), *trial);
 }
 
@@ -309,6 +317,7 @@ void Engine::On(const RetryAsked& event) {
   again.target = study->spec.stopper.max_budget;
   again.note.clear();
   again.not_before = {};
+  if (again.work >= again.target) return SetState(*study, again, TrialState::kComplete);  // it got there on its way out
   study->ending = Finish::kNot;
   study->finished = false;
   SetState(*study, again, TrialState::kWaiting);
@@ -327,11 +336,12 @@ void Engine::On(const Woken&) {
   replan_ = true;
 }
 
-// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said again.
+// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said again. What becomes of a trial
+// that was stopped or paused is decided: that its launch has to be forced out changes nothing.
 void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
   SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
+  if (!(IsDecided(trial) && reason == StopReason::kLease)) trial.leave_reason = reason;
   trial.leaving = true;
-  trial.leave_reason = reason;
   commands_.push_back(StopLaunch{{study.id, trial.id}, trial.launch, reason});
   Changed(study, trial);
 }
@@ -362,8 +372,10 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
         if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);  // it does not know yet
         return Close(study, trial, TrialState::kStopped);
       case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
-      case StopReason::kTimeout: return Fail(study, trial, trial.note);
-      case StopReason::kLease: return Fail(study, trial, "silent past its lease");
+      case StopReason::kTimeout:
+      case StopReason::kLease:
+        if (trial.work >= study.spec.stopper.max_budget) return Close(study, trial, TrialState::kComplete);
+        return Fail(study, trial, trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
       case StopReason::kYield: break;
     }
   }
@@ -373,7 +385,7 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   const bool more_to_do = event.ending == Ending::kDone && trial.launch_work >= trial.launch_target &&
                           trial.work < trial.target && trial.target != kNoLimit;
   if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
-    trial.note = event.reason.substr(0, kLongestNote);
+    trial.note = NoteOf(event.reason);
     SetState(study, trial, TrialState::kWaiting);
     Enqueue(study, trial);
     return;
@@ -389,7 +401,7 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
 }
 
 void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
-  trial.note = std::string(reason.substr(0, kLongestNote));
+  trial.note = NoteOf(reason);
   ++trial.failures;
   if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
     return Close(study, trial, TrialState::kFailed);

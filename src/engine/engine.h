@@ -95,7 +95,8 @@ class Engine {
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
 
-  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as created, by id.
+  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as created, by id. Load is for a new
+  // engine; Corruption, with the engine of no use any more, on what Save does not write.
   std::string Save() const;
   Status Load(std::string_view bytes, std::vector<StudyCreated> specs);
   std::uint64_t Digest() const;

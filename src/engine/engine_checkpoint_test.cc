@@ -28,8 +28,7 @@ TEST(EngineCheckpointTest, EndedTrialsGiveUpTheirsFirstOldestFirstNeverTheBest) 
   EXPECT_EQ(t.Trial(2).saved_work, 0);
   EXPECT_THAT(t.Save(4, 3, 1000), ElementsAre("evict 3"));  // the best and the running one stay, whatever the cap
   EXPECT_EQ(t.Study().checkpoint_bytes, 1030);
-  t.Report(4, 3, 0.0);  // a new best
-  EXPECT_THAT(t.Save(4, 4, 1000), ElementsAre("evict 1"));
+  EXPECT_THAT(t.Report(4, 3, 0.0), ElementsAre("evict 1"));  // there is a better one
 }
 
 TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
@@ -70,7 +69,7 @@ TEST(EngineCheckpointTest, ATrialWhoseCheckpointIsGoneStartsAgain) {
   t.Report(1, 3, 0.1);
   t.Report(2, 3, 0.2);
   t.Save(2, 3, 30);
-  EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30), ElementsAre("evict 2", "start 2.2 3..end"));
+  EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30), ElementsAre("wake 0", "evict 2", "start 2.2 3..end"));
   EXPECT_FALSE(t.Trial(2).evicted);  // or the restart of a controller would remove what it saves next
 }
 

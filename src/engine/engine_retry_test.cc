@@ -192,6 +192,18 @@ TEST(EngineRetryTest, AFailedTrialRetriedByHandIsBeyondTheStopper) {
   EXPECT_THAT(t.Retry(99), IsEmpty());
 }
 
+TEST(EngineRetryTest, WhatReachedItsFullBudgetOnTheWayOutHasNothingToDoAgain) {
+  TestEngine t("trials: 1\nbudget: {max: 5}\n");
+  t.Propose(1);
+  t.Report(1, 3, 0.5);
+  t.Happen(StudyStopAsked{kStudy});
+  t.Report(1, 5, 0.4);
+  EXPECT_THAT(t.End(1, Ending::kFailed, "killed by signal 15"), ElementsAre("finished"));
+  EXPECT_THAT(t.Retry(1), IsEmpty());  // nothing it would report could count
+  EXPECT_EQ(t.State(1), TrialState::kComplete);
+  EXPECT_TRUE(t.Study().finished);
+}
+
 TEST(EngineRetryTest, NotesAreBoundedAndReadable) {
   TestEngine t("trials: 1\nretries: 1\n");
   t.Propose(1);

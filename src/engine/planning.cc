@@ -15,6 +15,9 @@ bool Engine::Open(const Study& study) const {
 }
 
 void Engine::Replan() {
+  for (auto& study : studies_) {
+    if (!study->finished && now_ >= study->deadline) End(*study, Finish::kDeadline);
+  }
   replan_ = false;
   bool planned_all = draining_ || cluster_.nodes().empty();
   while (!planned_all) {
@@ -128,14 +131,12 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
     Trial& trial = study.trials[Number(member.trial) - 1];
     trial.group = GroupId(study.groups);
     trial.target = member.target;
+    if (trial.leaving) trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
     if (trial.work >= member.target) {
       Judge(study, trial);  // it went past this target before it heard that it was paused
       continue;
     }
-    if (trial.leaving) {
-      trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
-      continue;
-    }
+    if (trial.leaving) continue;
     SetState(study, trial, TrialState::kWaiting);
     Enqueue(study, trial);
   }
@@ -172,7 +173,7 @@ void Engine::CheckTimeouts(Study& study) {
   const Timeouts& limits = study.spec.timeouts;
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
-    if (trial.leaving && trial.leave_reason == StopReason::kTimeout) continue;
+    if (IsDecided(trial) || (trial.leaving && trial.leave_reason == StopReason::kTimeout)) continue;
     const bool too_long = limits.trial.count() > 0 && now_ >= trial.started + limits.trial;
     const bool too_quiet = limits.report.count() > 0 && now_ >= trial.heard + limits.report;
     if (!too_long && !too_quiet) continue;
@@ -191,7 +192,7 @@ void Engine::AskWakes(const Study& study) {
   const Timeouts& limits = study.spec.timeouts;
   for (TrialId id : study.running) {
     const Trial& trial = study.trial(id);
-    if (trial.leaving && trial.leave_reason == StopReason::kTimeout) continue;
+    if (IsDecided(trial) || (trial.leaving && trial.leave_reason == StopReason::kTimeout)) continue;
     if (limits.trial.count() > 0) AskWake(trial.started + limits.trial);
     if (limits.report.count() > 0) AskWake(trial.heard + limits.report);
   }

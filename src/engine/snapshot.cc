@@ -43,6 +43,37 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   visit(s.waiting);
 }
 
+std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
+
+// Whether the list names every trial in that state, once.
+bool Lists(const std::vector<TrialId>& ids, const Study& study, TrialState state) {
+  std::vector<bool> seen(study.trials.size());
+  for (TrialId id : ids) {
+    if (!IsSet(id) || Number(id) > study.trials.size() || seen[Number(id) - 1]) return false;
+    if (study.trial(id).state != state) return false;
+    seen[Number(id) - 1] = true;
+  }
+  return ids.size() == static_cast<std::size_t>(study.count(state));
+}
+
+// Whether a study's parts go together, so that nothing trips over them later. What its running trials hold is taken off
+// `unexplained`.
+bool IsWhole(const Study& study, Cluster& unexplained) {
+  constexpr std::uint64_t kMostPending = 1 << 20;
+  if (study.ending > Finish::kAsked || Number(study.best) > study.trials.size()) return false;
+  if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
+  if (!Lists(study.running, study, TrialState::kRunning) || !Lists(study.waiting, study, TrialState::kWaiting)) return false;
+  std::int64_t saved_bytes = 0;
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    const Trial& trial = study.trials[i];
+    if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kLease || trial.saved_bytes < 0) return false;
+    if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size()) return false;
+    if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;
+    if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.grant)) return false;
+  }
+  return saved_bytes == study.checkpoint_bytes;
+}
+
 }  // namespace
 
 std::string Engine::Save() const {
@@ -71,7 +102,8 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
   reader.Get(draining_);
   reader.Get(now_);
   reader.Get(next_wake_);
-  cluster_.Load(reader);
+  SLUICE_TRY(cluster_.Load(reader));
+  Cluster unexplained = cluster_;
   const std::size_t count = reader.Count();
   if (count != specs.size()) return Corruption("the snapshot is of other studies");
   for (std::size_t i = 0; i < count; ++i) {
@@ -80,14 +112,16 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
     if (id != specs[i].study) return Corruption("the snapshot is of other studies");
     Study& study = Made(specs[i]);
     ForEachStudyField(study, Loader{reader});
-    study.trials.resize(reader.Count());
-    for (Trial& trial : study.trials) {
+    for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
+      Trial& trial = study.trials.emplace_back();
       ForEachField(trial, Loader{reader});
-      if (static_cast<std::size_t>(trial.state) >= kTrialStates) return Corruption("a snapshot does not read back");
+      if (static_cast<std::size_t>(trial.state) >= kTrialStates) return Unreadable();
       ++study.counts[static_cast<std::size_t>(trial.state)];
     }
     SLUICE_TRY(study.stopper->Load(reader));
+    if (!reader.ok() || !IsWhole(study, unexplained)) return Unreadable();
   }
+  if (!unexplained.idle()) return Unreadable();
   return reader.Finish();
 }
 

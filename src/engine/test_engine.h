@@ -24,7 +24,7 @@ inline Time At(double seconds) {
 }
 
 // The lines a test cares about before those every study needs.
-inline StudySpec SpecOf(const std::string& lines, const std::string& name = "test") {
+inline std::string SourceOf(const std::string& lines) {
   std::string text = lines;
   if (!text.empty() && text.back() != '\n') text += '\n';
   const auto add = [&](const std::string& key, const std::string& line) {
@@ -33,7 +33,11 @@ inline StudySpec SpecOf(const std::string& lines, const std::string& name = "tes
   add("program", "program: train {args}");
   add("space", "space: {lr: {float: [0, 1]}}");
   add("objective", "objective: {minimize: loss}");
-  auto spec = ReadStudy(text, name, name);
+  return text;
+}
+
+inline StudySpec SpecOf(const std::string& lines, const std::string& name = "test") {
+  auto spec = ReadStudy(SourceOf(lines), name, name);
   SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
   return *std::move(spec);
 }
@@ -90,7 +94,7 @@ class TestEngine {
   using Lines = std::vector<std::string>;
 
   explicit TestEngine(const std::string& study, Node node = NodeOf(2 * kWhole)) : node_(std::move(node)) {
-    created_ = {.study = kStudy, .source = study, .folder = "/", .seed = 1, .spec = SpecOf(study)};
+    created_ = {.study = kStudy, .source = SourceOf(study), .folder = "/", .seed = 1, .spec = SpecOf(study)};
     Happen(created_);
     Happen(ControllerStarted{node_});
   }

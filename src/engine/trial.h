@@ -57,6 +57,12 @@ struct Trial {
   bool HasResult() const { return best_value == best_value; }
 };
 
+// Whether the launch leaves a trial whose fate is known: the executor sees to it that it does, by force in the end.
+inline bool IsDecided(const Trial& trial) {
+  return trial.leaving && (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
+                           trial.leave_reason == StopReason::kStudy);
+}
+
 // Calls visit on each field in turn: the one list that saving, loading and digesting share.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {

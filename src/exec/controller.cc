@@ -49,6 +49,7 @@ Controller::Controller(Parts parts, Watcher& watcher)
       writer_(std::make_unique<Writer>(std::move(parts.ledger), commit_done_)),
       search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
       executor_(*loop_, *this, {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
+  events_since_snapshot_ = parts.events_since_snapshot;
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0, "the system gives us three descriptors");
   loop_->Watch(commit_done_, [this] { CommitDone(); });
   loop_->Watch(search_ready_, [this] { Proposals(); });
@@ -76,8 +77,8 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
 
   ObserveAll();
   SLUICE_TRY(executor_.Open(inherited));
+  Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
   Begin(std::move(first));
-  Execute(std::move(unfinished));
   Tick();
   while (!failure_ && !Over()) {
     Flush();

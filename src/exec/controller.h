@@ -32,6 +32,7 @@ class Controller : public ExecutorOwner {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Sampler> sampler;
     Node node;
+    std::int64_t events_since_snapshot = 0;
   };
 
   Controller(Parts parts, Watcher& watcher);

@@ -51,6 +51,26 @@ Status TrialFolders::Make(wire::LaunchRef at) const {
   return {};
 }
 
+Status TrialFolders::MakeFresh(wire::LaunchRef at) const {
+  const std::string folder = Launch(at);
+  if (ReadClaim(folder)) {
+    KillProgram(folder);
+    SLUICE_TRY(MoveAside(folder));
+  }
+  return Make(at);
+}
+
+Status MoveAside(const std::string& folder) {
+  std::error_code error;
+  for (int number = 1; fs::exists(folder, error); ++number) {
+    const std::string aside = fmt::format("{}.old-{}", folder, number);
+    if (fs::exists(aside, error)) continue;
+    fs::rename(folder, aside, error);
+    if (error) return Unavailable(fmt::format("{}: cannot move it aside: {}", folder, error.message()));
+  }
+  return {};
+}
+
 std::string WorkerName(wire::LaunchRef at) { return fmt::format("{}.{}", Number(at.trial), Number(at.launch)); }
 
 std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name) {

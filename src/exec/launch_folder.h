@@ -21,10 +21,15 @@ class TrialFolders {
   std::string Checkpoint(TrialId trial) const;
   // Makes the launch's folder and what leads there.
   Status Make(wire::LaunchRef at) const;
+  // The same for a launch that nobody can have seen: what lies there is of an earlier life of the store.
+  Status MakeFresh(wire::LaunchRef at) const;
 
  private:
   std::string root_;
 };
+
+// Renames a folder that lies where a new one is to be, such as one of a store that was replaced: nobody's work is deleted here.
+Status MoveAside(const std::string& folder);
 
 // "7.2", as a worker calls itself, and back.
 std::string WorkerName(wire::LaunchRef at);

@@ -171,7 +171,7 @@ LocalExecutor::Host* LocalExecutor::IdleHost(const Grant& grant) {
 
 Status LocalExecutor::AssignTo(Host& host, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
-  SLUICE_TRY(folders_.Make(at));
+  SLUICE_TRY(folders_.MakeFresh(at));
   Claim claim = ReadClaim(host.folder).value_or(Claim{});
   if (!MakeClaim(folders_.Launch(at), claim)) return Unavailable("the launch was claimed by somebody else");
   host.at = at;
@@ -184,7 +184,7 @@ Status LocalExecutor::AssignTo(Host& host, const Trial& trial) {
 
 Status LocalExecutor::SpawnHost(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
-  SLUICE_TRY(folders_.Make(at));
+  SLUICE_TRY(folders_.MakeFresh(at));
   const Node& node = owner_.engine().cluster().node(trial.grant.node);
   LaunchPlan plan = PlanLaunch(study(), trial, node, folders_, options_.paths.socket);
   const std::string& folder = plan.assign.folder;

@@ -121,6 +121,7 @@ class LocalExecutor {
   std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_ = 1;
   EventLoop::TimerId lease_timer_ = 0;
+  Time leases_checked_{};
 };
 
 }  // namespace sluice

@@ -11,6 +11,7 @@
 
 #include "exec/connection.h"
 #include "exec/controller.h"
+#include "exec/launch_folder.h"
 #include "exec/machine.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
@@ -89,6 +90,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::v
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
+  SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(parts.ledger->database(), opened.id));
   parts.engine = std::move(opened.engine);
   parts.node = std::move(node);
   return Controller(std::move(parts), watcher).Run(std::move(first));
@@ -123,6 +125,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   const StudySpec& spec = request.spec;
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
+  SLUICE_TRY(FindLauncher());
   SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
   SLUICE_ASSIGN(opened.ledger, Ledger::Open(request.paths.database));
@@ -132,6 +135,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
         fmt::format("a study '{0}' is in {1} already: go on with it by 'sluice resume {0}', remove it by 'sluice delete {0}', or "
                     "choose another name with --name", spec.name, request.paths.database));
   }
+  SLUICE_TRY(MoveAside(request.paths.StudyFolder(spec.name)));
   SLUICE_ASSIGN(opened.id, NextStudyId(opened.ledger->database()));
   SLUICE_ASSIGN(auto policy, MakePolicy(spec.policy));
   opened.engine = std::make_unique<Engine>(std::move(policy));
@@ -240,13 +244,13 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, Ledger::Open(paths.database));
   const auto id = Number(info.id);
-  SLUICE_TRY(ledger->database().Execute(fmt::format(
-      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = {0}; DELETE FROM trials WHERE study "
-      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT", id)));
+  // Files first: a study without files can be deleted again, files without a study would be forgotten.
   std::error_code error;
   std::filesystem::remove_all(paths.StudyFolder(name), error);
   if (error) return Unavailable(fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
-  return {};
+  return ledger->database().Execute(fmt::format(
+      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = {0}; DELETE FROM trials WHERE study "
+      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT", id));
 }
 
 Time WallNow() {

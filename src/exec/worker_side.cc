@@ -18,7 +18,8 @@
 namespace sluice {
 namespace {
 
-constexpr Duration kLeaseCheckEvery = std::chrono::milliseconds(500);
+constexpr Duration kLeaseCheckEvery = std::chrono::milliseconds(100);
+constexpr Duration kOwnSleep = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -199,6 +200,10 @@ void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool l
 void LocalExecutor::CheckLeases() {
   const Time now = loop_.Now();
   const Duration lease = study().spec.timeouts.lease;
+  if (lease_timer_ != 0 && now > leases_checked_ + kLeaseCheckEvery + kOwnSleep) {
+    for (auto& [name, host] : hosts_) host->heard = now;  // it was we who slept: the machine was suspended, say
+  }
+  leases_checked_ = now;
   std::vector<std::string> silent;
   for (auto& [name, host] : hosts_) {
     if (host->speaks && !host->expired && now > host->heard + lease) silent.push_back(name);

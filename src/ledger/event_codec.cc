@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/json_number.h"
+#include "engine/note.h"
 
 namespace sluice {
 namespace {
@@ -95,13 +96,13 @@ struct Encoder {
   }
   void operator()(const TrialNoted& e) {
     OfTrial(e, "trial_noted");
-    json["note"] = e.note;
+    json["note"] = ReadableText(e.note);
   }
   void operator()(const LaunchHeard& e) { OfTrial(e, "launch_heard"); }
   void operator()(const LaunchEnded& e) {
     OfTrial(e, "launch_ended");
     json["ending"] = static_cast<int>(e.ending);
-    if (!e.reason.empty()) json["reason"] = e.reason;
+    if (!e.reason.empty()) json["reason"] = ReadableText(e.reason);
     if (e.checkpoint_bytes >= 0) json["checkpoint_bytes"] = e.checkpoint_bytes;
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
@@ -179,7 +180,11 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "launch_heard") return event(LaunchFrom<LaunchHeard>(study, json));
   if (kind == "launch_ended") {
     auto ended = LaunchFrom<LaunchEnded>(study, json);
-    ended.ending = static_cast<Ending>(json.at("ending").get<int>());
+    const int ending = json.at("ending");
+    if (ending < 0 || ending > static_cast<int>(Ending::kLost)) {
+      return Corruption(fmt::format("an event of kind '{}' does not read back: ending {}", kind, ending));
+    }
+    ended.ending = static_cast<Ending>(ending);
     ended.reason = json.value("reason", "");
     ended.checkpoint_bytes = json.value("checkpoint_bytes", std::int64_t{-1});
     return event(std::move(ended));

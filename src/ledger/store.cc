@@ -60,6 +60,9 @@ Result<int> SchemaVersion(Database& database) {
         "{}: expected a Sluice store, found an SQLite file of something else: name another with --store",
         database.path()));
   }
+  if (version < 0) {
+    return Corruption(fmt::format("{}: the store is damaged (schema {}): restore it from a copy", database.path(), version));
+  }
   if (version > kSchemaVersion) {
     return FailedPrecondition(fmt::format(
         "{}: written by a newer Sluice (schema {}; this one knows {}): update sluice; the store was not touched",

@@ -12,7 +12,9 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("SLUICE_BINARY", ROOT / "build/release/bin/sluice"))
+BINARY = pathlib.Path(
+    os.environ.get("SLUICE_BINARY", ROOT / "build/release/bin/sluice")
+)
 TRIALS = 6
 
 # Reports three epochs; the trial with n = 3 fails after its first.
@@ -98,8 +100,14 @@ def test_a_name_that_is_taken_is_refused(made):
 def test_studies(made):
     lines = good("studies", store=made["store"]).splitlines()
     assert len(lines) >= 2
-    assert any(re.match(rf"tiny +finished: .* {TRIALS}/{TRIALS} ", line) for line in lines)
-    [tiny] = [s for s in json.loads(good("studies", "--json", store=made["store"])) if s["name"] == "tiny"]
+    assert any(
+        re.match(rf"tiny +finished: .* {TRIALS}/{TRIALS} ", line) for line in lines
+    )
+    [tiny] = [
+        s
+        for s in json.loads(good("studies", "--json", store=made["store"]))
+        if s["name"] == "tiny"
+    ]
     assert tiny["state"] == "finished"
     assert tiny["trials"]["failed"] == 1
 
@@ -110,7 +118,12 @@ def test_status(made):
     assert f"{TRIALS}/{TRIALS} trials (100%)" in out
     assert f"{TRIALS - 1} complete, 1 failed" in out
     status = json.loads(good("status", "tiny", "--json", store=made["store"]))
-    assert status["best"] == {"trial": TRIALS, "value": TRIALS * 10 + 3, "work": 3, "params": {"n": TRIALS}}
+    assert status["best"] == {
+        "trial": TRIALS,
+        "value": TRIALS * 10 + 3,
+        "work": 3,
+        "params": {"n": TRIALS},
+    }
     assert status["running"] == []
     assert status["store"] == str(made["store"])
 
@@ -119,11 +132,27 @@ def test_trials(made):
     lines = good("trials", "tiny", store=made["store"]).splitlines()
     assert lines[0].split()[:6] == ["trial", "state", "score", "epoch", "time", "n"]
     assert len(lines) == TRIALS + 1
-    [failed] = json.loads(good("trials", "tiny", "--state", "failed", "--json", store=made["store"]))
+    [failed] = json.loads(
+        good("trials", "tiny", "--state", "failed", "--json", store=made["store"])
+    )
     assert failed["params"] == {"n": 3}
     assert "4" in failed["note"]
-    ordered = json.loads(good("trials", "tiny", "--sort", "value", "--limit", 2, "--json", store=made["store"]))
-    assert [trial["best_value"] for trial in ordered] == [TRIALS * 10 + 3, TRIALS * 10 - 7]
+    ordered = json.loads(
+        good(
+            "trials",
+            "tiny",
+            "--sort",
+            "value",
+            "--limit",
+            2,
+            "--json",
+            store=made["store"],
+        )
+    )
+    assert [trial["best_value"] for trial in ordered] == [
+        TRIALS * 10 + 3,
+        TRIALS * 10 - 7,
+    ]
 
 
 def test_best(made):
@@ -131,9 +160,19 @@ def test_best(made):
     assert f"./train.sh {TRIALS}" in out
     best = json.loads(good("best", "tiny", "--json", store=made["store"]))
     assert best["trial"] == TRIALS
-    again = subprocess.run(best["command"], shell=True, cwd=made["folder"], capture_output=True, text=True, check=True)
+    again = subprocess.run(
+        best["command"],
+        shell=True,
+        cwd=made["folder"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert json.loads(again.stdout.splitlines()[-1])["score"] == best["best_value"]
-    assert len(json.loads(good("best", "tiny", "--top", 3, "--json", store=made["store"]))) == 3
+    assert (
+        len(json.loads(good("best", "tiny", "--top", 3, "--json", store=made["store"])))
+        == 3
+    )
 
 
 def test_logs(made):
@@ -142,13 +181,17 @@ def test_logs(made):
     assert json.loads(ran.stdout)["score"] == 31
     assert "trial 3 failed" in ran.stderr
     assert "--stderr" in ran.stderr
-    assert "n is 3" in good("logs", 3, "--study", "tiny", "--stderr", store=made["store"])
+    assert "n is 3" in good(
+        "logs", 3, "--study", "tiny", "--stderr", store=made["store"]
+    )
     followed = good("logs", 1, "--study", "tiny", "--follow", store=made["store"])
     assert len(followed.splitlines()) == 3
 
 
 def test_export_of_trials(made):
-    rows = list(csv.DictReader(io.StringIO(good("export", "tiny", store=made["store"]))))
+    rows = list(
+        csv.DictReader(io.StringIO(good("export", "tiny", store=made["store"])))
+    )
     assert [int(row["params_n"]) for row in rows] == list(range(1, TRIALS + 1))
     assert [row["state"] for row in rows].count("failed") == 1
     assert float(rows[0]["best_value"]) == 13
@@ -162,13 +205,24 @@ def test_export_of_reports(made, tmp_path):
     assert len(rows) == 3 * (TRIALS - 1) + 1
     assert {row["metrics_time"] for row in rows} == {"0.5"}
     assert list(tmp_path.iterdir()) == [target]
-    lines = good("export", "tiny", "--reports", "--json", store=made["store"]).splitlines()
+    lines = good(
+        "export", "tiny", "--reports", "--json", store=made["store"]
+    ).splitlines()
     assert all(json.loads(line)["metrics"]["time"] == 0.5 for line in lines)
 
 
 def test_tune_in_json_prints_nothing_but_json(made):
     folder = made["folder"]
-    ran = sluice("tune", folder / "study.yaml", "--name", "other", "--trials", 2, "--json", store=made["store"])
+    ran = sluice(
+        "tune",
+        folder / "study.yaml",
+        "--name",
+        "other",
+        "--trials",
+        2,
+        "--json",
+        store=made["store"],
+    )
     assert ran.returncode == 0, ran.stderr
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     assert lines[-1]["event"] == "summary"
@@ -179,14 +233,26 @@ def test_tune_in_json_prints_nothing_but_json(made):
     # The study changed last is the one meant.
     assert json.loads(good("status", "--json", store=made["store"]))["name"] == "other"
     assert good("resume", "other", "--trials", 4, "-q", store=made["store"])
-    assert json.loads(good("status", "other", "--json", store=made["store"]))["trials"]["made"] == 4
+    assert (
+        json.loads(good("status", "other", "--json", store=made["store"]))["trials"][
+            "made"
+        ]
+        == 4
+    )
 
 
 def test_retry_runs_a_failed_trial_again(made):
     folder = made["folder"]
+    (folder / "again.sh").write_text('test -e ok && echo "{\\"score\\": 1}"\n')
     study = folder / "again.yaml"
-    study.write_text(STUDY.replace("study: tiny", "study: again").replace("./train.sh {n}", "sh -c 'test -e ok'"))
-    assert sluice("tune", study, "-q", "--trials", 1, store=made["store"]).returncode == 0
+    study.write_text(
+        STUDY.replace("study: tiny", "study: again").replace(
+            "./train.sh {n}", "sh again.sh"
+        )
+    )
+    assert (
+        sluice("tune", study, "-q", "--trials", 1, store=made["store"]).returncode == 0
+    )
     before = json.loads(good("trials", "again", "--json", store=made["store"]))
     assert before[0]["state"] == "failed"
     (folder / "ok").touch()
@@ -202,7 +268,9 @@ def test_stop_watch_and_follow_from_another_terminal(made, tmp_path):
     slow = tmp_path / "slow.sh"
     slow.write_text('#!/bin/sh\necho "{\\"score\\": $1}"\nexec sleep 600\n')
     slow.chmod(0o755)
-    tune = subprocess.Popen([str(BINARY), "tune", str(study), "-q", "--store", str(store)])
+    tune = subprocess.Popen(
+        [str(BINARY), "tune", str(study), "-q", "--store", str(store)]
+    )
     try:
         deadline = time.monotonic() + 60
         while True:
@@ -214,8 +282,16 @@ def test_stop_watch_and_follow_from_another_terminal(made, tmp_path):
             time.sleep(0.05)
         assert status["state"] == "running"
         assert status["pid"] == tune.pid
-        watch = subprocess.Popen([str(BINARY), "watch", "--plain", "--store", str(store)], stdout=subprocess.PIPE, text=True)
-        logs = subprocess.Popen([str(BINARY), "logs", "1", "-f", "--store", str(store)], stdout=subprocess.PIPE, text=True)
+        watch = subprocess.Popen(
+            [str(BINARY), "watch", "--plain", "--store", str(store)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        logs = subprocess.Popen(
+            [str(BINARY), "logs", "1", "-f", "--store", str(store)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert sluice("delete", "tiny", "--yes", store=store).returncode == 1
         assert "stopped" in good("stop", store=store)
         assert tune.wait(timeout=60) == 0
@@ -246,7 +322,12 @@ def test_check_runs_nothing(tmp_path):
     out = good("check", write_study(tmp_path), store=store)
     assert f"{TRIALS} points" in out
     assert not store.exists()
-    assert json.loads(good("check", tmp_path / "study.yaml", "--json", store=store))["trials"] == TRIALS
+    assert (
+        json.loads(good("check", tmp_path / "study.yaml", "--json", store=store))[
+            "trials"
+        ]
+        == TRIALS
+    )
     (tmp_path / "train.sh").unlink()
     ran = sluice("check", tmp_path / "study.yaml", store=store)
     assert ran.returncode == 2
@@ -279,7 +360,9 @@ def test_help_of_every_verb():
 
 
 def test_the_version_is_that_of_the_build():
-    version = re.search(r"project\(sluice VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    version = re.search(
+        r"project\(sluice VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()
+    ).group(1)
     assert good("--version").strip() == f"sluice {version}"
     assert json.loads(good("--version", "--json")) == {"version": version}
 
@@ -288,4 +371,9 @@ def test_doctor(tmp_path):
     ran = sluice("doctor", "--json", store=tmp_path / "s.db")
     found = json.loads(ran.stdout)
     assert found["ok"], found
-    assert {check["check"] for check in found["checks"]} >= {"processor", "memory", "disk", "store"}
+    assert {check["check"] for check in found["checks"]} >= {
+        "processor",
+        "memory",
+        "disk",
+        "store",
+    }

@@ -1,0 +1,148 @@
+"""What the benchmarks share: the real binary on a store of its own, repetition, and results as a page."""
+
+import argparse
+import contextlib
+import importlib.metadata
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/bench/bin"))
+SLUICE = BINARIES / "sluice"
+SHIM = BINARIES.parent / "lib/libfault_shim.so"
+PROGRAMS = ROOT / "build/bench/bin"  # sender, trivial, big_store
+PYTHON = ROOT / ".venv/bin/python"
+RESULTS = ROOT / "bench/results"
+
+
+class House:
+    """A folder with a store and study files, and the command line on them."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.store = self.folder / "s.db"
+
+    def run(self, *words, check=True, **environment):
+        """Runs a verb to its end: seconds it took, and what it printed."""
+        command = [str(SLUICE), *map(str, words)]
+        start = time.monotonic()
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env={**os.environ, "SLUICE_STORE": str(self.store), **environment},
+            check=False,
+        )
+        seconds = time.monotonic() - start
+        if check and done.returncode != 0:
+            raise SystemExit(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return seconds, done.stdout
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+@contextlib.contextmanager
+def house():
+    """On the disk of the checkout, where a user's store would be, not in memory."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    folder = tempfile.mkdtemp(prefix="b", dir=ROOT / "build")
+    try:
+        yield House(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sync_ms(folder, times=50):
+    """The median time of one synced write of a page, what a commit costs at least."""
+    path = pathlib.Path(folder) / "sync"
+    took = []
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(times):
+            file.write(b"x" * 4096)
+            start = time.monotonic()
+            os.fdatasync(file.fileno())
+            took.append((time.monotonic() - start) * 1e3)
+    path.unlink()
+    return statistics.median(took)
+
+
+def arguments(description, **defaults):
+    """Flags with whole numbers for each default."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, value in defaults.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=value)
+    parser.add_argument("--no-peers", action="store_true", help="measure Sluice alone")
+    return parser.parse_args()
+
+
+def rounds(times, *measurements):
+    """Runs the measurements in turn, `times` over, so that a busy moment meets all of them: a list of values for each."""
+    values = [[] for _ in measurements]
+    for turn in range(times):
+        for measure, into in zip(measurements, values):
+            into.append(measure())
+            print(f"  round {turn + 1}: {measure.__name__}: {into[-1]}", file=sys.stderr, flush=True)
+    return values
+
+
+def spread(values, digits=0):
+    """The median, and the range it lies in."""
+    middle = f"{statistics.median(values):,.{digits}f}"
+    if len(values) == 1:
+        return middle
+    return f"{middle} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
+
+
+def verdict(holds):
+    return "holds" if holds else "**fails**"
+
+
+def _cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def machine(folder):
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    load = os.getloadavg()
+    return (
+        f"{os.cpu_count()} cores ({_cpu_model()}), {memory:.0f} GiB of memory, Linux {platform.release().split('-')[0]}; "
+        f"a synced 4 KiB write takes {sync_ms(folder):.2f} ms; load before the run {load[0]:.1f}"
+    )
+
+
+def versions(*packages):
+    commit = subprocess.run(
+        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    parts = [f"Sluice at {commit}", f"Python {platform.python_version()}"]
+    parts += [f"{name} {importlib.metadata.version(name)}" for name in packages]
+    return ", ".join(parts)
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def write_page(name, title, about, facts, *parts):
+    """bench/results/NAME.md: what was run, where, and what came out."""
+    command = " ".join([f"bench/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:]])
+    head = [f"# {title}", about, f"`python3 {command}`, {time.strftime('%Y-%m-%d')}"]
+    page = "\n\n".join(head + ["\n".join(f"- {fact}" for fact in facts), *parts]) + "\n"
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(page)
+    print(page)

@@ -1,0 +1,161 @@
+#include "cluster/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr NodeId kFirst{1};
+
+Node NodeOf(Milli cpus, int gpus) {
+  Node node{.name = "n", .cpus = cpus, .devices = {}};
+  for (int i = 0; i < gpus; ++i) node.devices.push_back({.uuid = std::to_string(i), .kind = "H200", .memory_bytes = 1});
+  return node;
+}
+
+Grant MustFit(Cluster& cluster, const Demand& demand) {
+  Grant grant = FirstFit(cluster, demand);
+  EXPECT_TRUE(IsSet(grant.node));
+  cluster.Take(grant);
+  return grant;
+}
+
+std::uint64_t DigestOf(const Cluster& cluster) {
+  Digest digest;
+  cluster.AddTo(digest);
+  return digest.Value();
+}
+
+TEST(ClusterTest, FillsANodeAndGivesBack) {
+  Cluster cluster;
+  cluster.Join(NodeOf(2500, 0));
+  const Demand one{.cpus = 1000, .gpus = 0};
+  const Grant grant = MustFit(cluster, one);
+  MustFit(cluster, one);
+  EXPECT_EQ(cluster.FreeCpus(kFirst), 500);
+  EXPECT_FALSE(IsSet(FirstFit(cluster, one).node));
+  MustFit(cluster, {.cpus = 500, .gpus = 0});
+  cluster.Release(grant);
+  EXPECT_EQ(cluster.FreeCpus(kFirst), 1000);
+  MustFit(cluster, one);
+}
+
+TEST(ClusterTest, SharesGoToTheFullestDeviceSoThatWholeOnesStayWhole) {
+  Cluster cluster;
+  cluster.Join(NodeOf(10'000, 3));
+  const auto share = [](Milli gpus) { return Demand{.cpus = 100, .gpus = gpus}; };
+  EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
+  EXPECT_THAT(MustFit(cluster, share(700)).devices, ElementsAre(DeviceId(1)));
+  EXPECT_THAT(MustFit(cluster, share(300)).devices, ElementsAre(DeviceId(1)));  // 300 left there, 500 on the other
+  EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
+  EXPECT_THAT(MustFit(cluster, share(1000)).devices, ElementsAre(DeviceId(2)));
+  EXPECT_FALSE(IsSet(FirstFit(cluster, share(1)).node));
+}
+
+TEST(ClusterTest, WholeDevicesAreWholeAndOfOneNode) {
+  Cluster cluster;
+  cluster.Join(NodeOf(1000, 2));
+  cluster.Join(NodeOf(1000, 4));
+  MustFit(cluster, {.cpus = 100, .gpus = 1});
+  const Grant two = MustFit(cluster, {.cpus = 100, .gpus = 2000});
+  EXPECT_EQ(two.node, NodeId(2));  // of the first node only one is whole
+  EXPECT_THAT(two.devices, ElementsAre(DeviceId(0), DeviceId(1)));
+  EXPECT_EQ(two.gpu_share, kWhole);
+  EXPECT_THAT(MustFit(cluster, {.cpus = 100, .gpus = 1000}).devices, ElementsAre(DeviceId(1)));
+  EXPECT_FALSE(IsSet(FirstFit(cluster, {.cpus = 100, .gpus = 3000}).node));
+  EXPECT_TRUE(FitsEmpty(cluster, {.cpus = 100, .gpus = 4000}));
+  EXPECT_FALSE(FitsEmpty(cluster, {.cpus = 100, .gpus = 5000}));
+  EXPECT_FALSE(FitsEmpty(cluster, {.cpus = 1001, .gpus = 0}));
+}
+
+TEST(ClusterTest, ANodeThatShrinksKeepsItsDebts) {
+  Cluster cluster;
+  cluster.Join(NodeOf(4000, 2));
+  const Grant first = MustFit(cluster, {.cpus = 2000, .gpus = 1000});
+  const Grant second = MustFit(cluster, {.cpus = 2000, .gpus = 1000});
+  cluster.Change(kFirst, NodeOf(1000, 1));
+  EXPECT_EQ(cluster.FreeCpus(kFirst), -3000);
+  EXPECT_EQ(cluster.FreeShare(kFirst, DeviceId(1)), 0);
+  EXPECT_FALSE(IsSet(FirstFit(cluster, {.cpus = 0, .gpus = 500}).node));
+  cluster.Release(second);  // of a device that is gone
+  EXPECT_FALSE(IsSet(FirstFit(cluster, {.cpus = 500, .gpus = 0}).node));
+  cluster.Release(first);
+  EXPECT_TRUE(cluster.idle());
+  EXPECT_THAT(MustFit(cluster, {.cpus = 1000, .gpus = 500}).devices, ElementsAre(DeviceId(0)));
+}
+
+TEST(ClusterTest, ANodeThatGrowsIsUsed) {
+  Cluster cluster;
+  cluster.Join(NodeOf(1000, 0));
+  cluster.Change(kFirst, NodeOf(2000, 1));
+  EXPECT_THAT(MustFit(cluster, {.cpus = 2000, .gpus = 1000}).devices, ElementsAre(DeviceId(0)));
+}
+
+TEST(ClusterTest, OnlyWhatWasGrantedIsReleased) {
+  Cluster cluster;
+  cluster.Join(NodeOf(2000, 1));
+  Grant grant = MustFit(cluster, {.cpus = 1000, .gpus = 500});
+  EXPECT_FALSE(Cluster(cluster).TryRelease({}));
+  EXPECT_FALSE(Cluster(cluster).TryRelease({.node = NodeId(2), .cpus = 0, .gpu_share = 0, .devices = {}}));
+  Grant twice = grant;
+  twice.devices.push_back(DeviceId(0));
+  EXPECT_FALSE(Cluster(cluster).TryRelease(twice));
+  twice.devices = {DeviceId(7)};
+  EXPECT_FALSE(Cluster(cluster).TryRelease(twice));
+  EXPECT_TRUE(Cluster(cluster).TryRelease(grant));
+  EXPECT_DEATH(cluster.Take({.node = kFirst, .cpus = 1001, .gpu_share = 0, .devices = {}}), "never over-committed");
+}
+
+TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    Cluster cluster;
+    for (std::uint64_t i = 0; i <= random.Below(3); ++i) {
+      cluster.Join(NodeOf(static_cast<Milli>(random.Below(8)) * 500, static_cast<int>(random.Below(4))));
+    }
+    std::vector<Grant> held;
+    for (int step = 0; step < 100; ++step) {
+      if (!held.empty() && random.Chance(0.4)) {
+        const std::size_t i = random.Below(held.size());
+        cluster.Release(held[i]);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        const bool whole = random.Chance(0.3);
+        const Grant grant = FirstFit(cluster, {.cpus = static_cast<Milli>(random.Below(1500)),
+                                               .gpus = static_cast<Milli>(whole ? random.Below(4) * 1000 : random.Below(1000))});
+        if (!IsSet(grant.node)) continue;
+        cluster.Take(grant);
+        held.push_back(grant);
+      }
+      for (std::uint32_t n = 1; n <= cluster.nodes().size(); ++n) {
+        ASSERT_GE(cluster.FreeCpus(NodeId(n)), 0);
+        for (std::uint32_t d = 0; d < cluster.node(NodeId(n)).devices.size(); ++d) {
+          ASSERT_GE(cluster.FreeShare(NodeId(n), DeviceId(d)), 0);
+        }
+      }
+    }
+    StateWriter writer;
+    cluster.Save(writer);
+    Cluster loaded;
+    StateReader reader(writer.bytes());
+    ASSERT_TRUE(loaded.Load(reader));
+    ASSERT_TRUE(reader.Finish());
+    EXPECT_EQ(DigestOf(loaded), DigestOf(cluster));
+    for (const Grant& grant : held) loaded.Release(grant);
+    EXPECT_TRUE(loaded.idle());
+    // Every shorter text is refused, with what it promises never made.
+    for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
+      StateReader cut(std::string_view(writer.bytes()).substr(0, size));
+      EXPECT_FALSE(Cluster().Load(cut) && cut.Finish());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice

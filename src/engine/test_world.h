@@ -1,0 +1,387 @@
+#pragma once
+
+// For tests: a world in virtual time around an engine. It plays sampler, executor and programs, from one seed, and goes wrong
+// in every way they can: launches fail, vanish, fall silent, do not listen; messages come twice or late; the controller drains,
+// dies at any event and comes back from what it saved.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/test_engine.h"
+#include "search/sampler.h"
+#include "search/test_history.h"
+
+namespace sluice {
+
+// What a world saw happen, so that a test can require that every kind of thing was seen.
+using Sights = std::map<std::string, int>;
+
+class World {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    std::string sampler = "random";
+    std::string stopper = "none";
+  };
+
+  explicit World(const Options& options) : random_(Random(options.seed).Fork("world")) {
+    const std::string source = SourceOf(DrawStudy(options));
+    created_ = {.study = kStudy, .source = source, .folder = "/", .seed = options.seed, .spec = SpecOf(source)};
+    auto sampler = MakeSampler(created_.spec.sampler, created_.spec.space, options.seed);
+    SLUICE_CHECK(sampler.has_value(), "the sampler goes with the space");
+    sampler_ = std::move(*sampler);
+    node_ = NodeOf(static_cast<Milli>(1 + random_.Below(4)) * kWhole, static_cast<int>(random_.Below(3)));
+    if (created_.spec.demand.gpus > 0 && node_.devices.empty()) node_ = NodeOf(2 * kWhole, 2);
+    Happen(created_);
+    Happen(ControllerStarted{node_});
+  }
+
+  // One thing happens. Faults stop when `faulty` is false: then everything goes well, and must end.
+  void Step(bool faulty) {
+    now_ += Duration(static_cast<std::int64_t>(random_.Below(3'000'000)));
+    if (wake_ && now_ >= *wake_) {
+      wake_.reset();
+      return Happen(Woken{});
+    }
+    if (faulty && random_.Chance(0.04)) return Fault();
+    if (engine_->draining() && processes_.empty()) return Restart();
+    if (!proposals_.empty() && random_.Chance(0.5)) return AnswerProposal();
+    if (!processes_.empty()) return Act(AnyProcess(), faulty);
+    if (!proposals_.empty()) return AnswerProposal();
+    if (wake_) now_ = std::max(now_, *wake_);  // nothing to do but wait
+  }
+
+  bool finished() const { return study().finished && processes_.empty(); }
+  bool stuck() const { return processes_.empty() && proposals_.empty() && !wake_ && !study().finished && !engine_->draining(); }
+
+  const Engine& engine() const { return *engine_; }
+  const Study& study() const { return *engine_->study(kStudy); }
+  const StudyCreated& created() const { return created_; }
+  const std::vector<Event>& history() const { return history_; }
+  const std::vector<std::uint64_t>& digests() const { return digests_; }
+  const Sights& sights() const { return sights_; }
+  const Node& node() const { return node_; }
+  // The first thing that was wrong, or nothing.
+  const std::string& problem() const { return problem_; }
+  // Digests after every event cost more than all the rest.
+  void KeepDigests() { keep_digests_ = true; }
+
+ private:
+  // A launch's program, as far as the engine can tell.
+  struct Process {
+    TrialKey trial;
+    LaunchId launch{};
+    Work work = 0;
+    Work target = kNoLimit;
+    std::uint64_t seq = 0;
+    bool hears = true;
+    std::optional<StopReason> told;
+    std::optional<Reported> last;  // to be sent again
+  };
+
+  std::string DrawStudy(const Options& options) {
+    std::string text = fmt::format("trials: {}\nsampler: {}\nstopper: {}\n", 1 + random_.Below(12), options.sampler, options.stopper);
+    text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n" : "space: {lr: {float: [0, 1]}}\n";
+    if (options.stopper != "none" || random_.Chance(0.5)) {
+      text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + random_.Below(2), 2 + random_.Below(25), 2 + random_.Below(3));
+    }
+    if (random_.Chance(0.5)) text += fmt::format("parallelism: {}\n", 1 + random_.Below(3));
+    if (random_.Chance(0.3)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+    if (random_.Chance(0.3)) text += "timeouts: {trial: 40s, report: 9s}\n";
+    if (random_.Chance(0.2)) text += fmt::format("deadline: {}s\n", 20 + random_.Below(200));
+    if (random_.Chance(0.15)) text += "stop_at: {loss: -1.5}\n";
+    if (random_.Chance(0.4)) text += "checkpoint_cap: 100\n";
+    return text + fmt::format("retries: {}\nbackoff: 2s\n", random_.Below(3));
+  }
+
+  void Say(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+  void See(const std::string& sight) { ++sights_[sight]; }
+
+  template <typename Body>
+  void Happen(Body body) {
+    const Event event{now_, std::move(body)};
+    const bool retry = std::holds_alternative<RetryAsked>(event.body);
+    std::vector<Command> commands = engine_->Apply(event);
+    history_.push_back(event);
+    if (keep_digests_) digests_.push_back(engine_->Digest());
+    CheckInvariants(retry);
+    if (lose_commands_) return;  // the controller died before it could carry them out
+    for (const Command& command : commands) {
+      std::visit([this](const auto& each) { CarryOut(each); }, command);
+    }
+  }
+
+  void CarryOut(const Propose& command) { proposals_.push_back(command.counter); }
+  void CarryOut(const Start& command) {
+    if (engine_->draining()) Say("a trial was started while draining");
+    if (study().finished) Say("a trial of a finished study was started");
+    if (processes_.contains(command.trial)) Say("a trial was started twice");
+    const bool restored = engine_->trial(command.trial)->saved_work > 0;
+    const Work from = restored ? engine_->trial(command.trial)->saved_work : 0;
+    processes_[command.trial] = {.trial = command.trial, .launch = command.launch, .work = std::min(from, command.work),
+                                 .target = command.target, .seq = 0, .hears = random_.Chance(0.7), .told = {}, .last = {}};
+    if (Number(command.launch) > 1) See(restored ? "restored" : "trained again");
+  }
+  void CarryOut(const SetBudget& command) {
+    const auto found = processes_.find(command.trial);
+    if (found == processes_.end() || found->second.launch != command.launch) return Say("a budget for nobody");
+    if (command.target <= found->second.work && found->second.hears) Say("a budget that is used up already");
+    found->second.target = command.target;
+  }
+  void CarryOut(const StopLaunch& command) {
+    static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield", "study", "timeout", "lease"};
+    See(fmt::format("told {}", kWhy[static_cast<std::size_t>(command.reason)]));
+    const auto found = processes_.find(command.trial);
+    if (found == processes_.end() || found->second.launch != command.launch) return Say("a stop for nobody");
+    found->second.told = command.reason;
+  }
+  void CarryOut(const Evict&) { See("evicted"); }
+  void CarryOut(const WakeAt& command) { wake_ = wake_ ? std::min(*wake_, command.time) : command.time; }
+  void CarryOut(const StudyFinished&) { See("finished"); }
+
+  void AnswerProposal() {
+    const std::uint64_t counter = proposals_.front();
+    proposals_.pop_front();
+    std::optional<Point> point = sampler_->Propose(counter);
+    if (!point) See("exhausted");
+    Happen(Proposed{kStudy, counter, std::move(point)});
+  }
+
+  Process& AnyProcess() {
+    auto found = processes_.begin();
+    std::advance(found, static_cast<std::ptrdiff_t>(random_.Below(processes_.size())));
+    return found->second;
+  }
+
+  void Act(Process& process, bool faulty) {
+    const bool forced = process.told == StopReason::kTimeout || process.told == StopReason::kLease;
+    if (forced) return EndProcess(process, Ending::kFailed);
+    const bool deaf = !process.hears && (process.told == StopReason::kComplete || process.told == StopReason::kYield);
+    if (process.told && !deaf && random_.Chance(0.5)) {
+      const bool pause = process.told == StopReason::kPaused || process.told == StopReason::kYield;
+      return EndProcess(process, !process.hears ? Ending::kFailed : pause ? Ending::kPaused : Ending::kDone);
+    }
+    if (faulty && random_.Chance(0.05)) return EndProcess(process, random_.Chance(0.5) ? Ending::kFailed : Ending::kLost);
+    if (faulty && random_.Chance(0.03)) return Happen(LeaseExpired{process.trial, process.launch});
+    if (faulty && process.last && random_.Chance(0.05)) return SendAgain(process);
+    if (random_.Chance(0.15)) return SaveCheckpoint(process);
+    const bool unbounded = created_.spec.stopper.max_budget == kNoLimit;
+    if (process.work > 20 && unbounded) return EndProcess(process, Ending::kDone);
+    if (process.work > 60) return EndProcess(process, Ending::kDone);  // a deaf program that has had enough
+    const bool waits = process.hears && process.work >= process.target;
+    if (!waits) Report(process);
+  }
+
+  void Report(Process& process) {
+    process.work = process.hears ? std::min(AnyNextWork(random_, process.work, process.target), std::max(process.target, process.work + 1))
+                                 : AnyNextWork(random_, process.work, process.target);
+    Reported report{.trial = process.trial, .launch = process.launch, .position = {.seq = ++process.seq, .offset = 0},
+                    .work = process.work, .metrics = {}};
+    if (!random_.Chance(0.03)) report.metrics.emplace_back("loss", AnyLoss(random_));
+    switch (engine_->Admit(report)) {
+      case Admission::kNew: {
+        const Trial before = *engine_->trial(report.trial);
+        process.last = report;
+        Happen(report);
+        const Trial& after = *engine_->trial(report.trial);
+        if (after.reports != before.reports + 1) Say("a report was not counted");
+        if (after.work <= before.work) Say("work did not rise");
+        return;
+      }
+      case Admission::kRetrained:
+        See("retrained");
+        return Happen(LaunchHeard{report.trial, report.launch, report.position});
+      default: return Say("a good report was not admitted");
+    }
+  }
+
+  void SendAgain(Process& process) {
+    See("sent again");
+    const std::uint32_t before = engine_->trial(process.trial)->reports;
+    if (engine_->Admit(*process.last) != Admission::kSeen) Say("a report that was sent again was not known");
+    Happen(*process.last);
+    if (engine_->trial(process.trial)->reports != before) Say("a report was counted twice");
+  }
+
+  void SaveCheckpoint(Process& process) {
+    Happen(CheckpointSaved{.trial = process.trial, .launch = process.launch, .position = {.seq = ++process.seq, .offset = 0},
+                           .work = process.work, .bytes = static_cast<std::int64_t>(1 + random_.Below(60))});
+  }
+
+  void EndProcess(Process& process, Ending ending) {
+    const Process gone = process;
+    processes_.erase(gone.trial);
+    See(fmt::format("ended {}", static_cast<int>(ending)));
+    const bool bad = ending == Ending::kFailed || ending == Ending::kLost;
+    Happen(LaunchEnded{.trial = gone.trial, .launch = gone.launch, .position = {}, .ending = ending,
+                       .reason = bad ? "killed" : "", .checkpoint_bytes = -1});
+    const Reported late{.trial = gone.trial, .launch = gone.launch, .position = {.seq = gone.seq + 1, .offset = 0}, .work = 1000, .metrics = {}};
+    if (engine_->Admit(late) != Admission::kStale) Say("an ended launch is still heard");
+  }
+
+  void Fault() {
+    switch (random_.Below(6)) {
+      case 0: return Happen(DrainAsked{});
+      case 1:
+        See("resumed");
+        return Happen(StudyResumed{.study = kStudy,
+                                   .trials = random_.Chance(0.3) ? std::optional(study().trials_wanted + 1) : std::nullopt,
+                                   .deadline = random_.Chance(0.5) ? std::optional(now_ + std::chrono::seconds(100)) : std::nullopt});
+      case 2:
+        if (random_.Chance(0.3)) Happen(StudyStopAsked{kStudy});
+        return;
+      case 3: return RetrySome();
+      case 4: return Die(/*losing_commands=*/false);
+      case 5: return Die(/*losing_commands=*/true);
+    }
+  }
+
+  void RetrySome() {
+    for (const Trial& trial : study().trials) {
+      if (trial.state != TrialState::kFailed && trial.state != TrialState::kStopped) continue;
+      See("retried");
+      return Happen(RetryAsked{{kStudy, trial.id}});
+    }
+  }
+
+  // kill -9: what the engine was is what its snapshot says; what it commanded last was perhaps not done.
+  void Die(bool losing_commands) {
+    if (losing_commands && !processes_.empty()) {
+      lose_commands_ = true;
+      Act(AnyProcess(), /*faulty=*/true);
+      lose_commands_ = false;
+      See("commands lost");
+    }
+    auto next = NewEngine();
+    if (const Status loaded = next->Load(engine_->Save(), {created_}); !loaded) return Say(loaded.error().message);
+    if (next->Digest() != engine_->Digest()) Say("a snapshot changes the digest");
+    engine_ = std::move(next);
+    See("died");
+    Restart();
+  }
+
+  // A controller takes over: it looks for every launch that should run and learns what it was to hear.
+  void Restart() {
+    proposals_.clear();
+    wake_.reset();
+    for (auto& [key, process] : processes_) process.told.reset();
+    const std::map<TrialKey, Process> before = processes_;
+    std::vector<Command> unfinished = engine_->Unfinished();
+    lose_commands_ = false;
+    Happen(ControllerStarted{node_});
+    for (const Command& command : unfinished) {
+      if (const auto* start = std::get_if<Start>(&command)) {
+        const auto found = before.find(start->trial);
+        if (found != before.end() && found->second.launch == start->launch) {
+          processes_[start->trial].target = start->target;
+        } else {
+          See("never started");
+          lost_.push_back({start->trial, start->launch});
+        }
+      } else if (const auto* stop = std::get_if<StopLaunch>(&command)) {
+        const auto found = processes_.find(stop->trial);
+        if (found != processes_.end()) found->second.told = stop->reason;
+      } else {
+        std::visit([this](const auto& each) { CarryOut(each); }, command);
+      }
+    }
+    std::ranges::sort(proposals_);
+    const auto repeated = std::ranges::unique(proposals_);
+    proposals_.erase(repeated.begin(), repeated.end());
+    for (const auto& [trial, launch] : std::exchange(lost_, {})) {
+      Happen(LaunchEnded{.trial = trial, .launch = launch, .position = {}, .ending = Ending::kLost, .reason = "", .checkpoint_bytes = -1});
+    }
+  }
+
+  void CheckInvariants(bool retry);
+
+  Random random_;
+  StudyCreated created_;
+  std::unique_ptr<Sampler> sampler_;
+  Node node_;
+  std::unique_ptr<Engine> engine_ = NewEngine();
+  Time now_{};
+  std::optional<Time> wake_;
+  std::deque<std::uint64_t> proposals_;
+  std::map<TrialKey, Process> processes_;
+  std::vector<std::pair<TrialKey, LaunchId>> lost_;
+  bool lose_commands_ = false;
+  bool keep_digests_ = false;
+  std::vector<Event> history_;
+  std::vector<std::uint64_t> digests_;
+  std::vector<TrialState> states_;
+  Sights sights_;
+  std::string problem_;
+};
+
+// Whether a trial may change so within one event.
+inline bool IsLegal(TrialState from, TrialState to, bool retry) {
+  using enum TrialState;
+  if (from == to) return true;
+  switch (from) {
+    case kWaiting: return to == kRunning || to == kStopped || to == kComplete;
+    case kRunning: return true;
+    case kPaused: return to == kWaiting || to == kRunning || to == kComplete || to == kStopped;
+    case kComplete: return false;
+    case kStopped:
+    case kFailed: return retry && (to == kWaiting || to == kRunning || to == kComplete);
+  }
+  return false;
+}
+
+inline void World::CheckInvariants(bool retry) {
+  const Study& s = study();
+  std::array<int, kTrialStates> counts{};
+  std::int64_t saved = 0;
+  std::int64_t held = 0;
+  Milli cpus = 0;
+  std::vector<Milli> shares(node_.devices.size());
+  TrialId best{};
+  for (const Trial& trial : s.trials) {
+    ++counts[static_cast<std::size_t>(trial.state)];
+    saved += trial.saved_bytes;
+    if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
+    const std::size_t index = Number(trial.id) - 1;
+    if (index < states_.size() && !IsLegal(states_[index], trial.state, retry)) {
+      Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]), Name(trial.state)));
+    }
+    if (trial.target > s.spec.stopper.max_budget) Say("a target beyond the full budget");
+    if (trial.failures > static_cast<std::uint32_t>(s.spec.retries) + 1) Say("more failures than retries allow");
+    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.best_value) < s.spec.objective.Loss(s.trial(best).best_value))) best = trial.id;
+    if (trial.state != TrialState::kRunning) continue;
+    cpus += trial.grant.cpus;
+    for (DeviceId device : trial.grant.devices) shares[Number(device)] += trial.grant.gpu_share;
+  }
+  states_.clear();
+  for (const Trial& trial : s.trials) states_.push_back(trial.state);
+  if (counts != s.counts) Say("the counts are not those of the trials");
+  if (cpus > node_.cpus || std::ranges::any_of(shares, [](Milli share) { return share > kWhole; })) Say("over-committed");
+  if (!engine_->cluster().nodes().empty() && engine_->cluster().FreeCpus(NodeId{1}) != node_.cpus - cpus) Say("the cluster's books are wrong");
+  if (saved != s.checkpoint_bytes) Say("checkpoint bytes do not add up");
+  if (saved > s.spec.checkpoint_cap_bytes && saved != held) Say("checkpoints beyond their cap");
+  if (IsSet(best) && s.trial(best).best_value != s.trial(s.best).best_value) Say("the best is not the best");
+  const auto in_state = [&](const std::vector<TrialId>& ids, TrialState state) {
+    std::vector<TrialId> sorted = ids;
+    std::ranges::sort(sorted);
+    return std::ranges::unique(sorted).empty() && ids.size() == static_cast<std::size_t>(s.count(state)) &&
+           std::ranges::all_of(ids, [&](TrialId id) { return s.trial(id).state == state; });
+  };
+  if (!in_state(s.running, TrialState::kRunning)) Say("the list of running trials is wrong");
+  if (!in_state(s.waiting, TrialState::kWaiting)) Say("the list of waiting trials is wrong");
+  if (s.spec.parallelism > 0 && static_cast<int>(s.running.size()) > s.spec.parallelism) Say("too many at once");
+  if (static_cast<int>(s.trials.size()) > s.trials_wanted) Say("more trials than wanted");
+  if (s.finished && !s.running.empty()) Say("finished while a trial runs");
+}
+
+}  // namespace sluice

@@ -1,0 +1,154 @@
+// Every kind of event comes back as it was applied.
+
+#include "ledger/event_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr TrialKey kTrial{StudyId(3), TrialId(7)};
+constexpr Position kPosition{.seq = std::numeric_limits<std::int64_t>::max(), .offset = 1ULL << 40};
+
+template <typename Body>
+Body RoundTrip(const Body& body) {
+  const Event event{At(12.5), body};
+  const EncodedEvent encoded = Encode(event);
+  const auto decoded = DecodeEvent(event.time, encoded.study, encoded.kind, encoded.body);
+  SLUICE_CHECK(decoded.has_value(), decoded ? "" : decoded.error().message.c_str());
+  EXPECT_EQ(decoded->time, event.time);
+  // And what was decoded is written the same way again.
+  EXPECT_EQ(Encode(*decoded).body, encoded.body);
+  return std::get<Body>(decoded->body);
+}
+
+template <typename Body>
+void ExpectSamePlace(const Body& a, const Body& b) {
+  EXPECT_EQ(a.trial, b.trial);
+  EXPECT_EQ(a.launch, b.launch);
+  if constexpr (requires { a.position; }) {
+    EXPECT_EQ(a.position.seq, b.position.seq);
+    EXPECT_EQ(a.position.offset, b.position.offset);
+  }
+}
+
+TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
+  const std::string source =
+      "program: train {args}\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: 7\n# \xc3\xa4\n";
+  StudyCreated created{.study = StudyId(3), .source = source, .folder = "/a b/\"c\"", .seed = (1ULL << 63) + 5, .spec = SpecOf(source, "n")};
+  created.spec.name = "other-name";  // given on the command line
+  const StudyCreated back = RoundTrip(created);
+  EXPECT_EQ(back.study, created.study);
+  EXPECT_EQ(back.source, source);
+  EXPECT_EQ(back.folder, created.folder);
+  EXPECT_EQ(back.seed, created.seed);
+  EXPECT_EQ(back.spec.name, "other-name");
+  EXPECT_EQ(back.spec.trials, 7);
+
+  EncodedEvent encoded = Encode({At(0), created});
+  encoded.body.replace(encoded.body.find("trials: 7"), 9, "trials: x");
+  const auto bad = DecodeEvent(At(0), encoded.study, encoded.kind, encoded.body);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, ErrorCode::kCorruption);
+  EXPECT_THAT(bad.error().message, HasSubstr("study 'other-name' was made by a Sluice that read its file differently"));
+}
+
+TEST(EventCodecTest, EventsOfAStudy) {
+  const StudyResumed resumed = RoundTrip(StudyResumed{StudyId(3), 9, At(77)});
+  EXPECT_EQ(resumed.study, StudyId(3));
+  EXPECT_EQ(resumed.trials, 9);
+  EXPECT_EQ(resumed.deadline, At(77));
+  EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).trials);
+  EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).deadline);
+  EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));
+  EXPECT_EQ(RoundTrip(ControllerStarted{NodeOf(2500, 2)}).node, NodeOf(2500, 2));
+  RoundTrip(DrainAsked{});
+  RoundTrip(Woken{});
+  EXPECT_EQ(RoundTrip(RetryAsked{kTrial}).trial, kTrial);
+}
+
+TEST(EventCodecTest, APointKeepsEveryBit) {
+  const Point point = {0.1, 1.0 / 3, -0.0, 5e-324, 1.7976931348623157e308, kInfinity, -kInfinity, kNaN};
+  const Proposed back = RoundTrip(Proposed{StudyId(3), std::numeric_limits<std::uint64_t>::max(), point});
+  EXPECT_EQ(back.counter, std::numeric_limits<std::uint64_t>::max());
+  ASSERT_EQ(back.point->size(), point.size());
+  for (std::size_t i = 0; i + 1 < point.size(); ++i) {
+    EXPECT_EQ((*back.point)[i], point[i]);
+    EXPECT_EQ(std::signbit((*back.point)[i]), std::signbit(point[i]));
+  }
+  EXPECT_TRUE(std::isnan(back.point->back()));
+  EXPECT_FALSE(RoundTrip(Proposed{StudyId(3), 1, {}}).point);
+}
+
+TEST(EventCodecTest, EventsOfALaunch) {
+  const AttributesSet attributes{kTrial, LaunchId(2), kPosition, R"({"b":1,"a":"x","c":true})"};
+  ExpectSamePlace(RoundTrip(attributes), attributes);
+  EXPECT_EQ(RoundTrip(attributes).attributes, attributes.attributes);
+  const CheckpointSaved saved{kTrial, LaunchId(2), kPosition, kNoLimit, 1LL << 50};
+  ExpectSamePlace(RoundTrip(saved), saved);
+  EXPECT_EQ(RoundTrip(saved).work, saved.work);
+  EXPECT_EQ(RoundTrip(saved).bytes, saved.bytes);
+  const LaunchHeard heard{kTrial, LaunchId(2), {.seq = 0, .offset = 9}};
+  ExpectSamePlace(RoundTrip(heard), heard);
+  const LeaseExpired expired{kTrial, LaunchId(2)};
+  ExpectSamePlace(RoundTrip(expired), expired);
+}
+
+TEST(EventCodecTest, AnEnd) {
+  for (const Ending ending : {Ending::kDone, Ending::kPaused, Ending::kFailed, Ending::kLost}) {
+    const LaunchEnded ended{kTrial, LaunchId(2), kPosition, ending, "why\n\"quoted\"", 0};
+    ExpectSamePlace(RoundTrip(ended), ended);
+    EXPECT_EQ(RoundTrip(ended).ending, ending);
+    EXPECT_EQ(RoundTrip(ended).reason, ended.reason);
+    EXPECT_EQ(RoundTrip(ended).checkpoint_bytes, 0);
+  }
+  EXPECT_EQ(RoundTrip(LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}).checkpoint_bytes, -1);
+  EXPECT_EQ(Encode({At(0), LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}}).kind, "launch_ended");
+  EXPECT_FALSE(DecodeEvent(At(0), StudyId(3), "launch_ended", R"({"trial":1,"launch":1,"ending":17})"));
+}
+
+TEST(EventCodecTest, TextsThatAreNotUtf8AreReplacedNeverRefused) {
+  const std::string bad = std::string("a\xff\xfe") + '\0' + "\xe4 b\xc3";
+  const std::string good = std::string("a\xef\xbf\xbd\xef\xbf\xbd") + '\0' + "\xef\xbf\xbd b\xef\xbf\xbd";
+  EXPECT_EQ(RoundTrip(LaunchEnded{kTrial, LaunchId(2), {}, Ending::kFailed, bad, -1}).reason, good);
+  EXPECT_EQ(RoundTrip(TrialNoted{kTrial, LaunchId(2), {}, bad}).note, good);
+}
+
+TEST(EventCodecTest, MetricsKeepOrderAndBits) {
+  const Metrics metrics = {{"z", 0.1}, {"a", kInfinity}, {"m", -kInfinity}, {"n", kNaN}, {"\xc3\xa4 \"", -0.0}, {"big", 1e308}};
+  const std::string text = EncodeMetrics(metrics);
+  EXPECT_EQ(text, "{\"z\":0.1,\"a\":\"Infinity\",\"m\":\"-Infinity\",\"n\":\"NaN\",\"\xc3\xa4 \\\"\":-0.0,\"big\":1e+308}");
+  const auto back = DecodeMetrics(text);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(EncodeMetrics(*back), text);
+  EXPECT_THAT(*DecodeMetrics("{}"), testing::IsEmpty());
+}
+
+TEST(EventCodecTest, WhatDoesNotReadBackIsDamage) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"woken", "{"}, {"woken?", "{}"}, {"retry_asked", "{}"}, {"retry_asked", R"({"trial":"x"})"}, {"proposed", R"({"counter":1,"point":["x"]})"},
+      {"controller_started", R"({"name":"n"})"}, {"study_created", "[]"}, {"launch_ended", "{\"trial\":1}"}, {"reported", "{}"}};
+  for (const auto& [kind, body] : bad) {
+    const auto decoded = DecodeEvent(At(0), StudyId(1), kind, body);
+    ASSERT_FALSE(decoded) << kind;
+    EXPECT_EQ(decoded.error().code, ErrorCode::kCorruption);
+    EXPECT_THAT(decoded.error().message, HasSubstr(kind));
+  }
+  EXPECT_FALSE(DecodeMetrics("{\"a\":true}"));
+  EXPECT_FALSE(DecodeMetrics("nonsense"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,168 @@
+// The conversation itself: lines out of a stream, what may be said when, and what is said again.
+
+#include "wire/worker_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "wire/outbox.h"
+
+namespace sluice::wire {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr LaunchRef kAt{TrialId(7), LaunchId(2)};
+using Step = WorkerLink::Step;
+
+std::string Problem(WorkerLink& link, const FromWorker& message) {
+  const auto step = link.Hear(message, {});
+  return step ? "" : step.error().message;
+}
+
+TEST(LineBufferTest, CutsAStreamWhereverItIsCut) {
+  const std::string stream = "one\n\ntwo three\n" + std::string(5000, 'x') + "\nrest";
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    LineBuffer buffer;
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t size = std::min<std::size_t>(stream.size() - at, 1 + random.Below(seed < 25 ? 4 : 4000));
+      buffer.Append(std::string_view(stream).substr(at, size));
+      at += size;
+      while (const auto line = buffer.Next()) lines.emplace_back(*line);
+    }
+    EXPECT_THAT(lines, ElementsAre("one", "", "two three", std::string(5000, 'x')));
+    EXPECT_FALSE(buffer.overflown());
+  }
+}
+
+TEST(LineBufferTest, ALineWithoutEndOverflows) {
+  LineBuffer buffer;
+  buffer.Append(std::string(kLongestLine, 'x'));
+  EXPECT_FALSE(buffer.Next());
+  EXPECT_FALSE(buffer.overflown());
+  buffer.Append("x");
+  EXPECT_FALSE(buffer.Next());
+  EXPECT_TRUE(buffer.overflown());
+}
+
+TEST(WorkerLinkTest, HelloComesFirstAndOnce) {
+  WorkerLink link;
+  EXPECT_EQ(Problem(link, Heartbeat{}), "expected hello first");
+  EXPECT_EQ(Problem(link, Report{kAt, 1, 1, {}}), "expected hello first");
+  EXPECT_FALSE(link.greeted());
+  Hello old;
+  old.version = 2;
+  EXPECT_EQ(Problem(link, old), "expected version 1 of the protocol, found 2: update the sluice package");
+  EXPECT_FALSE(link.greeted());
+  EXPECT_EQ(*link.Hear(Hello{}, FromMicros(5)), Step::kGreeted);
+  EXPECT_EQ(link.heard(), FromMicros(5));
+  EXPECT_EQ(*link.Hear(Heartbeat{}, FromMicros(9)), Step::kAlive);
+  EXPECT_EQ(link.heard(), FromMicros(9));
+  EXPECT_EQ(Problem(link, Hello{}), "expected one hello a connection, found another");
+}
+
+TEST(WorkerLinkTest, QuestionsNeedNoHello) {
+  WorkerLink link;
+  EXPECT_EQ(*link.Hear(Ask{"stop", "s", {}}, {}), Step::kAsk);
+}
+
+TEST(WorkerLinkTest, OnlyWorkersThatTakeAnotherTrialAreReady) {
+  WorkerLink link;
+  (void)*link.Hear(Hello{}, {});
+  EXPECT_EQ(Problem(link, Ready{}), "expected 'reuse' in the hello of a worker that takes another trial");
+  WorkerLink other;
+  Hello hello;
+  hello.reuse = true;
+  (void)*other.Hear(hello, {});
+  EXPECT_EQ(*other.Hear(Ready{}, {}), Step::kReady);
+}
+
+TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
+  WorkerLink link;
+  (void)*link.Hear(Hello{}, {});
+  EXPECT_EQ(Problem(link, Done{kAt, 1}), "expected messages of the launch it was given, found trial 7, launch 2");
+  link.Hold(kAt, 3);
+  EXPECT_EQ(Problem(link, Done{{TrialId(7), LaunchId(1)}, 4}), "expected messages of the launch it was given, found trial 7, launch 1");
+  EXPECT_EQ(Problem(link, Report{kAt, 5, 1, {}}), "expected message 4, found 5: some are missing");
+  EXPECT_EQ(*link.Hear(Report{kAt, 2, 1, {}}, {}), Step::kNumbered);  // sent again
+  EXPECT_EQ(*link.Hear(Report{kAt, 4, 1, {}}, {}), Step::kNumbered);
+  EXPECT_EQ(*link.Hear(Saved{kAt, 5, 1, 1}, {}), Step::kNumbered);
+  EXPECT_EQ(*link.Hear(Done{kAt, 6}, {}), Step::kNumbered);
+  link.Release();
+  EXPECT_EQ(Problem(link, Done{kAt, 7}), "expected messages of the launch it was given, found trial 7, launch 2");
+  link.Hold({TrialId(8), LaunchId(1)}, 0);
+  EXPECT_EQ(*link.Hear(Done{{TrialId(8), LaunchId(1)}, 1}, {}), Step::kNumbered);
+}
+
+TEST(OutboxTest, KeepsWhatIsNotAcknowledged) {
+  Outbox outbox(kAt);
+  EXPECT_THAT(outbox.unacknowledged(), IsEmpty());
+  EXPECT_EQ(outbox.Add(Done{}), R"({"type":"done","trial":7,"launch":2,"seq":1})");
+  outbox.Add(Report{{}, 0, 3, {{"loss", 0.5}}});
+  outbox.Add(Failed{{}, 0, "x"});
+  EXPECT_EQ(outbox.last(), 3U);
+  EXPECT_TRUE(outbox.Full(3));
+  EXPECT_FALSE(outbox.Full(4));
+  outbox.Acknowledge(1);
+  EXPECT_THAT(outbox.unacknowledged(), SizeIs(2));
+  outbox.Acknowledge(1);
+  outbox.Acknowledge(0);
+  EXPECT_THAT(outbox.unacknowledged(), SizeIs(2));
+  outbox.Acknowledge(99);  // cumulative, and never beyond what there is
+  EXPECT_THAT(outbox.unacknowledged(), IsEmpty());
+  EXPECT_EQ(outbox.Add(Done{}), R"({"type":"done","trial":7,"launch":2,"seq":4})");
+}
+
+// A worker on connections that break at any message, against the controller's end: everything arrives, in order, once.
+TEST(OutboxTest, EverythingArrivesOnceOverConnectionsThatBreak) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    Outbox outbox(kAt);
+    std::uint64_t recorded = 0;  // what the engine has
+    std::optional<WorkerLink> link;
+    const auto deliver = [&](const std::string& line) {
+      const auto message = DecodeFromWorker(line);
+      ASSERT_TRUE(message);
+      ASSERT_TRUE(link->Hear(*message, {})) << "seed " << seed;
+      const std::uint64_t seq = NumberOf(*message).seq;
+      if (seq <= recorded) return;  // seen
+      ASSERT_EQ(seq, recorded + 1);
+      recorded = seq;
+    };
+    for (int i = 0; i < 200; ++i) {
+      if (!link || random.Chance(0.1)) {
+        link.emplace();
+        ASSERT_TRUE(link->Hear(Hello{}, {}));
+        link->Hold(kAt, recorded);
+        for (const std::string& line : outbox.unacknowledged()) {
+          if (random.Chance(0.2)) {  // breaks again
+            link.reset();
+            break;
+          }
+          deliver(line);
+        }
+        if (!link) continue;
+      }
+      const std::string line = outbox.Add(Report{{}, 0, i, {}});
+      if (random.Chance(0.2)) {
+        link.reset();  // before it was sent
+      } else {
+        deliver(line);
+      }
+      if (random.Chance(0.3)) outbox.Acknowledge(recorded);
+    }
+    link.emplace();
+    ASSERT_TRUE(link->Hear(Hello{}, {}));
+    link->Hold(kAt, recorded);
+    for (const std::string& line : outbox.unacknowledged()) deliver(line);
+    EXPECT_EQ(recorded, outbox.last());
+  }
+}
+
+}  // namespace
+}  // namespace sluice::wire
