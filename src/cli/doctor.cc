@@ -17,7 +17,9 @@
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "exec/machine.h"
+#include "ledger/database.h"
 #include "ledger/lock.h"
+#include "ledger/recovery.h"
 
 namespace sluice {
 namespace {
@@ -146,6 +148,25 @@ Checkup CheckStore(const StorePaths& paths) {
                       FormatBytes(static_cast<long long>(size)))};
 }
 
+// Two ways to the same state: from the snapshot and what came after it, and from the very beginning.
+Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& name) {
+  SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+  SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
+  // A reader's view of one moment, while a controller may go on writing.
+  SLUICE_TRY(reader->database().Execute("BEGIN"));
+  SLUICE_ASSIGN(const auto quick, RecoverEngine(reader->database(), study.id));
+  SLUICE_ASSIGN(const auto slow, RecoverEngine(reader->database(), study.id, Recover::kFromEvents));
+  if (quick->Digest() == slow->Digest()) {
+    return Checkup{"replay", Health::kOk,
+                   fmt::format("study '{}' replays to the same state, digest {}", name,
+                               ToHex(slow->Digest()))};
+  }
+  return Checkup{"replay", Health::kProblem,
+                 fmt::format("study '{}' replays to another state: digest {} from its events, {} "
+                             "from its snapshot",
+                             name, ToHex(slow->Digest()), ToHex(quick->Digest()))};
+}
+
 Checkup CheckController(const StorePaths& paths) {
   const LockHolder holder = FindLockHolder(paths);
   if (holder.pid == 0) return {"controller", Health::kOk, "none runs"};
@@ -154,13 +175,20 @@ Checkup CheckController(const StorePaths& paths) {
 
 }  // namespace
 
-Result<int> RunVerb(const Context& context, const DoctorOptions&) {
+Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
   std::vector<Checkup> checks = {{"sluice", Health::kOk, kVersion}};
+  checks.push_back({"libraries", Health::kOk,
+                    fmt::format("SQLite {}, fmt {}.{}.{}", SqliteVersion(), FMT_VERSION / 10000,
+                                FMT_VERSION / 100 % 100, FMT_VERSION % 100)});
   checks.push_back(CheckLauncher());
   for (Checkup& check : CheckMachine()) checks.push_back(std::move(check));
   checks.push_back(CheckDisk(ExistingFolder(context.paths.database)));
   checks.push_back(CheckStore(context.paths));
   checks.push_back(CheckController(context.paths));
+  if (options.replay) {
+    SLUICE_ASSIGN(Checkup replay, CheckReplay(context.paths, *options.replay));
+    checks.push_back(std::move(replay));
+  }
   const bool problem =
       std::ranges::any_of(checks, [](const Checkup& c) { return c.health == Health::kProblem; });
 

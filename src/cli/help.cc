@@ -275,17 +275,20 @@ examples:
   sluice export fashion -o trials.jsonl
 )";
 
-constexpr std::string_view kDoctor = R"(usage: sluice doctor
+constexpr std::string_view kDoctor = R"(usage: sluice doctor [--replay NAME]
 
-Checks what studies need on this machine: cores, GPUs and their driver, the store, its folder
-and disk. Exits with 1 if something would keep studies from running.
+Checks what studies need on this machine: cores, GPUs and their driver, libraries, the store, its
+folder and disk. Exits with 1 if something would keep studies from running.
 
-  --store FILE  the store to check
-  --json        as a JSON object
-  -h, --help    print this
+  --replay NAME  also replay everything that ever happened in this study, and compare
+                 what comes out with the snapshot a restart begins from
+  --store FILE   the store to check
+  --json         as a JSON object
+  -h, --help     print this
 
 examples:
   sluice doctor
+  sluice doctor --replay fashion
   sluice doctor --store /data/team.db
   sluice doctor --json | jq '.checks[] | select(.state != "ok")'
 )";

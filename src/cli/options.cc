@@ -91,6 +91,8 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--format", words.format);
     app.add_flag("--reports", words.reports);
     Add(app, "-o,--output", words.output);
+  } else if (verb == "doctor") {
+    Add(app, "--replay", words.study);
   } else if (verb == "help") {
     Add(app, "VERB", words.topic);
   }
@@ -272,7 +274,7 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   } else if (verb == "export") {
     SLUICE_ASSIGN(options.verb, ReadExport(words));
   } else if (verb == "doctor") {
-    options.verb = DoctorOptions{};
+    options.verb = DoctorOptions{words.study};
   }
   return options;
 }

@@ -94,7 +94,9 @@ struct ExportOptions {
   std::optional<std::string> file;
 };
 
-struct DoctorOptions {};
+struct DoctorOptions {
+  std::optional<std::string> replay;  // a study whose ledger is replayed and compared
+};
 
 // Print the help of a verb, or of all if it is empty, and do nothing.
 struct HelpOptions {

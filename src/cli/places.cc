@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "exec/launch_folder.h"
+#include "launcher/claim.h"
+
 namespace sluice {
 namespace {
 
@@ -40,18 +43,17 @@ Result<StorePaths> FindStore(const std::optional<std::string>& given) {
   return StorePaths::For(path);
 }
 
-std::string TrialFolder(const StorePaths& paths, const std::string& study, TrialId trial) {
-  return fmt::format("{}/trials/{}", paths.StudyFolder(study), Number(trial));
-}
-
 std::string CheckpointFolder(const StorePaths& paths, const std::string& study, TrialId trial) {
-  return TrialFolder(paths, study, trial) + "/checkpoint";
+  return TrialFolders(paths, study).Checkpoint(trial);
 }
 
 std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
                        LaunchId launch, bool standard_error) {
-  return fmt::format("{}/launch-{}/{}", TrialFolder(paths, study, trial), Number(launch),
-                     standard_error ? "stderr" : "stdout");
+  std::string folder = TrialFolders(paths, study).Launch({trial, launch});
+  // One process may have taken trial after trial: its output is with the first of them.
+  const std::optional<Claim> claim = ReadClaim(folder);
+  if (claim && !claim->host.empty()) folder = claim->host;
+  return folder + (standard_error ? "/stderr" : "/stdout");
 }
 
 bool HoldsFiles(const std::string& folder) {

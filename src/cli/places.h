@@ -14,7 +14,6 @@ namespace sluice {
 Result<StorePaths> FindStore(const std::optional<std::string>& given);
 
 // Where a trial's files are, whether they exist or not.
-std::string TrialFolder(const StorePaths& paths, const std::string& study, TrialId trial);
 std::string CheckpointFolder(const StorePaths& paths, const std::string& study, TrialId trial);
 std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
                        LaunchId launch, bool standard_error);

@@ -198,6 +198,18 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   EXPECT_EQ(engine->FindStudy("c"), nullptr);
 }
 
+TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
+  TestEngine t("trials: 9\nresources: {cpus: 1, gpus: 1}\n", NodeOf(2 * kWhole, 2));
+  EXPECT_THAT(t.Propose(0, 0.5), ElementsAre("start 1.1 0..end gpu0"));
+  EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end gpu1"));
+  t.Report(1, 1, 0.5);
+  t.Report(2, 1, 0.5);
+  EXPECT_THAT(t.Happen(ControllerStarted{NodeOf(1 * kWhole, 1)}), IsEmpty());
+  EXPECT_THAT(t.End(2), IsEmpty());  // its GPU is gone
+  EXPECT_THAT(t.End(1), ElementsAre("propose 2"));
+  EXPECT_THAT(t.Propose(2, 0.5), ElementsAre("start 3.1 0..end gpu0"));
+}
+
 TEST(EngineStudyTest, ChangedTrialsAreToldOnceEach) {
   TestEngine t("trials: 30\n", NodeOf(30 * kWhole));
   t.Propose(30);

@@ -76,8 +76,8 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
   std::erase_if(unfinished, [](const Command& command) { return std::holds_alternative<Start>(command); });
 
   ObserveAll();
-  SLUICE_TRY(executor_.Open(inherited));
   Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
+  SLUICE_TRY(executor_.Open(inherited));
   Begin(std::move(first));
   Tick();
   while (!failure_ && !Over()) {

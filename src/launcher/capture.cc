@@ -17,7 +17,10 @@ bool Capture::Pump() {
   char buffer[65536];
   const ssize_t size = read(from_, buffer, sizeof buffer);
   if (size < 0) return errno == EINTR || errno == EAGAIN;
-  if (size == 0) return false;
+  if (size == 0) {
+    EndLine();  // a last line without its newline
+    return false;
+  }
   Keep(buffer, static_cast<std::size_t>(size));
   return true;
 }
@@ -27,12 +30,19 @@ void Capture::Keep(const char* bytes, std::size_t size) {
     const std::size_t fits = left_ < static_cast<long long>(size) ? static_cast<std::size_t>(left_) : size;
     Write(bytes, fits);
     left_ -= static_cast<long long>(fits);
-    if (fits > 0) at_line_start_ = bytes[fits - 1] == '\n';
+    const auto* newline = static_cast<const char*>(fits > 0 ? memrchr(bytes, '\n', fits) : nullptr);
+    const char* line = newline != nullptr ? newline + 1 : bytes;  // where the last line begins, if it begins in here
+    if (newline != nullptr) at_line_start_ = true;
+    if (at_line_start_ && line < bytes + fits) {
+      at_line_start_ = false;
+      in_result_ = *line == '{';
+    }
     if (fits == size) return;
     capped_ = true;
-    // A line that was cut is finished as it is, unless it could be a result: then its rest is not told from noise.
-    skipping_ = !at_line_start_;
-    Write(kNotice, sizeof kNotice - 1);
+    // A result that the cap falls into is kept whole; any other line is cut.
+    finishing_ = !at_line_start_ && in_result_;
+    skipping_ = !at_line_start_ && !in_result_;
+    if (!finishing_) Write(kNotice, sizeof kNotice - 1);
     bytes += fits;
     size -= fits;
   }
@@ -43,7 +53,8 @@ void Capture::KeepResults(const char* bytes, std::size_t size) {
   while (size > 0) {
     const auto* end = static_cast<const char*>(std::memchr(bytes, '\n', size));
     const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - bytes) + 1 : size;
-    const bool wanted = !skipping_ && (!line_.empty() || bytes[0] == '{') && line_.size() + length <= kLongestResult;
+    const bool begun = finishing_ || !line_.empty();
+    const bool wanted = !skipping_ && (begun || bytes[0] == '{') && line_.size() + length <= kLongestResult;
     if (wanted) {
       line_.append(bytes, length);
     } else {
@@ -51,19 +62,24 @@ void Capture::KeepResults(const char* bytes, std::size_t size) {
       line_.clear();
       skipping_ = true;
     }
-    if (end != nullptr) {
-      skipping_ = false;
-      if (!line_.empty() && left_for_results_ >= static_cast<long long>(line_.size())) {
-        Write(line_.data(), line_.size());
-        left_for_results_ -= static_cast<long long>(line_.size());
-      } else {
-        dropped_ += static_cast<long long>(line_.size());
-      }
-      line_.clear();
-    }
+    if (end != nullptr || skipping_) EndLine();
+    if (end != nullptr) skipping_ = false;
     bytes += length;
     size -= length;
   }
+}
+
+// The line gathered beyond the cap is complete, or will never be.
+void Capture::EndLine() {
+  if (left_for_results_ >= static_cast<long long>(line_.size())) {
+    Write(line_.data(), line_.size());
+    left_for_results_ -= static_cast<long long>(line_.size());
+  } else {
+    dropped_ += static_cast<long long>(line_.size());
+  }
+  line_.clear();
+  if (finishing_) Write(kNotice, sizeof kNotice - 1);
+  finishing_ = false;
 }
 
 void Capture::Write(const char* bytes, std::size_t size) {

@@ -4,11 +4,12 @@
 
 namespace sluice {
 
-// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be results (a '{' first) are kept,
+// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be results (a '{' first) are kept, whole,
 // up to a second cap of the same size; the rest is counted and dropped.
 class Capture {
  public:
-  Capture(int from, int to, long long cap_bytes) : from_(from), to_(to), left_(cap_bytes), left_for_results_(cap_bytes) {}
+  Capture(int from, int to, long long cap_bytes)
+      : from_(from), to_(to), left_(cap_bytes > 0 ? cap_bytes : 0), left_for_results_(left_) {}
 
   // Reads once what there is. False at the end of the stream.
   bool Pump();
@@ -18,6 +19,7 @@ class Capture {
  private:
   void Keep(const char* bytes, std::size_t size);
   void KeepResults(const char* bytes, std::size_t size);
+  void EndLine();
   void Write(const char* bytes, std::size_t size);
 
   int from_;
@@ -27,6 +29,8 @@ class Capture {
   long long dropped_ = 0;
   bool capped_ = false;
   bool at_line_start_ = true;
+  bool in_result_ = false;  // below the cap: the line that has begun may be a result
+  bool finishing_ = false;  // beyond it: this is the rest of one
   bool skipping_ = false;
   std::string line_;  // beyond the cap: a result line that has not ended yet
 };

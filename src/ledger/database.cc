@@ -48,6 +48,8 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
 
 }  // namespace
 
+std::string SqliteVersion() { return sqlite3_libversion(); }
+
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 

@@ -14,6 +14,8 @@ namespace sluice {
 
 class Database;
 
+std::string SqliteVersion();
+
 // A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are copied when bound.
 class Statement {
  public:

@@ -97,7 +97,7 @@ TEST(LedgerTest, AttributesOfATrialAddUp) {
   TestEngine test("trials: 1\n");
   test.Propose(1);
   test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), R"({"a":1,"b":"x"})"});
-  test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), R"({"b":"\u00e4","c":true})"});
+  test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), "{\"b\":\"\xc3\xa4\",\"c\":true}"});
   auto ledger = OpenLedger(folder / "s.db");
   WriteHistory(test, *ledger);
   auto reader = Reader::Open(folder / "s.db");
@@ -120,7 +120,10 @@ TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
     for (int round = 0; round < 20; ++round) {
       Batch batch;
       batch.study = kStudy;
-      for (int i = 0; i <= round; ++i) batch.events.emplace_back(EventSeq(++next), Note(test, std::to_string(next)));
+      for (int i = 0; i <= round; ++i) {
+        ++next;
+        batch.events.emplace_back(EventSeq(next), Note(test, std::to_string(next)));
+      }
       EXPECT_FALSE(writer.busy());
       writer.Submit(std::move(batch));
       EXPECT_TRUE(writer.busy());
@@ -137,7 +140,8 @@ TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
     }
     Batch last;
     last.study = kStudy;
-    last.events.emplace_back(EventSeq(++next), Note(test, std::to_string(next)));
+    ++next;
+    last.events.emplace_back(EventSeq(next), Note(test, std::to_string(next)));
     writer.Submit(std::move(last));
   }  // leaves only once the last is on disk
   close(done);

@@ -64,7 +64,8 @@ class Recorder {
       const Trial& trial = *engine.trial(key);
       batch_.trials.push_back({key.study, trial, engine.study(key.study)->spec.space.Encode(trial.point)});
     }
-    if (const Study* study = engine.study(study_)) batch_.studies.push_back(RowOf(*study));
+    const Study* study = engine.study(study_);
+    if (study != nullptr && !batch_.events.empty()) batch_.studies.push_back(RowOf(*study));
     if (snapshot) {
       const EventSeq seq = batch_.events.empty() ? ledger_.last() : batch_.events.back().first;
       batch_.snapshots.push_back({study_, seq, engine.Digest(), engine.Save()});

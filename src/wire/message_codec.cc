@@ -123,6 +123,11 @@ class Members {
     if (value < low || value > high) return Miss(key, fmt::format("an integer from {} to {}", low, high)), low;
     return value;
   }
+  std::uint64_t Unsigned(const char* key) {
+    const auto found = json_.find(key);
+    if (found == json_.end() || !found->is_number_unsigned()) return Miss(key, "an integer of at least 0"), 0;
+    return found->get<std::uint64_t>();
+  }
   std::string Text(const char* key) {
     const auto found = json_.find(key);
     if (found == json_.end() || !found->is_string()) return Miss(key, "a text"), std::string();
@@ -267,7 +272,7 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
     m.work = in.Integer("work", 0, kMostWork);
     m.checkpoint_dir = in.Text("checkpoint_dir");
     m.folder = in.Text("folder");
-    m.seed = static_cast<std::uint64_t>(in.Integer("seed", 0, INT64_MAX));
+    m.seed = in.Unsigned("seed");
     m.unit = in.Text("unit");
     m.objective = in.Text("objective");
     m.lease_ms = in.Integer("lease_ms", 1, kMostWork);
@@ -303,7 +308,8 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
       const bool whole = value.is_number_integer() ||
                          (value.is_number() && value.get<double>() == std::floor(value.get<double>()));
       if (!whole || value.get<double>() < 0 || value.get<double>() > 0x1p53) {
-        return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}", name, Dump(value)));
+        return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}", name,
+                                           Dump(value).substr(0, 60)));
       }
       report.work = static_cast<Work>(value.get<double>());
       continue;
