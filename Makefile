@@ -66,14 +66,14 @@ demo: ## tunes a small network on Fashion-MNIST, from an empty store each time
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/sluice tune examples/fashion/study.yaml --store build/demo/fashion.db
 
-bench: ## runs the benchmarks, peers beside us
+bench: export SLUICE_BIN_DIR := $(CURDIR)/build/bench/bin
+bench: ## runs the benchmarks, peers beside us, and writes bench/results/*.md
 	@setup/install build bench
-	$(call cmake,release)
 	$(call cmake,bench)
+	@$(BYTECODE)
 	@for bench in build/bench/bin/*_bench; do [[ -x $$bench ]] || continue; \
 	  echo "== $${bench##*/}"; "$$bench" --benchmark_min_time=0.2; done
-	@for bench in bench/*_bench.py; do [[ -e $$bench ]] || continue; \
-	  echo "== $${bench##*/}"; python3 "$$bench"; done
+	@for bench in bench/*_bench.py; do echo "== $${bench##*/}"; python3 "$$bench"; done
 
 lint: ## checks formatting, clang-tidy and ruff; ROOM=engine: clang-tidy of one room
 	@setup/install build lint

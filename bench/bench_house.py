@@ -1,4 +1,4 @@
-"""What the benchmarks share: the real binary on a store of its own, repetition, and results as a page."""
+"""What the benchmarks share: the real binary on a store of its own, and results as a page."""
 
 import argparse
 import contextlib
@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import pathlib
 import platform
+import resource
 import shutil
 import statistics
 import subprocess
@@ -22,16 +23,23 @@ PYTHON = ROOT / ".venv/bin/python"
 RESULTS = ROOT / "bench/results"
 
 
+def _cpu_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class House:
     """A folder with a store and study files, and the command line on them."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.store = self.folder / "s.db"
+        self.cpu_seconds = 0.0  # of the last run
 
     def run(self, *words, check=True, **environment):
         """Runs a verb to its end: seconds it took, and what it printed."""
         command = [str(SLUICE), *map(str, words)]
+        before = _cpu_of_children()
         start = time.monotonic()
         done = subprocess.run(
             command,
@@ -42,6 +50,7 @@ class House:
             check=False,
         )
         seconds = time.monotonic() - start
+        self.cpu_seconds = _cpu_of_children() - before
         if check and done.returncode != 0:
             raise SystemExit(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return seconds, done.stdout
@@ -87,12 +96,13 @@ def arguments(description, **defaults):
 
 
 def rounds(times, *measurements):
-    """Runs the measurements in turn, `times` over, so that a busy moment meets all of them: a list of values for each."""
+    """Runs the measurements in turn, `times` over, so that a busy moment meets all of them."""
     values = [[] for _ in measurements]
     for turn in range(times):
-        for measure, into in zip(measurements, values):
+        for measure, into in zip(measurements, values, strict=True):
             into.append(measure())
-            print(f"  round {turn + 1}: {measure.__name__}: {into[-1]}", file=sys.stderr, flush=True)
+            note = f"  round {turn + 1}: {measure.__name__}: {into[-1]}"
+            print(note, file=sys.stderr, flush=True)
     return values
 
 
@@ -116,17 +126,22 @@ def _cpu_model():
 
 
 def machine(folder):
+    """What it was measured on, without names."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    load = os.getloadavg()
+    system = platform.release().split("-")[0]
     return (
-        f"{os.cpu_count()} cores ({_cpu_model()}), {memory:.0f} GiB of memory, Linux {platform.release().split('-')[0]}; "
-        f"a synced 4 KiB write takes {sync_ms(folder):.2f} ms; load before the run {load[0]:.1f}"
+        f"{os.cpu_count()} cores ({_cpu_model()}), {memory:.0f} GiB of memory, Linux {system}; "
+        f"a synced 4 KiB write takes {sync_ms(folder):.2f} ms; "
+        f"load {os.getloadavg()[0]:.1f} before the run (idle: 0)"
     )
 
 
 def versions(*packages):
     commit = subprocess.run(
-        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "-C", ROOT, "describe", "--always", "--dirty", "--exclude=*"],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     parts = [f"Sluice at {commit}", f"Python {platform.python_version()}"]
     parts += [f"{name} {importlib.metadata.version(name)}" for name in packages]
@@ -138,10 +153,10 @@ def table(header, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
-def write_page(name, title, about, facts, *parts):
-    """bench/results/NAME.md: what was run, where, and what came out."""
+def write_page(name, about, facts, *parts):
+    """bench/results/NAME.md: `about` with its title, what was run, where, and what came out."""
     command = " ".join([f"bench/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:]])
-    head = [f"# {title}", about, f"`python3 {command}`, {time.strftime('%Y-%m-%d')}"]
+    head = [about.strip(), f"`python3 {command}`, {time.strftime('%Y-%m-%d')}"]
     page = "\n\n".join(head + ["\n".join(f"- {fact}" for fact in facts), *parts]) + "\n"
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(page)

@@ -1,5 +1,5 @@
-// Makes the store of a study with many finished trials, by the engine and the ledger as a controller would, in virtual time; and
-// measures how long the engine takes to come back from it.
+// Makes the store of a study with many finished trials, by the engine and the ledger as a controller
+// would, in virtual time; and measures how long the engine takes to come back from it.
 //
 //   big_store make STORE STUDY.yaml REPORTS
 //   big_store recover STORE
@@ -55,7 +55,8 @@ class Maker {
       : reports_(reports), ledger_(Must(Ledger::Open(store))) {
     std::ifstream file(study_file);
     created_.study = kStudy;
-    created_.source = std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    created_.source =
+        std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     created_.folder = std::filesystem::absolute(study_file).parent_path().string();
     created_.seed = kSeed;
     created_.spec = Must(ReadStudy(created_.source, study_file, "big"));
@@ -86,11 +87,12 @@ class Maker {
     for (int work = 1; work <= reports_; ++work) {
       const auto seq = static_cast<std::uint64_t>(work);
       const double loss = start_value + 1.0 / work;
-      Happened(Reported{.trial = start.trial,
-                        .launch = start.launch,
-                        .position = {.seq = seq, .offset = 0},
-                        .work = work,
-                        .metrics = {{created_.spec.objective.metric, loss}, {"accuracy", 1 - loss / 3}}});
+      Happened(Reported{
+          .trial = start.trial,
+          .launch = start.launch,
+          .position = {.seq = seq, .offset = 0},
+          .work = work,
+          .metrics = {{created_.spec.objective.metric, loss}, {"accuracy", 1 - loss / 3}}});
     }
     Happened(LaunchEnded{.trial = start.trial,
                          .launch = start.launch,
@@ -150,8 +152,10 @@ void MeasureRecovery(const std::string& store) {
   const auto from_events = Must(RecoverEngine(*database, kStudy, Recover::kFromEvents));
   const double replayed = Now();
   SLUICE_CHECK(from_events->Digest() == from_snapshot->Digest(), "both ways give the same engine");
-  fmt::print("{{\"from_snapshot_s\": {}, \"save_s\": {}, \"snapshot_bytes\": {}, \"from_events_s\": {}}}\n", recovered - start,
-             saved - recovered, state.size(), replayed - saved);
+  fmt::print(
+      "{{\"from_snapshot_s\": {}, \"save_s\": {}, \"snapshot_bytes\": {}, \"from_events_s\": "
+      "{}}}\n",
+      recovered - start, saved - recovered, state.size(), replayed - saved);
 }
 
 }  // namespace
@@ -163,7 +167,8 @@ int main(int count, char** words) {
   } else if (what == "recover" && count == 3) {
     MeasureRecovery(words[2]);
   } else {
-    fmt::print(stderr, "usage: big_store make STORE STUDY.yaml REPORTS | big_store recover STORE\n");
+    fmt::print(stderr,
+               "usage: big_store make STORE STUDY.yaml REPORTS | big_store recover STORE\n");
     return 2;
   }
   return 0;

@@ -14,6 +14,16 @@ import bench_house as bench
 SENDERS = 8
 BAR = 20_000
 
+ABOUT = """
+# Durable reports a second
+
+8 programs that `sluice tune` started report at once, each as fast as the window lets it: socket,
+codec, engine, ledger (SQLite, synchronous FULL), acknowledgement. The clock runs from the first
+report made to the last acknowledgement heard. Optuna: 8 processes, each sets intermediate values of
+its own trial, one after the other. The bar: at least 20,000 a second, also with every sync delayed
+to 4 ms.
+"""
+
 STUDY = """
 study: reports
 program: ["{sender}", "{reports}"]
@@ -27,7 +37,7 @@ environment: {{LD_PRELOAD: ""}}
 
 
 def sluice_rates(reports, **environment):
-    """Reports a second: from the first one made to the last acknowledgement heard, and over the whole run of `tune`."""
+    """Reports a second: from the first made to the last acknowledged, and over all of `tune`."""
     with bench.house() as house:
         cpus = int(os.cpu_count() * 1000 / SENDERS) / 1000
         text = STUDY.format(
@@ -119,13 +129,17 @@ def main():
     measurements = [plain, slow_disk]
     if not options.no_peers:
         measurements += [optuna_sqlite, optuna_journal]
+    facts.append(
+        f"medians of {options.rounds} rounds (lowest to highest), "
+        f"{options.reports:,} reports a sender"
+    )
     values = bench.rounds(options.rounds, *measurements)
     for ours in (0, 1):
         walls = [wall for _, wall in values[ours]]
         values[ours] = [rate for rate, _ in values[ours]]
         facts.append(
-            f"over the whole run of `tune`, its start and the programs' included: {bench.spread(walls)} a second"
-            + (" with syncs of 4 ms" if ours else "")
+            f"over the whole run of `tune`{', with syncs of 4 ms' if ours else ''}, "
+            f"its start and the programs' included: {bench.spread(walls)} a second"
         )
 
     def row(name, rates, bar=None):
@@ -139,12 +153,8 @@ def main():
         rows.append(row("Optuna, journal storage", values[3]))
     bench.write_page(
         "reports",
-        "Durable reports a second",
-        f"{SENDERS} programs that `sluice tune` started report at once, each as fast as the window lets it: socket, codec, "
-        "engine, ledger (SQLite, synchronous FULL), acknowledgement. The clock runs from the first report made to the last "
-        f"acknowledgement heard. Optuna: {SENDERS} processes, each sets intermediate values of its own trial, one after the "
-        f"other. The bar: at least {BAR:,} a second, also with every sync delayed to 4 ms.",
-        facts + [f"medians of {options.rounds} rounds (lowest to highest), {options.reports:,} reports a sender"],
+        ABOUT,
+        facts,
         bench.table(["", "reports a second", "Sluice is times as fast", "the bar"], rows),
     )
 

@@ -1,8 +1,10 @@
-// A trial program that reports as fast as it is let: pipelines its reports within the window and leaves once all are
-// acknowledged. Prints when its first report was made and when the last acknowledgement came.
+// A trial program that reports as fast as it is let: pipelines its reports within the window and
+// leaves once all are acknowledged. Prints when its first report was made and when the last
+// acknowledgement came.
 //
 //   sender REPORTS
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -51,10 +53,15 @@ wire::Assign ReadAssign() {
 int Connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  SLUICE_CHECK(path.size() < sizeof address.sun_path, "the benchmark's store has a short path");
-  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const std::size_t slash = path.rfind('/');
+  const int folder = open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  // A path may be longer than an address.
+  const std::string usable = fmt::format("/proc/self/fd/{}{}", folder, path.substr(slash));
+  std::memcpy(address.sun_path, usable.c_str(), usable.size());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  SLUICE_CHECK(connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "somebody listens");
+  SLUICE_CHECK(connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
+               "somebody listens");
+  close(folder);
   return descriptor;
 }
 
@@ -76,7 +83,8 @@ class Sender {
 
   void Send(std::uint64_t reports) {
     while (acknowledged_ < reports) {
-      while (outbox_.last() < reports && !outbox_.Full(window_) && unsent_.size() < kMostUnsent) AddReport();
+      while (outbox_.last() < reports && !outbox_.Full(window_) && unsent_.size() < kMostUnsent)
+        AddReport();
       Exchange();
     }
   }
@@ -86,8 +94,11 @@ class Sender {
 
   void AddReport() {
     const auto work = static_cast<Work>(outbox_.last() + 1);
-    unsent_ += outbox_.Add(
-        wire::Report{.at = {}, .seq = 0, .work = work, .values = {{assign_.objective, 1.0 / static_cast<double>(work)}}});
+    unsent_ +=
+        outbox_.Add(wire::Report{.at = {},
+                                 .seq = 0,
+                                 .work = work,
+                                 .values = {{assign_.objective, 1.0 / static_cast<double>(work)}}});
     unsent_ += '\n';
   }
 
@@ -97,7 +108,8 @@ class Sender {
     if (!unsent_.empty()) ready.events |= POLLOUT;
     poll(&ready, 1, -1);
     if ((ready.revents & POLLOUT) != 0) {
-      const ssize_t sent = send(descriptor_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t sent =
+          send(descriptor_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       SLUICE_CHECK(sent > 0 || errno == EAGAIN, "the controller lives");
       if (sent > 0) unsent_.erase(0, static_cast<std::size_t>(sent));
     }
@@ -112,7 +124,8 @@ class Sender {
     in_.Append({buffer.data(), static_cast<std::size_t>(size)});
     while (const auto line = in_.Next()) {
       const auto message = wire::DecodeToWorker(*line);
-      SLUICE_CHECK(message.has_value() && !std::holds_alternative<wire::Refuse>(*message), "we were not refused");
+      SLUICE_CHECK(message.has_value() && !std::holds_alternative<wire::Refuse>(*message),
+                   "we were not refused");
       if (const auto* ack = std::get_if<wire::Ack>(&*message)) {
         outbox_.Acknowledge(ack->seq);
         acknowledged_ = ack->seq;
@@ -139,6 +152,7 @@ int main(int count, char** words) {
   sender.Hello();
   const std::int64_t first_ns = NowNs();
   sender.Send(reports);
-  fmt::print("{{\"reports\": {}, \"first_ns\": {}, \"last_ns\": {}}}\n", reports, first_ns, NowNs());
+  fmt::print("{{\"reports\": {}, \"first_ns\": {}, \"last_ns\": {}}}\n", reports, first_ns,
+             NowNs());
   return 0;
 }

@@ -4,6 +4,7 @@
 
 int main(int count, char** words) {
   const int reports = count > 1 ? atoi(words[1]) : 1;
-  for (int epoch = 1; epoch <= reports; ++epoch) printf("{\"epoch\": %d, \"loss\": %g}\n", epoch, 1.0 / epoch);
+  for (int epoch = 1; epoch <= reports; ++epoch)
+    printf("{\"epoch\": %d, \"loss\": %g}\n", epoch, 1.0 / epoch);
   return 0;
 }

@@ -137,7 +137,11 @@ void Engine::On(const DrainAsked&) {
 
 void Engine::On(const Proposed& event) {
   Study* study = FindStudy(event.study);
-  if (study == nullptr || event.counter != study->answered) return;
+  if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
+  if (event.counter != study->answered) {
+    commands_.push_back(Propose{study->id, event.counter});  // out of turn: asked for again, or it would be missing for ever
+    return;
+  }
   ++study->answered;
   replan_ = true;
   if (!event.point) {

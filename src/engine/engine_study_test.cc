@@ -38,11 +38,14 @@ TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
 
 TEST(EngineStudyTest, AProposalIsTakenOnceAndInTurn) {
   TestEngine t("trials: 3\n");
-  EXPECT_THAT(t.Propose(1, 0.5), IsEmpty());
+  // A controller that took over asks for the new ones before those that were under way.
+  EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("propose 1"));
   EXPECT_THAT(t.Study().trials, IsEmpty());
   t.Propose(0, 0.5);
-  t.Propose(0, 0.5);
+  EXPECT_THAT(t.Propose(0, 0.5), IsEmpty());
+  EXPECT_THAT(t.Propose(9, 0.5), IsEmpty());  // nobody asked
   EXPECT_EQ(t.Study().trials.size(), 1U);
+  EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end"));
 }
 
 TEST(EngineStudyTest, TheBestIsByDirectionAndNeverNaN) {

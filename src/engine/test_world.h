@@ -118,7 +118,7 @@ class World {
     CheckInvariants(retry);
     if (lose_commands_) return;  // the controller died before it could carry them out
     for (const Command& command : commands) {
-      std::visit([this](const auto& each) { CarryOut(each); }, command);
+      std::visit([this](const auto& each) { this->CarryOut(each); }, command);
     }
   }
 
@@ -293,12 +293,9 @@ class World {
         const auto found = processes_.find(stop->trial);
         if (found != processes_.end()) found->second.told = stop->reason;
       } else {
-        std::visit([this](const auto& each) { CarryOut(each); }, command);
+        std::visit([this](const auto& each) { this->CarryOut(each); }, command);
       }
     }
-    std::ranges::sort(proposals_);
-    const auto repeated = std::ranges::unique(proposals_);
-    proposals_.erase(repeated.begin(), repeated.end());
     for (const auto& [trial, launch] : std::exchange(lost_, {})) {
       Happen(LaunchEnded{.trial = trial, .launch = launch, .position = {}, .ending = Ending::kLost, .reason = "", .checkpoint_bytes = -1});
     }

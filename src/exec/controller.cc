@@ -39,7 +39,6 @@ Controller::Controller(Parts parts, Watcher& watcher)
     : paths_(parts.paths),
       study_(parts.study),
       watcher_(watcher),
-      node_(std::move(parts.node)),
       loop_(std::move(parts.loop)),
       engine_(std::move(parts.engine)),
       last_(parts.ledger->last()),
@@ -77,8 +76,8 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
 
   ObserveAll();
   Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
+  for (EventBody& body : first) Happened(std::move(body), std::nullopt);
   SLUICE_TRY(executor_.Open(inherited));
-  Begin(std::move(first));
   Tick();
   while (!failure_ && !Over()) {
     Flush();
@@ -103,11 +102,6 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
   if (failure_) return std::unexpected(*failure_);
   if (study().finished) return RunEnd::kFinished;
   return interrupts_ > 1 ? RunEnd::kInterrupted : RunEnd::kDrained;
-}
-
-void Controller::Begin(std::vector<EventBody> first) {
-  for (EventBody& body : first) Happened(std::move(body), std::nullopt);
-  Happened(ControllerStarted{node_}, std::nullopt);
 }
 
 bool Controller::Over() const {

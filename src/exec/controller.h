@@ -31,14 +31,13 @@ class Controller : public ExecutorOwner {
     std::unique_ptr<Ledger> ledger;
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Sampler> sampler;
-    Node node;
     std::int64_t events_since_snapshot = 0;
   };
 
   Controller(Parts parts, Watcher& watcher);
   ~Controller() override;
 
-  // Applies the first events, then runs until the study is finished or the user interrupts. On an error (the disk is full, say)
+  // Applies the first events, ControllerStarted among them, then runs until the study is finished or the user interrupts. On an error (the disk is full, say)
   // trials go on by themselves and the next controller finds them.
   Result<RunEnd> Run(std::vector<EventBody> first);
 
@@ -57,7 +56,6 @@ class Controller : public ExecutorOwner {
   };
 
   const Study& study() const { return *engine_->study(study_); }
-  void Begin(std::vector<EventBody> first);
   void Execute(std::vector<Command> commands);
   void Flush();
   Batch TakeBatch();
@@ -74,7 +72,6 @@ class Controller : public ExecutorOwner {
   StorePaths paths_;
   StudyId study_;
   Watcher& watcher_;
-  Node node_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Engine> engine_;
   EventSeq last_{};

@@ -82,7 +82,7 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) 
 }
 
 Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::vector<EventBody> first, const StudySpec& spec,
-                             std::uint64_t seed, Node node, Watcher& watcher) {
+                             std::uint64_t seed, Watcher& watcher) {
   Controller::Parts parts;
   parts.paths = paths;
   SLUICE_ASSIGN(parts.launcher, FindLauncher());
@@ -92,7 +92,6 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::v
   parts.ledger = std::move(opened.ledger);
   SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(parts.ledger->database(), opened.id));
   parts.engine = std::move(opened.engine);
-  parts.node = std::move(node);
   return Controller(std::move(parts), watcher).Run(std::move(first));
 }
 
@@ -157,7 +156,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
-  return RunController(request.paths, std::move(opened), {}, spec, request.seed, machine.node, watcher);
+  return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec, request.seed, watcher);
 }
 
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
@@ -183,8 +182,9 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
     return FailedPrecondition(fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
                                           spec.name, Name(study.ending), study.trials_wanted));
   }
-  return RunController(request.paths, std::move(opened), {StudyResumed{opened.id, request.trials, request.deadline}}, spec, seed,
-                       machine.node, watcher);
+  // The devices of today come first: what is resumed is planned on them.
+  std::vector<EventBody> first = {ControllerStarted{machine.node}, StudyResumed{opened.id, request.trials, request.deadline}};
+  return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
 
 Status StopStudy(const StorePaths& paths, const std::string& name) {
@@ -199,8 +199,9 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
   Silent silent;
-  const StudyId id = opened.id;
-  SLUICE_TRY(RunController(paths, std::move(opened), {StudyStopAsked{id}}, spec, seed, InspectMachine().node, silent));
+  // The end comes first: nothing new begins.
+  std::vector<EventBody> first = {StudyStopAsked{opened.id}, ControllerStarted{InspectMachine().node}};
+  SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
   return {};
 }
 

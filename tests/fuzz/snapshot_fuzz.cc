@@ -36,7 +36,7 @@ void TryLoad(std::string_view bytes, const StudyCreated& created) {
   if (!again->Load(saved, {created}) || again->Save() != saved) std::abort();
 }
 
-// A state that the bytes lead to: the first byte says how many events happen, the next ones what they are.
+// A state that the bytes lead to, each of them an event.
 std::string Grown(std::string_view recipe, const StudyCreated& created) {
   const auto engine = NewEngine();
   engine->Apply({FromMicros(0), created});

@@ -1,0 +1,92 @@
+"""What the documents show, done."""
+
+import json
+import re
+import subprocess
+import sys
+
+from house import ROOT, SLUICE
+
+
+def blocks(document, language):
+    text = (ROOT / document).read_text()
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_readme_study_runs_as_it_stands(house):
+    [study] = blocks("README.md", "yaml")
+    [script] = blocks("README.md", "python")
+    house.write("study.yaml", study.replace("python train.py", f"{sys.executable} train.py"))
+    house.write("train.py", script)
+    checked = house.run("check", "study.yaml").stdout
+    assert "fashion" in checked
+    house.run("tune", "study.yaml", "-q", "--trials", 6)
+    assert len(house.states()) == 6
+    house.run("resume", "fashion", "--trials", 8, "-q")
+    assert len(house.states()) == 8
+    assert house.json("best", "fashion")
+    house.run("export", "--reports", "-o", "curves.csv")
+    assert (house.folder / "curves.csv").read_text().startswith("trial,")
+    by_hand = subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=house.folder,
+        env=house.environment(PYTHONPATH=str(ROOT / "python")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "accuracy" in by_hand.stdout
+
+
+def test_every_verb_has_help_with_examples():
+    for verb in "tune check resume studies status watch trials best logs retry stop delete export doctor".split():
+        shown = subprocess.run([SLUICE, verb, "--help"], capture_output=True, text=True, check=True).stdout
+        assert shown.startswith(f"usage: sluice {verb}")
+        assert "examples:" in shown and shown.count(f"  sluice {verb}") >= 1
+
+
+def test_example_studies_are_good():
+    for study in ROOT.glob("examples/*/study.yaml"):
+        done = subprocess.run([SLUICE, "check", str(study), "--json"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)
+
+
+def test_example_trains_on_real_data(house):
+    """One short trial of the demo: the data is there, the script learns."""
+    example = ROOT / "examples/fashion"
+    text = (example / "study.yaml").read_text()
+    text = re.sub(r"trials: \d+", "trials: 1", text).replace("max: 9", "max: 1").replace("program: python", f"program: {sys.executable}")
+    house.write("study.yaml", text)
+    house.write("train.py", (example / "train.py").read_text())
+    house.run("tune", "study.yaml", "-q")
+    [(_, work, metrics)] = house.reports()
+    assert work == 1 and metrics["accuracy"] > 0.5
+
+
+def test_commands_of_the_reference_run(house):
+    """Each example line of docs/commands.md, without the other programs in it, on a study like the one it speaks of."""
+    [study] = blocks("README.md", "yaml")
+    [script] = blocks("README.md", "python")
+    # Trial 7 is to be there for the taking: it fails at first.
+    script = f"import os, sluice\nif sluice.trial().number == 7 and not os.path.exists('mended'): exit('no')\n{script}"
+    study = study.replace("python train.py", f"{sys.executable} train.py").replace("trials: 32", "trials: 10")
+    house.write("study.yaml", study + "retries: 0\n")
+    house.write("train.py", script)
+    lines = re.findall(r"^    \$ (.*)$", (ROOT / "docs/commands.md").read_text(), re.MULTILINE)
+    commands = [part.strip() for line in lines for part in re.split(r"&&", line)]
+    commands = [re.split(r" [|>]", command)[0] for command in commands if command.startswith("sluice ")]
+    assert len(commands) >= 14
+    seen = set()
+    for command in commands:
+        words = command.split()[1:]
+        if words[:2] == ["tune", "study.yaml"] and house.store.exists():
+            words += ["--name", f"again{len(seen)}"]
+        if words[0] == "retry":
+            house.write("mended", "")
+            words += ["--study", "fashion"]
+        if words[0] in ("trials", "best", "logs") and "fashion" not in words:
+            words += ["--study", "fashion"] if words[0] == "logs" else ["fashion"]
+        seen.add(words[0])
+        house.run(*words, "-q" if words[0] in ("tune", "resume") else "--json")
+    assert seen >= set("tune check resume studies status watch trials best logs export retry delete doctor".split())
