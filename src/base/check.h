@@ -2,14 +2,15 @@
 
 namespace sluice {
 
-[[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const char* invariant);
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
+                              const char* invariant);
 
 }  // namespace sluice
 
 // Our own bug, always checked: SLUICE_CHECK(free >= 0, "a device is never over-committed").
-#define SLUICE_CHECK(condition, invariant)                                     \
-  do {                                                                         \
-    if (!(condition)) [[unlikely]] {                                           \
-      ::sluice::CheckFailed(__FILE__, __LINE__, #condition, invariant);        \
-    }                                                                          \
+#define SLUICE_CHECK(condition, invariant)                              \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]] {                                    \
+      ::sluice::CheckFailed(__FILE__, __LINE__, #condition, invariant); \
+    }                                                                   \
   } while (false)

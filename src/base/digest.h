@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// A fingerprint of a sequence of values, the same on every machine: two states with one digest are one state.
+// A fingerprint of a sequence of values, the same on every machine: two states with one digest are
+// one state.
 class Digest {
  public:
   Digest& Add(std::string_view text);

@@ -7,12 +7,12 @@ namespace sluice {
 
 // Strong ids, so that two of them cannot be swapped. Zero is never handed out: it means "none".
 enum class StudyId : std::uint32_t {};
-enum class TrialId : std::uint32_t {};    // numbers the trials of one study from 1
-enum class GroupId : std::uint32_t {};    // numbers the trial groups of one study from 1
-enum class LaunchId : std::uint32_t {};   // numbers the launches of one trial from 1
+enum class TrialId : std::uint32_t {};   // numbers the trials of one study from 1
+enum class GroupId : std::uint32_t {};   // numbers the trial groups of one study from 1
+enum class LaunchId : std::uint32_t {};  // numbers the launches of one trial from 1
 enum class NodeId : std::uint32_t {};
-enum class DeviceId : std::uint32_t {};   // numbers the devices of one node from 0
-enum class EventSeq : std::uint64_t {};   // numbers the events of one store from 1
+enum class DeviceId : std::uint32_t {};  // numbers the devices of one node from 0
+enum class EventSeq : std::uint64_t {};  // numbers the events of one store from 1
 
 template <typename Id>
 constexpr std::underlying_type_t<Id> Number(Id id) {

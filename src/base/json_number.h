@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// Numbers at the edges where JSON is read or written: NaN and the infinities, which JSON lacks, are texts.
+// Numbers at the edges where JSON is read or written: NaN and the infinities, which JSON lacks, are
+// texts.
 
 template <typename Json>
 Json NumberToJson(double value) {

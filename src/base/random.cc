@@ -24,8 +24,12 @@ Random::Random(std::uint64_t seed) : key_(seed) {
   for (std::uint64_t& word : state_) word = SplitMix(state);
 }
 
-Random Random::Fork(std::string_view label) const { return Random(Digest().Add(key_).Add(label).Value()); }
-Random Random::Fork(std::uint64_t number) const { return Random(Digest().Add(key_).Add(number).Value()); }
+Random Random::Fork(std::string_view label) const {
+  return Random(Digest().Add(key_).Add(label).Value());
+}
+Random Random::Fork(std::uint64_t number) const {
+  return Random(Digest().Add(key_).Add(number).Value());
+}
 
 // xoshiro256**
 std::uint64_t Random::Next() {

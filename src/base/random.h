@@ -6,8 +6,9 @@
 
 namespace sluice {
 
-// A seeded stream of random numbers, the same on every machine and compiler. Streams are forked by label or
-// number, so that the draws of one part never shift those of another: Random(seed).Fork("random").Fork(17).
+// A seeded stream of random numbers, the same on every machine and compiler. Streams are forked by
+// label or number, so that the draws of one part never shift those of another:
+// Random(seed).Fork("random").Fork(17).
 class Random {
  public:
   explicit Random(std::uint64_t seed);
@@ -15,11 +16,11 @@ class Random {
   Random Fork(std::string_view label) const;
   Random Fork(std::uint64_t number) const;
 
-  std::uint64_t Next();                           // 64 uniform bits
-  double Uniform();                               // in [0, 1), 53 bits
-  double Uniform(double low, double high);        // in [low, high)
-  std::uint64_t Below(std::uint64_t bound);       // in [0, bound), unbiased; bound > 0
-  double Normal();                                // mean 0, standard deviation 1
+  std::uint64_t Next();                      // 64 uniform bits
+  double Uniform();                          // in [0, 1), 53 bits
+  double Uniform(double low, double high);   // in [low, high)
+  std::uint64_t Below(std::uint64_t bound);  // in [0, bound), unbiased; bound > 0
+  double Normal();                           // mean 0, standard deviation 1
   bool Chance(double probability) { return Uniform() < probability; }
 
  private:

@@ -18,7 +18,8 @@ enum class ErrorCode {
 
 std::string_view Name(ErrorCode code);
 
-// The world's fault. The message is written for the user: what was expected, what was found, where, what to do.
+// The world's fault. The message is written for the user: what was expected, what was found, where,
+// what to do.
 struct Error {
   ErrorCode code;
   std::string message;
@@ -54,11 +55,11 @@ inline std::unexpected<Error> Corruption(std::string message) {
 }  // namespace sluice
 
 // Returns the error of an expression that yields a Status or a Result.
-#define SLUICE_TRY(expression)                                        \
-  do {                                                                \
-    if (auto sluice_result = (expression); !sluice_result) {          \
-      return std::unexpected(std::move(sluice_result).error());       \
-    }                                                                 \
+#define SLUICE_TRY(expression)                                  \
+  do {                                                          \
+    if (auto sluice_result = (expression); !sluice_result) {    \
+      return std::unexpected(std::move(sluice_result).error()); \
+    }                                                           \
   } while (false)
 
 #define SLUICE_CONCAT_INNER(a, b) a##b

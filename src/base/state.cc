@@ -5,7 +5,8 @@
 namespace sluice {
 
 void StateWriter::PutInteger(std::int64_t value) {
-  std::uint64_t bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+  std::uint64_t bits =
+      (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
   while (bits >= 0x80) {
     bytes_.push_back(static_cast<char>(bits | 0x80));
     bits >>= 7;

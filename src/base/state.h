@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// Binary state of the engine and its parts, for snapshots. Integers are variable-length (zigzag), so small numbers
-// cost a byte; doubles are their eight bytes; texts carry their length.
+// Binary state of the engine and its parts, for snapshots. Integers are variable-length (zigzag),
+// so small numbers cost a byte; doubles are their eight bytes; texts carry their length.
 class StateWriter {
  public:
   template <typename T>
@@ -32,8 +32,9 @@ class StateWriter {
   std::string bytes_;
 };
 
-// Reads what a StateWriter wrote. Past the end, or on a text longer than what is left, it turns bad and yields
-// zeros; callers check ok() once at the end, and Count() bounds every loop by the bytes there are.
+// Reads what a StateWriter wrote. Past the end, or on a text longer than what is left, it turns bad
+// and yields zeros; callers check ok() once at the end, and Count() bounds every loop by the bytes
+// there are.
 class StateReader {
  public:
   explicit StateReader(std::string_view bytes) : rest_(bytes) {}

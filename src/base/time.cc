@@ -17,8 +17,8 @@ struct Unit {
   std::string_view name;
   double seconds;
 };
-constexpr std::array kUnits = {Unit{"ms", 1e-3}, Unit{"s", 1.0}, Unit{"m", 60.0}, Unit{"min", 60.0},
-                               Unit{"h", 3600.0}, Unit{"d", 86400.0}};
+constexpr std::array kUnits = {Unit{"ms", 1e-3},  Unit{"s", 1.0},    Unit{"m", 60.0},
+                               Unit{"min", 60.0}, Unit{"h", 3600.0}, Unit{"d", 86400.0}};
 
 std::unexpected<Error> BadDuration(std::string_view text) {
   return InvalidArgument(
@@ -91,9 +91,10 @@ std::string FormatTime(Time time) {
 
 Result<Time> ParseTime(std::string_view text) {
   const auto bad = [&] {
-    return InvalidArgument(fmt::format(
-        "expected a time with its zone such as 2026-01-31T18:00:00Z or 2026-01-31T18:00:00+02:00, found '{}'",
-        text));
+    return InvalidArgument(
+        fmt::format("expected a time with its zone such as 2026-01-31T18:00:00Z or "
+                    "2026-01-31T18:00:00+02:00, found '{}'",
+                    text));
   };
   std::string_view rest = text;
   std::tm parts{};
@@ -101,7 +102,8 @@ Result<Time> ParseTime(std::string_view text) {
   int month = 0;
   if (!ReadDigits(rest, 4, year) || !Skip(rest, "-") || !ReadDigits(rest, 2, month) ||
       !Skip(rest, "-") || !ReadDigits(rest, 2, parts.tm_mday) || !Skip(rest, "T ") ||
-      !ReadDigits(rest, 2, parts.tm_hour) || !Skip(rest, ":") || !ReadDigits(rest, 2, parts.tm_min)) {
+      !ReadDigits(rest, 2, parts.tm_hour) || !Skip(rest, ":") ||
+      !ReadDigits(rest, 2, parts.tm_min)) {
     return bad();
   }
   if (Skip(rest, ":") && !ReadDigits(rest, 2, parts.tm_sec)) return bad();

@@ -148,7 +148,8 @@ Checkup CheckStore(const StorePaths& paths) {
                       FormatBytes(static_cast<long long>(size)))};
 }
 
-// Two ways to the same state: from the snapshot and what came after it, and from the very beginning.
+// Two ways to the same state: from the snapshot and what came after it, and from the very
+// beginning.
 Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));

@@ -55,12 +55,15 @@ void Cluster::Release(const Grant& grant) {
 }
 
 bool Cluster::TryRelease(const Grant& grant) {
-  if (!IsSet(grant.node) || Index(grant.node) >= nodes_.size() || grant.cpus < 0 || grant.gpu_share < 0) return false;
+  if (!IsSet(grant.node) || Index(grant.node) >= nodes_.size() || grant.cpus < 0 ||
+      grant.gpu_share < 0)
+    return false;
   Usage& used = used_[Index(grant.node)];
   if (used.cpus < grant.cpus) return false;
   used.cpus -= grant.cpus;
   for (DeviceId device : grant.devices) {
-    if (Number(device) >= used.devices.size() || used.devices[Number(device)] < grant.gpu_share) return false;
+    if (Number(device) >= used.devices.size() || used.devices[Number(device)] < grant.gpu_share)
+      return false;
     used.devices[Number(device)] -= grant.gpu_share;
   }
   return true;
@@ -68,7 +71,8 @@ bool Cluster::TryRelease(const Grant& grant) {
 
 bool Cluster::idle() const {
   return std::ranges::all_of(used_, [](const Usage& used) {
-    return used.cpus == 0 && std::ranges::all_of(used.devices, [](Milli share) { return share == 0; });
+    return used.cpus == 0 &&
+           std::ranges::all_of(used.devices, [](Milli share) { return share == 0; });
   });
 }
 
@@ -107,7 +111,8 @@ Status Cluster::Load(StateReader& reader) {
     reader.Get(used.cpus);
     used.devices.resize(reader.Count());
     for (Milli& share : used.devices) reader.Get(share);
-    const bool in_range = std::ranges::all_of(used.devices, [](Milli share) { return share >= 0 && share <= kWhole; });
+    const bool in_range = std::ranges::all_of(
+        used.devices, [](Milli share) { return share >= 0 && share <= kWhole; });
     if (!reader.ok() || used.cpus < 0 || !in_range || used.devices.size() < node.devices.size()) {
       return Corruption("a snapshot's cluster does not read back");
     }

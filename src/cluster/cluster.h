@@ -30,7 +30,8 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// What one trial needs: processor cores, and GPUs: a share of one (below kWhole) or several whole ones.
+// What one trial needs: processor cores, and GPUs: a share of one (below kWhole) or several whole
+// ones.
 struct Demand {
   Milli cpus = kWhole;
   Milli gpus = 0;
@@ -41,7 +42,7 @@ struct Demand {
 struct Grant {
   NodeId node{};
   Milli cpus = 0;
-  Milli gpu_share = 0;             // of each device
+  Milli gpu_share = 0;  // of each device
   std::vector<DeviceId> devices;
   friend bool operator==(const Grant&, const Grant&) = default;
 };
@@ -59,7 +60,8 @@ class Cluster {
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
 
-  // Grants may exceed what a node offers only where it shrank under them (Change): Take itself checks.
+  // Grants may exceed what a node offers only where it shrank under them (Change): Take itself
+  // checks.
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
   void Release(const Grant& grant);
@@ -82,8 +84,9 @@ class Cluster {
   std::vector<Usage> used_;
 };
 
-// First fit: the first node with enough free cores and free devices, by device id; a share goes to the fullest
-// device it fits on, so that whole ones stay whole. A grant with node 0 means that nothing fits.
+// First fit: the first node with enough free cores and free devices, by device id; a share goes to
+// the fullest device it fits on, so that whole ones stay whole. A grant with node 0 means that
+// nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand);
 
 // Whether the demand would fit if nothing else ran.

@@ -15,7 +15,8 @@ constexpr NodeId kFirst{1};
 
 Node NodeOf(Milli cpus, int gpus) {
   Node node{.name = "n", .cpus = cpus, .devices = {}};
-  for (int i = 0; i < gpus; ++i) node.devices.push_back({.uuid = std::to_string(i), .kind = "H200", .memory_bytes = 1});
+  for (int i = 0; i < gpus; ++i)
+    node.devices.push_back({.uuid = std::to_string(i), .kind = "H200", .memory_bytes = 1});
   return node;
 }
 
@@ -52,7 +53,8 @@ TEST(ClusterTest, SharesGoToTheFullestDeviceSoThatWholeOnesStayWhole) {
   const auto share = [](Milli gpus) { return Demand{.cpus = 100, .gpus = gpus}; };
   EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
   EXPECT_THAT(MustFit(cluster, share(700)).devices, ElementsAre(DeviceId(1)));
-  EXPECT_THAT(MustFit(cluster, share(300)).devices, ElementsAre(DeviceId(1)));  // 300 left there, 500 on the other
+  EXPECT_THAT(MustFit(cluster, share(300)).devices,
+              ElementsAre(DeviceId(1)));  // 300 left there, 500 on the other
   EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
   EXPECT_THAT(MustFit(cluster, share(1000)).devices, ElementsAre(DeviceId(2)));
   EXPECT_FALSE(IsSet(FirstFit(cluster, share(1)).node));
@@ -102,14 +104,16 @@ TEST(ClusterTest, OnlyWhatWasGrantedIsReleased) {
   cluster.Join(NodeOf(2000, 1));
   Grant grant = MustFit(cluster, {.cpus = 1000, .gpus = 500});
   EXPECT_FALSE(Cluster(cluster).TryRelease({}));
-  EXPECT_FALSE(Cluster(cluster).TryRelease({.node = NodeId(2), .cpus = 0, .gpu_share = 0, .devices = {}}));
+  EXPECT_FALSE(
+      Cluster(cluster).TryRelease({.node = NodeId(2), .cpus = 0, .gpu_share = 0, .devices = {}}));
   Grant twice = grant;
   twice.devices.push_back(DeviceId(0));
   EXPECT_FALSE(Cluster(cluster).TryRelease(twice));
   twice.devices = {DeviceId(7)};
   EXPECT_FALSE(Cluster(cluster).TryRelease(twice));
   EXPECT_TRUE(Cluster(cluster).TryRelease(grant));
-  EXPECT_DEATH(cluster.Take({.node = kFirst, .cpus = 1001, .gpu_share = 0, .devices = {}}), "never over-committed");
+  EXPECT_DEATH(cluster.Take({.node = kFirst, .cpus = 1001, .gpu_share = 0, .devices = {}}),
+               "never over-committed");
 }
 
 TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
@@ -117,7 +121,8 @@ TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
     Random random(seed);
     Cluster cluster;
     for (std::uint64_t i = 0; i <= random.Below(3); ++i) {
-      cluster.Join(NodeOf(static_cast<Milli>(random.Below(8)) * 500, static_cast<int>(random.Below(4))));
+      cluster.Join(
+          NodeOf(static_cast<Milli>(random.Below(8)) * 500, static_cast<int>(random.Below(4))));
     }
     std::vector<Grant> held;
     for (int step = 0; step < 100; ++step) {
@@ -127,8 +132,10 @@ TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
         const bool whole = random.Chance(0.3);
-        const Grant grant = FirstFit(cluster, {.cpus = static_cast<Milli>(random.Below(1500)),
-                                               .gpus = static_cast<Milli>(whole ? random.Below(4) * 1000 : random.Below(1000))});
+        const Grant grant = FirstFit(
+            cluster,
+            {.cpus = static_cast<Milli>(random.Below(1500)),
+             .gpus = static_cast<Milli>(whole ? random.Below(4) * 1000 : random.Below(1000))});
         if (!IsSet(grant.node)) continue;
         cluster.Take(grant);
         held.push_back(grant);

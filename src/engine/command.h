@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// What the engine wants done. Every command may be repeated after a restart (Engine::Unfinished) and is carried out once.
+// What the engine wants done. Every command may be repeated after a restart (Engine::Unfinished)
+// and is carried out once.
 
 // Ask the sampler. Touches nothing outside, so it need not wait for the commit.
 struct Propose {
@@ -34,8 +35,9 @@ struct SetBudget {
 
 enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease };
 
-// The launch is to leave its trial; LaunchEnded says when it has. Asked first, then made to (SIGTERM, SIGKILL); kTimeout and
-// kLease do not ask. kComplete and kYield never force a program that cannot hear.
+// The launch is to leave its trial; LaunchEnded says when it has. Asked first, then made to
+// (SIGTERM, SIGKILL); kTimeout and kLease do not ask. kComplete and kYield never force a program
+// that cannot hear.
 struct StopLaunch {
   TrialKey trial;
   LaunchId launch{};

@@ -48,13 +48,15 @@ const Study* Engine::study(StudyId id) const {
 Study* Engine::FindStudy(StudyId id) { return const_cast<Study*>(study(id)); }
 
 const Study* Engine::FindStudy(std::string_view name) const {
-  const auto found = std::ranges::find(studies_, name, [](const auto& study) { return study->spec.name; });
+  const auto found =
+      std::ranges::find(studies_, name, [](const auto& study) { return study->spec.name; });
   return found == studies_.end() ? nullptr : found->get();
 }
 
 const Trial* Engine::trial(TrialKey key) const {
   const Study* owner = study(key.study);
-  if (owner == nullptr || !IsSet(key.trial) || Number(key.trial) > owner->trials.size()) return nullptr;
+  if (owner == nullptr || !IsSet(key.trial) || Number(key.trial) > owner->trials.size())
+    return nullptr;
   return &owner->trial(key.trial);
 }
 
@@ -119,7 +121,8 @@ void Engine::On(const ControllerStarted& event) {
   draining_ = false;
   next_wake_ = kNever;  // whoever was to wake us is gone
   for (auto& study : studies_) {
-    for (TrialId id : study->running) study->trials[Number(id) - 1].heard = now_;  // nobody was there to hear it
+    for (TrialId id : study->running)
+      study->trials[Number(id) - 1].heard = now_;  // nobody was there to hear it
   }
   for (auto& study : studies_) AskWakes(*study);
   replan_ = true;
@@ -139,7 +142,9 @@ void Engine::On(const Proposed& event) {
   Study* study = FindStudy(event.study);
   if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
   if (event.counter != study->answered) {
-    commands_.push_back(Propose{study->id, event.counter});  // out of turn: asked for again, or it would be missing for ever
+    commands_.push_back(
+        Propose{study->id,
+                event.counter});  // out of turn: asked for again, or it would be missing for ever
     return;
   }
   ++study->answered;
@@ -153,7 +158,8 @@ void Engine::On(const Proposed& event) {
   trial.point = *event.point;
   trial.created = now_;
   trial.target = study->stopper->Admit(trial.id);
-  // Trials that go straight to the full budget are one group (grid, random); the others come one by one.
+  // Trials that go straight to the full budget are one group (grid, random); the others come one by
+  // one.
   const bool whole = trial.target == study->spec.stopper.max_budget;
   if (!whole || study->groups == 0) ++study->groups;
   trial.group = GroupId(study->groups);
@@ -210,19 +216,22 @@ void Engine::On(const Reported& event) {
     }
   }
   if (std::isnan(trial.value)) {
-    trial.note = missing ? fmt::format("no '{}' in the report at {} {}", metric, study.spec.unit, trial.work)
-                         : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
+    trial.note =
+        missing ? fmt::format("no '{}' in the report at {} {}", metric, study.spec.unit, trial.work)
+                : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
   }
   Changed(study, trial);
   Judge(study, trial);
-  CheckStopAt(study, event);  // after the verdict: what is complete with this report is not stopped by it
+  CheckStopAt(study,
+              event);  // after the verdict: what is complete with this report is not stopped by it
 }
 
 // What the stopper makes of the trial's latest report.
 void Engine::Judge(Study& study, Trial& trial) {
   const bool yielding = trial.leaving && trial.leave_reason == StopReason::kYield;
   if (trial.leaving && !yielding) {
-    // Reports past the end of a trial are kept, but a program that goes on all the same is told again.
+    // Reports past the end of a trial are kept, but a program that goes on all the same is told
+    // again.
     if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);
     return;
   }
@@ -321,7 +330,8 @@ void Engine::On(const RetryAsked& event) {
   again.target = study->spec.stopper.max_budget;
   again.note.clear();
   again.not_before = {};
-  if (again.work >= again.target) return SetState(*study, again, TrialState::kComplete);  // it got there on its way out
+  if (again.work >= again.target)
+    return SetState(*study, again, TrialState::kComplete);  // it got there on its way out
   study->ending = Finish::kNot;
   study->finished = false;
   SetState(*study, again, TrialState::kWaiting);
@@ -340,8 +350,9 @@ void Engine::On(const Woken&) {
   replan_ = true;
 }
 
-// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said again. What becomes of a trial
-// that was stopped or paused is decided: that its launch has to be forced out changes nothing.
+// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said
+// again. What becomes of a trial that was stopped or paused is decided: that its launch has to be
+// forced out changes nothing.
 void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
   SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
   if (!(IsDecided(trial) && reason == StopReason::kLease)) trial.leave_reason = reason;
@@ -378,16 +389,21 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout:
       case StopReason::kLease:
-        if (trial.work >= study.spec.stopper.max_budget) return Close(study, trial, TrialState::kComplete);
-        return Fail(study, trial, trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
+        if (trial.work >= study.spec.stopper.max_budget)
+          return Close(study, trial, TrialState::kComplete);
+        return Fail(
+            study, trial,
+            trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
       case StopReason::kYield: break;
     }
   }
   // Whoever was asked to make room, or left by itself with more to come, goes on later.
   const bool yielded = trial.leaving && event.ending == Ending::kFailed;
-  // So does a program that did all it was told to when it started, and could not hear that it has got further to go.
-  const bool more_to_do = event.ending == Ending::kDone && trial.launch_work >= trial.launch_target &&
-                          trial.work < trial.target && trial.target != kNoLimit;
+  // So does a program that did all it was told to when it started, and could not hear that it has
+  // got further to go.
+  const bool more_to_do = event.ending == Ending::kDone &&
+                          trial.launch_work >= trial.launch_target && trial.work < trial.target &&
+                          trial.target != kNoLimit;
   if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
     trial.note = NoteOf(event.reason);
     SetState(study, trial, TrialState::kWaiting);
@@ -399,9 +415,9 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   // Running it again would give the same: this failure is final.
   trial.failures = static_cast<std::uint32_t>(study.spec.retries);
   Fail(study, trial,
-       trial.reports == 0
-           ? fmt::format("ended without reporting '{}'", study.spec.objective.metric)
-           : fmt::format("ended without a finite '{}' in its {} reports", study.spec.objective.metric, trial.reports));
+       trial.reports == 0 ? fmt::format("ended without reporting '{}'", study.spec.objective.metric)
+                          : fmt::format("ended without a finite '{}' in its {} reports",
+                                        study.spec.objective.metric, trial.reports));
 }
 
 void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
@@ -410,7 +426,8 @@ void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
   if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
     return Close(study, trial, TrialState::kFailed);
   }
-  trial.not_before = now_ + study.spec.backoff * (1LL << std::min<std::uint32_t>(trial.failures - 1, 16));
+  trial.not_before =
+      now_ + study.spec.backoff * (1LL << std::min<std::uint32_t>(trial.failures - 1, 16));
   AskWake(trial.not_before);
   SetState(study, trial, TrialState::kWaiting);
   Enqueue(study, trial);
@@ -433,9 +450,11 @@ void Engine::SetState(Study& study, Trial& trial, TrialState state) {
 
 void Engine::Changed(Study& study, Trial& trial) {
   const TrialKey key{study.id, trial.id};
-  // The list is taken at every commit and short; looking back a little finds nearly every repetition.
+  // The list is taken at every commit and short; looking back a little finds nearly every
+  // repetition.
   const std::size_t look_back = std::min<std::size_t>(changed_.size(), 16);
-  if (std::find(changed_.end() - static_cast<std::ptrdiff_t>(look_back), changed_.end(), key) == changed_.end()) {
+  if (std::find(changed_.end() - static_cast<std::ptrdiff_t>(look_back), changed_.end(), key) ==
+      changed_.end()) {
     changed_.push_back(key);
   }
 }

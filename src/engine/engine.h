@@ -28,7 +28,7 @@ enum class Finish : std::uint8_t {
   kExhausted,  // the space has no more points
   kTarget,     // stop_at was reached
   kDeadline,
-  kAsked,      // by the user
+  kAsked,  // by the user
 };
 std::string_view Name(Finish finish);
 
@@ -42,18 +42,18 @@ struct Study {
   int trials_wanted = 0;
   Time created{};
   Time deadline = kNever;
-  Finish ending = Finish::kNot;    // no new work, for this reason
-  bool finished = false;           // and nothing runs
+  Finish ending = Finish::kNot;  // no new work, for this reason
+  bool finished = false;         // and nothing runs
   bool exhausted = false;
-  std::uint64_t asked = 0;         // proposals asked for
+  std::uint64_t asked = 0;  // proposals asked for
   std::uint64_t answered = 0;
   std::uint32_t groups = 0;
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
-  std::vector<Trial> trials;       // trial n is at n - 1
+  std::vector<Trial> trials;  // trial n is at n - 1
   std::array<int, kTrialStates> counts{};
-  std::vector<TrialId> running;    // in order of starting
-  std::vector<TrialId> waiting;    // in the order they are to start
+  std::vector<TrialId> running;  // in order of starting
+  std::vector<TrialId> waiting;  // in the order they are to start
   std::unique_ptr<Stopper> stopper;
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
@@ -69,13 +69,14 @@ enum class Admission {
   kStale,      // of a launch we gave up on, or of none: refuse
 };
 
-// The heart: events in, commands out. No clock, thread, file or socket; the same events give the same commands and
-// the same digest. One thread at a time.
+// The heart: events in, commands out. No clock, thread, file or socket; the same events give the
+// same commands and the same digest. One thread at a time.
 class Engine {
  public:
   explicit Engine(std::unique_ptr<Policy> policy);
 
-  // The event must be admissible (Admit) where it belongs to a launch; others of those change nothing.
+  // The event must be admissible (Admit) where it belongs to a launch; others of those change
+  // nothing.
   std::vector<Command> Apply(const Event& event);
 
   Admission Admit(TrialKey trial, LaunchId launch, Position position) const;
@@ -95,8 +96,9 @@ class Engine {
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
 
-  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as created, by id. Load is for a new
-  // engine; Corruption, with the engine of no use any more, on what Save does not write.
+  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as
+  // created, by id. Load is for a new engine; Corruption, with the engine of no use any more, on
+  // what Save does not write.
   std::string Save() const;
   Status Load(std::string_view bytes, std::vector<StudyCreated> specs);
   std::uint64_t Digest() const;

@@ -38,7 +38,11 @@ TEST(EngineAdmissionTest, AnOldLaunchIsRefused) {
   t.Propose(1);
   t.Report(1, 1, 0.5);
   const Reported late = t.MakeReport(1, 2, {{"loss", 0.1}});
-  const Reported again{.trial = t.Key(1), .launch = LaunchId(1), .position = {.seq = 1, .offset = 0}, .work = 1, .metrics = {}};
+  const Reported again{.trial = t.Key(1),
+                       .launch = LaunchId(1),
+                       .position = {.seq = 1, .offset = 0},
+                       .work = 1,
+                       .metrics = {}};
   t.End(1, Ending::kLost);
   EXPECT_EQ(t.Trial(1).launch, LaunchId(2));
   EXPECT_EQ(t.engine().Admit(late), Admission::kStale);
@@ -48,8 +52,12 @@ TEST(EngineAdmissionTest, AnOldLaunchIsRefused) {
   EXPECT_EQ(t.engine().Admit(t.Key(2), LaunchId(1), {}), Admission::kStale);
   EXPECT_EQ(t.engine().Admit(t.Key(0), LaunchId(1), {}), Admission::kStale);
   EXPECT_EQ(t.engine().Admit({StudyId(9), TrialId(1)}, LaunchId(1), {}), Admission::kStale);
-  EXPECT_THAT(t.Happen(LaunchEnded{.trial = t.Key(1), .launch = LaunchId(1), .position = {}, .ending = Ending::kDone,
-                                   .reason = "", .checkpoint_bytes = -1}),
+  EXPECT_THAT(t.Happen(LaunchEnded{.trial = t.Key(1),
+                                   .launch = LaunchId(1),
+                                   .position = {},
+                                   .ending = Ending::kDone,
+                                   .reason = "",
+                                   .checkpoint_bytes = -1}),
               IsEmpty());
   EXPECT_THAT(t.Happen(LeaseExpired{t.Key(1), LaunchId(1)}), IsEmpty());
 }

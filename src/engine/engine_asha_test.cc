@@ -15,7 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr const char* kAsha = "trials: 9\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n";
-constexpr const char* kPromotion = "trials: 9\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n";
+constexpr const char* kPromotion =
+    "trials: 9\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n";
 
 TEST(EngineAshaTest, GoodTrialsGoOnBadOnesStop) {
   TestEngine t(kAsha);
@@ -28,7 +29,8 @@ TEST(EngineAshaTest, GoodTrialsGoOnBadOnesStop) {
   EXPECT_THAT(t.End(2, Ending::kDone), ElementsAre("propose 2"));
   EXPECT_EQ(t.State(2), TrialState::kStopped);
   EXPECT_THAT(t.Report(1, 9, 0.4), ElementsAre("stop 1.1 complete"));
-  EXPECT_THAT(t.Report(1, 10, 0.3), ElementsAre("stop 1.1 complete"));  // it did not listen: told again
+  EXPECT_THAT(t.Report(1, 10, 0.3),
+              ElementsAre("stop 1.1 complete"));  // it did not listen: told again
   t.End(1, Ending::kFailed, "killed by signal 15");
   EXPECT_EQ(t.State(1), TrialState::kComplete);
 }
@@ -37,7 +39,8 @@ TEST(EngineAshaTest, ADivergedTrialIsStopped) {
   for (const char* study : {kAsha, kPromotion}) {
     TestEngine t(study);
     t.Propose(1);
-    EXPECT_THAT(t.Report(1, 1, std::numeric_limits<double>::quiet_NaN()), ElementsAre("stop 1.1 stopped"));
+    EXPECT_THAT(t.Report(1, 1, std::numeric_limits<double>::quiet_NaN()),
+                ElementsAre("stop 1.1 stopped"));
   }
 }
 
@@ -66,8 +69,8 @@ TEST(EngineAshaTest, PausedTrialsDoNotHoldUpTheEnd) {
   EXPECT_EQ(t.State(1), TrialState::kPaused);
 }
 
-// Three trials of which the first went past its target and was promoted; whether its launch had left
-// before makes no difference to where it stands.
+// Three trials of which the first went past its target and was promoted; whether its launch had
+// left before makes no difference to where it stands.
 TEST(EngineAshaTest, ATrialThatOvershotIsJudgedWhereItIs) {
   for (const bool left : {true, false}) {
     for (const Work overshoot : {2, 4, 9}) {

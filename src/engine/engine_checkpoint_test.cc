@@ -26,14 +26,16 @@ TEST(EngineCheckpointTest, EndedTrialsGiveUpTheirsFirstOldestFirstNeverTheBest) 
   EXPECT_THAT(t.Save(4, 2, 20), ElementsAre("evict 2"));  // 1 is the best, 3 ended later
   EXPECT_EQ(t.Study().checkpoint_bytes, 80);
   EXPECT_EQ(t.Trial(2).saved_work, 0);
-  EXPECT_THAT(t.Save(4, 3, 1000), ElementsAre("evict 3"));  // the best and the running one stay, whatever the cap
+  EXPECT_THAT(t.Save(4, 3, 1000),
+              ElementsAre("evict 3"));  // the best and the running one stay, whatever the cap
   EXPECT_EQ(t.Study().checkpoint_bytes, 1030);
   EXPECT_THAT(t.Report(4, 3, 0.0), ElementsAre("evict 1"));  // there is a better one
 }
 
 TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
-  TestEngine t("trials: 4\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 4}\ncheckpoint_cap: 100\n",
-               NodeOf(5 * kWhole));
+  TestEngine t(
+      "trials: 4\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 4}\ncheckpoint_cap: 100\n",
+      NodeOf(5 * kWhole));
   t.Propose(4);
   t.Report(1, 1, 0.5);
   t.Report(2, 1, 0.1);  // the best
@@ -43,7 +45,8 @@ TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
   t.now = 20;
   EXPECT_THAT(t.End(2, Ending::kPaused, "", 40), IsEmpty());
   t.now = 30;
-  EXPECT_THAT(t.End(1, Ending::kPaused, "", 40), ElementsAre("evict 3"));  // 10 s of training, not 20 or 30
+  EXPECT_THAT(t.End(1, Ending::kPaused, "", 40),
+              ElementsAre("evict 3"));  // 10 s of training, not 20 or 30
   EXPECT_THAT(t.Save(4, 1, 90), ElementsAre("evict 1"));
   t.Report(4, 1, 0.9);
   // Promoted: trial 2 goes on from its checkpoint.
@@ -69,8 +72,10 @@ TEST(EngineCheckpointTest, ATrialWhoseCheckpointIsGoneStartsAgain) {
   t.Report(1, 3, 0.1);
   t.Report(2, 3, 0.2);
   t.Save(2, 3, 30);
-  EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30), ElementsAre("wake 0", "evict 2", "start 2.2 3..end"));
-  EXPECT_FALSE(t.Trial(2).evicted);  // or the restart of a controller would remove what it saves next
+  EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30),
+              ElementsAre("wake 0", "evict 2", "start 2.2 3..end"));
+  EXPECT_FALSE(
+      t.Trial(2).evicted);  // or the restart of a controller would remove what it saves next
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ TEST(EngineRetryTest, ACompleteTrialStaysCompleteWhenItsWorkerHangs) {
     t.Propose(1);
     EXPECT_THAT(t.Report(1, 3, 0.5), ElementsAre("stop 1.1 complete"));
     t.now = 100;
-    EXPECT_THAT(lease ? t.Expire(1) : t.Wake(), ElementsAre(lease ? "stop 1.1 lease" : "stop 1.1 timeout"));
+    EXPECT_THAT(lease ? t.Expire(1) : t.Wake(),
+                ElementsAre(lease ? "stop 1.1 lease" : "stop 1.1 timeout"));
     EXPECT_THAT(t.End(1, Ending::kFailed, "killed"), ElementsAre("finished"));
     EXPECT_EQ(t.State(1), TrialState::kComplete);
     EXPECT_EQ(t.Trial(1).failures, 0U);
@@ -117,7 +118,9 @@ TEST(EngineRetryTest, ACompleteTrialStaysCompleteWhenItsWorkerHangs) {
 // What a stopper has ended, or the user, is not started again because the program had to be killed.
 TEST(EngineRetryTest, AStoppedTrialStaysStoppedWhenItsWorkerHangs) {
   for (const bool lease : {true, false}) {
-    TestEngine t("trials: 2\nretries: 1\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\ntimeouts: {trial: 100s}\n");
+    TestEngine t(
+        "trials: 2\nretries: 1\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\ntimeouts: {trial: "
+        "100s}\n");
     t.Propose(2);
     t.Report(1, 1, 0.1);
     EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
@@ -146,7 +149,8 @@ TEST(EngineRetryTest, AStoppedStudyStaysStoppedWhenAWorkerHangs) {
 }
 
 TEST(EngineRetryTest, APausedTrialStaysPausedWhenItsWorkerHangs) {
-  TestEngine t("trials: 3\nretries: 1\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n");
+  TestEngine t(
+      "trials: 3\nretries: 1\nstopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\n");
   t.Propose(2);
   EXPECT_THAT(t.Report(1, 1, 0.5), ElementsAre("stop 1.1 paused"));
   EXPECT_THAT(t.Expire(1), ElementsAre("stop 1.1 lease"));
@@ -172,7 +176,8 @@ TEST(EngineRetryTest, EndingWithoutAResultIsNotTriedAgain) {
 }
 
 TEST(EngineRetryTest, AFailedTrialRetriedByHandIsBeyondTheStopper) {
-  TestEngine t("trials: 3\nretries: 0\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n", NodeOf(3 * kWhole));
+  TestEngine t("trials: 3\nretries: 0\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n",
+               NodeOf(3 * kWhole));
   t.Propose(3);
   t.Report(1, 1, 0.1);
   EXPECT_THAT(t.Retry(1), IsEmpty());  // it runs

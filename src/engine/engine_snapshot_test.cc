@@ -25,7 +25,8 @@ TEST(EngineSnapshotTest, EveryShorterOneIsRefused) {
     for (int i = 0; i < 60; ++i) world.Step(/*faulty=*/true);
     const std::string state = StateOf(world);
     ASSERT_EQ(Problem(state, world.created()), "");
-    for (std::size_t size = 0; size < state.size(); ++size) EXPECT_NE(Problem(state.substr(0, size), world.created()), "") << size;
+    for (std::size_t size = 0; size < state.size(); ++size)
+      EXPECT_NE(Problem(state.substr(0, size), world.created()), "") << size;
     EXPECT_NE(Problem(state + "x", world.created()), "");
   }
 }
@@ -56,7 +57,9 @@ TEST(EngineSnapshotTest, ACountAloneTakesNoMemory) {
   // A long tail of ones reads as huge counts of whatever comes next, and as its elements.
   for (const char filler : {'\x01', '\x7f', '\x00', '\x02'}) {
     for (const std::size_t keep : {1U, 5U, 12U, 20U, 40U}) {
-      EXPECT_NE(Problem(t.engine().Save().substr(0, keep) + std::string(1 << 20, filler), t.created()), "");
+      EXPECT_NE(
+          Problem(t.engine().Save().substr(0, keep) + std::string(1 << 20, filler), t.created()),
+          "");
     }
   }
 }
@@ -66,7 +69,8 @@ TEST(EngineSnapshotTest, IsOfTheStudiesItWasTakenOf) {
   StudyCreated other = t.created();
   other.study = StudyId(2);
   EXPECT_EQ(Problem(t.engine().Save(), other), "the snapshot is of other studies");
-  EXPECT_EQ(NewEngine()->Load(t.engine().Save(), {}).error().message, "the snapshot is of other studies");
+  EXPECT_EQ(NewEngine()->Load(t.engine().Save(), {}).error().message,
+            "the snapshot is of other studies");
   EXPECT_EQ(Problem("\x7f", t.created()), "the snapshot is of another version");
 }
 

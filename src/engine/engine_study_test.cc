@@ -20,7 +20,8 @@ TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
   auto engine = NewEngine();
   const StudySpec spec = SpecOf("trials: 3\n");
   EXPECT_THAT(Describe(engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, spec}})), IsEmpty());
-  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}})), ElementsAre("propose 0", "propose 1"));
+  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}})),
+              ElementsAre("propose 0", "propose 1"));
   TestEngine t("trials: 3\n");
   EXPECT_THAT(t.Propose(0, 0.1), ElementsAre("start 1.1 0..end"));
   EXPECT_THAT(t.Propose(1, 0.2), ElementsAre("start 2.1 0..end"));
@@ -114,7 +115,8 @@ TEST(EngineStudyTest, ADeadlineThatPassedWithoutAControllerHoldsToo) {
   EXPECT_THAT(t.Restart(), Not(Contains("start 1.2 0..end")));
   EXPECT_TRUE(t.Study().finished);
   EXPECT_EQ(Name(t.Study().ending), "deadline passed");
-  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, At(200)}), ElementsAre("wake 200", "start 1.2 0..end", "start 2.2 0..end"));
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, At(200)}),
+              ElementsAre("wake 200", "start 1.2 0..end", "start 2.2 0..end"));
 }
 
 TEST(EngineStudyTest, RetryingATrialDoesNotUndoTheDeadline) {
@@ -190,8 +192,10 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   auto engine = NewEngine();
   engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}});
   const StudyId second{2};
-  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
-  const auto lines = Describe(engine->Apply({At(0), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}}));
+  engine->Apply(
+      {At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
+  const auto lines = Describe(
+      engine->Apply({At(0), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}}));
   EXPECT_EQ(lines, Lines{"propose 0"});  // of b: the place that a may not use
   engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
   engine->Apply({At(0), Proposed{second, 0, Point{0.5}}});
@@ -222,7 +226,8 @@ TEST(EngineStudyTest, ChangedTrialsAreToldOnceEach) {
   }
   const std::vector<TrialKey> changed = t.engine().TakeChanged();
   ASSERT_EQ(changed.size(), 30U);
-  for (int trial = 1; trial <= 30; ++trial) EXPECT_EQ(changed[static_cast<std::size_t>(trial - 1)], t.Key(trial));
+  for (int trial = 1; trial <= 30; ++trial)
+    EXPECT_EQ(changed[static_cast<std::size_t>(trial - 1)], t.Key(trial));
   EXPECT_THAT(t.engine().TakeChanged(), IsEmpty());
 }
 

@@ -1,4 +1,5 @@
-// The engine in thousands of worlds: safe while things go wrong, finished once they do not, the same on every replay.
+// The engine in thousands of worlds: safe while things go wrong, finished once they do not, the
+// same on every replay.
 
 #include <gtest/gtest.h>
 
@@ -38,14 +39,17 @@ TEST_P(EngineWorldTest, IsSafeAlwaysAndFinishesOnceFaultsStop) {
     for (int i = 0; i < 250 && world.problem().empty(); ++i) world.Step(/*faulty=*/true);
     ASSERT_EQ(world.problem(), "") << "seed " << seed << ": " << DescribeEnd(world);
     int left = 20'000;
-    while (!world.finished() && !world.stuck() && world.problem().empty() && --left > 0) world.Step(/*faulty=*/false);
+    while (!world.finished() && !world.stuck() && world.problem().empty() && --left > 0)
+      world.Step(/*faulty=*/false);
     ASSERT_EQ(world.problem(), "") << "seed " << seed << ": " << DescribeEnd(world);
-    ASSERT_TRUE(world.finished()) << "seed " << seed << (world.stuck() ? " is stuck " : " goes on ") << DescribeEnd(world);
+    ASSERT_TRUE(world.finished()) << "seed " << seed << (world.stuck() ? " is stuck " : " goes on ")
+                                  << DescribeEnd(world);
     for (const auto& [sight, count] : world.sights()) sights[sight] += count;
   }
   // A world in which nothing goes wrong proves nothing.
-  for (const char* sight : {"died", "commands lost", "never started", "told yield", "told study", "told lease", "told timeout",
-                            "retried", "retrained", "restored", "sent again", "evicted", "resumed", "finished"}) {
+  for (const char* sight : {"died", "commands lost", "never started", "told yield", "told study",
+                            "told lease", "told timeout", "retried", "retrained", "restored",
+                            "sent again", "evicted", "resumed", "finished"}) {
     EXPECT_GT(sights[sight], 0) << sight;
   }
   EXPECT_EQ(sights["exhausted"] > 0, GetParam().sampler == "grid");
@@ -67,7 +71,8 @@ TEST_P(EngineWorldTest, AReplayIsTheSameAtEveryEvent) {
     for (std::size_t i = 0; i < world.history().size(); ++i) {
       (void)replayed->Apply(world.history()[i]);
       if (i < begin) continue;
-      ASSERT_EQ(replayed->Digest(), world.digests()[i - begin]) << "seed " << seed << ", event " << i;
+      ASSERT_EQ(replayed->Digest(), world.digests()[i - begin])
+          << "seed " << seed << ", event " << i;
     }
   }
 }
@@ -84,17 +89,19 @@ TEST_P(EngineWorldTest, GoingOnFromASnapshotIsLikeNeverHavingStopped) {
     ASSERT_TRUE(good) << good.error().message;
     ASSERT_EQ(Describe(loaded->Unfinished()), Describe(straight->Unfinished()));
     for (std::size_t i = cut; i < world.history().size(); ++i) {
-      ASSERT_EQ(Describe(loaded->Apply(world.history()[i])), Describe(straight->Apply(world.history()[i])));
+      ASSERT_EQ(Describe(loaded->Apply(world.history()[i])),
+                Describe(straight->Apply(world.history()[i])));
     }
     ASSERT_EQ(loaded->Digest(), straight->Digest());
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineWorldTest, ::testing::ValuesIn(Combinations()), [](const auto& info) {
-  std::string name = info.param.sampler + "_" + info.param.stopper;
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, EngineWorldTest, ::testing::ValuesIn(Combinations()),
+                         [](const auto& info) {
+                           std::string name = info.param.sampler + "_" + info.param.stopper;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace sluice

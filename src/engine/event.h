@@ -13,17 +13,19 @@
 
 namespace sluice {
 
-// Everything that can happen. An event is in the ledger before any command it causes is carried out.
+// Everything that can happen. An event is in the ledger before any command it causes is carried
+// out.
 
 struct StudyCreated {
   StudyId study{};
   std::string source;  // the study file, as it was
   std::string folder;  // where its program runs
   std::uint64_t seed = 0;
-  StudySpec spec;      // what the source says
+  StudySpec spec;  // what the source says
 };
 
-// A finished, stopped or interrupted study goes on, perhaps with more trials than before or a later deadline.
+// A finished, stopped or interrupted study goes on, perhaps with more trials than before or a later
+// deadline.
 struct StudyResumed {
   StudyId study{};
   std::optional<int> trials;
@@ -34,7 +36,8 @@ struct StudyStopAsked {
   StudyId study{};
 };
 
-// A controller took over with these devices. What ran before may still run: exec says of each launch what became of it.
+// A controller took over with these devices. What ran before may still run: exec says of each
+// launch what became of it.
 struct ControllerStarted {
   Node node;
 };
@@ -51,8 +54,8 @@ struct Proposed {
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-// Where in a launch's stream of messages an event stands. Both rise within a launch, and one of them is set: what is not
-// beyond the last one seen has been seen.
+// Where in a launch's stream of messages an event stands. Both rise within a launch, and one of
+// them is set: what is not beyond the last one seen has been seen.
 struct Position {
   std::uint64_t seq = 0;     // of the worker's connection
   std::uint64_t offset = 0;  // of standard output, behind the line
@@ -89,7 +92,8 @@ struct TrialNoted {
   std::string note;
 };
 
-// A report of work that an earlier launch has reported already: a sign of life, and nothing to record twice.
+// A report of work that an earlier launch has reported already: a sign of life, and nothing to
+// record twice.
 struct LaunchHeard {
   TrialKey trial;
   LaunchId launch{};
@@ -108,7 +112,7 @@ struct LaunchEnded {
   LaunchId launch{};
   Position position;  // when the worker itself said so
   Ending ending = Ending::kDone;
-  std::string reason;             // with kFailed and kLost
+  std::string reason;                  // with kFailed and kLost
   std::int64_t checkpoint_bytes = -1;  // what the checkpoint folder holds now; -1: not looked
 };
 
@@ -127,8 +131,9 @@ struct Woken {};
 
 struct Event {
   Time time{};
-  std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed, Reported,
-               AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded, LeaseExpired, RetryAsked, Woken>
+  std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
+               Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
+               LeaseExpired, RetryAsked, Woken>
       body;
 };
 

@@ -7,13 +7,18 @@ namespace {
 
 constexpr std::size_t kLongestNote = 500;
 
-unsigned At(std::string_view text, std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; }
+unsigned At(std::string_view text, std::size_t i) {
+  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+}
 
 // The length of the character at the beginning; 0 if it is none.
 std::size_t CharacterAt(std::string_view text) {
   const unsigned first = At(text, 0);
   if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : (first & 0xf0) == 0xe0        ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((At(text, i) & 0xc0) != 0x80) return 0;
   }

@@ -10,9 +10,7 @@
 namespace sluice {
 
 // Whether a study could use more room than its waiting trials take.
-bool Engine::Open(const Study& study) const {
-  return study.ending == Finish::kNot && !draining_;
-}
+bool Engine::Open(const Study& study) const { return study.ending == Finish::kNot && !draining_; }
 
 void Engine::Replan() {
   for (auto& study : studies_) {
@@ -76,7 +74,8 @@ void Engine::StartPlaced(const Plan& plan) {
     for (TrialId id : study->running) {
       const TrialKey key{study->id, id};
       Trial& trial = study->trials[Number(id) - 1];
-      if (!trial.leaving && std::ranges::find(plan.placements, key, &Placement::trial) == plan.placements.end()) {
+      if (!trial.leaving &&
+          std::ranges::find(plan.placements, key, &Placement::trial) == plan.placements.end()) {
         Leave(*study, trial, StopReason::kYield);
       }
     }
@@ -98,14 +97,15 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.started = now_;
     trial.heard = now_;
     trial.evicted = false;
-    commands_.push_back(Start{placement.trial, trial.launch, trial.grant, trial.work, trial.target});
+    commands_.push_back(
+        Start{placement.trial, trial.launch, trial.grant, trial.work, trial.target});
     if (study.spec.timeouts.trial.count() > 0) AskWake(now_ + study.spec.timeouts.trial);
     if (study.spec.timeouts.report.count() > 0) AskWake(now_ + study.spec.timeouts.report);
   }
 }
 
-// Finds more work for a study that has room: paused trials worth resuming first, then new ones. True if trials now
-// wait that the plan did not know of.
+// Finds more work for a study that has room: paused trials worth resuming first, then new ones.
+// True if trials now wait that the plan did not know of.
 bool Engine::Feed(Study& study, int appetite) {
   appetite -= static_cast<int>(study.asked - study.answered);
   bool resumed = false;
@@ -117,7 +117,8 @@ bool Engine::Feed(Study& study, int appetite) {
       resumed = resumed || study.waiting.size() > before;
       continue;
     }
-    const auto made = static_cast<std::uint64_t>(study.trials.size()) + (study.asked - study.answered);
+    const auto made =
+        static_cast<std::uint64_t>(study.trials.size()) + (study.asked - study.answered);
     if (study.exhausted || made >= static_cast<std::uint64_t>(study.trials_wanted)) break;
     commands_.push_back(Propose{study.id, study.asked++});
     --appetite;
@@ -131,7 +132,8 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
     Trial& trial = study.trials[Number(member.trial) - 1];
     trial.group = GroupId(study.groups);
     trial.target = member.target;
-    if (trial.leaving) trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
+    if (trial.leaving)
+      trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
     if (trial.work >= member.target) {
       Judge(study, trial);  // it went past this target before it heard that it was paused
       continue;
@@ -158,12 +160,14 @@ void Engine::End(Study& study, Finish reason) {
 void Engine::FinishIfIdle(Study& study) {
   if (study.finished || !study.running.empty()) return;
   if (study.ending == Finish::kNot) {
-    const bool all_made = study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+    const bool all_made =
+        study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
     if (!all_made || !study.waiting.empty() || study.asked != study.answered) return;
     if (draining_ || cluster_.nodes().empty()) return;
-    study.ending = study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)
-                       ? Finish::kExhausted
-                       : Finish::kTrials;
+    study.ending =
+        study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)
+            ? Finish::kExhausted
+            : Finish::kTrials;
   }
   study.finished = true;
   commands_.push_back(StudyFinished{study.id});
@@ -177,8 +181,10 @@ void Engine::CheckTimeouts(Study& study) {
     const bool too_long = limits.trial.count() > 0 && now_ >= trial.started + limits.trial;
     const bool too_quiet = limits.report.count() > 0 && now_ >= trial.heard + limits.report;
     if (!too_long && !too_quiet) continue;
-    trial.note = too_long ? fmt::format("ran longer than its time-out of {}", FormatDuration(limits.trial))
-                          : fmt::format("no report within its time-out of {}", FormatDuration(limits.report));
+    trial.note =
+        too_long
+            ? fmt::format("ran longer than its time-out of {}", FormatDuration(limits.trial))
+            : fmt::format("no report within its time-out of {}", FormatDuration(limits.report));
     Leave(study, trial, StopReason::kTimeout);
   }
 }
@@ -210,8 +216,8 @@ void Engine::SetSaved(Study& study, Trial& trial, std::int64_t bytes) {
   if (bytes > 0) trial.evicted = false;
 }
 
-// Keeps the checkpoints of a study within its cap by giving up first those of ended trials other than the best, then those
-// of paused trials, the ones that are cheapest to train again first.
+// Keeps the checkpoints of a study within its cap by giving up first those of ended trials other
+// than the best, then those of paused trials, the ones that are cheapest to train again first.
 void Engine::BoundCheckpoints(Study& study) {
   const auto cost = [](const Trial& trial) {
     const bool needed = trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting;
@@ -220,7 +226,8 @@ void Engine::BoundCheckpoints(Study& study) {
   while (study.checkpoint_bytes > study.spec.checkpoint_cap_bytes) {
     Trial* cheapest = nullptr;
     for (Trial& trial : study.trials) {
-      const bool held = trial.saved_bytes == 0 || trial.state == TrialState::kRunning || trial.id == study.best;
+      const bool held =
+          trial.saved_bytes == 0 || trial.state == TrialState::kRunning || trial.id == study.best;
       if (!held && (cheapest == nullptr || cost(trial) < cost(*cheapest))) cheapest = &trial;
     }
     if (cheapest == nullptr) return;
@@ -240,11 +247,14 @@ std::vector<Command> Engine::Unfinished() const {
     }
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);
-      commands.push_back(Start{{study->id, id}, trial.launch, trial.grant, trial.work, trial.target});
-      if (trial.leaving) commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
+      commands.push_back(
+          Start{{study->id, id}, trial.launch, trial.grant, trial.work, trial.target});
+      if (trial.leaving)
+        commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
     }
     for (const Trial& trial : study->trials) {
-      if (trial.evicted && trial.state != TrialState::kRunning) commands.push_back(Evict{{study->id, trial.id}});
+      if (trial.evicted && trial.state != TrialState::kRunning)
+        commands.push_back(Evict{{study->id, trial.id}});
     }
   }
   return commands;

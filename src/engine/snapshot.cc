@@ -38,8 +38,10 @@ struct Loader {
 
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
-  visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending), visit(s.finished);
-  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.groups), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
+  visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
+      visit(s.finished);
+  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.groups), visit(s.best),
+      visit(s.checkpoint_bytes), visit(s.running);
   visit(s.waiting);
 }
 
@@ -56,18 +58,23 @@ bool Lists(const std::vector<TrialId>& ids, const Study& study, TrialState state
   return ids.size() == static_cast<std::size_t>(study.count(state));
 }
 
-// Whether a study's parts go together, so that nothing trips over them later. What its running trials hold is taken off
-// `unexplained`.
+// Whether a study's parts go together, so that nothing trips over them later. What its running
+// trials hold is taken off `unexplained`.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
   if (study.ending > Finish::kAsked || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
-  if (!Lists(study.running, study, TrialState::kRunning) || !Lists(study.waiting, study, TrialState::kWaiting)) return false;
+  if (!Lists(study.running, study, TrialState::kRunning) ||
+      !Lists(study.waiting, study, TrialState::kWaiting))
+    return false;
   std::int64_t saved_bytes = 0;
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
-    if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kLease || trial.saved_bytes < 0) return false;
-    if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size()) return false;
+    if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kLease ||
+        trial.saved_bytes < 0)
+      return false;
+    if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())
+      return false;
     if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;
     if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.grant)) return false;
   }

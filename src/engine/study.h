@@ -37,8 +37,8 @@ struct StopAt {
 };
 
 struct Timeouts {
-  Duration trial{0};                          // of one launch; 0: none
-  Duration report{0};                         // between two reports of a launch, or start and the first; 0: none
+  Duration trial{0};   // of one launch; 0: none
+  Duration report{0};  // between two reports of a launch, or start and the first; 0: none
   Duration grace = std::chrono::seconds(10);  // between SIGTERM and SIGKILL
   Duration lease = std::chrono::seconds(60);  // a worker silent for longer is dead
 };
@@ -64,16 +64,18 @@ struct StudySpec {
   int retries = 1;
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles
   std::optional<std::uint64_t> seed;
-  std::int64_t output_cap_bytes = 16 << 20;       // of each launch
+  std::int64_t output_cap_bytes = 16 << 20;        // of each launch
   std::int64_t checkpoint_cap_bytes = 10LL << 30;  // of all trials together
 };
 
-// Reads a study from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected ..."). A study without a
-// name takes `default_name`. Everything the text can say wrongly is said here, all of it at once, one message a line;
-// a spec that is returned can be run. At most 1 MiB.
-Result<StudySpec> ReadStudy(std::string_view text, std::string_view file, std::string_view default_name);
+// Reads a study from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected
+// ..."). A study without a name takes `default_name`. Everything the text can say wrongly is said
+// here, all of it at once, one message a line; a spec that is returned can be run. At most 1 MiB.
+Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
+                            std::string_view default_name);
 
-// Names become folders: letters, digits, '.', '_' and '-', at most 100, not starting with '.' or '-'.
+// Names become folders: letters, digits, '.', '_' and '-', at most 100, not starting with '.' or
+// '-'.
 Status CheckStudyName(std::string_view name);
 
 }  // namespace sluice

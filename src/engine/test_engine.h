@@ -19,9 +19,7 @@ namespace sluice {
 
 constexpr StudyId kStudy{1};
 
-inline Time At(double seconds) {
-  return Time(Duration(static_cast<std::int64_t>(seconds * 1e6)));
-}
+inline Time At(double seconds) { return Time(Duration(static_cast<std::int64_t>(seconds * 1e6))); }
 
 // The lines a test cares about before those every study needs.
 inline std::string SourceOf(const std::string& lines) {
@@ -51,7 +49,8 @@ inline std::unique_ptr<Engine> NewEngine() {
 inline Node NodeOf(Milli cpus, int gpus = 0) {
   Node node{.name = "here", .cpus = cpus, .devices = {}};
   for (int i = 0; i < gpus; ++i) {
-    node.devices.push_back({.uuid = fmt::format("gpu-{}", i), .kind = "H200", .memory_bytes = 1 << 30});
+    node.devices.push_back(
+        {.uuid = fmt::format("gpu-{}", i), .kind = "H200", .memory_bytes = 1 << 30});
   }
   return node;
 }
@@ -64,16 +63,21 @@ inline std::string Describe(const Command& command) {
       std::string devices;
       for (DeviceId device : c.grant.devices) devices += fmt::format(" gpu{}", Number(device));
       const std::string target = c.target == kNoLimit ? "end" : fmt::format("{}", c.target);
-      return fmt::format("start {}.{} {}..{}{}", Number(c.trial.trial), Number(c.launch), c.work, target, devices);
+      return fmt::format("start {}.{} {}..{}{}", Number(c.trial.trial), Number(c.launch), c.work,
+                         target, devices);
     }
     std::string operator()(const SetBudget& c) const {
       return fmt::format("budget {}.{} {}", Number(c.trial.trial), Number(c.launch), c.target);
     }
     std::string operator()(const StopLaunch& c) const {
-      static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield", "study", "timeout", "lease"};
-      return fmt::format("stop {}.{} {}", Number(c.trial.trial), Number(c.launch), kWhy[static_cast<std::size_t>(c.reason)]);
+      static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield",
+                                          "study",    "timeout", "lease"};
+      return fmt::format("stop {}.{} {}", Number(c.trial.trial), Number(c.launch),
+                         kWhy[static_cast<std::size_t>(c.reason)]);
     }
-    std::string operator()(const Evict& c) const { return fmt::format("evict {}", Number(c.trial.trial)); }
+    std::string operator()(const Evict& c) const {
+      return fmt::format("evict {}", Number(c.trial.trial));
+    }
     std::string operator()(const WakeAt& c) const {
       return fmt::format("wake {}", static_cast<double>(Micros(c.time)) / 1e6);
     }
@@ -88,13 +92,19 @@ inline std::vector<std::string> Describe(const std::vector<Command>& commands) {
   return lines;
 }
 
-// One study of one engine. Every call is one event at the time `now`, and gives the commands it caused.
+// One study of one engine. Every call is one event at the time `now`, and gives the commands it
+// caused.
 class TestEngine {
  public:
   using Lines = std::vector<std::string>;
 
-  explicit TestEngine(const std::string& study, Node node = NodeOf(2 * kWhole)) : node_(std::move(node)) {
-    created_ = {.study = kStudy, .source = SourceOf(study), .folder = "/", .seed = 1, .spec = SpecOf(study)};
+  explicit TestEngine(const std::string& study, Node node = NodeOf(2 * kWhole))
+      : node_(std::move(node)) {
+    created_ = {.study = kStudy,
+                .source = SourceOf(study),
+                .folder = "/",
+                .seed = 1,
+                .spec = SpecOf(study)};
     Happen(created_);
     Happen(ControllerStarted{node_});
   }
@@ -105,26 +115,41 @@ class TestEngine {
     return Describe(engine_->Apply(history_.back()));
   }
 
-  Lines Propose(std::uint64_t counter, double x = 0.5) { return Happen(Proposed{kStudy, counter, Point{x}}); }
+  Lines Propose(std::uint64_t counter, double x = 0.5) {
+    return Happen(Proposed{kStudy, counter, Point{x}});
+  }
   // The first n proposals.
   void Propose(int n) {
     for (int i = 0; i < n; ++i) Propose(static_cast<std::uint64_t>(i));
   }
-  Lines Report(int trial, Work work, double loss) { return Report(trial, work, Metrics{{"loss", loss}}); }
+  Lines Report(int trial, Work work, double loss) {
+    return Report(trial, work, Metrics{{"loss", loss}});
+  }
   Lines Report(int trial, Work work, Metrics metrics) {
     return Happen(MakeReport(trial, work, std::move(metrics)));
   }
   Reported MakeReport(int trial, Work work, Metrics metrics) {
-    return {.trial = Key(trial), .launch = Trial(trial).launch, .position = Next(trial), .work = work,
+    return {.trial = Key(trial),
+            .launch = Trial(trial).launch,
+            .position = Next(trial),
+            .work = work,
             .metrics = std::move(metrics)};
   }
-  Lines End(int trial, Ending ending = Ending::kDone, std::string reason = "", std::int64_t bytes = -1) {
-    return Happen(LaunchEnded{.trial = Key(trial), .launch = Trial(trial).launch, .position = {}, .ending = ending,
-                              .reason = std::move(reason), .checkpoint_bytes = bytes});
+  Lines End(int trial, Ending ending = Ending::kDone, std::string reason = "",
+            std::int64_t bytes = -1) {
+    return Happen(LaunchEnded{.trial = Key(trial),
+                              .launch = Trial(trial).launch,
+                              .position = {},
+                              .ending = ending,
+                              .reason = std::move(reason),
+                              .checkpoint_bytes = bytes});
   }
   Lines Save(int trial, Work work, std::int64_t bytes) {
-    return Happen(CheckpointSaved{.trial = Key(trial), .launch = Trial(trial).launch, .position = Next(trial),
-                                  .work = work, .bytes = bytes});
+    return Happen(CheckpointSaved{.trial = Key(trial),
+                                  .launch = Trial(trial).launch,
+                                  .position = Next(trial),
+                                  .work = work,
+                                  .bytes = bytes});
   }
   Lines Expire(int trial) { return Happen(LeaseExpired{Key(trial), Trial(trial).launch}); }
   Lines Wake() { return Happen(Woken{}); }

@@ -1,8 +1,9 @@
 #pragma once
 
-// For tests: a world in virtual time around an engine. It plays sampler, executor and programs, from one seed, and goes wrong
-// in every way they can: launches fail, vanish, fall silent, do not listen; messages come twice or late; the controller drains,
-// dies at any event and comes back from what it saved.
+// For tests: a world in virtual time around an engine. It plays sampler, executor and programs,
+// from one seed, and goes wrong in every way they can: launches fail, vanish, fall silent, do not
+// listen; messages come twice or late; the controller drains, dies at any event and comes back from
+// what it saved.
 
 #include <fmt/format.h>
 
@@ -35,11 +36,16 @@ class World {
 
   explicit World(const Options& options) : random_(Random(options.seed).Fork("world")) {
     const std::string source = SourceOf(DrawStudy(options));
-    created_ = {.study = kStudy, .source = source, .folder = "/", .seed = options.seed, .spec = SpecOf(source)};
+    created_ = {.study = kStudy,
+                .source = source,
+                .folder = "/",
+                .seed = options.seed,
+                .spec = SpecOf(source)};
     auto sampler = MakeSampler(created_.spec.sampler, created_.spec.space, options.seed);
     SLUICE_CHECK(sampler.has_value(), "the sampler goes with the space");
     sampler_ = std::move(*sampler);
-    node_ = NodeOf(static_cast<Milli>(1 + random_.Below(4)) * kWhole, static_cast<int>(random_.Below(3)));
+    node_ = NodeOf(static_cast<Milli>(1 + random_.Below(4)) * kWhole,
+                   static_cast<int>(random_.Below(3)));
     if (created_.spec.demand.gpus > 0 && node_.devices.empty()) node_ = NodeOf(2 * kWhole, 2);
     Happen(created_);
     Happen(ControllerStarted{node_});
@@ -61,7 +67,10 @@ class World {
   }
 
   bool finished() const { return study().finished && processes_.empty(); }
-  bool stuck() const { return processes_.empty() && proposals_.empty() && !wake_ && !study().finished && !engine_->draining(); }
+  bool stuck() const {
+    return processes_.empty() && proposals_.empty() && !wake_ && !study().finished &&
+           !engine_->draining();
+  }
 
   const Engine& engine() const { return *engine_; }
   const Study& study() const { return *engine_->study(kStudy); }
@@ -89,10 +98,13 @@ class World {
   };
 
   std::string DrawStudy(const Options& options) {
-    std::string text = fmt::format("trials: {}\nsampler: {}\nstopper: {}\n", 1 + random_.Below(12), options.sampler, options.stopper);
-    text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n" : "space: {lr: {float: [0, 1]}}\n";
+    std::string text = fmt::format("trials: {}\nsampler: {}\nstopper: {}\n", 1 + random_.Below(12),
+                                   options.sampler, options.stopper);
+    text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n"
+                                      : "space: {lr: {float: [0, 1]}}\n";
     if (options.stopper != "none" || random_.Chance(0.5)) {
-      text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + random_.Below(2), 2 + random_.Below(25), 2 + random_.Below(3));
+      text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + random_.Below(2),
+                          2 + random_.Below(25), 2 + random_.Below(3));
     }
     if (random_.Chance(0.5)) text += fmt::format("parallelism: {}\n", 1 + random_.Below(3));
     if (random_.Chance(0.3)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
@@ -129,25 +141,37 @@ class World {
     if (processes_.contains(command.trial)) Say("a trial was started twice");
     const bool restored = engine_->trial(command.trial)->saved_work > 0;
     const Work from = restored ? engine_->trial(command.trial)->saved_work : 0;
-    processes_[command.trial] = {.trial = command.trial, .launch = command.launch, .work = std::min(from, command.work),
-                                 .target = command.target, .seq = 0, .hears = random_.Chance(0.7), .told = {}, .last = {}};
+    processes_[command.trial] = {.trial = command.trial,
+                                 .launch = command.launch,
+                                 .work = std::min(from, command.work),
+                                 .target = command.target,
+                                 .seq = 0,
+                                 .hears = random_.Chance(0.7),
+                                 .told = {},
+                                 .last = {}};
     if (Number(command.launch) > 1) See(restored ? "restored" : "trained again");
   }
   void CarryOut(const SetBudget& command) {
     const auto found = processes_.find(command.trial);
-    if (found == processes_.end() || found->second.launch != command.launch) return Say("a budget for nobody");
-    if (command.target <= found->second.work && found->second.hears) Say("a budget that is used up already");
+    if (found == processes_.end() || found->second.launch != command.launch)
+      return Say("a budget for nobody");
+    if (command.target <= found->second.work && found->second.hears)
+      Say("a budget that is used up already");
     found->second.target = command.target;
   }
   void CarryOut(const StopLaunch& command) {
-    static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield", "study", "timeout", "lease"};
+    static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield",
+                                        "study",    "timeout", "lease"};
     See(fmt::format("told {}", kWhy[static_cast<std::size_t>(command.reason)]));
     const auto found = processes_.find(command.trial);
-    if (found == processes_.end() || found->second.launch != command.launch) return Say("a stop for nobody");
+    if (found == processes_.end() || found->second.launch != command.launch)
+      return Say("a stop for nobody");
     found->second.told = command.reason;
   }
   void CarryOut(const Evict&) { See("evicted"); }
-  void CarryOut(const WakeAt& command) { wake_ = wake_ ? std::min(*wake_, command.time) : command.time; }
+  void CarryOut(const WakeAt& command) {
+    wake_ = wake_ ? std::min(*wake_, command.time) : command.time;
+  }
   void CarryOut(const StudyFinished&) { See("finished"); }
 
   void AnswerProposal() {
@@ -167,27 +191,36 @@ class World {
   void Act(Process& process, bool faulty) {
     const bool forced = process.told == StopReason::kTimeout || process.told == StopReason::kLease;
     if (forced) return EndProcess(process, Ending::kFailed);
-    const bool deaf = !process.hears && (process.told == StopReason::kComplete || process.told == StopReason::kYield);
+    const bool deaf = !process.hears &&
+                      (process.told == StopReason::kComplete || process.told == StopReason::kYield);
     if (process.told && !deaf && random_.Chance(0.5)) {
       const bool pause = process.told == StopReason::kPaused || process.told == StopReason::kYield;
-      return EndProcess(process, !process.hears ? Ending::kFailed : pause ? Ending::kPaused : Ending::kDone);
+      return EndProcess(process, !process.hears ? Ending::kFailed
+                                 : pause        ? Ending::kPaused
+                                                : Ending::kDone);
     }
-    if (faulty && random_.Chance(0.05)) return EndProcess(process, random_.Chance(0.5) ? Ending::kFailed : Ending::kLost);
+    if (faulty && random_.Chance(0.05))
+      return EndProcess(process, random_.Chance(0.5) ? Ending::kFailed : Ending::kLost);
     if (faulty && random_.Chance(0.03)) return Happen(LeaseExpired{process.trial, process.launch});
     if (faulty && process.last && random_.Chance(0.05)) return SendAgain(process);
     if (random_.Chance(0.15)) return SaveCheckpoint(process);
     const bool unbounded = created_.spec.stopper.max_budget == kNoLimit;
     if (process.work > 20 && unbounded) return EndProcess(process, Ending::kDone);
-    if (process.work > 60) return EndProcess(process, Ending::kDone);  // a deaf program that has had enough
+    if (process.work > 60)
+      return EndProcess(process, Ending::kDone);  // a deaf program that has had enough
     const bool waits = process.hears && process.work >= process.target;
     if (!waits) Report(process);
   }
 
   void Report(Process& process) {
-    process.work = process.hears ? std::min(AnyNextWork(random_, process.work, process.target), std::max(process.target, process.work + 1))
+    process.work = process.hears ? std::min(AnyNextWork(random_, process.work, process.target),
+                                            std::max(process.target, process.work + 1))
                                  : AnyNextWork(random_, process.work, process.target);
-    Reported report{.trial = process.trial, .launch = process.launch, .position = {.seq = ++process.seq, .offset = 0},
-                    .work = process.work, .metrics = {}};
+    Reported report{.trial = process.trial,
+                    .launch = process.launch,
+                    .position = {.seq = ++process.seq, .offset = 0},
+                    .work = process.work,
+                    .metrics = {}};
     if (!random_.Chance(0.03)) report.metrics.emplace_back("loss", AnyLoss(random_));
     switch (engine_->Admit(report)) {
       case Admission::kNew: {
@@ -209,14 +242,18 @@ class World {
   void SendAgain(Process& process) {
     See("sent again");
     const std::uint32_t before = engine_->trial(process.trial)->reports;
-    if (engine_->Admit(*process.last) != Admission::kSeen) Say("a report that was sent again was not known");
+    if (engine_->Admit(*process.last) != Admission::kSeen)
+      Say("a report that was sent again was not known");
     Happen(*process.last);
     if (engine_->trial(process.trial)->reports != before) Say("a report was counted twice");
   }
 
   void SaveCheckpoint(Process& process) {
-    Happen(CheckpointSaved{.trial = process.trial, .launch = process.launch, .position = {.seq = ++process.seq, .offset = 0},
-                           .work = process.work, .bytes = static_cast<std::int64_t>(1 + random_.Below(60))});
+    Happen(CheckpointSaved{.trial = process.trial,
+                           .launch = process.launch,
+                           .position = {.seq = ++process.seq, .offset = 0},
+                           .work = process.work,
+                           .bytes = static_cast<std::int64_t>(1 + random_.Below(60))});
   }
 
   void EndProcess(Process& process, Ending ending) {
@@ -224,9 +261,17 @@ class World {
     processes_.erase(gone.trial);
     See(fmt::format("ended {}", static_cast<int>(ending)));
     const bool bad = ending == Ending::kFailed || ending == Ending::kLost;
-    Happen(LaunchEnded{.trial = gone.trial, .launch = gone.launch, .position = {}, .ending = ending,
-                       .reason = bad ? "killed" : "", .checkpoint_bytes = -1});
-    const Reported late{.trial = gone.trial, .launch = gone.launch, .position = {.seq = gone.seq + 1, .offset = 0}, .work = 1000, .metrics = {}};
+    Happen(LaunchEnded{.trial = gone.trial,
+                       .launch = gone.launch,
+                       .position = {},
+                       .ending = ending,
+                       .reason = bad ? "killed" : "",
+                       .checkpoint_bytes = -1});
+    const Reported late{.trial = gone.trial,
+                        .launch = gone.launch,
+                        .position = {.seq = gone.seq + 1, .offset = 0},
+                        .work = 1000,
+                        .metrics = {}};
     if (engine_->Admit(late) != Admission::kStale) Say("an ended launch is still heard");
   }
 
@@ -235,9 +280,11 @@ class World {
       case 0: return Happen(DrainAsked{});
       case 1:
         See("resumed");
-        return Happen(StudyResumed{.study = kStudy,
-                                   .trials = random_.Chance(0.3) ? std::optional(study().trials_wanted + 1) : std::nullopt,
-                                   .deadline = random_.Chance(0.5) ? std::optional(now_ + std::chrono::seconds(100)) : std::nullopt});
+        return Happen(StudyResumed{
+            .study = kStudy,
+            .trials = random_.Chance(0.3) ? std::optional(study().trials_wanted + 1) : std::nullopt,
+            .deadline = random_.Chance(0.5) ? std::optional(now_ + std::chrono::seconds(100))
+                                            : std::nullopt});
       case 2:
         if (random_.Chance(0.3)) Happen(StudyStopAsked{kStudy});
         return;
@@ -255,7 +302,8 @@ class World {
     }
   }
 
-  // kill -9: what the engine was is what its snapshot says; what it commanded last was perhaps not done.
+  // kill -9: what the engine was is what its snapshot says; what it commanded last was perhaps not
+  // done.
   void Die(bool losing_commands) {
     if (losing_commands && !processes_.empty()) {
       lose_commands_ = true;
@@ -264,14 +312,16 @@ class World {
       See("commands lost");
     }
     auto next = NewEngine();
-    if (const Status loaded = next->Load(engine_->Save(), {created_}); !loaded) return Say(loaded.error().message);
+    if (const Status loaded = next->Load(engine_->Save(), {created_}); !loaded)
+      return Say(loaded.error().message);
     if (next->Digest() != engine_->Digest()) Say("a snapshot changes the digest");
     engine_ = std::move(next);
     See("died");
     Restart();
   }
 
-  // A controller takes over: it looks for every launch that should run and learns what it was to hear.
+  // A controller takes over: it looks for every launch that should run and learns what it was to
+  // hear.
   void Restart() {
     proposals_.clear();
     wake_.reset();
@@ -297,7 +347,12 @@ class World {
       }
     }
     for (const auto& [trial, launch] : std::exchange(lost_, {})) {
-      Happen(LaunchEnded{.trial = trial, .launch = launch, .position = {}, .ending = Ending::kLost, .reason = "", .checkpoint_bytes = -1});
+      Happen(LaunchEnded{.trial = trial,
+                         .launch = launch,
+                         .position = {},
+                         .ending = Ending::kLost,
+                         .reason = "",
+                         .checkpoint_bytes = -1});
     }
   }
 
@@ -351,11 +406,15 @@ inline void World::CheckInvariants(bool retry) {
     if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
     const std::size_t index = Number(trial.id) - 1;
     if (index < states_.size() && !IsLegal(states_[index], trial.state, retry)) {
-      Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]), Name(trial.state)));
+      Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]),
+                      Name(trial.state)));
     }
     if (trial.target > s.spec.stopper.max_budget) Say("a target beyond the full budget");
-    if (trial.failures > static_cast<std::uint32_t>(s.spec.retries) + 1) Say("more failures than retries allow");
-    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.best_value) < s.spec.objective.Loss(s.trial(best).best_value))) best = trial.id;
+    if (trial.failures > static_cast<std::uint32_t>(s.spec.retries) + 1)
+      Say("more failures than retries allow");
+    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.best_value) <
+                                                  s.spec.objective.Loss(s.trial(best).best_value)))
+      best = trial.id;
     if (trial.state != TrialState::kRunning) continue;
     cpus += trial.grant.cpus;
     for (DeviceId device : trial.grant.devices) shares[Number(device)] += trial.grant.gpu_share;
@@ -363,20 +422,26 @@ inline void World::CheckInvariants(bool retry) {
   states_.clear();
   for (const Trial& trial : s.trials) states_.push_back(trial.state);
   if (counts != s.counts) Say("the counts are not those of the trials");
-  if (cpus > node_.cpus || std::ranges::any_of(shares, [](Milli share) { return share > kWhole; })) Say("over-committed");
-  if (!engine_->cluster().nodes().empty() && engine_->cluster().FreeCpus(NodeId{1}) != node_.cpus - cpus) Say("the cluster's books are wrong");
+  if (cpus > node_.cpus || std::ranges::any_of(shares, [](Milli share) { return share > kWhole; }))
+    Say("over-committed");
+  if (!engine_->cluster().nodes().empty() &&
+      engine_->cluster().FreeCpus(NodeId{1}) != node_.cpus - cpus)
+    Say("the cluster's books are wrong");
   if (saved != s.checkpoint_bytes) Say("checkpoint bytes do not add up");
   if (saved > s.spec.checkpoint_cap_bytes && saved != held) Say("checkpoints beyond their cap");
-  if (IsSet(best) && s.trial(best).best_value != s.trial(s.best).best_value) Say("the best is not the best");
+  if (IsSet(best) && s.trial(best).best_value != s.trial(s.best).best_value)
+    Say("the best is not the best");
   const auto in_state = [&](const std::vector<TrialId>& ids, TrialState state) {
     std::vector<TrialId> sorted = ids;
     std::ranges::sort(sorted);
-    return std::ranges::unique(sorted).empty() && ids.size() == static_cast<std::size_t>(s.count(state)) &&
+    return std::ranges::unique(sorted).empty() &&
+           ids.size() == static_cast<std::size_t>(s.count(state)) &&
            std::ranges::all_of(ids, [&](TrialId id) { return s.trial(id).state == state; });
   };
   if (!in_state(s.running, TrialState::kRunning)) Say("the list of running trials is wrong");
   if (!in_state(s.waiting, TrialState::kWaiting)) Say("the list of waiting trials is wrong");
-  if (s.spec.parallelism > 0 && static_cast<int>(s.running.size()) > s.spec.parallelism) Say("too many at once");
+  if (s.spec.parallelism > 0 && static_cast<int>(s.running.size()) > s.spec.parallelism)
+    Say("too many at once");
   if (static_cast<int>(s.trials.size()) > s.trials_wanted) Say("more trials than wanted");
   if (s.finished && !s.running.empty()) Say("finished while a trial runs");
 }

@@ -16,62 +16,72 @@ namespace sluice {
 
 enum class TrialState : std::uint8_t { kWaiting, kRunning, kPaused, kComplete, kStopped, kFailed };
 constexpr std::size_t kTrialStates = 6;
-constexpr std::array<std::string_view, kTrialStates> kTrialStateNames = {"waiting",  "running", "paused",
-                                                                         "complete", "stopped", "failed"};
+constexpr std::array<std::string_view, kTrialStates> kTrialStateNames = {
+    "waiting", "running", "paused", "complete", "stopped", "failed"};
 
-constexpr std::string_view Name(TrialState state) { return kTrialStateNames[static_cast<std::size_t>(state)]; }
+constexpr std::string_view Name(TrialState state) {
+  return kTrialStateNames[static_cast<std::size_t>(state)];
+}
 
-// A trial as the engine knows it. Its reports are on disk; here is what decisions need. About 350 bytes.
+// A trial as the engine knows it. Its reports are on disk; here is what decisions need. About 350
+// bytes.
 struct Trial {
   TrialId id{};
   GroupId group{};
   TrialState state = TrialState::kWaiting;
-  bool leaving = false;                          // the launch was told to leave, for this reason
+  bool leaving = false;  // the launch was told to leave, for this reason
   StopReason leave_reason = StopReason::kStopped;
-  bool exempt = false;                           // retried by hand: the stopper has no say any more
-  bool evicted = false;                          // its checkpoint was removed
-  LaunchId launch{};                             // the latest
-  std::uint64_t seq = 0;                         // of that launch: the last message seen
-  std::uint64_t offset = 0;                      // of that launch: output consumed
-  Work launch_work = 0;                          // reported by that launch itself
-  Work launch_target = 0;                        // what that launch was told at its start
+  bool exempt = false;       // retried by hand: the stopper has no say any more
+  bool evicted = false;      // its checkpoint was removed
+  LaunchId launch{};         // the latest
+  std::uint64_t seq = 0;     // of that launch: the last message seen
+  std::uint64_t offset = 0;  // of that launch: output consumed
+  Work launch_work = 0;      // reported by that launch itself
+  Work launch_target = 0;    // what that launch was told at its start
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
-  Work work = 0;                                 // reported so far
+  Work work = 0;  // reported so far
   Work target = 0;
-  Work saved_work = 0;                           // the checkpoint's
+  Work saved_work = 0;  // the checkpoint's
   std::int64_t saved_bytes = 0;
   double value = std::numeric_limits<double>::quiet_NaN();       // the objective, last reported
   double best_value = std::numeric_limits<double>::quiet_NaN();  // and the best of all reports
   Work best_work = 0;
   Time created{};
-  Time started{};                                // of the latest launch
-  Time heard{};                                  // last report of the latest launch, or its start
+  Time started{};  // of the latest launch
+  Time heard{};    // last report of the latest launch, or its start
   Time ended{};
-  Time not_before{};                             // back-off
-  Duration busy{0};                              // in ended launches
+  Time not_before{};  // back-off
+  Duration busy{0};   // in ended launches
   Point point;
-  Grant grant;                                   // while it runs
+  Grant grant;  // while it runs
   std::string note;
 
   bool HasResult() const { return best_value == best_value; }
 };
 
-// Whether the launch leaves a trial whose fate is known: the executor sees to it that it does, by force in the end.
+// Whether the launch leaves a trial whose fate is known: the executor sees to it that it does, by
+// force in the end.
 inline bool IsDecided(const Trial& trial) {
-  return trial.leaving && (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
-                           trial.leave_reason == StopReason::kStudy);
+  return trial.leaving &&
+         (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
+          trial.leave_reason == StopReason::kStudy);
 }
 
 // Calls visit on each field in turn: the one list that saving, loading and digesting share.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
-  visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason), visit(t.exempt);
-  visit(t.evicted), visit(t.launch), visit(t.seq), visit(t.offset), visit(t.launch_work), visit(t.launch_target);
+  visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason),
+      visit(t.exempt);
+  visit(t.evicted), visit(t.launch), visit(t.seq), visit(t.offset), visit(t.launch_work),
+      visit(t.launch_target);
   visit(t.failures);
-  visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes), visit(t.value);
-  visit(t.best_value), visit(t.best_work), visit(t.created), visit(t.started), visit(t.heard), visit(t.ended);
-  visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node), visit(t.grant.cpus);
+  visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes),
+      visit(t.value);
+  visit(t.best_value), visit(t.best_work), visit(t.created), visit(t.started), visit(t.heard),
+      visit(t.ended);
+  visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
+      visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.devices);
 }
 

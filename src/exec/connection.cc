@@ -43,7 +43,9 @@ struct Address {
 }  // namespace
 
 Connection::Connection(EventLoop& loop, int descriptor, Handlers handlers)
-    : loop_(loop), descriptor_(descriptor), handlers_(std::make_shared<Handlers>(std::move(handlers))) {
+    : loop_(loop),
+      descriptor_(descriptor),
+      handlers_(std::make_shared<Handlers>(std::move(handlers))) {
   loop_.Watch(descriptor_, [this] { Readable(); });
 }
 
@@ -115,7 +117,8 @@ Result<int> ListenAt(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path.c_str());
   const Address address(path);
-  if (descriptor < 0 || bind(descriptor, address.get(), sizeof address.address) != 0 || listen(descriptor, 1024) != 0) {
+  if (descriptor < 0 || bind(descriptor, address.get(), sizeof address.address) != 0 ||
+      listen(descriptor, 1024) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
     return Unavailable(fmt::format("{}: cannot listen here: {}", path, std::strerror(error)));

@@ -11,12 +11,14 @@
 
 namespace sluice {
 
-// A stream socket that carries lines, never blocking. Owned by whoever watches the peer; handlers may destroy it.
+// A stream socket that carries lines, never blocking. Owned by whoever watches the peer; handlers
+// may destroy it.
 class Connection {
  public:
   struct Handlers {
     std::function<void(std::string_view line)> line;
-    std::function<void()> closed;  // by the peer, or because it broke the rules of lines; the last call
+    std::function<void()>
+        closed;  // by the peer, or because it broke the rules of lines; the last call
   };
 
   Connection(EventLoop& loop, int descriptor, Handlers handlers);
@@ -35,7 +37,8 @@ class Connection {
 
   EventLoop& loop_;
   int descriptor_;
-  std::shared_ptr<const Handlers> handlers_;  // shared: a handler may destroy the connection while it runs
+  std::shared_ptr<const Handlers>
+      handlers_;  // shared: a handler may destroy the connection while it runs
   wire::LineBuffer in_;
   std::string out_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kSnapshotEvery = 50'000;   // events: a restart replays no more than these
+constexpr std::int64_t kSnapshotEvery = 50'000;  // events: a restart replays no more than these
 constexpr std::int64_t kSnapshotAtEnd = 1'000;
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
@@ -47,9 +47,11 @@ Controller::Controller(Parts parts, Watcher& watcher)
       signals_(OpenSignals()),
       writer_(std::make_unique<Writer>(std::move(parts.ledger), commit_done_)),
       search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
-      executor_(*loop_, *this, {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
+      executor_(*loop_, *this,
+                {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
   events_since_snapshot_ = parts.events_since_snapshot;
-  SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0, "the system gives us three descriptors");
+  SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
+               "the system gives us three descriptors");
   loop_->Watch(commit_done_, [this] { CommitDone(); });
   loop_->Watch(search_ready_, [this] { Proposals(); });
   loop_->Watch(signals_, [this] { Interrupted(); });
@@ -72,7 +74,8 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
   std::vector<wire::LaunchRef> inherited;
   for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch});
   std::vector<Command> unfinished = engine_->Unfinished();
-  std::erase_if(unfinished, [](const Command& command) { return std::holds_alternative<Start>(command); });
+  std::erase_if(unfinished,
+                [](const Command& command) { return std::holds_alternative<Start>(command); });
 
   ObserveAll();
   Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
@@ -106,7 +109,8 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
 
 bool Controller::Over() const {
   const bool idle = study().finished || (engine_->draining() && engine_->running() == 0);
-  return idle && executor_.empty() && gathered_.empty() && gathered_effects_.empty() && !writer_->busy();
+  return idle && executor_.empty() && gathered_.empty() && gathered_effects_.empty() &&
+         !writer_->busy();
 }
 
 void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
@@ -132,7 +136,9 @@ void Controller::Execute(std::vector<Command> commands) {
   }
 }
 
-void Controller::AcknowledgeInTurn(Receipt receipt) { gathered_effects_.receipts.push_back(std::move(receipt)); }
+void Controller::AcknowledgeInTurn(Receipt receipt) {
+  gathered_effects_.receipts.push_back(std::move(receipt));
+}
 
 void Controller::Flush() {
   if (writer_->busy()) return;
@@ -154,7 +160,8 @@ Batch Controller::TakeBatch() {
     Observe(trial);
     // Parameters never change: they are written with the trial's first row.
     const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
-    batch.trials.push_back({key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
+    batch.trials.push_back(
+        {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
   }
   if (!batch.events.empty()) batch.studies.push_back(RowOf(study()));
   if (events_since_snapshot_ >= kSnapshotEvery) {
@@ -176,14 +183,15 @@ void Controller::CommitDone() {
 }
 
 void Controller::Release(Effects effects) {
-  // A worker hears that its last trial is safe before it is given the next. Acknowledgements are cumulative: the last of a
-  // launch says it all.
+  // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
+  // cumulative: the last of a launch says it all.
   std::map<std::pair<std::string, LaunchId>, std::uint64_t> acknowledged;
   for (const Receipt& receipt : effects.receipts) {
     std::uint64_t& seq = acknowledged[{receipt.worker, receipt.launch}];
     seq = std::max(seq, receipt.seq);
   }
-  for (const auto& [whom, seq] : acknowledged) executor_.Acknowledge({whom.first, whom.second, seq});
+  for (const auto& [whom, seq] : acknowledged)
+    executor_.Acknowledge({whom.first, whom.second, seq});
   for (const Command& command : effects.commands) {
     std::visit(
         [this](const auto& each) {
@@ -195,24 +203,29 @@ void Controller::Release(Effects effects) {
 }
 
 void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
-  const auto refuse = [&](std::string why) { answer(wire::Answer{.ok = false, .message = std::move(why)}); };
+  const auto refuse = [&](std::string why) {
+    answer(wire::Answer{.ok = false, .message = std::move(why)});
+  };
   if (ask.study != study().spec.name) {
-    return refuse(fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
+    return refuse(
+        fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
   }
   if (ask.verb == "stop") {
     Happened(StudyStopAsked{study_}, std::nullopt);
   } else if (ask.verb == "retry") {
     const Trial* trial = engine_->trial({study_, ask.trial});
-    if (trial == nullptr) return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
+    if (trial == nullptr)
+      return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
     if (trial->state != TrialState::kFailed && trial->state != TrialState::kStopped) {
-      return refuse(fmt::format("trial {} is {}: only failed and stopped trials can be retried", Number(ask.trial),
-                                Name(trial->state)));
+      return refuse(fmt::format("trial {} is {}: only failed and stopped trials can be retried",
+                                Number(ask.trial), Name(trial->state)));
     }
     Happened(RetryAsked{{study_, ask.trial}}, std::nullopt);
   } else {
     return refuse(fmt::format("cannot '{}'", ask.verb));
   }
-  gathered_effects_.answers.push_back([answer] { answer(wire::Answer{.ok = true, .message = ""}); });
+  gathered_effects_.answers.push_back(
+      [answer] { answer(wire::Answer{.ok = true, .message = ""}); });
 }
 
 void Controller::Interrupted() {
@@ -222,8 +235,10 @@ void Controller::Interrupted() {
     if (interrupts_ == 1) {
       const int running = engine_->running();
       watcher_.Say(running == 0 ? std::string("stopping")
-                                : fmt::format("stopping: waiting for {} running trial{} to save or finish; Ctrl-C again ends {} at once",
-                                              running, running == 1 ? "" : "s", running == 1 ? "it" : "them"));
+                                : fmt::format("stopping: waiting for {} running trial{} to save or "
+                                              "finish; Ctrl-C again ends {} at once",
+                                              running, running == 1 ? "" : "s",
+                                              running == 1 ? "it" : "them"));
       Happened(DrainAsked{}, std::nullopt);
     } else if (interrupts_ == 2) {
       watcher_.Say("ending what runs at once; 'sluice resume' goes on from the checkpoints");

@@ -18,9 +18,9 @@
 
 namespace sluice {
 
-// The loop around the engine: what happens becomes an event, the event changes the engine at once, and what the engine commands is
-// carried out, and what was heard is acknowledged, when the event is on disk. Drives one study in one thread; the ledger's writer
-// and the sampler have theirs.
+// The loop around the engine: what happens becomes an event, the event changes the engine at once,
+// and what the engine commands is carried out, and what was heard is acknowledged, when the event
+// is on disk. Drives one study in one thread; the ledger's writer and the sampler have theirs.
 class Controller : public ExecutorOwner {
  public:
   struct Parts {
@@ -37,8 +37,9 @@ class Controller : public ExecutorOwner {
   Controller(Parts parts, Watcher& watcher);
   ~Controller() override;
 
-  // Applies the first events, ControllerStarted among them, then runs until the study is finished or the user interrupts. On an error (the disk is full, say)
-  // trials go on by themselves and the next controller finds them.
+  // Applies the first events, ControllerStarted among them, then runs until the study is finished
+  // or the user interrupts. On an error (the disk is full, say) trials go on by themselves and the
+  // next controller finds them.
   Result<RunEnd> Run(std::vector<EventBody> first);
 
   const Engine& engine() const override { return *engine_; }
@@ -75,7 +76,7 @@ class Controller : public ExecutorOwner {
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Engine> engine_;
   EventSeq last_{};
-  int commit_done_ = -1;   // eventfds
+  int commit_done_ = -1;  // eventfds
   int search_ready_ = -1;
   int signals_ = -1;
   std::unique_ptr<Writer> writer_;

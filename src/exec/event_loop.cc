@@ -16,7 +16,8 @@ namespace sluice {
 
 Result<std::unique_ptr<EventLoop>> EventLoop::Open() {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll < 0) return Unavailable(fmt::format("cannot make an event loop: {}", std::strerror(errno)));
+  if (epoll < 0)
+    return Unavailable(fmt::format("cannot make an event loop: {}", std::strerror(errno)));
   return std::unique_ptr<EventLoop>(new EventLoop(epoll));
 }
 
@@ -26,7 +27,8 @@ void EventLoop::Watch(int descriptor, Handler handler) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = descriptor;
-  SLUICE_CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0, "an open descriptor is watched once");
+  SLUICE_CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0,
+               "an open descriptor is watched once");
   watched_[descriptor] = {std::make_shared<Handler>(std::move(handler)), EPOLLIN};
 }
 

@@ -19,12 +19,14 @@ class EventLoop {
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
 
-  // Calls the handler whenever the descriptor (not owned) is readable or hung up, and with `writable` also when it can be written.
+  // Calls the handler whenever the descriptor (not owned) is readable or hung up, and with
+  // `writable` also when it can be written.
   void Watch(int descriptor, Handler handler);
   void WatchWritable(int descriptor, bool writable);
   void Forget(int descriptor);
 
-  // Calls the handler once, at or after the time. A timer that has fired or was cancelled has a number that is not used again.
+  // Calls the handler once, at or after the time. A timer that has fired or was cancelled has a
+  // number that is not used again.
   using TimerId = std::uint64_t;
   TimerId At(Time time, Handler handler);
   void Cancel(TimerId timer);

@@ -11,8 +11,8 @@
 namespace sluice {
 namespace {
 
-using ::testing::ElementsAre;
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 
 class Pair {
  public:
@@ -111,9 +111,7 @@ TEST_F(EventLoopTest, WritabilityIsAskedFor) {
 
 TEST_F(EventLoopTest, TimersFireOnceInOrderAndNotBefore) {
   const Time now = loop_->Now();
-  const auto timer = [&](int id) {
-    return [this, id] { calls_.push_back(id); };
-  };
+  const auto timer = [&](int id) { return [this, id] { calls_.push_back(id); }; };
   loop_->At(now + milliseconds(15), timer(3));
   loop_->At(now + milliseconds(5), timer(1));
   loop_->At(now + milliseconds(5), timer(2));

@@ -28,19 +28,19 @@ struct LocalExecutor::Host {
   std::optional<wire::LaunchRef> at;  // what it carries now
 
   Peer* peer = nullptr;
-  bool speaks = false;     // the protocol: its output is no report
+  bool speaks = false;  // the protocol: its output is no report
   std::int64_t speaker_pid = 0;
   bool ready = false;      // would take another trial
   bool dismissed = false;  // was told to go home
   bool told_complete = false;
-  Time heard{};            // last sign of life of one that speaks
+  Time heard{};  // last sign of life of one that speaks
   bool expired = false;
   EventLoop::TimerId force_timer = 0;
 
-  int output = -1;               // its standard output, as captured
-  int watch = -1;                // inotify's number for it
-  std::uint64_t offset = 0;      // read so far, up to the end of a line
-  Work output_work = 0;          // of the last report found there
+  int output = -1;           // its standard output, as captured
+  int watch = -1;            // inotify's number for it
+  std::uint64_t offset = 0;  // read so far, up to the end of a line
+  Work output_work = 0;      // of the last report found there
 
   void Close() {
     if (pidfd >= 0) close(pidfd);

@@ -30,7 +30,8 @@ std::string LastLine(const std::string& path) {
   const std::int64_t size = file.tellg();
   file.seekg(std::max<std::int64_t>(0, size - kTailBytes));
   std::string tail((std::istreambuf_iterator<char>(file)), {});
-  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ' || tail.back() == '\r')) tail.pop_back();
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ' || tail.back() == '\r'))
+    tail.pop_back();
   const std::size_t line = tail.rfind('\n');
   return tail.substr(line == std::string::npos ? 0 : line + 1, kLongestTail);
 }
@@ -41,13 +42,16 @@ std::string TrialFolders::Launch(wire::LaunchRef at) const {
   return fmt::format("{}/{}/launch-{}", root_, Number(at.trial), Number(at.launch));
 }
 
-std::string TrialFolders::Checkpoint(TrialId trial) const { return fmt::format("{}/{}/checkpoint", root_, Number(trial)); }
+std::string TrialFolders::Checkpoint(TrialId trial) const {
+  return fmt::format("{}/{}/checkpoint", root_, Number(trial));
+}
 
 Status TrialFolders::Make(wire::LaunchRef at) const {
   const std::string folder = Launch(at);
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) return Unavailable(fmt::format("{}: cannot make this folder: {}", folder, error.message()));
+  if (error)
+    return Unavailable(fmt::format("{}: cannot make this folder: {}", folder, error.message()));
   return {};
 }
 
@@ -66,12 +70,15 @@ Status MoveAside(const std::string& folder) {
     const std::string aside = fmt::format("{}.old-{}", folder, number);
     if (fs::exists(aside, error)) continue;
     fs::rename(folder, aside, error);
-    if (error) return Unavailable(fmt::format("{}: cannot move it aside: {}", folder, error.message()));
+    if (error)
+      return Unavailable(fmt::format("{}: cannot move it aside: {}", folder, error.message()));
   }
   return {};
 }
 
-std::string WorkerName(wire::LaunchRef at) { return fmt::format("{}.{}", Number(at.trial), Number(at.launch)); }
+std::string WorkerName(wire::LaunchRef at) {
+  return fmt::format("{}.{}", Number(at.trial), Number(at.launch));
+}
 
 std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name) {
   std::uint32_t trial = 0;
@@ -80,7 +87,8 @@ std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name) {
   const auto first = std::from_chars(name.data(), end, trial);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, end, launch);
-  if (second.ec != std::errc() || second.ptr != end || trial == 0 || launch == 0) return std::nullopt;
+  if (second.ec != std::errc() || second.ptr != end || trial == 0 || launch == 0)
+    return std::nullopt;
   return wire::LaunchRef{TrialId(trial), LaunchId(launch)};
 }
 
@@ -96,7 +104,8 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
     return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};
   }
   const std::string last = LastLine(host_folder + "/stderr");
-  const std::string how = exit->signal != 0 ? fmt::format("killed by signal {} ({})", exit->signal, strsignal(exit->signal))
+  const std::string how = exit->signal != 0 ? fmt::format("killed by signal {} ({})", exit->signal,
+                                                          strsignal(exit->signal))
                                             : fmt::format("exit code {}", exit->code);
   return {LaunchEnd::Kind::kFailed, last.empty() ? how : fmt::format("{}: {}", how, last)};
 }
@@ -117,7 +126,8 @@ std::vector<std::string> ReadSpool(const std::string& launch_folder) {
 std::int64_t FolderBytes(const std::string& folder) {
   std::int64_t total = 0;
   std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     std::error_code ignored;
     if (entry->is_regular_file(ignored) && !entry->is_symlink(ignored)) {
       total += static_cast<std::int64_t>(entry->file_size(ignored));
@@ -128,9 +138,11 @@ std::int64_t FolderBytes(const std::string& folder) {
 
 Status WriteFile(const std::string& path, std::string_view text) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return Unavailable(fmt::format("{}: cannot write: {}", path, ::strerror(errno)));
+  if (descriptor < 0)
+    return Unavailable(fmt::format("{}: cannot write: {}", path, ::strerror(errno)));
   const ssize_t written = write(descriptor, text.data(), text.size());
-  const int error = written == static_cast<ssize_t>(text.size()) ? 0 : (written < 0 ? errno : ENOSPC);
+  const int error =
+      written == static_cast<ssize_t>(text.size()) ? 0 : (written < 0 ? errno : ENOSPC);
   close(descriptor);
   if (error != 0) return Unavailable(fmt::format("{}: cannot write: {}", path, ::strerror(error)));
   return {};

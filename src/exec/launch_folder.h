@@ -12,30 +12,35 @@
 
 namespace sluice {
 
-// Where the files of a study's trials are: STUDY/trials/7/launch-2 with the launch's own, STUDY/trials/7/checkpoint.
+// Where the files of a study's trials are: STUDY/trials/7/launch-2 with the launch's own,
+// STUDY/trials/7/checkpoint.
 class TrialFolders {
  public:
-  TrialFolders(const StorePaths& paths, const std::string& study) : root_(paths.StudyFolder(study) + "/trials") {}
+  TrialFolders(const StorePaths& paths, const std::string& study)
+      : root_(paths.StudyFolder(study) + "/trials") {}
 
   std::string Launch(wire::LaunchRef at) const;
   std::string Checkpoint(TrialId trial) const;
   // Makes the launch's folder and what leads there.
   Status Make(wire::LaunchRef at) const;
-  // The same for a launch that nobody can have seen: what lies there is of an earlier life of the store.
+  // The same for a launch that nobody can have seen: what lies there is of an earlier life of the
+  // store.
   Status MakeFresh(wire::LaunchRef at) const;
 
  private:
   std::string root_;
 };
 
-// Renames a folder that lies where a new one is to be, such as one of a store that was replaced: nobody's work is deleted here.
+// Renames a folder that lies where a new one is to be, such as one of a store that was replaced:
+// nobody's work is deleted here.
 Status MoveAside(const std::string& folder);
 
 // "7.2", as a worker calls itself, and back.
 std::string WorkerName(wire::LaunchRef at);
 std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name);
 
-// How a launch ended, as the files tell: of the program's exit and of what it left in the launch's own folder.
+// How a launch ended, as the files tell: of the program's exit and of what it left in the launch's
+// own folder.
 struct LaunchEnd {
   enum class Kind { kDone, kPaused, kFailed, kLost };
   Kind kind = Kind::kLost;

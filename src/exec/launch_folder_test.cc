@@ -17,7 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = LaunchEnd::Kind;
 
-LaunchEnd EndWith(const ExitRecord& record, const std::string& stderr_text = "", bool paused = false) {
+LaunchEnd EndWith(const ExitRecord& record, const std::string& stderr_text = "",
+                  bool paused = false) {
   const TestFolder folder;
   const std::string path = folder / "";
   WriteAll(folder / "stderr", stderr_text);
@@ -41,7 +42,8 @@ TEST(LaunchFolderTest, WorkersNames) {
   const wire::LaunchRef at{TrialId(7), LaunchId(2)};
   EXPECT_EQ(WorkerName(at), "7.2");
   EXPECT_EQ(ParseWorkerName("7.2"), at);
-  for (const char* name : {"", "7", "7.", ".2", "0.1", "1.0", "7.2x", "7.2.1", "-1.2", "4294967296.1", "7 .2", "../1.1"}) {
+  for (const char* name : {"", "7", "7.", ".2", "0.1", "1.0", "7.2x", "7.2.1", "-1.2",
+                           "4294967296.1", "7 .2", "../1.1"}) {
     EXPECT_FALSE(ParseWorkerName(name)) << name;
   }
 }
@@ -53,10 +55,19 @@ TEST(LaunchFolderTest, EndsAsTheProgramDid) {
                                    "Traceback ...\n  File\nValueError: bad lr\n\n");
   EXPECT_EQ(failed.kind, Kind::kFailed);
   EXPECT_EQ(failed.reason, "exit code 1: ValueError: bad lr");
-  EXPECT_EQ(EndWith({.code = 2, .signal = 0, .error = "", .dropped_bytes = 0}, "").reason, "exit code 2");
-  EXPECT_EQ(EndWith({.code = 0, .signal = 9, .error = "", .dropped_bytes = 0}, "", /*paused=*/true).reason, "killed by signal 9 (Killed)");
-  EXPECT_EQ(EndWith({.code = 127, .signal = 0, .error = "cannot start 'x'", .dropped_bytes = 0}, "noise").reason, "cannot start 'x'");
-  EXPECT_LT(EndWith({.code = 1, .signal = 0, .error = "", .dropped_bytes = 0}, std::string(100'000, 'x')).reason.size(), 400U);
+  EXPECT_EQ(EndWith({.code = 2, .signal = 0, .error = "", .dropped_bytes = 0}, "").reason,
+            "exit code 2");
+  EXPECT_EQ(EndWith({.code = 0, .signal = 9, .error = "", .dropped_bytes = 0}, "", /*paused=*/true)
+                .reason,
+            "killed by signal 9 (Killed)");
+  EXPECT_EQ(
+      EndWith({.code = 127, .signal = 0, .error = "cannot start 'x'", .dropped_bytes = 0}, "noise")
+          .reason,
+      "cannot start 'x'");
+  EXPECT_LT(
+      EndWith({.code = 1, .signal = 0, .error = "", .dropped_bytes = 0}, std::string(100'000, 'x'))
+          .reason.size(),
+      400U);
 }
 
 TEST(LaunchFolderTest, WithoutARecordItsLauncherWasKilled) {
@@ -93,7 +104,8 @@ TEST(LaunchFolderTest, WritingSaysWhyItCannot) {
   EXPECT_EQ(ReadAll(folder / "f"), "x");
   const Status failed = WriteFile(folder / "no/f", "x");
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().message, (folder / "no/f") + ": cannot write: No such file or directory");
+  EXPECT_EQ(failed.error().message,
+            (folder / "no/f") + ": cannot write: No such file or directory");
 }
 
 }  // namespace

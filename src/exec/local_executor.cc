@@ -44,7 +44,8 @@ LocalExecutor::~LocalExecutor() {
 
 Status LocalExecutor::Open(const std::vector<wire::LaunchRef>& inherited) {
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (inotify_ < 0) return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
+  if (inotify_ < 0)
+    return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
   loop_.Watch(inotify_, [this] { OutputChanged(); });
   // What ran under an earlier controller is known before its workers come back.
   for (const wire::LaunchRef& at : inherited) Adopt(at);
@@ -105,7 +106,8 @@ void LocalExecutor::Adopt(wire::LaunchRef at) {
   const std::string folder = folders_.Launch(at);
   std::optional<Claim> claim = ReadClaim(folder);
   if (!claim) {
-    // It was written down and perhaps never started. If we claim it, nobody will; if somebody was faster, it runs.
+    // It was written down and perhaps never started. If we claim it, nobody will; if somebody was
+    // faster, it runs.
     if (!folders_.Make(at)) return;
     MakeClaim(folder, Claim{});
     claim = ReadClaim(folder);
@@ -164,7 +166,8 @@ void LocalExecutor::CarryOut(const Start& command) {
 
 LocalExecutor::Host* LocalExecutor::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    if (host->ready && !host->at && !host->dismissed && host->grant.devices == grant.devices) return host.get();
+    if (host->ready && !host->at && !host->dismissed && host->grant.devices == grant.devices)
+      return host.get();
   }
   return nullptr;
 }
@@ -173,7 +176,8 @@ Status LocalExecutor::AssignTo(Host& host, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
   SLUICE_TRY(folders_.MakeFresh(at));
   Claim claim = ReadClaim(host.folder).value_or(Claim{});
-  if (!MakeClaim(folders_.Launch(at), claim)) return Unavailable("the launch was claimed by somebody else");
+  if (!MakeClaim(folders_.Launch(at), claim))
+    return Unavailable("the launch was claimed by somebody else");
   host.at = at;
   host.ready = false;
   host.grant = trial.grant;
@@ -280,12 +284,13 @@ void LocalExecutor::Signal(Host& host, int signal) {
 void LocalExecutor::ForceLater(Host& host) {
   if (host.force_timer != 0) return;
   const std::optional<wire::LaunchRef> at = host.at;
-  host.force_timer = loop_.At(loop_.Now() + study().spec.timeouts.grace, [this, name = host.name, at] {
-    const auto found = hosts_.find(name);
-    if (found == hosts_.end()) return;
-    found->second->force_timer = 0;
-    if (found->second->at == at) Signal(*found->second, SIGTERM);
-  });
+  host.force_timer =
+      loop_.At(loop_.Now() + study().spec.timeouts.grace, [this, name = host.name, at] {
+        const auto found = hosts_.find(name);
+        if (found == hosts_.end()) return;
+        found->second->force_timer = 0;
+        if (found->second->at == at) Signal(*found->second, SIGTERM);
+      });
 }
 
 void LocalExecutor::HostEnded(const std::string& worker) {
@@ -314,7 +319,8 @@ void LocalExecutor::HostEnded(const std::string& worker) {
   LaunchOver(*gone);
 }
 
-// The process that carried a launch is gone: what it said last, what it could not deliver, then how it ended.
+// The process that carried a launch is gone: what it said last, what it could not deliver, then how
+// it ended.
 void LocalExecutor::LaunchOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
   gone.Close();

@@ -31,7 +31,8 @@ struct Receipt {
   std::uint64_t seq = 0;
 };
 
-// What the executor tells and asks its controller. Events reach the engine at once and the disk in turn.
+// What the executor tells and asks its controller. Events reach the engine at once and the disk in
+// turn.
 class ExecutorOwner {
  public:
   virtual ~ExecutorOwner() = default;
@@ -42,10 +43,12 @@ class ExecutorOwner {
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
 };
 
-// Runs the trials of one study as processes of this machine. Everything happens on the event loop's thread.
+// Runs the trials of one study as processes of this machine. Everything happens on the event loop's
+// thread.
 //
-// A *host* is a process that was started for a launch, seen through its launcher. It carries that launch and, if it says it can
-// (reuse), further ones after it. Hosts outlive this object: the next one adopts them.
+// A *host* is a process that was started for a launch, seen through its launcher. It carries that
+// launch and, if it says it can (reuse), further ones after it. Hosts outlive this object: the next
+// one adopts them.
 class LocalExecutor {
  public:
   struct Options {
@@ -57,7 +60,8 @@ class LocalExecutor {
   LocalExecutor(EventLoop& loop, ExecutorOwner& owner, Options options);
   ~LocalExecutor();
 
-  // Opens the socket and finds out what became of the launches that ran under an earlier controller.
+  // Opens the socket and finds out what became of the launches that ran under an earlier
+  // controller.
   Status Open(const std::vector<wire::LaunchRef>& inherited);
 
   void CarryOut(const Start& command);

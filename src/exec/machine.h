@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-// What this machine offers. Processor cores are those this process may use (affinity, cgroup quota); GPUs are those of
-// the driver's own list (NVML, loaded if there is one), less those CUDA_VISIBLE_DEVICES hides.
+// What this machine offers. Processor cores are those this process may use (affinity, cgroup
+// quota); GPUs are those of the driver's own list (NVML, loaded if there is one), less those
+// CUDA_VISIBLE_DEVICES hides.
 struct Machine {
   Node node;
   std::int64_t memory_bytes = 0;

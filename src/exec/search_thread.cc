@@ -7,7 +7,9 @@
 namespace sluice {
 
 SearchThread::SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor)
-    : sampler_(std::move(sampler)), ready_descriptor_(ready_descriptor), thread_([this] { Work(); }) {}
+    : sampler_(std::move(sampler)),
+      ready_descriptor_(ready_descriptor),
+      thread_([this] { Work(); }) {}
 
 SearchThread::~SearchThread() {
   {

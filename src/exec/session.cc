@@ -33,7 +33,8 @@ Result<std::string> FindLauncher() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto launcher = self.parent_path() / "sluice-launcher";
   if (error || !std::filesystem::exists(launcher, error)) {
-    return FailedPrecondition(fmt::format("{}: missing; it belongs beside the program sluice: install both", launcher.string()));
+    return FailedPrecondition(fmt::format(
+        "{}: missing; it belongs beside the program sluice: install both", launcher.string()));
   }
   return launcher.string();
 }
@@ -43,8 +44,10 @@ Status CheckFits(const StudySpec& spec, const Node& node) {
   cluster.Join(node);
   if (FitsEmpty(cluster, spec.demand)) return {};
   return FailedPrecondition(
-      fmt::format("a trial of '{}' needs {} cpus and {} gpus, this machine has {} and {}: lower 'resources' in the study file",
-                  spec.name, static_cast<double>(spec.demand.cpus) / kWhole, static_cast<double>(spec.demand.gpus) / kWhole,
+      fmt::format("a trial of '{}' needs {} cpus and {} gpus, this machine has {} and {}: lower "
+                  "'resources' in the study file",
+                  spec.name, static_cast<double>(spec.demand.cpus) / kWhole,
+                  static_cast<double>(spec.demand.gpus) / kWhole,
                   static_cast<double>(node.cpus) / kWhole, node.devices.size()));
 }
 
@@ -58,8 +61,9 @@ Result<StudyId> StudyNamed(Database& database, const std::string& name) {
 
 Result<StudyId> NextStudyId(Database& database) {
   // Ids of deleted studies are not used again while any event could name them.
-  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
-                                                  "coalesce((SELECT max(study) FROM events), 0)) + 1"));
+  SLUICE_ASSIGN(Statement query,
+                database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
+                                 "coalesce((SELECT max(study) FROM events), 0)) + 1"));
   SLUICE_TRY(query.Step());
   return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
 }
@@ -71,7 +75,8 @@ struct OpenedStudy {
 };
 
 Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) {
-  // Through a reader first: a store that does not exist is not made here, and an unknown name gets its suggestion.
+  // Through a reader first: a store that does not exist is not made here, and an unknown name gets
+  // its suggestion.
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
   OpenedStudy opened;
@@ -81,7 +86,8 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) 
   return opened;
 }
 
-Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::vector<EventBody> first, const StudySpec& spec,
+Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
+                             std::vector<EventBody> first, const StudySpec& spec,
                              std::uint64_t seed, Watcher& watcher) {
   Controller::Parts parts;
   parts.paths = paths;
@@ -90,7 +96,8 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, std::v
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
-  SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(parts.ledger->database(), opened.id));
+  SLUICE_ASSIGN(parts.events_since_snapshot,
+                EventsSinceSnapshot(parts.ledger->database(), opened.id));
   parts.engine = std::move(opened.engine);
   return Controller(std::move(parts), watcher).Run(std::move(first));
 }
@@ -102,18 +109,23 @@ Status AskController(const StorePaths& paths, const wire::Ask& ask) {
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const std::string line = wire::Encode(wire::FromWorker(ask)) + "\n";
   std::string reply;
-  if (send(descriptor, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size())) {
+  if (send(descriptor, line.data(), line.size(), MSG_NOSIGNAL) ==
+      static_cast<ssize_t>(line.size())) {
     std::array<char, 4096> buffer;
     ssize_t size = 0;
-    while (reply.find('\n') == std::string::npos && (size = recv(descriptor, buffer.data(), buffer.size(), 0)) > 0) {
+    while (reply.find('\n') == std::string::npos &&
+           (size = recv(descriptor, buffer.data(), buffer.size(), 0)) > 0) {
       reply.append(buffer.data(), static_cast<std::size_t>(size));
     }
   }
   close(descriptor);
-  if (reply.find('\n') == std::string::npos) return Unavailable("the controller did not answer: try again");
-  SLUICE_ASSIGN(const wire::ToWorker message, wire::DecodeToWorker(reply.substr(0, reply.find('\n'))));
+  if (reply.find('\n') == std::string::npos)
+    return Unavailable("the controller did not answer: try again");
+  SLUICE_ASSIGN(const wire::ToWorker message,
+                wire::DecodeToWorker(reply.substr(0, reply.find('\n'))));
   const auto* answer = std::get_if<wire::Answer>(&message);
-  if (answer == nullptr) return Unavailable("the controller did not understand: is it of another version?");
+  if (answer == nullptr)
+    return Unavailable("the controller did not understand: is it of another version?");
   if (!answer->ok) return FailedPrecondition(answer->message);
   return {};
 }
@@ -125,14 +137,17 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
-  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
   SLUICE_ASSIGN(opened.ledger, Ledger::Open(request.paths.database));
   SLUICE_ASSIGN(const StudyId taken, StudyNamed(opened.ledger->database(), spec.name));
   if (IsSet(taken)) {
     return FailedPrecondition(
-        fmt::format("a study '{0}' is in {1} already: go on with it by 'sluice resume {0}', remove it by 'sluice delete {0}', or "
-                    "choose another name with --name", spec.name, request.paths.database));
+        fmt::format("a study '{0}' is in {1} already: go on with it by 'sluice resume {0}', remove "
+                    "it by 'sluice delete {0}', or "
+                    "choose another name with --name",
+                    spec.name, request.paths.database));
   }
   SLUICE_TRY(MoveAside(request.paths.StudyFolder(spec.name)));
   SLUICE_ASSIGN(opened.id, NextStudyId(opened.ledger->database()));
@@ -141,8 +156,11 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
 
   // The study itself is on disk before anything looks at it.
   const Time now = WallNow();
-  StudyCreated created{
-      .study = opened.id, .source = request.source, .folder = request.folder, .seed = request.seed, .spec = spec};
+  StudyCreated created{.study = opened.id,
+                       .source = request.source,
+                       .folder = request.folder,
+                       .seed = request.seed,
+                       .spec = spec};
   SLUICE_ASSIGN(const StudySpec as_written, ReadStudy(request.source, spec.name, spec.name));
   Batch batch;
   batch.study = opened.id;
@@ -151,17 +169,20 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   if (as_written.trials != spec.trials) {
     created.spec.trials = as_written.trials;  // as a replay will read it
     batch.events.back().second.body = created;
-    batch.events.emplace_back(EventSeq(++seq), Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
+    batch.events.emplace_back(EventSeq(++seq),
+                              Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
   }
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
-  return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec, request.seed, watcher);
+  return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec,
+                       request.seed, watcher);
 }
 
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_TRY(Reader::Open(request.paths.database));
-  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", request.study)));
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", request.study)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, request.study));
   const Study& study = *opened.engine->study(opened.id);
   const StudySpec spec = study.spec;
@@ -170,20 +191,25 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_TRY(CheckFits(spec, machine.node));
   const int made = static_cast<int>(study.trials.size());
   if (request.trials && *request.trials < made) {
-    return InvalidArgument(fmt::format("--trials is the new total: expected at least {}, found {}", made, *request.trials));
+    return InvalidArgument(fmt::format("--trials is the new total: expected at least {}, found {}",
+                                       made, *request.trials));
   }
   const bool more = request.trials && *request.trials > study.trials_wanted;
   const bool by_deadline = study.ending == Finish::kDeadline && !request.deadline;
   if (by_deadline) {
-    return FailedPrecondition(fmt::format("the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
+    return FailedPrecondition(fmt::format(
+        "the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
   }
-  const bool open = !study.finished || study.ending == Finish::kAsked || study.ending == Finish::kDeadline;
+  const bool open =
+      !study.finished || study.ending == Finish::kAsked || study.ending == Finish::kDeadline;
   if (!open && !more) {
-    return FailedPrecondition(fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
-                                          spec.name, Name(study.ending), study.trials_wanted));
+    return FailedPrecondition(
+        fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
+                    spec.name, Name(study.ending), study.trials_wanted));
   }
   // The devices of today come first: what is resumed is planned on them.
-  std::vector<EventBody> first = {ControllerStarted{machine.node}, StudyResumed{opened.id, request.trials, request.deadline}};
+  std::vector<EventBody> first = {ControllerStarted{machine.node},
+                                  StudyResumed{opened.id, request.trials, request.deadline}};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
 
@@ -191,16 +217,21 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   {
     SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
     SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
-    if (info.finished) return FailedPrecondition(fmt::format("study '{}' is finished already ({})", name, info.ending));
+    if (info.finished)
+      return FailedPrecondition(
+          fmt::format("study '{}' is finished already ({})", name, info.ending));
   }
-  if (FindLockHolder(paths).pid != 0) return AskController(paths, {.verb = "stop", .study = name, .trial = {}});
-  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
+  if (FindLockHolder(paths).pid != 0)
+    return AskController(paths, {.verb = "stop", .study = name, .trial = {}});
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
   Silent silent;
   // The end comes first: nothing new begins.
-  std::vector<EventBody> first = {StudyStopAsked{opened.id}, ControllerStarted{InspectMachine().node}};
+  std::vector<EventBody> first = {StudyStopAsked{opened.id},
+                                  ControllerStarted{InspectMachine().node}};
   SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
   return {};
 }
@@ -211,12 +242,15 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
     SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
     SLUICE_ASSIGN(const TrialInfo found, reader->FindTrial(info, trial));
     if (found.state != TrialState::kFailed && found.state != TrialState::kStopped) {
-      return FailedPrecondition(fmt::format("trial {} is {}: only failed and stopped trials can be retried", Number(trial),
-                                            Name(found.state)));
+      return FailedPrecondition(
+          fmt::format("trial {} is {}: only failed and stopped trials can be retried",
+                      Number(trial), Name(found.state)));
     }
   }
-  if (FindLockHolder(paths).pid != 0) return AskController(paths, {.verb = "retry", .study = name, .trial = trial});
-  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
+  if (FindLockHolder(paths).pid != 0)
+    return AskController(paths, {.verb = "retry", .study = name, .trial = trial});
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
   // Written down only: nothing starts before somebody resumes the study.
   Batch batch;
@@ -228,7 +262,8 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
     const Trial& changed = *opened.engine->trial(key);
-    batch.trials.push_back({key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+    batch.trials.push_back(
+        {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
   }
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   return opened.ledger->Commit(batch);
@@ -241,21 +276,29 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
     SLUICE_ASSIGN(info, reader->FindStudy(name));
   }
   // Trials that outlived their controller would go on writing into what is deleted.
-  if (FindLockHolder(paths).pid == 0 && info.count(TrialState::kRunning) > 0) SLUICE_TRY(StopStudy(paths, name));
-  SLUICE_ASSIGN(const StoreLock lock, StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
+  if (FindLockHolder(paths).pid == 0 && info.count(TrialState::kRunning) > 0)
+    SLUICE_TRY(StopStudy(paths, name));
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, Ledger::Open(paths.database));
   const auto id = Number(info.id);
-  // Files first: a study without files can be deleted again, files without a study would be forgotten.
+  // Files first: a study without files can be deleted again, files without a study would be
+  // forgotten.
   std::error_code error;
   std::filesystem::remove_all(paths.StudyFolder(name), error);
-  if (error) return Unavailable(fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
+  if (error)
+    return Unavailable(
+        fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
   return ledger->database().Execute(fmt::format(
-      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = {0}; DELETE FROM trials WHERE study "
-      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT", id));
+      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = "
+      "{0}; DELETE FROM trials WHERE study "
+      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT",
+      id));
 }
 
 Time WallNow() {
-  return Time(std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
+  return Time(
+      std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
 }  // namespace sluice

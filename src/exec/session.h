@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// What a controller shows of itself while it runs. Called on the controller's thread: return quickly.
+// What a controller shows of itself while it runs. Called on the controller's thread: return
+// quickly.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -39,22 +40,24 @@ struct TuneRequest {
 struct ResumeRequest {
   StorePaths paths;
   std::string study;
-  std::optional<int> trials;       // a new total
+  std::optional<int> trials;  // a new total
   std::optional<Time> deadline;
 };
 
-// Makes a new study and runs it to its end in this process. Fails with failed_precondition if the name is taken, if another
-// controller holds the store, or if a trial needs more than this machine has.
+// Makes a new study and runs it to its end in this process. Fails with failed_precondition if the
+// name is taken, if another controller holds the store, or if a trial needs more than this machine
+// has.
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
 
 // Runs a study that exists: adopts what still runs of it, and goes on.
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
 
-// Ends a study: through its controller if one lives (returns once the controller has written it down), otherwise by writing it down
-// and ending what still runs.
+// Ends a study: through its controller if one lives (returns once the controller has written it
+// down), otherwise by writing it down and ending what still runs.
 Status StopStudy(const StorePaths& paths, const std::string& study);
 
-// Gives a failed or stopped trial another chance: at once if a controller lives, else when the study is resumed.
+// Gives a failed or stopped trial another chance: at once if a controller lives, else when the
+// study is resumed.
 Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
 // Removes a study and all its files. Fails while a controller runs it.

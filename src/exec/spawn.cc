@@ -20,9 +20,10 @@ extern char** environ;
 namespace sluice {
 namespace {
 
-// Read at the start of a program by the usual libraries, so that trials side by side do not fight for cores.
-constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                                            "NUMEXPR_NUM_THREADS"};
+// Read at the start of a program by the usual libraries, so that trials side by side do not fight
+// for cores.
+constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                            "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
 std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
   std::vector<std::string> merged;
@@ -52,7 +53,8 @@ std::string Devices(const Grant& grant, const Node& node) {
 // The package beside this program, for scripts whose Python has none installed.
 std::string PythonPath() {
   const char* own = std::getenv("PYTHONPATH");
-  return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR) : SLUICE_PYTHON_DIR;
+  return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR)
+                                        : SLUICE_PYTHON_DIR;
 }
 
 }  // namespace
@@ -83,11 +85,13 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return Unavailable(fmt::format("cannot start {} in {}: {}", request.launcher, request.working_folder, std::strerror(error)));
+    return Unavailable(fmt::format("cannot start {} in {}: {}", request.launcher,
+                                   request.working_folder, std::strerror(error)));
   }
   // The launcher is our child and not reaped yet, so the pid is still its own.
   spawned.pidfd = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
-  if (spawned.pidfd < 0) return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(errno)));
+  if (spawned.pidfd < 0)
+    return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(errno)));
   return spawned;
 }
 
@@ -109,19 +113,20 @@ wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolde
   return assign;
 }
 
-LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node, const TrialFolders& folders,
-                      const std::string& socket) {
+LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
+                      const TrialFolders& folders, const std::string& socket) {
   LaunchPlan plan;
   plan.assign = MakeAssign(study, trial, folders);
   const std::string params_file = plan.assign.folder + "/params.json";
 
-  TemplateValues values = {{"trial", fmt::format("{}", Number(trial.id))},
-                           {"launch", fmt::format("{}", Number(trial.launch))},
-                           {"budget", plan.assign.target ? fmt::format("{}", *plan.assign.target) : ""},
-                           {"params", params_file},
-                           {"checkpoint", plan.assign.checkpoint_dir},
-                           {"seed", fmt::format("{}", plan.assign.seed)},
-                           {"study", study.spec.name}};
+  TemplateValues values = {
+      {"trial", fmt::format("{}", Number(trial.id))},
+      {"launch", fmt::format("{}", Number(trial.launch))},
+      {"budget", plan.assign.target ? fmt::format("{}", *plan.assign.target) : ""},
+      {"params", params_file},
+      {"checkpoint", plan.assign.checkpoint_dir},
+      {"seed", fmt::format("{}", plan.assign.seed)},
+      {"study", study.spec.name}};
   std::vector<std::string> args;
   const Space& space = study.spec.space;
   for (std::size_t i = 0; i < space.size(); ++i) {
@@ -147,7 +152,8 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node, 
   environment["SLUICE_LAUNCH"] = values["launch"];
   environment["SLUICE_CHECKPOINT_DIR"] = plan.assign.checkpoint_dir;
   if (plan.assign.target) environment["SLUICE_BUDGET"] = values["budget"];
-  for (const auto& [name, value] : study.spec.environment) environment[name] = Expand(value, values);
+  for (const auto& [name, value] : study.spec.environment)
+    environment[name] = Expand(value, values);
   return plan;
 }
 

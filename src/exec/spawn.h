@@ -33,14 +33,15 @@ struct Spawned {
 // Starts the launcher in a session of its own, so that neither Ctrl-C nor our end reaches it.
 Result<Spawned> Spawn(const SpawnRequest& request);
 
-// What a launch's program is told: its arguments and environment, filled in, with what it was granted.
+// What a launch's program is told: its arguments and environment, filled in, with what it was
+// granted.
 struct LaunchPlan {
   wire::Assign assign;
   std::vector<std::string> program;
   std::map<std::string, std::string> environment;
 };
-LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node, const TrialFolders& folders,
-                      const std::string& socket);
+LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
+                      const TrialFolders& folders, const std::string& socket);
 
 // The message that gives a trial to a worker.
 wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolders& folders);

@@ -31,8 +31,9 @@ void LocalExecutor::Accept() {
     const std::uint64_t number = peer->number = next_peer_++;
     peer->connection = std::make_unique<Connection>(
         loop_, descriptor,
-        Connection::Handlers{.line = [this, number](std::string_view line) { HearLine(number, line); },
-                             .closed = [this, number] { PeerClosed(number); }});
+        Connection::Handlers{
+            .line = [this, number](std::string_view line) { HearLine(number, line); },
+            .closed = [this, number] { PeerClosed(number); }});
     peers_[number] = std::move(peer);
   }
 }
@@ -68,10 +69,11 @@ void LocalExecutor::HearLine(std::uint64_t number, std::string_view line) {
     case wire::WorkerLink::Step::kReady: return WorkerReady(peer);
     case wire::WorkerLink::Step::kNumbered: return Numbered(*peer.host, *message, /*live=*/true);
     case wire::WorkerLink::Step::kAsk:
-      return owner_.Asked(std::get<wire::Ask>(*message), [this, number](const wire::Answer& answer) {
-        const auto asker = peers_.find(number);
-        if (asker != peers_.end()) asker->second->connection->Send(answer);
-      });
+      return owner_.Asked(std::get<wire::Ask>(*message),
+                          [this, number](const wire::Answer& answer) {
+                            const auto asker = peers_.find(number);
+                            if (asker != peers_.end()) asker->second->connection->Send(answer);
+                          });
   }
 }
 
@@ -79,7 +81,8 @@ void LocalExecutor::Greeted(Peer& peer) {
   const wire::Hello& hello = peer.link.hello();
   Host* host = FindOrAdoptHost(hello.worker);
   if (host == nullptr || (!hello.study.empty() && hello.study != study().spec.name)) {
-    return Refuse(peer.number, fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
+    return Refuse(peer.number,
+                  fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
   if (host->peer != nullptr) PeerClosed(host->peer->number);  // it came back before we saw it leave
   peer.host = host;
@@ -97,14 +100,17 @@ void LocalExecutor::Greeted(Peer& peer) {
     // A launch whose end is on disk, but whose worker has not heard so yet, may say its end again.
     const bool over = trial != nullptr && trial->state != TrialState::kRunning;
     if (trial == nullptr || (!ours && !over)) {
-      return Refuse(peer.number, fmt::format("launch {} of trial {} was given up", Number(hello.at->launch),
-                                             Number(hello.at->trial)));
+      return Refuse(peer.number, fmt::format("launch {} of trial {} was given up",
+                                             Number(hello.at->launch), Number(hello.at->trial)));
     }
     if (hello.pid != host->speaker_pid && trial->seq > 0 && !over) {
       // Its messages are numbered from 1 again, and could not be told from those of the first.
-      owner_.Happened(TrialNoted{KeyOf(*hello.at), trial->launch, {},
-                                 "a second process of this trial wanted to report: only the first is heard"},
-                      std::nullopt);
+      owner_.Happened(
+          TrialNoted{KeyOf(*hello.at),
+                     trial->launch,
+                     {},
+                     "a second process of this trial wanted to report: only the first is heard"},
+          std::nullopt);
       return Refuse(peer.number, "another process of this launch reports already");
     }
     peer.link.Hold(*hello.at, trial->seq);
@@ -140,7 +146,8 @@ void LocalExecutor::WorkerReady(Peer& peer) {
   peer.connection->Send(MakeAssign(study(), *trial, folders_));
 }
 
-// A numbered message, from a connection or from what a worker left behind: recorded if it is new, acknowledged in turn.
+// A numbered message, from a connection or from what a worker left behind: recorded if it is new,
+// acknowledged in turn.
 void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool live) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const TrialKey key = KeyOf(numbered.at);
@@ -173,14 +180,20 @@ void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool l
                     receipt);
   };
   if (const auto* report = std::get_if<wire::Report>(&message)) {
-    Reported reported{.trial = key, .launch = launch, .position = position, .work = report->work, .metrics = report->values};
+    Reported reported{.trial = key,
+                      .launch = launch,
+                      .position = position,
+                      .work = report->work,
+                      .metrics = report->values};
     switch (engine.Admit(reported)) {
-      case Admission::kRetrained: return owner_.Happened(LaunchHeard{key, launch, position}, receipt);
+      case Admission::kRetrained:
+        return owner_.Happened(LaunchHeard{key, launch, position}, receipt);
       case Admission::kBackwards:
         return owner_.Happened(
-            TrialNoted{key, launch, position,
-                       fmt::format("a report at {} {} came after one at {}: it was left out", study().spec.unit, report->work,
-                                   TrialOf(numbered.at)->launch_work)},
+            TrialNoted{
+                key, launch, position,
+                fmt::format("a report at {} {} came after one at {}: it was left out",
+                            study().spec.unit, report->work, TrialOf(numbered.at)->launch_work)},
             receipt);
       default: return owner_.Happened(std::move(reported), receipt);
     }
@@ -189,11 +202,13 @@ void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool l
     return owner_.Happened(AttributesSet{key, launch, position, attributes->attributes}, receipt);
   }
   if (const auto* saved = std::get_if<wire::Saved>(&message)) {
-    return owner_.Happened(CheckpointSaved{key, launch, position, saved->work, saved->bytes}, receipt);
+    return owner_.Happened(CheckpointSaved{key, launch, position, saved->work, saved->bytes},
+                           receipt);
   }
   if (std::holds_alternative<wire::Paused>(message)) return ended(Ending::kPaused, "");
   if (std::holds_alternative<wire::Done>(message)) return ended(Ending::kDone, "");
-  if (const auto* failed = std::get_if<wire::Failed>(&message)) return ended(Ending::kFailed, failed->reason);
+  if (const auto* failed = std::get_if<wire::Failed>(&message))
+    return ended(Ending::kFailed, failed->reason);
 }
 
 // A worker that speaks must go on speaking.
@@ -201,7 +216,8 @@ void LocalExecutor::CheckLeases() {
   const Time now = loop_.Now();
   const Duration lease = study().spec.timeouts.lease;
   if (lease_timer_ != 0 && now > leases_checked_ + kLeaseCheckEvery + kOwnSleep) {
-    for (auto& [name, host] : hosts_) host->heard = now;  // it was we who slept: the machine was suspended, say
+    for (auto& [name, host] : hosts_)
+      host->heard = now;  // it was we who slept: the machine was suspended, say
   }
   leases_checked_ = now;
   std::vector<std::string> silent;
@@ -252,7 +268,8 @@ void LocalExecutor::ReadOutput(Host& host, bool at_end) {
   std::array<char, 65536> buffer;
   std::uint64_t begin = host.offset;
   while (true) {
-    const ssize_t size = pread(host.output, buffer.data(), buffer.size(), static_cast<off_t>(begin + text.size()));
+    const ssize_t size =
+        pread(host.output, buffer.data(), buffer.size(), static_cast<off_t>(begin + text.size()));
     if (size <= 0) break;
     text.append(buffer.data(), static_cast<std::size_t>(size));
     std::size_t line = 0;
@@ -280,11 +297,18 @@ void LocalExecutor::OutputLine(Host& host, std::string_view line, std::uint64_t 
   const Position position{.seq = 0, .offset = offset};
   const Engine& engine = owner_.engine();
   if (engine.Admit(key, launch, position) != Admission::kNew) return;
-  const auto note = [&](std::string text) { owner_.Happened(TrialNoted{key, launch, position, std::move(text)}, std::nullopt); };
-  if (!found) return note(fmt::format("a result on standard output was left out: {}", found.error().message));
+  const auto note = [&](std::string text) {
+    owner_.Happened(TrialNoted{key, launch, position, std::move(text)}, std::nullopt);
+  };
+  if (!found)
+    return note(fmt::format("a result on standard output was left out: {}", found.error().message));
   if (!*found) return;
   const Work work = (*found)->work.value_or(host.output_work + 1);
-  Reported report{.trial = key, .launch = launch, .position = position, .work = work, .metrics = (*found)->values};
+  Reported report{.trial = key,
+                  .launch = launch,
+                  .position = position,
+                  .work = work,
+                  .metrics = (*found)->values};
   switch (engine.Admit(report)) {
     case Admission::kNew:
       host.output_work = work;
@@ -293,8 +317,8 @@ void LocalExecutor::OutputLine(Host& host, std::string_view line, std::uint64_t 
       host.output_work = work;
       return owner_.Happened(LaunchHeard{key, launch, position}, std::nullopt);
     case Admission::kBackwards:
-      return note(fmt::format("a report at {} {} came after one at {}: it was left out", study().spec.unit, work,
-                              TrialOf(*host.at)->launch_work));
+      return note(fmt::format("a report at {} {} came after one at {}: it was left out",
+                              study().spec.unit, work, TrialOf(*host.at)->launch_work));
     default: return;
   }
 }

@@ -27,11 +27,14 @@ bool Capture::Pump() {
 
 void Capture::Keep(const char* bytes, std::size_t size) {
   if (!capped_) {
-    const std::size_t fits = left_ < static_cast<long long>(size) ? static_cast<std::size_t>(left_) : size;
+    const std::size_t fits =
+        left_ < static_cast<long long>(size) ? static_cast<std::size_t>(left_) : size;
     Write(bytes, fits);
     left_ -= static_cast<long long>(fits);
     const auto* newline = static_cast<const char*>(fits > 0 ? memrchr(bytes, '\n', fits) : nullptr);
-    const char* line = newline != nullptr ? newline + 1 : bytes;  // where the last line begins, if it begins in here
+    const char* line = newline != nullptr
+                           ? newline + 1
+                           : bytes;  // where the last line begins, if it begins in here
     if (newline != nullptr) at_line_start_ = true;
     if (at_line_start_ && line < bytes + fits) {
       at_line_start_ = false;
@@ -54,7 +57,8 @@ void Capture::KeepResults(const char* bytes, std::size_t size) {
     const auto* end = static_cast<const char*>(std::memchr(bytes, '\n', size));
     const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - bytes) + 1 : size;
     const bool begun = finishing_ || !line_.empty();
-    const bool wanted = !skipping_ && (begun || bytes[0] == '{') && line_.size() + length <= kLongestResult;
+    const bool wanted =
+        !skipping_ && (begun || bytes[0] == '{') && line_.size() + length <= kLongestResult;
     if (wanted) {
       line_.append(bytes, length);
     } else {

@@ -4,8 +4,9 @@
 
 namespace sluice {
 
-// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be results (a '{' first) are kept, whole,
-// up to a second cap of the same size; the rest is counted and dropped.
+// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be
+// results (a '{' first) are kept, whole, up to a second cap of the same size; the rest is counted
+// and dropped.
 class Capture {
  public:
   Capture(int from, int to, long long cap_bytes)

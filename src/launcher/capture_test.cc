@@ -31,7 +31,8 @@ Captured CaptureAll(const std::vector<std::string>& parts, long long cap_bytes) 
   Capture capture(ends[0], file, cap_bytes);
   for (const std::string& part : parts) {
     for (std::size_t at = 0; at < part.size();) {
-      const ssize_t size = write(ends[1], part.data() + at, std::min<std::size_t>(part.size() - at, 65536));
+      const ssize_t size =
+          write(ends[1], part.data() + at, std::min<std::size_t>(part.size() - at, 65536));
       if (size <= 0) abort();
       at += static_cast<std::size_t>(size);
       EXPECT_TRUE(capture.Pump());
@@ -61,7 +62,8 @@ TEST(CaptureTest, BeyondItOnlyLinesThatMayBeResults) {
 }
 
 TEST(CaptureTest, WhereItIsCutMakesNoDifference) {
-  const std::string text = std::string(30, 'x') + "\nnoise\n{\"a\":1}\nmore\n{\"b\":2}\nx {\n{\"c\":3}\n";
+  const std::string text =
+      std::string(30, 'x') + "\nnoise\n{\"a\":1}\nmore\n{\"b\":2}\nx {\n{\"c\":3}\n";
   const Captured whole = CaptureAll({text}, 33);
   std::vector<std::string> bytes;
   for (const char c : text) bytes.emplace_back(1, c);
@@ -101,7 +103,9 @@ TEST(CaptureTest, ResultsHaveACapOfTheirOwn) {
   for (int i = 0; i < 100; ++i) text += "{\"a\":1}\n";
   const Captured all = CaptureAll({text}, 80);
   EXPECT_LT(all.text.size(), 80U + 80U + 60U);
-  EXPECT_EQ(all.text.size() - std::string(kNotice).size() + static_cast<std::size_t>(all.dropped_bytes), text.size());
+  EXPECT_EQ(
+      all.text.size() - std::string(kNotice).size() + static_cast<std::size_t>(all.dropped_bytes),
+      text.size());
 }
 
 TEST(CaptureTest, AnEndlessLineIsDropped) {

@@ -24,7 +24,8 @@ std::string ReadSmallFile(const std::string& path) {
 bool WriteSmallFile(const std::string& path, const std::string& text) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return false;
-  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   return close(descriptor) == 0 && written;
 }
 
@@ -35,8 +36,8 @@ std::string NextWord(const char*& text) {
   return word;
 }
 
-// Field 22 of /proc/PID/stat, counted behind the command's name, which may hold anything; 0 if there is no such process
-// or it is a zombie.
+// Field 22 of /proc/PID/stat, counted behind the command's name, which may hold anything; 0 if
+// there is no such process or it is a zombie.
 unsigned long long StartOf(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
@@ -84,7 +85,8 @@ std::optional<Claim> ReadClaimFile(const std::string& path) {
 Claim ClaimOfSelf(const std::string& host) { return ClaimOf(getpid(), host); }
 
 bool MakeClaim(const std::string& folder, const Claim& claim) {
-  // Written aside and linked into place: whoever sees a claim sees all of it, and only one link succeeds.
+  // Written aside and linked into place: whoever sees a claim sees all of it, and only one link
+  // succeeds.
   const std::string aside = folder + "/claim." + std::to_string(getpid());
   if (!WriteSmallFile(aside, Format(claim))) return false;
   const bool first = link(aside.c_str(), (folder + "/claim").c_str()) == 0;
@@ -92,10 +94,13 @@ bool MakeClaim(const std::string& folder, const Claim& claim) {
   return first;
 }
 
-std::optional<Claim> ReadClaim(const std::string& folder) { return ReadClaimFile(folder + "/claim"); }
+std::optional<Claim> ReadClaim(const std::string& folder) {
+  return ReadClaimFile(folder + "/claim");
+}
 
 bool IsAlive(const Claim& claim) {
-  return claim.pid > 0 && claim.start != 0 && claim.boot == BootId() && StartOf(claim.pid) == claim.start;
+  return claim.pid > 0 && claim.start != 0 && claim.boot == BootId() &&
+         StartOf(claim.pid) == claim.start;
 }
 
 bool WriteProgram(const std::string& folder, pid_t pid) {

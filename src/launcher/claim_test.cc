@@ -100,7 +100,8 @@ TEST(ClaimTest, AZombieIsDead) {
   const pid_t pid = fork();
   if (pid == 0) _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) ? 0 : 1);
   siginfo_t info{};
-  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);  // it has ended and is not reaped
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT),
+            0);  // it has ended and is not reaped
   EXPECT_FALSE(IsAlive(*ReadClaim(folder.path())));
   waitpid(pid, nullptr, 0);
 }
@@ -120,7 +121,9 @@ TEST(ClaimTest, WhatAKilledLauncherLeftBehindIsKilled) {
 TEST(ClaimTest, ExitRecordsComeBack) {
   const LaunchFolder folder;
   EXPECT_FALSE(ReadExit(folder.path()));
-  ASSERT_TRUE(WriteExit(folder.path(), {.code = 127, .signal = 0, .error = "cannot start 'a b': no", .dropped_bytes = 1LL << 40}));
+  ASSERT_TRUE(WriteExit(
+      folder.path(),
+      {.code = 127, .signal = 0, .error = "cannot start 'a b': no", .dropped_bytes = 1LL << 40}));
   const auto record = ReadExit(folder.path());
   ASSERT_TRUE(record);
   EXPECT_EQ(record->code, 127);

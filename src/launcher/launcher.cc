@@ -32,7 +32,9 @@ long long NowMs() {
   return now.tv_sec * 1000LL + now.tv_nsec / 1'000'000;
 }
 
-int OpenOutput(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644); }
+int OpenOutput(const std::string& path) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
 
 struct Pipe {
   int read_end = -1;
@@ -46,7 +48,8 @@ struct Pipe {
   }
 };
 
-// Starts the program as the leader of a new group, with default signals. 0 on success, else an errno.
+// Starts the program as the leader of a new group, with default signals. 0 on success, else an
+// errno.
 int Spawn(char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -62,7 +65,8 @@ int Spawn(char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const int error = posix_spawnp(&pid, program[0], &actions, &attributes, program, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -73,7 +77,11 @@ int Spawn(char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
 class Watch {
  public:
   Watch(pid_t program, int signals, long long grace_ms, Capture out, Capture err)
-      : program_(program), signals_(signals), grace_ms_(grace_ms), out_(std::move(out)), err_(std::move(err)) {}
+      : program_(program),
+        signals_(signals),
+        grace_ms_(grace_ms),
+        out_(std::move(out)),
+        err_(std::move(err)) {}
 
   ExitRecord UntilEnd() {
     while (!ended_ || ((out_open_ || err_open_) && NowMs() < drain_until_)) Step();
@@ -147,7 +155,8 @@ class Watch {
 
 int RunLauncher(int argc, char** argv) {
   if (argc < 5) {
-    constexpr char kText[] = "usage: sluice-launcher FOLDER GRACE_MS CAP_BYTES PROGRAM [ARGUMENT...]\n";
+    constexpr char kText[] =
+        "usage: sluice-launcher FOLDER GRACE_MS CAP_BYTES PROGRAM [ARGUMENT...]\n";
     (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
     return kUsage;
   }
@@ -166,7 +175,8 @@ int RunLauncher(int argc, char** argv) {
   const int signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
-  if (!MakeClaim(folder, ClaimOfSelf(folder))) return 0;  // the launch was taken back: nobody waits for us
+  if (!MakeClaim(folder, ClaimOfSelf(folder)))
+    return 0;  // the launch was taken back: nobody waits for us
 
   Pipe out;
   Pipe err;

@@ -2,13 +2,15 @@
 
 namespace sluice {
 
-// The parent of a trial's program: outlives the controller, captures the program's output, and writes down how it ended.
+// The parent of a trial's program: outlives the controller, captures the program's output, and
+// writes down how it ended.
 //
 //   sluice-launcher FOLDER GRACE_MS CAP_BYTES PROGRAM [ARGUMENT...]
 //
-// Claims the launch in FOLDER (and leaves at once if somebody else has), starts PROGRAM in a process group of its own with
-// output to FOLDER/stdout and FOLDER/stderr, and ends with it. SIGTERM asks the whole group to end and kills it after the
-// grace period; SIGUSR1 kills it at once. Whatever the program leaves behind in its group is killed.
+// Claims the launch in FOLDER (and leaves at once if somebody else has), starts PROGRAM in a
+// process group of its own with output to FOLDER/stdout and FOLDER/stderr, and ends with it.
+// SIGTERM asks the whole group to end and kills it after the grace period; SIGUSR1 kills it at
+// once. Whatever the program leaves behind in its group is killed.
 int RunLauncher(int argc, char** argv);
 
 }  // namespace sluice

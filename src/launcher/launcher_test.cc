@@ -20,7 +20,9 @@ ExitRecord EndOf(const LaunchFolder& folder) {
   return record.value_or(ExitRecord{});
 }
 
-pid_t PidIn(const LaunchFolder& folder, const std::string& file) { return static_cast<pid_t>(std::atol(folder.Read(file).c_str())); }
+pid_t PidIn(const LaunchFolder& folder, const std::string& file) {
+  return static_cast<pid_t>(std::atol(folder.Read(file).c_str()));
+}
 
 TEST(LauncherTest, CapturesOutputAndTheExitCode) {
   const LaunchFolder folder;
@@ -90,7 +92,9 @@ TEST(LauncherTest, TheClaimIsTheLaunchersWhileItLives) {
 
 TEST(LauncherTest, TermAsksAndAProgramMayTidyUp) {
   const LaunchFolder folder;
-  TestLauncher launcher(folder.path(), Shell("trap 'echo saved; exit 5' TERM; echo up; while :; do sleep 0.01; done"));
+  TestLauncher launcher(
+      folder.path(),
+      Shell("trap 'echo saved; exit 5' TERM; echo up; while :; do sleep 0.01; done"));
   ASSERT_TRUE(Becomes([&] { return folder.Read("stdout") == "up\n"; }));
   launcher.Signal(SIGTERM);
   EXPECT_EQ(launcher.Wait(), 5);
@@ -100,9 +104,11 @@ TEST(LauncherTest, TermAsksAndAProgramMayTidyUp) {
 TEST(LauncherTest, TheWholeGroupIsKilledAfterTheGracePeriod) {
   const LaunchFolder folder;
   // A program and its child that ignore every request.
-  TestLauncher launcher(folder.path(), Shell("trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $! > " + folder.path() +
-                                             "/child; echo up; while :; do sleep 0.05; done"),
-                        /*grace_ms=*/200);
+  TestLauncher launcher(
+      folder.path(),
+      Shell("trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $! > " +
+            folder.path() + "/child; echo up; while :; do sleep 0.05; done"),
+      /*grace_ms=*/200);
   ASSERT_TRUE(Becomes([&] { return folder.Read("stdout") == "up\n"; }));
   const pid_t child = PidIn(folder, "child");
   const auto begin = std::chrono::steady_clock::now();
@@ -115,7 +121,8 @@ TEST(LauncherTest, TheWholeGroupIsKilledAfterTheGracePeriod) {
 
 TEST(LauncherTest, GrandchildrenDoNotOutliveTheProgram) {
   const LaunchFolder folder;
-  TestLauncher launcher(folder.path(), Shell("sleep 100 & echo $! > " + folder.path() + "/child; exit 0"));
+  TestLauncher launcher(folder.path(),
+                        Shell("sleep 100 & echo $! > " + folder.path() + "/child; exit 0"));
   EXPECT_EQ(launcher.Wait(), 0);
   const pid_t child = PidIn(folder, "child");
   ASSERT_GT(child, 0);
@@ -124,8 +131,9 @@ TEST(LauncherTest, GrandchildrenDoNotOutliveTheProgram) {
 
 TEST(LauncherTest, KillIsAtOnceAndTakesGrandchildrenToo) {
   const LaunchFolder folder;
-  TestLauncher launcher(folder.path(), Shell("trap '' TERM; sh -c 'trap \"\" TERM; sleep 100' & echo $! > " + folder.path() +
-                                             "/child; echo up; while :; do sleep 0.05; done"),
+  TestLauncher launcher(folder.path(),
+                        Shell("trap '' TERM; sh -c 'trap \"\" TERM; sleep 100' & echo $! > " +
+                              folder.path() + "/child; echo up; while :; do sleep 0.05; done"),
                         /*grace_ms=*/100'000);
   ASSERT_TRUE(Becomes([&] { return folder.Read("stdout") == "up\n"; }));
   const pid_t child = PidIn(folder, "child");
@@ -137,8 +145,10 @@ TEST(LauncherTest, KillIsAtOnceAndTakesGrandchildrenToo) {
 
 TEST(LauncherTest, AProcessThatLeftTheGroupDoesNotHoldUpTheEnd) {
   const LaunchFolder folder;
-  TestLauncher launcher(folder.path(), Shell("cd " + folder.path() + "; setsid sh -c 'echo $$ > child; exec sleep 30' & "
-                                             "while [ ! -s child ]; do sleep 0.01; done; echo done"));
+  TestLauncher launcher(folder.path(),
+                        Shell("cd " + folder.path() +
+                              "; setsid sh -c 'echo $$ > child; exec sleep 30' & "
+                              "while [ ! -s child ]; do sleep 0.01; done; echo done"));
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(launcher.Wait(), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
@@ -149,19 +159,20 @@ TEST(LauncherTest, AProcessThatLeftTheGroupDoesNotHoldUpTheEnd) {
 
 TEST(LauncherTest, OutputBeyondTheCapIsDroppedExceptResults) {
   const LaunchFolder folder;
-  TestLauncher launcher(folder.path(), Shell("i=0; while [ $i -lt 200 ]; do echo noise noise noise; echo \"{\\\"loss\\\": $i}\"; i=$((i+1)); done"),
+  TestLauncher launcher(folder.path(),
+                        Shell("i=0; while [ $i -lt 200 ]; do echo noise noise noise; echo "
+                              "\"{\\\"loss\\\": $i}\"; i=$((i+1)); done"),
                         5000, /*cap_bytes=*/4000);
   EXPECT_EQ(launcher.Wait(), 0);
   const std::string out = folder.Read("stdout");
   EXPECT_LT(out.size(), 8100U);
   EXPECT_THAT(out, HasSubstr("[sluice: output beyond the cap was dropped]\n"));
-  for (int i = 0; i < 200; ++i) EXPECT_THAT(out, HasSubstr("\n{\"loss\": " + std::to_string(i) + "}\n"));
+  for (int i = 0; i < 200; ++i)
+    EXPECT_THAT(out, HasSubstr("\n{\"loss\": " + std::to_string(i) + "}\n"));
   EXPECT_GT(EndOf(folder).dropped_bytes, 0);
 }
 
-TEST(LauncherTest, SaysHowItIsUsed) {
-  EXPECT_EQ(RunLauncher(1, nullptr), 2);
-}
+TEST(LauncherTest, SaysHowItIsUsed) { EXPECT_EQ(RunLauncher(1, nullptr), 2); }
 
 }  // namespace
 }  // namespace sluice

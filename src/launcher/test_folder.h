@@ -59,14 +59,17 @@ inline bool Exists(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = stat.rfind(')');
-  return name_end != std::string::npos && name_end + 2 < stat.size() && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+  return name_end != std::string::npos && name_end + 2 < stat.size() && stat[name_end + 2] != 'Z' &&
+         stat[name_end + 2] != 'X';
 }
 
 // A launcher in a process of its own.
 class TestLauncher {
  public:
-  TestLauncher(const std::string& folder, std::vector<std::string> program, long long grace_ms = 5000, long long cap_bytes = 1 << 20) {
-    std::vector<std::string> items = {"sluice-launcher", folder, std::to_string(grace_ms), std::to_string(cap_bytes)};
+  TestLauncher(const std::string& folder, std::vector<std::string> program,
+               long long grace_ms = 5000, long long cap_bytes = 1 << 20) {
+    std::vector<std::string> items = {"sluice-launcher", folder, std::to_string(grace_ms),
+                                      std::to_string(cap_bytes)};
     items.insert(items.end(), program.begin(), program.end());
     pid_ = fork();
     if (pid_ != 0) return;

@@ -17,32 +17,42 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
   switch (code & 0xff) {
     case SQLITE_FULL:
       return {ErrorCode::kUnavailable,
-              fmt::format("{}: the disk is full; nothing that was acknowledged is lost: free some space and resume", path)};
+              fmt::format("{}: the disk is full; nothing that was acknowledged is lost: free some "
+                          "space and resume",
+                          path)};
     case SQLITE_IOERR:
-      if (system_errno == ENOSPC || system_errno == EDQUOT) return Explain(path, SQLITE_FULL, 0, detail);
+      if (system_errno == ENOSPC || system_errno == EDQUOT)
+        return Explain(path, SQLITE_FULL, 0, detail);
       return {ErrorCode::kUnavailable,
               fmt::format("{}: reading or writing failed ({}): check the disk, then resume", path,
                           system_errno != 0 ? std::strerror(system_errno) : detail)};
     case SQLITE_NOTADB:
-      return {ErrorCode::kCorruption,
-              fmt::format("{}: expected a Sluice store, found a file that is none: name another with --store", path)};
+      return {
+          ErrorCode::kCorruption,
+          fmt::format(
+              "{}: expected a Sluice store, found a file that is none: name another with --store",
+              path)};
     case SQLITE_CORRUPT:
-      return {ErrorCode::kCorruption,
-              fmt::format("{}: the store is damaged ({}): restore it from a copy, or save what can be read with "
-                          "sqlite3 FILE .recover", path, detail)};
+      return {ErrorCode::kCorruption, fmt::format("{}: the store is damaged ({}): restore it from "
+                                                  "a copy, or save what can be read with "
+                                                  "sqlite3 FILE .recover",
+                                                  path, detail)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::kUnavailable, fmt::format("{}: the store is busy: try again", path)};
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return {ErrorCode::kFailedPrecondition,
-              fmt::format("{}: no permission to write the store: mend its permissions or name another with --store", path)};
+              fmt::format("{}: no permission to write the store: mend its permissions or name "
+                          "another with --store",
+                          path)};
     case SQLITE_CANTOPEN:
       return {ErrorCode::kFailedPrecondition,
-              fmt::format("{}: cannot open the store ({}): check that its folder exists and can be written, or name "
-                          "another with --store", path, system_errno != 0 ? std::strerror(system_errno) : detail)};
-    default:
-      return {ErrorCode::kUnavailable, fmt::format("{}: {}", path, detail)};
+              fmt::format("{}: cannot open the store ({}): check that its folder exists and can be "
+                          "written, or name "
+                          "another with --store",
+                          path, system_errno != 0 ? std::strerror(system_errno) : detail)};
+    default: return {ErrorCode::kUnavailable, fmt::format("{}: {}", path, detail)};
   }
 }
 
@@ -54,25 +64,27 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Statement& Statement::Bind(int index, std::int64_t value) {
-  SLUICE_CHECK(sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK, "a parameter exists");
+  SLUICE_CHECK(sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK,
+               "a parameter exists");
   return *this;
 }
 
 Statement& Statement::Bind(int index, double value) {
-  SLUICE_CHECK(sqlite3_bind_double(statement_.get(), index, value) == SQLITE_OK, "a parameter exists");
+  SLUICE_CHECK(sqlite3_bind_double(statement_.get(), index, value) == SQLITE_OK,
+               "a parameter exists");
   return *this;
 }
 
 Statement& Statement::Bind(int index, std::string_view text) {
-  const int code = sqlite3_bind_text64(statement_.get(), index, text.empty() ? "" : text.data(), text.size(),
-                                       SQLITE_TRANSIENT, SQLITE_UTF8);
+  const int code = sqlite3_bind_text64(statement_.get(), index, text.empty() ? "" : text.data(),
+                                       text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   SLUICE_CHECK(code == SQLITE_OK, "a parameter exists and a text is bounded");
   return *this;
 }
 
 Statement& Statement::BindBlob(int index, std::string_view bytes) {
-  const int code = sqlite3_bind_blob64(statement_.get(), index, bytes.empty() ? "" : bytes.data(), bytes.size(),
-                                       SQLITE_TRANSIENT);
+  const int code = sqlite3_bind_blob64(statement_.get(), index, bytes.empty() ? "" : bytes.data(),
+                                       bytes.size(), SQLITE_TRANSIENT);
   SLUICE_CHECK(code == SQLITE_OK, "a parameter exists and a blob is bounded");
   return *this;
 }
@@ -97,15 +109,15 @@ Status Statement::Run() {
   return {};
 }
 
-void Statement::Reset() {
-  sqlite3_reset(statement_.get());
-}
+void Statement::Reset() { sqlite3_reset(statement_.get()); }
 
 bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
-std::int64_t Statement::Integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+std::int64_t Statement::Integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
 
 double Statement::Number(int column) const {
   if (IsNull(column)) return std::numeric_limits<double>::quiet_NaN();
@@ -141,8 +153,8 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode m
 
 Result<Statement> Database::Prepare(std::string_view sql) {
   sqlite3_stmt* raw = nullptr;
-  const int code =
-      sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  const int code = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
   if (code != SQLITE_OK) return std::unexpected(LastError(code));
   Statement statement;
   statement.statement_.reset(raw);
@@ -158,7 +170,8 @@ Status Database::Execute(const std::string& sql) {
 
 Error Database::LastError(int code) const {
   const int system_errno = handle_ ? sqlite3_system_errno(handle_.get()) : errno;
-  return Explain(path_, code, system_errno, handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code));
+  return Explain(path_, code, system_errno,
+                 handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code));
 }
 
 }  // namespace sluice

@@ -16,7 +16,8 @@ class Database;
 
 std::string SqliteVersion();
 
-// A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are copied when bound.
+// A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are
+// copied when bound.
 class Statement {
  public:
   Statement() = default;
@@ -35,7 +36,7 @@ class Statement {
 
   bool IsNull(int column) const;
   std::int64_t Integer(int column) const;
-  double Number(int column) const;  // NULL is NaN
+  double Number(int column) const;          // NULL is NaN
   std::string_view Text(int column) const;  // valid until the next Step or Reset
   std::string_view Blob(int column) const;
 
@@ -48,7 +49,8 @@ class Statement {
   Database* database_ = nullptr;
 };
 
-// An SQLite file. Errors say in plain words what is wrong with it and what to do. One thread at a time.
+// An SQLite file. Errors say in plain words what is wrong with it and what to do. One thread at a
+// time.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };

@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 Json ToJson(const Node& node) {
   Json devices = Json::array();
   for (const Device& device : node.devices) {
-    devices.push_back({{"uuid", device.uuid}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
+    devices.push_back(
+        {{"uuid", device.uuid}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
   }
   return {{"name", node.name}, {"cpus", node.cpus}, {"devices", devices}};
 }
@@ -24,7 +25,9 @@ Json ToJson(const Node& node) {
 Node NodeFrom(const Json& json) {
   Node node{.name = json.at("name"), .cpus = json.at("cpus"), .devices = {}};
   for (const Json& device : json.at("devices")) {
-    node.devices.push_back({.uuid = device.at("uuid"), .kind = device.at("kind"), .memory_bytes = device.at("memory_bytes")});
+    node.devices.push_back({.uuid = device.at("uuid"),
+                            .kind = device.at("kind"),
+                            .memory_bytes = device.at("memory_bytes")});
   }
   return node;
 }
@@ -137,8 +140,9 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     const std::string name = json.at("name");
     auto spec = ReadStudy(created.source, name, name);
     if (!spec) {
-      return Corruption(fmt::format("study '{}' was made by a Sluice that read its file differently:\n{}", name,
-                                    spec.error().message));
+      return Corruption(
+          fmt::format("study '{}' was made by a Sluice that read its file differently:\n{}", name,
+                      spec.error().message));
     }
     created.spec = std::move(*spec);
     created.spec.name = name;
@@ -147,7 +151,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "study_resumed") {
     StudyResumed resumed{.study = study, .trials = {}, .deadline = {}};
     if (json.contains("trials")) resumed.trials = json["trials"].get<int>();
-    if (json.contains("deadline_us")) resumed.deadline = FromMicros(json["deadline_us"].get<std::int64_t>());
+    if (json.contains("deadline_us"))
+      resumed.deadline = FromMicros(json["deadline_us"].get<std::int64_t>());
     return event(resumed);
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
@@ -182,7 +187,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     auto ended = LaunchFrom<LaunchEnded>(study, json);
     const int ending = json.at("ending");
     if (ending < 0 || ending > static_cast<int>(Ending::kLost)) {
-      return Corruption(fmt::format("an event of kind '{}' does not read back: ending {}", kind, ending));
+      return Corruption(
+          fmt::format("an event of kind '{}' does not read back: ending {}", kind, ending));
     }
     ended.ending = static_cast<Ending>(ending);
     ended.reason = json.value("reason", "");
@@ -190,7 +196,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     return event(std::move(ended));
   }
   if (kind == "lease_expired") return event(LaunchFrom<LeaseExpired>(study, json));
-  if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(json.at("trial").get<std::uint32_t>())}});
+  if (kind == "retry_asked")
+    return event(RetryAsked{{study, TrialId(json.at("trial").get<std::uint32_t>())}});
   if (kind == "woken") return event(Woken{});
   return Corruption(fmt::format("an event of unknown kind '{}'", kind));
 }
@@ -201,14 +208,16 @@ EncodedEvent Encode(const Event& event) {
   Encoder encoder;
   std::visit(encoder, event.body);
   // Texts of programs may hold anything: what is not UTF-8 is replaced, never refused.
-  return {encoder.study, encoder.kind, encoder.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {encoder.study, encoder.kind,
+          encoder.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body) {
   try {
     return Decode(time, study, kind, Json::parse(body));
   } catch (const Json::exception& error) {
-    return Corruption(fmt::format("an event of kind '{}' does not read back: {}", kind, error.what()));
+    return Corruption(
+        fmt::format("an event of kind '{}' does not read back: {}", kind, error.what()));
   }
 }
 
@@ -222,7 +231,8 @@ Result<Metrics> DecodeMetrics(std::string_view text) {
   try {
     Metrics metrics;
     const Json json = Json::parse(text);
-    for (const auto& [name, value] : json.items()) metrics.emplace_back(name, NumberFromJson(value));
+    for (const auto& [name, value] : json.items())
+      metrics.emplace_back(name, NumberFromJson(value));
     return metrics;
   } catch (const Json::exception& error) {
     return Corruption(fmt::format("the metrics of a report do not read back: {}", error.what()));

@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// An event as the ledger keeps it: a kind and a JSON body. Reports have columns instead (EncodeMetrics).
+// An event as the ledger keeps it: a kind and a JSON body. Reports have columns instead
+// (EncodeMetrics).
 struct EncodedEvent {
   StudyId study{};
   std::string_view kind;
@@ -19,7 +20,8 @@ EncodedEvent Encode(const Event& event);
 // Everything but reports. Corruption if the text does not read back.
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body);
 
-// A JSON object in the order given; NaN and the infinities are the texts "NaN", "Infinity", "-Infinity".
+// A JSON object in the order given; NaN and the infinities are the texts "NaN", "Infinity",
+// "-Infinity".
 std::string EncodeMetrics(const Metrics& metrics);
 Result<Metrics> DecodeMetrics(std::string_view json);
 

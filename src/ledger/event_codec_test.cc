@@ -46,8 +46,13 @@ void ExpectSamePlace(const Body& a, const Body& b) {
 
 TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
   const std::string source =
-      "program: train {args}\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: 7\n# \xc3\xa4\n";
-  StudyCreated created{.study = StudyId(3), .source = source, .folder = "/a b/\"c\"", .seed = (1ULL << 63) + 5, .spec = SpecOf(source, "n")};
+      "program: train {args}\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: "
+      "7\n# \xc3\xa4\n";
+  StudyCreated created{.study = StudyId(3),
+                       .source = source,
+                       .folder = "/a b/\"c\"",
+                       .seed = (1ULL << 63) + 5,
+                       .spec = SpecOf(source, "n")};
   created.spec.name = "other-name";  // given on the command line
   const StudyCreated back = RoundTrip(created);
   EXPECT_EQ(back.study, created.study);
@@ -62,7 +67,8 @@ TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
   const auto bad = DecodeEvent(At(0), encoded.study, encoded.kind, encoded.body);
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().code, ErrorCode::kCorruption);
-  EXPECT_THAT(bad.error().message, HasSubstr("study 'other-name' was made by a Sluice that read its file differently"));
+  EXPECT_THAT(bad.error().message,
+              HasSubstr("study 'other-name' was made by a Sluice that read its file differently"));
 }
 
 TEST(EventCodecTest, EventsOfAStudy) {
@@ -80,8 +86,10 @@ TEST(EventCodecTest, EventsOfAStudy) {
 }
 
 TEST(EventCodecTest, APointKeepsEveryBit) {
-  const Point point = {0.1, 1.0 / 3, -0.0, 5e-324, 1.7976931348623157e308, kInfinity, -kInfinity, kNaN};
-  const Proposed back = RoundTrip(Proposed{StudyId(3), std::numeric_limits<std::uint64_t>::max(), point});
+  const Point point = {0.1,       1.0 / 3,    -0.0, 5e-324, 1.7976931348623157e308,
+                       kInfinity, -kInfinity, kNaN};
+  const Proposed back =
+      RoundTrip(Proposed{StudyId(3), std::numeric_limits<std::uint64_t>::max(), point});
   EXPECT_EQ(back.counter, std::numeric_limits<std::uint64_t>::max());
   ASSERT_EQ(back.point->size(), point.size());
   for (std::size_t i = 0; i + 1 < point.size(); ++i) {
@@ -114,22 +122,29 @@ TEST(EventCodecTest, AnEnd) {
     EXPECT_EQ(RoundTrip(ended).reason, ended.reason);
     EXPECT_EQ(RoundTrip(ended).checkpoint_bytes, 0);
   }
-  EXPECT_EQ(RoundTrip(LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}).checkpoint_bytes, -1);
-  EXPECT_EQ(Encode({At(0), LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}}).kind, "launch_ended");
-  EXPECT_FALSE(DecodeEvent(At(0), StudyId(3), "launch_ended", R"({"trial":1,"launch":1,"ending":17})"));
+  EXPECT_EQ(RoundTrip(LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}).checkpoint_bytes,
+            -1);
+  EXPECT_EQ(Encode({At(0), LaunchEnded{kTrial, LaunchId(2), {}, Ending::kDone, "", -1}}).kind,
+            "launch_ended");
+  EXPECT_FALSE(
+      DecodeEvent(At(0), StudyId(3), "launch_ended", R"({"trial":1,"launch":1,"ending":17})"));
 }
 
 TEST(EventCodecTest, TextsThatAreNotUtf8AreReplacedNeverRefused) {
   const std::string bad = std::string("a\xff\xfe") + '\0' + "\xe4 b\xc3";
-  const std::string good = std::string("a\xef\xbf\xbd\xef\xbf\xbd") + '\0' + "\xef\xbf\xbd b\xef\xbf\xbd";
+  const std::string good =
+      std::string("a\xef\xbf\xbd\xef\xbf\xbd") + '\0' + "\xef\xbf\xbd b\xef\xbf\xbd";
   EXPECT_EQ(RoundTrip(LaunchEnded{kTrial, LaunchId(2), {}, Ending::kFailed, bad, -1}).reason, good);
   EXPECT_EQ(RoundTrip(TrialNoted{kTrial, LaunchId(2), {}, bad}).note, good);
 }
 
 TEST(EventCodecTest, MetricsKeepOrderAndBits) {
-  const Metrics metrics = {{"z", 0.1}, {"a", kInfinity}, {"m", -kInfinity}, {"n", kNaN}, {"\xc3\xa4 \"", -0.0}, {"big", 1e308}};
+  const Metrics metrics = {{"z", 0.1},  {"a", kInfinity},      {"m", -kInfinity},
+                           {"n", kNaN}, {"\xc3\xa4 \"", -0.0}, {"big", 1e308}};
   const std::string text = EncodeMetrics(metrics);
-  EXPECT_EQ(text, "{\"z\":0.1,\"a\":\"Infinity\",\"m\":\"-Infinity\",\"n\":\"NaN\",\"\xc3\xa4 \\\"\":-0.0,\"big\":1e+308}");
+  EXPECT_EQ(text,
+            "{\"z\":0.1,\"a\":\"Infinity\",\"m\":\"-Infinity\",\"n\":\"NaN\",\"\xc3\xa4 "
+            "\\\"\":-0.0,\"big\":1e+308}");
   const auto back = DecodeMetrics(text);
   ASSERT_TRUE(back);
   EXPECT_EQ(EncodeMetrics(*back), text);
@@ -138,8 +153,15 @@ TEST(EventCodecTest, MetricsKeepOrderAndBits) {
 
 TEST(EventCodecTest, WhatDoesNotReadBackIsDamage) {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"woken", "{"}, {"woken?", "{}"}, {"retry_asked", "{}"}, {"retry_asked", R"({"trial":"x"})"}, {"proposed", R"({"counter":1,"point":["x"]})"},
-      {"controller_started", R"({"name":"n"})"}, {"study_created", "[]"}, {"launch_ended", "{\"trial\":1}"}, {"reported", "{}"}};
+      {"woken", "{"},
+      {"woken?", "{}"},
+      {"retry_asked", "{}"},
+      {"retry_asked", R"({"trial":"x"})"},
+      {"proposed", R"({"counter":1,"point":["x"]})"},
+      {"controller_started", R"({"name":"n"})"},
+      {"study_created", "[]"},
+      {"launch_ended", "{\"trial\":1}"},
+      {"reported", "{}"}};
   for (const auto& [kind, body] : bad) {
     const auto decoded = DecodeEvent(At(0), StudyId(1), kind, body);
     ASSERT_FALSE(decoded) << kind;

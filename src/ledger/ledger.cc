@@ -37,43 +37,60 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path) {
   auto ledger = std::make_unique<Ledger>();
   SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path));
   Database& database = *ledger->database_;
-  SLUICE_ASSIGN(Statement last, database.Prepare("SELECT max(coalesce((SELECT max(seq) FROM events), 0), "
-                                                 "coalesce((SELECT max(seq) FROM reports), 0))"));
+  SLUICE_ASSIGN(Statement last,
+                database.Prepare("SELECT max(coalesce((SELECT max(seq) FROM events), 0), "
+                                 "coalesce((SELECT max(seq) FROM reports), 0))"));
   SLUICE_TRY(last.Step());
   ledger->last_ = EventSeq(static_cast<std::uint64_t>(last.Integer(0)));
   SLUICE_ASSIGN(ledger->begin_, database.Prepare("BEGIN IMMEDIATE"));
   SLUICE_ASSIGN(ledger->commit_, database.Prepare("COMMIT"));
   SLUICE_ASSIGN(ledger->rollback_, database.Prepare("ROLLBACK"));
   SLUICE_ASSIGN(ledger->insert_event_,
-                database.Prepare("INSERT INTO events (seq, study, time_us, kind, body) VALUES (?, ?, ?, ?, ?)"));
+                database.Prepare(
+                    "INSERT INTO events (seq, study, time_us, kind, body) VALUES (?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(ledger->insert_report_,
-                database.Prepare("INSERT INTO reports (seq, study, trial, launch, time_us, message, output_offset, work, metrics)"
+                database.Prepare("INSERT INTO reports (seq, study, trial, launch, time_us, "
+                                 "message, output_offset, work, metrics)"
                                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(
       ledger->upsert_trial_,
       database.Prepare(
-          "INSERT INTO trials (study, trial, state, params, work, target, value, best_value, best_work, launch, failures, "
+          "INSERT INTO trials (study, trial, state, params, work, target, value, best_value, "
+          "best_work, launch, failures, "
           "reports, created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, trial) DO UPDATE SET "
-          "state = excluded.state, work = excluded.work, target = excluded.target, value = excluded.value, "
-          "best_value = excluded.best_value, best_work = excluded.best_work, launch = excluded.launch, "
-          "failures = excluded.failures, reports = excluded.reports, started_us = excluded.started_us, "
-          "ended_us = excluded.ended_us, busy_us = excluded.busy_us, saved_work = excluded.saved_work, "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, "
+          "trial) DO UPDATE SET "
+          "state = excluded.state, work = excluded.work, target = excluded.target, value = "
+          "excluded.value, "
+          "best_value = excluded.best_value, best_work = excluded.best_work, launch = "
+          "excluded.launch, "
+          "failures = excluded.failures, reports = excluded.reports, started_us = "
+          "excluded.started_us, "
+          "ended_us = excluded.ended_us, busy_us = excluded.busy_us, saved_work = "
+          "excluded.saved_work, "
           "saved_bytes = excluded.saved_bytes, note = excluded.note"));
   SLUICE_ASSIGN(
       ledger->upsert_study_,
       database.Prepare(
-          "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, updated_us, trials, "
-          "deadline_us, ending, finished, best, waiting, running, paused, complete, stopped, failed) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-          "updated_us = excluded.updated_us, trials = excluded.trials, deadline_us = excluded.deadline_us, "
-          "ending = excluded.ending, finished = excluded.finished, best = excluded.best, waiting = excluded.waiting, "
+          "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, "
+          "updated_us, trials, "
+          "deadline_us, ending, finished, best, waiting, running, paused, complete, stopped, "
+          "failed) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO "
+          "UPDATE SET "
+          "updated_us = excluded.updated_us, trials = excluded.trials, deadline_us = "
+          "excluded.deadline_us, "
+          "ending = excluded.ending, finished = excluded.finished, best = excluded.best, waiting = "
+          "excluded.waiting, "
           "running = excluded.running, paused = excluded.paused, complete = excluded.complete, "
           "stopped = excluded.stopped, failed = excluded.failed"));
-  SLUICE_ASSIGN(ledger->upsert_snapshot_,
-                database.Prepare("INSERT OR REPLACE INTO snapshots (study, seq, digest, state) VALUES (?, ?, ?, ?)"));
+  SLUICE_ASSIGN(
+      ledger->upsert_snapshot_,
+      database.Prepare(
+          "INSERT OR REPLACE INTO snapshots (study, seq, digest, state) VALUES (?, ?, ?, ?)"));
   SLUICE_ASSIGN(ledger->patch_attributes_,
-                database.Prepare("UPDATE trials SET attributes = json_patch(attributes, ?) WHERE study = ? AND trial = ?"));
+                database.Prepare("UPDATE trials SET attributes = json_patch(attributes, ?) WHERE "
+                                 "study = ? AND trial = ?"));
   return ledger;
 }
 
@@ -126,7 +143,8 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   }
   const EncodedEvent encoded = Encode(event);
   insert_event_.Bind(1, number);
-  insert_event_.Bind(2, static_cast<std::int64_t>(Number(IsSet(encoded.study) ? encoded.study : owner)));
+  insert_event_.Bind(
+      2, static_cast<std::int64_t>(Number(IsSet(encoded.study) ? encoded.study : owner)));
   insert_event_.Bind(3, Micros(event.time));
   insert_event_.Bind(4, encoded.kind);
   insert_event_.Bind(5, std::string_view(encoded.body));

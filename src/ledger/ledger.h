@@ -69,7 +69,8 @@ class Ledger {
   Status WriteStudy(const StudyRow& row, Time updated);
 
   std::unique_ptr<Database> database_;
-  Statement insert_event_, insert_report_, upsert_trial_, upsert_study_, upsert_snapshot_, patch_attributes_;
+  Statement insert_event_, insert_report_, upsert_trial_, upsert_study_, upsert_snapshot_,
+      patch_attributes_;
   Statement begin_, commit_, rollback_;
   EventSeq last_{};
 };

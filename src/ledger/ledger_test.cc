@@ -78,7 +78,8 @@ TEST(LedgerTest, AFullDiskLeavesNothingHalfWritten) {
     const Status full = ledger->Commit(batch);
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(full.error().message, HasSubstr("the disk is full; nothing that was acknowledged is lost"));
+    EXPECT_THAT(full.error().message,
+                HasSubstr("the disk is full; nothing that was acknowledged is lost"));
     EXPECT_EQ(Count(ledger->database(), "events"), events);
     EXPECT_EQ(ledger->last(), last);
   }
@@ -97,12 +98,14 @@ TEST(LedgerTest, AttributesOfATrialAddUp) {
   TestEngine test("trials: 1\n");
   test.Propose(1);
   test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), R"({"a":1,"b":"x"})"});
-  test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), "{\"b\":\"\xc3\xa4\",\"c\":true}"});
+  test.Happen(
+      AttributesSet{test.Key(1), LaunchId(1), test.Next(1), "{\"b\":\"\xc3\xa4\",\"c\":true}"});
   auto ledger = OpenLedger(folder / "s.db");
   WriteHistory(test, *ledger);
   auto reader = Reader::Open(folder / "s.db");
   ASSERT_TRUE(reader);
-  EXPECT_EQ((*reader)->Trials(kStudy)->front().attributes, "{\"a\":1,\"b\":\"\xc3\xa4\",\"c\":true}");
+  EXPECT_EQ((*reader)->Trials(kStudy)->front().attributes,
+            "{\"a\":1,\"b\":\"\xc3\xa4\",\"c\":true}");
 }
 
 TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
@@ -133,7 +136,8 @@ TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
         ASSERT_EQ(read(done, &count, sizeof count), static_cast<ssize_t>(sizeof count));
       } else {
         std::uint64_t count = 0;
-        ASSERT_EQ(read(done, &count, sizeof count), static_cast<ssize_t>(sizeof count));  // waits until it is done
+        ASSERT_EQ(read(done, &count, sizeof count),
+                  static_cast<ssize_t>(sizeof count));  // waits until it is done
         const auto result = writer.TakeDone();
         ASSERT_TRUE(result && *result);
       }
@@ -147,7 +151,8 @@ TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
   close(done);
   ledger = OpenLedger(folder / "s.db");
   EXPECT_EQ(Number(ledger->last()), next);
-  auto query = ledger->database().Prepare("SELECT seq, json_extract(body, '$.note') FROM events WHERE seq > ? ORDER BY seq");
+  auto query = ledger->database().Prepare(
+      "SELECT seq, json_extract(body, '$.note') FROM events WHERE seq > ? ORDER BY seq");
   ASSERT_TRUE(query);
   query->Bind(1, static_cast<std::int64_t>(first));
   for (std::uint64_t seq = first + 1; seq <= next; ++seq) {

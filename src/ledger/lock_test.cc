@@ -57,7 +57,8 @@ TEST(LockTest, ASecondControllerIsToldWhoHoldsIt) {
   const auto second = StoreLock::Acquire(paths, "tuning 'b'");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(second.error().message, HasSubstr(fmt::format("in use by process {} (tuning 'a')", holder.pid())));
+  EXPECT_THAT(second.error().message,
+              HasSubstr(fmt::format("in use by process {} (tuning 'a')", holder.pid())));
   EXPECT_EQ(FindLockHolder(paths).pid, holder.pid());
   EXPECT_EQ(FindLockHolder(paths).purpose, "tuning 'a'");
 

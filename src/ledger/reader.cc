@@ -13,7 +13,8 @@ namespace sluice {
 namespace {
 
 constexpr const char* kStudyColumns =
-    "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, trials, ending, finished, "
+    "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, "
+    "trials, ending, finished, "
     "best, waiting, running, paused, complete, stopped, failed FROM studies ";
 
 StudyInfo ReadStudyRow(const Statement& row) {
@@ -39,14 +40,16 @@ StudyInfo ReadStudyRow(const Statement& row) {
 }
 
 constexpr const char* kTrialColumns =
-    "SELECT trial, state, params, attributes, work, target, value, best_value, best_work, launch, failures, reports, "
+    "SELECT trial, state, params, attributes, work, target, value, best_value, best_work, launch, "
+    "failures, reports, "
     "created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note FROM trials ";
 
 Result<TrialInfo> ReadTrialRow(const Statement& row) {
   TrialInfo trial;
   trial.id = TrialId(static_cast<std::uint32_t>(row.Integer(0)));
   const auto state = std::ranges::find(kTrialStateNames, row.Text(1));
-  if (state == kTrialStateNames.end()) return Corruption(fmt::format("a trial is in the unknown state '{}'", row.Text(1)));
+  if (state == kTrialStateNames.end())
+    return Corruption(fmt::format("a trial is in the unknown state '{}'", row.Text(1)));
   trial.state = static_cast<TrialState>(state - kTrialStateNames.begin());
   trial.params = row.Text(2);
   trial.attributes = row.Text(3);
@@ -98,47 +101,58 @@ Result<std::vector<StudyInfo>> Reader::Studies() {
 }
 
 Result<StudyInfo> Reader::FindStudy(std::string_view name) {
-  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} WHERE name = ?", kStudyColumns)));
+  SLUICE_ASSIGN(Statement query,
+                database_->Prepare(fmt::format("{} WHERE name = ?", kStudyColumns)));
   query.Bind(1, name);
   SLUICE_ASSIGN(const bool row, query.Step());
   if (row) return ReadStudyRow(query);
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, Studies());
   std::vector<std::string> names;
   for (const StudyInfo& study : studies) names.push_back(study.name);
-  return NotFound(fmt::format("no study '{}' in {}{}: 'sluice studies' lists them", name, database_->path(),
-                              DidYouMean(name, names)));
+  return NotFound(fmt::format("no study '{}' in {}{}: 'sluice studies' lists them", name,
+                              database_->path(), DidYouMean(name, names)));
 }
 
 Result<StudyInfo> Reader::LatestStudy() {
-  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} ORDER BY updated_us DESC LIMIT 1", kStudyColumns)));
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format(
+                                     "{} ORDER BY updated_us DESC LIMIT 1", kStudyColumns)));
   SLUICE_ASSIGN(const bool row, query.Step());
-  if (!row) return NotFound(fmt::format("{}: no study here yet: run 'sluice tune study.yaml'", database_->path()));
+  if (!row)
+    return NotFound(
+        fmt::format("{}: no study here yet: run 'sluice tune study.yaml'", database_->path()));
   return ReadStudyRow(query);
 }
 
 Result<std::string> Reader::Source(StudyId study) {
-  SLUICE_ASSIGN(Statement query, database_->Prepare("SELECT json_extract(body, '$.source') FROM events WHERE study = ? AND "
-                                                    "kind = 'study_created'"));
+  SLUICE_ASSIGN(
+      Statement query,
+      database_->Prepare("SELECT json_extract(body, '$.source') FROM events WHERE study = ? AND "
+                         "kind = 'study_created'"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   SLUICE_ASSIGN(const bool row, query.Step());
-  if (!row) return Corruption(fmt::format("{}: study {} has no beginning", database_->path(), Number(study)));
+  if (!row)
+    return Corruption(
+        fmt::format("{}: study {} has no beginning", database_->path(), Number(study)));
   return std::string(query.Text(0));
 }
 
 Result<TrialInfo> Reader::FindTrial(const StudyInfo& study, TrialId trial) {
-  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} WHERE study = ? AND trial = ?", kTrialColumns)));
+  SLUICE_ASSIGN(Statement query,
+                database_->Prepare(fmt::format("{} WHERE study = ? AND trial = ?", kTrialColumns)));
   query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
   query.Bind(2, static_cast<std::int64_t>(Number(trial)));
   SLUICE_ASSIGN(const bool row, query.Step());
   if (row) return ReadTrialRow(query);
-  return NotFound(fmt::format("study '{}' has no trial {}: its trials are numbered from 1 to {}", study.name, Number(trial),
-                              study.made()));
+  return NotFound(fmt::format("study '{}' has no trial {}: its trials are numbered from 1 to {}",
+                              study.name, Number(trial), study.made()));
 }
 
 Result<std::vector<TrialInfo>> Reader::Trials(StudyId study, std::optional<TrialState> state) {
-  const char* filter = state ? "WHERE study = ? AND state = ? ORDER BY trial" : "WHERE study = ? ORDER BY trial";
+  const char* filter =
+      state ? "WHERE study = ? AND state = ? ORDER BY trial" : "WHERE study = ? ORDER BY trial";
   // The literal lets SQLite use the partial index on running trials.
-  if (state == TrialState::kRunning) filter = "WHERE study = ? AND state = 'running' ORDER BY trial";
+  if (state == TrialState::kRunning)
+    filter = "WHERE study = ? AND state = 'running' ORDER BY trial";
   SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} {}", kTrialColumns, filter)));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   if (state && *state != TrialState::kRunning) query.Bind(2, Name(*state));
@@ -146,9 +160,11 @@ Result<std::vector<TrialInfo>> Reader::Trials(StudyId study, std::optional<Trial
 }
 
 Result<std::vector<TrialInfo>> Reader::Best(const StudyInfo& study, int limit) {
-  SLUICE_ASSIGN(Statement query,
-                database_->Prepare(fmt::format("{} WHERE study = ? AND best_value IS NOT NULL ORDER BY best_value {}, trial LIMIT ?",
-                                               kTrialColumns, study.maximize ? "DESC" : "ASC")));
+  SLUICE_ASSIGN(
+      Statement query,
+      database_->Prepare(fmt::format(
+          "{} WHERE study = ? AND best_value IS NOT NULL ORDER BY best_value {}, trial LIMIT ?",
+          kTrialColumns, study.maximize ? "DESC" : "ASC")));
   query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
   query.Bind(2, static_cast<std::int64_t>(limit));
   return ReadTrials(query);
@@ -157,9 +173,11 @@ Result<std::vector<TrialInfo>> Reader::Best(const StudyInfo& study, int limit) {
 Status Reader::EachReport(StudyId study, std::optional<TrialId> trial,
                           const std::function<void(const ReportInfo&)>& visit) {
   SLUICE_ASSIGN(Statement query,
-                database_->Prepare(trial ? "SELECT trial, launch, time_us, work, metrics FROM reports WHERE study = ? AND trial = ? "
+                database_->Prepare(trial ? "SELECT trial, launch, time_us, work, metrics FROM "
+                                           "reports WHERE study = ? AND trial = ? "
                                            "ORDER BY seq"
-                                         : "SELECT trial, launch, time_us, work, metrics FROM reports WHERE +study = ? ORDER BY seq"));
+                                         : "SELECT trial, launch, time_us, work, metrics FROM "
+                                           "reports WHERE +study = ? ORDER BY seq"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   if (trial) query.Bind(2, static_cast<std::int64_t>(Number(*trial)));
   while (true) {

@@ -69,7 +69,8 @@ struct ReportInfo {
   std::string metrics;  // a JSON object
 };
 
-// Reads a store while a controller may be writing it; sees whole commits only. One thread at a time.
+// Reads a store while a controller may be writing it; sees whole commits only. One thread at a
+// time.
 class Reader {
  public:
   static Result<std::unique_ptr<Reader>> Open(const std::string& path);
@@ -84,11 +85,13 @@ class Reader {
 
   Result<TrialInfo> FindTrial(const StudyInfo& study, TrialId trial);
   // In order of ids; only those in one state, if given.
-  Result<std::vector<TrialInfo>> Trials(StudyId study, std::optional<TrialState> state = std::nullopt);
+  Result<std::vector<TrialInfo>> Trials(StudyId study,
+                                        std::optional<TrialState> state = std::nullopt);
   // The best ones first, at most `limit`; trials without a result are left out.
   Result<std::vector<TrialInfo>> Best(const StudyInfo& study, int limit);
   // In order of time; of one trial, if given. One at a time, since there may be millions.
-  Status EachReport(StudyId study, std::optional<TrialId> trial, const std::function<void(const ReportInfo&)>& visit);
+  Status EachReport(StudyId study, std::optional<TrialId> trial,
+                    const std::function<void(const ReportInfo&)>& visit);
 
   // Changes whenever something was committed by somebody else.
   Result<std::int64_t> Version();

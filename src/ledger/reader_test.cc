@@ -46,8 +46,10 @@ class ReaderTest : public ::testing::Test {
   }
 
   TestFolder folder_;
-  TestEngine test_{"trials: 9\nretries: 0\nobjective: {minimize: loss}\nparallelism: 4\nseed: 5\ndeadline: 1h\n"
-                   "program: train {args}\nspace: {lr: {float: [0, 1]}}\n", NodeOf(4 * kWhole)};
+  TestEngine test_{
+      "trials: 9\nretries: 0\nobjective: {minimize: loss}\nparallelism: 4\nseed: 5\ndeadline: 1h\n"
+      "program: train {args}\nspace: {lr: {float: [0, 1]}}\n",
+      NodeOf(4 * kWhole)};
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Reader> reader_;
   StudyInfo study_;
@@ -106,7 +108,8 @@ TEST_F(ReaderTest, Trials) {
   EXPECT_EQ(reader_->FindTrial(study_, TrialId(4))->note, "exit code 1");
   const auto none = reader_->FindTrial(study_, TrialId(5));
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "study 'test' has no trial 5: its trials are numbered from 1 to 4");
+  EXPECT_EQ(none.error().message,
+            "study 'test' has no trial 5: its trials are numbered from 1 to 4");
 }
 
 TEST_F(ReaderTest, TheBestFirstTiesByNumberNothingWithoutAResult) {
@@ -119,10 +122,12 @@ TEST_F(ReaderTest, TheBestFirstTiesByNumberNothingWithoutAResult) {
 TEST_F(ReaderTest, ReportsInOrder) {
   std::vector<std::string> lines;
   const auto visit = [&](const ReportInfo& report) {
-    lines.push_back(fmt::format("{}.{} {} {}", Number(report.trial), Number(report.launch), report.work, report.metrics));
+    lines.push_back(fmt::format("{}.{} {} {}", Number(report.trial), Number(report.launch),
+                                report.work, report.metrics));
   };
   ASSERT_TRUE(reader_->EachReport(kStudy, std::nullopt, visit));
-  EXPECT_THAT(lines, ElementsAre("1.1 3 {\"loss\":0.5}", "2.1 3 {\"loss\":0.25}", "2.1 4 {\"loss\":\"NaN\"}", "3.1 1 {\"loss\":0.25}"));
+  EXPECT_THAT(lines, ElementsAre("1.1 3 {\"loss\":0.5}", "2.1 3 {\"loss\":0.25}",
+                                 "2.1 4 {\"loss\":\"NaN\"}", "3.1 1 {\"loss\":0.25}"));
   lines.clear();
   ASSERT_TRUE(reader_->EachReport(kStudy, TrialId(2), visit));
   EXPECT_EQ(lines.size(), 2U);

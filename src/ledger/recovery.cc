@@ -9,12 +9,16 @@ namespace sluice {
 namespace {
 
 Result<StudyCreated> FindCreation(Database& database, StudyId study) {
-  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind = "
-                                                  "'study_created'"));
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind = "
+                       "'study_created'"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   SLUICE_ASSIGN(const bool found, query.Step());
-  if (!found) return Corruption(fmt::format("{}: study {} has no beginning", database.path(), Number(study)));
-  SLUICE_ASSIGN(Event event, DecodeEvent(FromMicros(query.Integer(0)), study, query.Text(1), query.Text(2)));
+  if (!found)
+    return Corruption(fmt::format("{}: study {} has no beginning", database.path(), Number(study)));
+  SLUICE_ASSIGN(Event event,
+                DecodeEvent(FromMicros(query.Integer(0)), study, query.Text(1), query.Text(2)));
   return std::get<StudyCreated>(std::move(event.body));
 }
 
@@ -38,19 +42,23 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
 Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));
-  SLUICE_ASSIGN(Statement events, database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND study = ? "
-                                                   "ORDER BY seq"));
-  SLUICE_ASSIGN(Statement reports,
-                database.Prepare("SELECT seq, time_us, trial, launch, message, output_offset, work, metrics FROM reports "
-                                 "WHERE seq > ? AND +study = ? ORDER BY seq"));
+  SLUICE_ASSIGN(
+      Statement events,
+      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND study = ? "
+                       "ORDER BY seq"));
+  SLUICE_ASSIGN(
+      Statement reports,
+      database.Prepare(
+          "SELECT seq, time_us, trial, launch, message, output_offset, work, metrics FROM reports "
+          "WHERE seq > ? AND +study = ? ORDER BY seq"));
   events.Bind(1, after).Bind(2, id);
   reports.Bind(1, after).Bind(2, id);
   SLUICE_ASSIGN(bool more_events, events.Step());
   SLUICE_ASSIGN(bool more_reports, reports.Step());
   while (more_events || more_reports) {
     if (more_events && (!more_reports || events.Integer(0) < reports.Integer(0))) {
-      SLUICE_ASSIGN(const Event event,
-                    DecodeEvent(FromMicros(events.Integer(1)), study, events.Text(2), events.Text(3)));
+      SLUICE_ASSIGN(const Event event, DecodeEvent(FromMicros(events.Integer(1)), study,
+                                                   events.Text(2), events.Text(3)));
       (void)engine.Apply(event);
       SLUICE_ASSIGN(more_events, events.Step());
     } else {
@@ -69,7 +77,8 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
   SLUICE_ASSIGN(const StudyCreated created, FindCreation(database, study));
   SLUICE_ASSIGN(auto engine, NewEngine(created));
   if (how == Recover::kFromSnapshot) {
-    SLUICE_ASSIGN(Statement query, database.Prepare("SELECT seq, digest, state FROM snapshots WHERE study = ?"));
+    SLUICE_ASSIGN(Statement query,
+                  database.Prepare("SELECT seq, digest, state FROM snapshots WHERE study = ?"));
     query.Bind(1, static_cast<std::int64_t>(Number(study)));
     SLUICE_ASSIGN(const bool found, query.Step());
     if (found) {
@@ -90,10 +99,13 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
 }
 
 Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study) {
-  SLUICE_ASSIGN(Statement query,
-                database.Prepare("WITH since (seq) AS (SELECT coalesce((SELECT seq FROM snapshots WHERE study = ?1), 0)) "
-                                 "SELECT (SELECT count(*) FROM events WHERE seq > (SELECT seq FROM since) AND study = ?1) + "
-                                 "(SELECT count(*) FROM reports WHERE seq > (SELECT seq FROM since) AND +study = ?1)"));
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare(
+          "WITH since (seq) AS (SELECT coalesce((SELECT seq FROM snapshots WHERE study = ?1), 0)) "
+          "SELECT (SELECT count(*) FROM events WHERE seq > (SELECT seq FROM since) AND study = ?1) "
+          "+ "
+          "(SELECT count(*) FROM reports WHERE seq > (SELECT seq FROM since) AND +study = ?1)"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   SLUICE_TRY(query.Step());
   return query.Integer(0);

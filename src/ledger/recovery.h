@@ -17,9 +17,11 @@ enum class Recover {
   kFromEvents,    // everything that ever happened
 };
 
-// The engine as the ledger left it, with this one study. Both ways give the same digest. A snapshot that does not read
-// back is passed over. Commands that the replay causes are dropped: Engine::Unfinished tells what is left to do.
-Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study, Recover how = Recover::kFromSnapshot);
+// The engine as the ledger left it, with this one study. Both ways give the same digest. A snapshot
+// that does not read back is passed over. Commands that the replay causes are dropped:
+// Engine::Unfinished tells what is left to do.
+Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
+                                              Recover how = Recover::kFromSnapshot);
 
 // How many events of the study came after its latest snapshot.
 Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study);

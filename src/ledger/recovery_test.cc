@@ -1,4 +1,5 @@
-// What a restart makes of a store: from events, from a snapshot, from a damaged one, always what was there before.
+// What a restart makes of a store: from events, from a snapshot, from a damaged one, always what
+// was there before.
 
 #include "ledger/recovery.h"
 
@@ -30,7 +31,8 @@ TEST(RecoveryTest, EventsSnapshotAndLiveEngineAgree) {
 
     const TestFolder folder;
     auto ledger = OpenLedger(folder / "s.db");
-    ASSERT_TRUE(ledger->database().Execute("PRAGMA synchronous = OFF"));  // what a power cut does is not asked here
+    ASSERT_TRUE(ledger->database().Execute(
+        "PRAGMA synchronous = OFF"));  // what a power cut does is not asked here
     auto live = NewEngine();
     Recorder recorder(*ledger, kStudy, 1000);
     Random random(seed);
@@ -51,7 +53,9 @@ TEST(RecoveryTest, EventsSnapshotAndLiveEngineAgree) {
 TEST(RecoveryTest, TextsOfAnyKindComeBackTheSame) {
   TestEngine test("trials: 3\nretries: 3\nbackoff: 0s\n");
   test.Propose(2);
-  test.Report(1, 1, Metrics{{"loss", std::numeric_limits<double>::quiet_NaN()}, {"x", std::numeric_limits<double>::infinity()}});
+  test.Report(1, 1,
+              Metrics{{"loss", std::numeric_limits<double>::quiet_NaN()},
+                      {"x", std::numeric_limits<double>::infinity()}});
   test.Happen(TrialNoted{test.Key(1), LaunchId(1), test.Next(1), std::string("\xff\0x", 3)});
   test.Happen(AttributesSet{test.Key(1), LaunchId(1), test.Next(1), R"({"a":1.50,"b":"x"})"});
   test.End(2, Ending::kFailed, "caf\xe9 " + std::string(600, '\xc3'));
@@ -72,7 +76,8 @@ TEST(RecoveryTest, ADamagedSnapshotIsPassedOver) {
   ASSERT_TRUE(since);
   EXPECT_EQ(*since, 0);
   for (const char* damage :
-       {"UPDATE snapshots SET state = substr(state, 1, 20)", "UPDATE snapshots SET digest = 'x'", "UPDATE snapshots SET state = x''",
+       {"UPDATE snapshots SET state = substr(state, 1, 20)", "UPDATE snapshots SET digest = 'x'",
+        "UPDATE snapshots SET state = x''",
         // Well-formed by its digest, and yet none of ours: that of an empty text.
         "UPDATE snapshots SET state = x'', digest = '0'"}) {
     ASSERT_TRUE(ledger->database().Execute(damage));
@@ -88,7 +93,8 @@ TEST(RecoveryTest, ASnapshotOfNonsenseWithAGoodDigestIsPassedOver) {
   WriteHistory(test, *ledger);
   Batch batch;
   batch.study = kStudy;
-  batch.snapshots.push_back({kStudy, ledger->last(), sluice::Digest().Add("nonsense").Value(), "nonsense"});
+  batch.snapshots.push_back(
+      {kStudy, ledger->last(), sluice::Digest().Add("nonsense").Value(), "nonsense"});
   ASSERT_TRUE(ledger->Commit(batch));
   EXPECT_EQ(Recovered(*ledger, Recover::kFromSnapshot), test.engine().Digest());
 }
@@ -133,8 +139,10 @@ TEST(RecoveryTest, SaysWhatIsWrongWithAStore) {
   WriteHistory(test, *ledger);
   ASSERT_TRUE(ledger->database().Execute("UPDATE reports SET metrics = 'x'"));
   EXPECT_EQ(RecoverEngine(ledger->database(), kStudy).error().code, ErrorCode::kCorruption);
-  ASSERT_TRUE(ledger->database().Execute("UPDATE events SET kind = 'riddle' WHERE kind = 'proposed'"));
-  EXPECT_EQ(RecoverEngine(ledger->database(), kStudy).error().message, "an event of unknown kind 'riddle'");
+  ASSERT_TRUE(
+      ledger->database().Execute("UPDATE events SET kind = 'riddle' WHERE kind = 'proposed'"));
+  EXPECT_EQ(RecoverEngine(ledger->database(), kStudy).error().message,
+            "an event of unknown kind 'riddle'");
 }
 
 }  // namespace

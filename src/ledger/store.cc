@@ -11,15 +11,18 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x534c5543;  // "SLUC"
 
-// Step n brings a store from schema n to n + 1. Steps are never changed once released, only added to.
+// Step n brings a store from schema n to n + 1. Steps are never changed once released, only added
+// to.
 constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
-  -- What happened, in order: the truth. Reports are events too, in a table of their own, because there are many.
+  -- What happened, in order: the truth. Reports are events too, in a table of their own, because
+  -- there are many.
   CREATE TABLE events (
-    seq INTEGER PRIMARY KEY, study INTEGER NOT NULL, time_us INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
+    seq INTEGER PRIMARY KEY, study INTEGER NOT NULL, time_us INTEGER NOT NULL,
+    kind TEXT NOT NULL, body TEXT NOT NULL);
   CREATE TABLE reports (
-    seq INTEGER PRIMARY KEY, study INTEGER NOT NULL, trial INTEGER NOT NULL, launch INTEGER NOT NULL,
-    time_us INTEGER NOT NULL, message INTEGER NOT NULL, output_offset INTEGER NOT NULL, work INTEGER NOT NULL,
-    metrics TEXT NOT NULL);
+    seq INTEGER PRIMARY KEY, study INTEGER NOT NULL, trial INTEGER NOT NULL,
+    launch INTEGER NOT NULL, time_us INTEGER NOT NULL, message INTEGER NOT NULL,
+    output_offset INTEGER NOT NULL, work INTEGER NOT NULL, metrics TEXT NOT NULL);
   CREATE INDEX reports_by_trial ON reports (study, trial);
   CREATE INDEX events_by_study ON events (study, kind);
   -- Where things stand, for readers; written in the same transaction as the events that made it so.
@@ -27,20 +30,21 @@ constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, folder TEXT NOT NULL, seed INTEGER NOT NULL,
     metric TEXT NOT NULL, direction TEXT NOT NULL, unit TEXT NOT NULL,
     created_us INTEGER NOT NULL, updated_us INTEGER NOT NULL,
-    trials INTEGER NOT NULL, deadline_us INTEGER, ending TEXT NOT NULL, finished INTEGER NOT NULL, best INTEGER,
-    waiting INTEGER NOT NULL, running INTEGER NOT NULL, paused INTEGER NOT NULL, complete INTEGER NOT NULL,
-    stopped INTEGER NOT NULL, failed INTEGER NOT NULL);
+    trials INTEGER NOT NULL, deadline_us INTEGER, ending TEXT NOT NULL, finished INTEGER NOT NULL,
+    best INTEGER, waiting INTEGER NOT NULL, running INTEGER NOT NULL, paused INTEGER NOT NULL,
+    complete INTEGER NOT NULL, stopped INTEGER NOT NULL, failed INTEGER NOT NULL);
   CREATE TABLE trials (
     study INTEGER NOT NULL, trial INTEGER NOT NULL, state TEXT NOT NULL, params TEXT NOT NULL,
     work INTEGER NOT NULL, target INTEGER, value REAL, best_value REAL, best_work INTEGER NOT NULL,
     launch INTEGER NOT NULL, failures INTEGER NOT NULL, reports INTEGER NOT NULL,
-    created_us INTEGER NOT NULL, started_us INTEGER NOT NULL, ended_us INTEGER NOT NULL, busy_us INTEGER NOT NULL,
-    saved_work INTEGER NOT NULL, saved_bytes INTEGER NOT NULL, note TEXT NOT NULL,
-    attributes TEXT NOT NULL DEFAULT '{}',
+    created_us INTEGER NOT NULL, started_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
+    busy_us INTEGER NOT NULL, saved_work INTEGER NOT NULL, saved_bytes INTEGER NOT NULL,
+    note TEXT NOT NULL, attributes TEXT NOT NULL DEFAULT '{}',
     PRIMARY KEY (study, trial)) WITHOUT ROWID;
   CREATE INDEX trials_running ON trials (study) WHERE state = 'running';
   -- The engine's state after event seq, so that a restart need not replay everything.
-  CREATE TABLE snapshots (study INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, state BLOB NOT NULL);
+  CREATE TABLE snapshots (
+    study INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, state BLOB NOT NULL);
 )sql"};
 
 Result<std::int64_t> Pragma(Database& database, const char* name) {
@@ -56,17 +60,20 @@ Result<int> SchemaVersion(Database& database) {
   SLUICE_ASSIGN(const std::int64_t pages, Pragma(database, "page_count"));
   if (pages == 0) return 0;
   if (application != kApplicationId) {
-    return Corruption(fmt::format(
-        "{}: expected a Sluice store, found an SQLite file of something else: name another with --store",
-        database.path()));
+    return Corruption(
+        fmt::format("{}: expected a Sluice store, found an SQLite file of something else: name "
+                    "another with --store",
+                    database.path()));
   }
   if (version < 0) {
-    return Corruption(fmt::format("{}: the store is damaged (schema {}): restore it from a copy", database.path(), version));
+    return Corruption(fmt::format("{}: the store is damaged (schema {}): restore it from a copy",
+                                  database.path(), version));
   }
   if (version > kSchemaVersion) {
-    return FailedPrecondition(fmt::format(
-        "{}: written by a newer Sluice (schema {}; this one knows {}): update sluice; the store was not touched",
-        database.path(), version, kSchemaVersion));
+    return FailedPrecondition(
+        fmt::format("{}: written by a newer Sluice (schema {}; this one knows {}): update sluice; "
+                    "the store was not touched",
+                    database.path(), version, kSchemaVersion));
   }
   return static_cast<int>(version);
 }
@@ -75,8 +82,9 @@ Status Migrate(Database& database, int from) {
   for (int version = from; version < kSchemaVersion; ++version) {
     SLUICE_TRY(database.Execute("BEGIN IMMEDIATE"));
     SLUICE_TRY(database.Execute(kMigrations[static_cast<std::size_t>(version)]));
-    SLUICE_TRY(database.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
-                                            kApplicationId, version + 1)));
+    SLUICE_TRY(
+        database.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
+                                     kApplicationId, version + 1)));
   }
   return {};
 }
@@ -94,20 +102,24 @@ StorePaths StorePaths::For(const std::string& database) {
   return paths;
 }
 
-std::string StorePaths::StudyFolder(const std::string& study) const { return files + "/studies/" + study; }
+std::string StorePaths::StudyFolder(const std::string& study) const {
+  return files + "/studies/" + study;
+}
 
 Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return NotFound(fmt::format("{}: no store here yet: run 'sluice tune study.yaml' or name another with --store", path));
+    return NotFound(fmt::format(
+        "{}: no store here yet: run 'sluice tune study.yaml' or name another with --store", path));
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   if (version == 0) return NotFound(fmt::format("{}: the store is empty", path));
   if (version < kSchemaVersion) {
-    return FailedPrecondition(fmt::format(
-        "{}: written by an older Sluice (schema {}; this one knows {}): 'sluice resume NAME' brings it forward", path,
-        version, kSchemaVersion));
+    return FailedPrecondition(
+        fmt::format("{}: written by an older Sluice (schema {}; this one knows {}): 'sluice resume "
+                    "NAME' brings it forward",
+                    path, version, kSchemaVersion));
   }
   return database;
 }
@@ -121,7 +133,8 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path) {
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
-  SLUICE_TRY(database->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"));
+  SLUICE_TRY(database->Execute(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"));
   SLUICE_TRY(Migrate(*database, version));
   return database;
 }

@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// Where a store keeps what: one SQLite file, and beside it a folder for sockets, output and checkpoints.
+// Where a store keeps what: one SQLite file, and beside it a folder for sockets, output and
+// checkpoints.
 struct StorePaths {
   std::string database;  // DIR/NAME.db
   std::string files;     // DIR/NAME.files
@@ -22,11 +23,12 @@ struct StorePaths {
 
 constexpr int kSchemaVersion = 1;
 
-// Opens a store for reading: fails with not_found if there is none, and without touching it if it is none of ours, or
-// newer than this program knows.
+// Opens a store for reading: fails with not_found if there is none, and without touching it if it
+// is none of ours, or newer than this program knows.
 Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path);
 
-// Opens a store for writing, makes it if there is none, brings an older schema forward. Call with the lock held.
+// Opens a store for writing, makes it if there is none, brings an older schema forward. Call with
+// the lock held.
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path);
 
 }  // namespace sluice

@@ -29,7 +29,8 @@ void ExpectRefused(const std::string& path, ErrorCode code, const std::string& w
 void Execute(const std::string& path, const char* sql) {
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+  ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(handle);
   sqlite3_close(handle);
 }
 
@@ -91,7 +92,8 @@ TEST(StoreTest, AnotherProgramsDatabaseIsLeftAlone) {
 
 TEST(StoreTest, AnyOtherFileIsLeftAlone) {
   const TestFolder folder;
-  for (const std::string& text : {std::string("hello\n"), std::string(5000, 'x'), std::string(100, '\0'), std::string(1 << 16, '\xff')}) {
+  for (const std::string& text : {std::string("hello\n"), std::string(5000, 'x'),
+                                  std::string(100, '\0'), std::string(1 << 16, '\xff')}) {
     WriteAll(folder / "f", text);
     ExpectRefused(folder / "f", ErrorCode::kCorruption, "expected a Sluice store");
   }
@@ -103,21 +105,25 @@ TEST(StoreTest, ATruncatedStoreIsSaidToBeDamaged) {
   ASSERT_TRUE(OpenStoreForWriting(whole));
   const std::string bytes = ReadAll(whole);
   ASSERT_GT(bytes.size(), 8192U);
-  for (const std::size_t size : {bytes.size() / 2, bytes.size() - 1, std::size_t{4096}, std::size_t{1000}}) {
+  for (const std::size_t size :
+       {bytes.size() / 2, bytes.size() - 1, std::size_t{4096}, std::size_t{1000}}) {
     const std::string path = folder / "cut.db";
     WriteAll(path, bytes.substr(0, size));
     const auto opened = OpenStoreForWriting(path);
-    const auto ledger = opened ? Ledger::Open(path) : Result<std::unique_ptr<Ledger>>(std::unexpected(opened.error()));
+    const auto ledger = opened ? Ledger::Open(path)
+                               : Result<std::unique_ptr<Ledger>>(std::unexpected(opened.error()));
     if (size == bytes.size() - 1 && ledger) continue;  // what was cut off is in no table
     ASSERT_FALSE(ledger) << size;
-    EXPECT_EQ(ledger.error().code, ErrorCode::kCorruption) << size << ": " << ledger.error().message;
+    EXPECT_EQ(ledger.error().code, ErrorCode::kCorruption)
+        << size << ": " << ledger.error().message;
   }
 }
 
 TEST(StoreTest, AHalfMadeStoreIsMadeWhole) {
   const TestFolder folder;
   const std::string path = folder / "s.db";
-  // What is left of a first migration that was killed: our mark is in the same transaction as the tables.
+  // What is left of a first migration that was killed: our mark is in the same transaction as the
+  // tables.
   Execute(path, "PRAGMA application_id = 0x534c5543; PRAGMA user_version = 0");
   const auto read = OpenStoreForReading(path);
   ASSERT_FALSE(read);

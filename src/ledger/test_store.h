@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests: a store in a folder that goes away again, and a study written into it as a controller would.
+// For tests: a store in a folder that goes away again, and a study written into it as a controller
+// would.
 
 #include <stdlib.h>
 
@@ -45,15 +46,18 @@ inline void WriteAll(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Writes what happens to an engine, `batch_size` events a commit. Keep the engine's history: it is what was written.
+// Writes what happens to an engine, `batch_size` events a commit. Keep the engine's history: it is
+// what was written.
 class Recorder {
  public:
-  Recorder(Ledger& ledger, StudyId study, std::size_t batch_size) : ledger_(ledger), study_(study), batch_size_(batch_size) {}
+  Recorder(Ledger& ledger, StudyId study, std::size_t batch_size)
+      : ledger_(ledger), study_(study), batch_size_(batch_size) {}
 
   // Applies the event and commits when there is enough.
   Status Record(Engine& engine, const Event& event) {
     (void)engine.Apply(event);
-    const std::uint64_t last = batch_.events.empty() ? Number(ledger_.last()) : Number(batch_.events.back().first);
+    const std::uint64_t last =
+        batch_.events.empty() ? Number(ledger_.last()) : Number(batch_.events.back().first);
     batch_.events.emplace_back(EventSeq(last + 1), event);
     return batch_.events.size() >= batch_size_ ? Flush(engine) : Status{};
   }
@@ -62,7 +66,8 @@ class Recorder {
     batch_.study = study_;
     for (const TrialKey& key : engine.TakeChanged()) {
       const Trial& trial = *engine.trial(key);
-      batch_.trials.push_back({key.study, trial, engine.study(key.study)->spec.space.Encode(trial.point)});
+      batch_.trials.push_back(
+          {key.study, trial, engine.study(key.study)->spec.space.Encode(trial.point)});
     }
     const Study* study = engine.study(study_);
     if (study != nullptr && !batch_.events.empty()) batch_.studies.push_back(RowOf(*study));
@@ -90,7 +95,8 @@ inline std::unique_ptr<Ledger> OpenLedger(const std::string& path) {
 inline void WriteHistory(const TestEngine& test, Ledger& ledger, bool snapshot = false) {
   auto engine = NewEngine();
   Recorder recorder(ledger, kStudy, 3);
-  for (const Event& event : test.history()) SLUICE_CHECK(recorder.Record(*engine, event).has_value(), "it is written");
+  for (const Event& event : test.history())
+    SLUICE_CHECK(recorder.Record(*engine, event).has_value(), "it is written");
   SLUICE_CHECK(recorder.Flush(*engine, snapshot).has_value(), "it is written");
 }
 

@@ -11,8 +11,9 @@
 
 namespace sluice {
 
-// Commits on a thread of its own, so that the next batch gathers while this one reaches the disk: group commit. At most one
-// batch is under way. `done_descriptor` (an eventfd, not owned) becomes readable when it is done.
+// Commits on a thread of its own, so that the next batch gathers while this one reaches the disk:
+// group commit. At most one batch is under way. `done_descriptor` (an eventfd, not owned) becomes
+// readable when it is done.
 class Writer {
  public:
   Writer(std::unique_ptr<Ledger> ledger, int done_descriptor);

@@ -4,8 +4,9 @@
 
 namespace sluice {
 
-// First come, first served, each trial on what it demands, on the first devices that are free. Nobody is ever
-// moved or paused, and nobody overtakes a trial that waits for more room than there is.
+// First come, first served, each trial on what it demands, on the first devices that are free.
+// Nobody is ever moved or paused, and nobody overtakes a trial that waits for more room than there
+// is.
 class Fifo : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

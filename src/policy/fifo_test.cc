@@ -19,7 +19,12 @@ class Bench {
   explicit Bench(Milli cpus) { cluster_.Join({.name = "n", .cpus = cpus, .devices = {}}); }
 
   void Study(StudyId study, Milli cpus, int parallelism, bool open) {
-    view_.studies.push_back({.study = study, .demand = {cpus, 0}, .parallelism = parallelism, .running = 0, .waiting = 0, .open = open});
+    view_.studies.push_back({.study = study,
+                             .demand = {cpus, 0},
+                             .parallelism = parallelism,
+                             .running = 0,
+                             .waiting = 0,
+                             .open = open});
   }
   void Running(StudyId study, std::uint32_t trial) {
     StudyView& owner = Of(study);
@@ -36,15 +41,23 @@ class Bench {
 
   static std::vector<std::uint32_t> Placed(const Plan& plan) {
     std::vector<std::uint32_t> trials;
-    for (const Placement& placement : plan.placements) trials.push_back(Number(placement.trial.trial));
+    for (const Placement& placement : plan.placements)
+      trials.push_back(Number(placement.trial.trial));
     return trials;
   }
 
  private:
-  StudyView& Of(StudyId study) { return *std::ranges::find(view_.studies, study, &StudyView::study); }
+  StudyView& Of(StudyId study) {
+    return *std::ranges::find(view_.studies, study, &StudyView::study);
+  }
   void Add(StudyId study, std::uint32_t trial, const Grant* grant) {
-    view_.items.push_back({.trial = {study, TrialId(trial)}, .group = {}, .demand = Of(study).demand, .done = 0, .target = 1,
-                           .running = grant != nullptr, .grant = grant});
+    view_.items.push_back({.trial = {study, TrialId(trial)},
+                           .group = {},
+                           .demand = Of(study).demand,
+                           .done = 0,
+                           .target = 1,
+                           .running = grant != nullptr,
+                           .grant = grant});
   }
   Cluster cluster_;
   WorkView view_;

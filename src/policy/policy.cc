@@ -14,8 +14,8 @@ const std::vector<std::string>& PolicyNames() {
 
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
   if (name == "fifo") return std::make_unique<Fifo>();
-  return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()), name,
-                                     DidYouMean(name, PolicyNames())));
+  return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()),
+                                     name, DidYouMean(name, PolicyNames())));
 }
 
 }  // namespace sluice

@@ -25,11 +25,11 @@ struct WorkItem {
 // A study as a policy sees it.
 struct StudyView {
   StudyId study{};
-  Demand demand;          // of each of its trials
-  int parallelism = 0;    // most trials at once
+  Demand demand;        // of each of its trials
+  int parallelism = 0;  // most trials at once
   int running = 0;
-  int waiting = 0;        // items below that do not run yet
-  bool open = false;      // it could propose or resume more trials if there were room
+  int waiting = 0;    // items below that do not run yet
+  bool open = false;  // it could propose or resume more trials if there were room
 };
 
 struct WorkView {
@@ -49,15 +49,16 @@ struct Appetite {
   int trials = 0;
 };
 
-// The whole desired assignment, not a change to it: a running item that is missing here is to be paused.
+// The whole desired assignment, not a change to it: a running item that is missing here is to be
+// paused.
 struct Plan {
   std::vector<Placement> placements;
   std::vector<Appetite> appetites;
   Time ask_again = kNever;
 };
 
-// Who runs where. Pure: the same views give the same plan. Asked when work or devices change and when a plan's
-// ask_again has come.
+// Who runs where. Pure: the same views give the same plan. Asked when work or devices change and
+// when a plan's ask_again has come.
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -76,7 +76,8 @@ struct Ask {
   std::string study;
   TrialId trial{};
 };
-using FromWorker = std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done, Failed, Ask>;
+using FromWorker =
+    std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done, Failed, Ask>;
 
 // From the controller.
 struct Welcome {
@@ -123,7 +124,8 @@ struct Answer {
 };
 using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
 
-// The codec: one line without its newline. Decoding fails with invalid_argument, saying what was expected.
+// The codec: one line without its newline. Decoding fails with invalid_argument, saying what was
+// expected.
 std::string Encode(const FromWorker& message);
 std::string Encode(const ToWorker& message);
 Result<FromWorker> DecodeFromWorker(std::string_view line);
@@ -141,8 +143,9 @@ struct OutputReport {
   std::optional<Work> work;
   Values values;
 };
-// Nothing for a line that is no report: not a JSON object, or without the metric and without the key "sluice". Fails on
-// one that is meant as a report and cannot be: a metric that is no number, work that is no integer.
+// Nothing for a line that is no report: not a JSON object, or without the metric and without the
+// key "sluice". Fails on one that is meant as a report and cannot be: a metric that is no number,
+// work that is no integer.
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit);
 

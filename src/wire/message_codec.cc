@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kDeepest = 32;
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
-// nlohmann parses recursively nothing, but what it builds is destroyed recursively: bound the depth before.
+// nlohmann parses recursively nothing, but what it builds is destroyed recursively: bound the depth
+// before.
 bool TooDeep(std::string_view text) {
   int depth = 0;
   bool in_text = false;
@@ -34,7 +35,9 @@ bool TooDeep(std::string_view text) {
   return false;
 }
 
-std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json At(const char* type, const LaunchRef& at, std::uint64_t seq) {
   return {{"type", type}, {"trial", Number(at.trial)}, {"launch", Number(at.launch)}, {"seq", seq}};
@@ -42,8 +45,8 @@ Json At(const char* type, const LaunchRef& at, std::uint64_t seq) {
 
 struct ToJson {
   Json operator()(const Hello& m) const {
-    Json json = {{"type", "hello"}, {"version", m.version}, {"worker", m.worker}, {"pid", m.pid},
-                 {"client", m.client}, {"reuse", m.reuse}, {"study", m.study}};
+    Json json = {{"type", "hello"},    {"version", m.version}, {"worker", m.worker}, {"pid", m.pid},
+                 {"client", m.client}, {"reuse", m.reuse},     {"study", m.study}};
     if (m.at) {
       json["trial"] = Number(m.at->trial);
       json["launch"] = Number(m.at->launch);
@@ -82,29 +85,45 @@ struct ToJson {
   }
 
   Json operator()(const Welcome& m) const {
-    return {{"type", "welcome"}, {"version", kVersion}, {"lease_ms", m.lease_ms}, {"window", m.window}};
+    return {
+        {"type", "welcome"}, {"version", kVersion}, {"lease_ms", m.lease_ms}, {"window", m.window}};
   }
   Json operator()(const Assign& m) const {
-    Json json = {{"type", "assign"}, {"study", m.study}, {"trial", Number(m.at.trial)},
-                 {"launch", Number(m.at.launch)}, {"params", Json::parse(m.params)}};
+    Json json = {{"type", "assign"},
+                 {"study", m.study},
+                 {"trial", Number(m.at.trial)},
+                 {"launch", Number(m.at.launch)},
+                 {"params", Json::parse(m.params)}};
     if (m.target) json["target"] = *m.target;
-    json.update(Json{{"work", m.work}, {"checkpoint_dir", m.checkpoint_dir}, {"folder", m.folder}, {"seed", m.seed},
-                     {"unit", m.unit}, {"objective", m.objective}, {"lease_ms", m.lease_ms}, {"window", m.window}});
+    json.update(Json{{"work", m.work},
+                     {"checkpoint_dir", m.checkpoint_dir},
+                     {"folder", m.folder},
+                     {"seed", m.seed},
+                     {"unit", m.unit},
+                     {"objective", m.objective},
+                     {"lease_ms", m.lease_ms},
+                     {"window", m.window}});
     return json;
   }
-  Json operator()(const Ack& m) const { return {{"type", "ack"}, {"launch", Number(m.launch)}, {"seq", m.seq}}; }
+  Json operator()(const Ack& m) const {
+    return {{"type", "ack"}, {"launch", Number(m.launch)}, {"seq", m.seq}};
+  }
   Json operator()(const Budget& m) const {
     Json json = {{"type", "budget"}, {"launch", Number(m.launch)}};
     if (m.target) json["target"] = *m.target;
     return json;
   }
-  Json operator()(const Pause& m) const { return {{"type", "pause"}, {"launch", Number(m.launch)}}; }
+  Json operator()(const Pause& m) const {
+    return {{"type", "pause"}, {"launch", Number(m.launch)}};
+  }
   Json operator()(const Stop& m) const {
     return {{"type", "stop"}, {"launch", Number(m.launch)}, {"why", m.why}};
   }
   Json operator()(const Exit&) const { return {{"type", "exit"}}; }
   Json operator()(const Refuse& m) const { return {{"type", "refuse"}, {"reason", m.reason}}; }
-  Json operator()(const Answer& m) const { return {{"type", "answer"}, {"ok", m.ok}, {"message", m.message}}; }
+  Json operator()(const Answer& m) const {
+    return {{"type", "answer"}, {"ok", m.ok}, {"message", m.message}};
+  }
 };
 
 // Reads typed members; the first that is missing or wrong is remembered.
@@ -116,16 +135,19 @@ class Members {
     const auto found = json_.find(key);
     if (found == json_.end()) return Miss(key, "an integer"), low;
     if (!found->is_number_integer()) return Miss(key, "an integer"), low;
-    if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+    if (found->is_number_unsigned() &&
+        found->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
       return Miss(key, "a smaller integer"), low;
     }
     const auto value = found->get<std::int64_t>();
-    if (value < low || value > high) return Miss(key, fmt::format("an integer from {} to {}", low, high)), low;
+    if (value < low || value > high)
+      return Miss(key, fmt::format("an integer from {} to {}", low, high)), low;
     return value;
   }
   std::uint64_t Unsigned(const char* key) {
     const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_number_unsigned()) return Miss(key, "an integer of at least 0"), 0;
+    if (found == json_.end() || !found->is_number_unsigned())
+      return Miss(key, "an integer of at least 0"), 0;
     return found->get<std::uint64_t>();
   }
   std::string Text(const char* key) {
@@ -140,13 +162,15 @@ class Members {
   }
   std::string Object(const char* key) {
     const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_object()) return Miss(key, "an object"), std::string("{}");
+    if (found == json_.end() || !found->is_object())
+      return Miss(key, "an object"), std::string("{}");
     return Dump(*found);
   }
   Values Numbers(const char* key) {
     Values values;
     const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_object()) return Miss(key, "an object of numbers"), values;
+    if (found == json_.end() || !found->is_object())
+      return Miss(key, "an object of numbers"), values;
     for (const auto& [name, value] : found->items()) {
       if (!value.is_number() && !value.is_string()) Miss(name.c_str(), "a number");
       if (!error_.empty()) break;
@@ -163,7 +187,9 @@ class Members {
   LaunchRef Launch() {
     return {TrialId(static_cast<std::uint32_t>(Integer("trial", 1, UINT32_MAX))), LaunchNumber()};
   }
-  LaunchId LaunchNumber() { return LaunchId(static_cast<std::uint32_t>(Integer("launch", 1, UINT32_MAX))); }
+  LaunchId LaunchNumber() {
+    return LaunchId(static_cast<std::uint32_t>(Integer("launch", 1, UINT32_MAX)));
+  }
   std::uint64_t Seq() { return static_cast<std::uint64_t>(Integer("seq", 1, INT64_MAX)); }
   std::optional<Work> Target() {
     if (!Has("target")) return std::nullopt;
@@ -190,7 +216,8 @@ Result<Json> ParseObject(std::string_view line) {
 
 template <typename Message>
 Result<Message> Finish(const Members& members, std::string_view type, Message message) {
-  if (!members.error().empty()) return InvalidArgument(fmt::format("{}: {}", type, members.error()));
+  if (!members.error().empty())
+    return InvalidArgument(fmt::format("{}: {}", type, members.error()));
   return message;
 }
 
@@ -209,9 +236,14 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   const std::string type = TypeOf(json);
   Members in(json);
   // Members are read in the order they are written here, so that the first fault is the one told.
-  const auto finish = [&](auto message) { return Finish<FromWorker>(in, type, std::move(message)); };
+  const auto finish = [&](auto message) {
+    return Finish<FromWorker>(in, type, std::move(message));
+  };
   if (type == "report") {
-    Report m{.at = in.Launch(), .seq = in.Seq(), .work = in.Integer("work", 0, kMostWork), .values = in.Numbers("values")};
+    Report m{.at = in.Launch(),
+             .seq = in.Seq(),
+             .work = in.Integer("work", 0, kMostWork),
+             .values = in.Numbers("values")};
     return finish(std::move(m));
   }
   if (type == "heartbeat") return finish(Heartbeat{});
@@ -232,19 +264,24 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
     return finish(std::move(m));
   }
   if (type == "saved") {
-    Saved m{.at = in.Launch(), .seq = in.Seq(), .work = in.Integer("work", 0, kMostWork),
+    Saved m{.at = in.Launch(),
+            .seq = in.Seq(),
+            .work = in.Integer("work", 0, kMostWork),
             .bytes = in.Integer("bytes", 0, kMostWork)};
     return finish(m);
   }
   if (type == "paused") return finish(Paused{.at = in.Launch(), .seq = in.Seq()});
   if (type == "done") return finish(Done{.at = in.Launch(), .seq = in.Seq()});
-  if (type == "failed") return finish(Failed{.at = in.Launch(), .seq = in.Seq(), .reason = in.Text("reason")});
+  if (type == "failed")
+    return finish(Failed{.at = in.Launch(), .seq = in.Seq(), .reason = in.Text("reason")});
   if (type == "ask") {
-    return finish(Ask{.verb = in.Text("verb"),
-                      .study = in.Text("study"),
-                      .trial = TrialId(static_cast<std::uint32_t>(in.Integer("trial", 0, UINT32_MAX)))});
+    return finish(
+        Ask{.verb = in.Text("verb"),
+            .study = in.Text("study"),
+            .trial = TrialId(static_cast<std::uint32_t>(in.Integer("trial", 0, UINT32_MAX)))});
   }
-  return InvalidArgument(fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
+  return InvalidArgument(
+      fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
 }
 
 Result<ToWorker> DecodeToWorker(std::string_view line) {
@@ -258,7 +295,8 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
   if (type == "stop") return finish(Stop{.launch = in.LaunchNumber(), .why = in.Text("why")});
   if (type == "exit") return finish(Exit{});
   if (type == "refuse") return finish(Refuse{in.Text("reason")});
-  if (type == "answer") return finish(Answer{.ok = in.Boolean("ok"), .message = in.Text("message")});
+  if (type == "answer")
+    return finish(Answer{.ok = in.Boolean("ok"), .message = in.Text("message")});
   if (type == "welcome") {
     return finish(Welcome{.lease_ms = in.Integer("lease_ms", 1, kMostWork),
                           .window = static_cast<int>(in.Integer("window", 1, 1 << 20))});
@@ -279,7 +317,8 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
     m.window = static_cast<int>(in.Integer("window", 1, 1 << 20));
     return finish(std::move(m));
   }
-  return InvalidArgument(fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
+  return InvalidArgument(
+      fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
 }
 
 Numbered NumberOf(const FromWorker& message) {
@@ -294,10 +333,12 @@ Numbered NumberOf(const FromWorker& message) {
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit) {
   const std::size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine) return std::nullopt;
+  if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
+    return std::nullopt;
   if (TooDeep(line)) return std::nullopt;
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || (!json.contains(metric) && !json.contains("sluice"))) return std::nullopt;
+  if (!json.is_object() || (!json.contains(metric) && !json.contains("sluice")))
+    return std::nullopt;
 
   OutputReport report;
   std::string_view work_key = unit;
@@ -305,11 +346,12 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
   for (const auto& [name, value] : json.items()) {
     if (name == "sluice") continue;
     if (name == work_key) {
-      const bool whole = value.is_number_integer() ||
-                         (value.is_number() && value.get<double>() == std::floor(value.get<double>()));
+      const bool whole =
+          value.is_number_integer() ||
+          (value.is_number() && value.get<double>() == std::floor(value.get<double>()));
       if (!whole || value.get<double>() < 0 || value.get<double>() > 0x1p53) {
-        return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}", name,
-                                           Dump(value).substr(0, 60)));
+        return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}",
+                                           name, Dump(value).substr(0, 60)));
       }
       report.work = static_cast<Work>(value.get<double>());
       continue;
@@ -318,7 +360,8 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
       report.values.emplace_back(name, NumberFromJson(value));
     } catch (const Json::exception&) {
       if (name == metric) {
-        return InvalidArgument(fmt::format("'{}': expected a number, found {}", name, Dump(value).substr(0, 60)));
+        return InvalidArgument(
+            fmt::format("'{}': expected a number, found {}", name, Dump(value).substr(0, 60)));
       }
     }
   }

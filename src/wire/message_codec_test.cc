@@ -45,16 +45,26 @@ TEST(MessageCodecTest, MessagesAreAsTheProtocolSays) {
   EXPECT_EQ(Encode(FromWorker(Heartbeat{})), R"({"type":"heartbeat"})");
   EXPECT_EQ(Encode(FromWorker(Ready{})), R"({"type":"ready"})");
   EXPECT_EQ(Encode(ToWorker(Exit{})), R"({"type":"exit"})");
-  EXPECT_EQ(Encode(FromWorker(Report{kAt, 1, 3, {{"accuracy", 0.91}}})),
-            R"({"type":"report","trial":7,"launch":2,"seq":1,"work":3,"values":{"accuracy":0.91}})");
-  EXPECT_EQ(Encode(ToWorker(Welcome{60000, 1024})), R"({"type":"welcome","version":1,"lease_ms":60000,"window":1024})");
-  EXPECT_EQ(Encode(ToWorker(Stop{LaunchId(1), "complete"})), R"({"type":"stop","launch":1,"why":"complete"})");
-  EXPECT_EQ(Encode(ToWorker(Budget{LaunchId(1), 27})), R"({"type":"budget","launch":1,"target":27})");
+  EXPECT_EQ(
+      Encode(FromWorker(Report{kAt, 1, 3, {{"accuracy", 0.91}}})),
+      R"({"type":"report","trial":7,"launch":2,"seq":1,"work":3,"values":{"accuracy":0.91}})");
+  EXPECT_EQ(Encode(ToWorker(Welcome{60000, 1024})),
+            R"({"type":"welcome","version":1,"lease_ms":60000,"window":1024})");
+  EXPECT_EQ(Encode(ToWorker(Stop{LaunchId(1), "complete"})),
+            R"({"type":"stop","launch":1,"why":"complete"})");
+  EXPECT_EQ(Encode(ToWorker(Budget{LaunchId(1), 27})),
+            R"({"type":"budget","launch":1,"target":27})");
   EXPECT_EQ(Encode(ToWorker(Budget{LaunchId(1), {}})), R"({"type":"budget","launch":1})");
 }
 
 TEST(MessageCodecTest, WorkersMessagesComeBack) {
-  const Hello hello = FromThere(Hello{.version = 1, .worker = "7.1", .pid = 5, .client = "python 0.1", .reuse = true, .study = "s", .at = kAt});
+  const Hello hello = FromThere(Hello{.version = 1,
+                                      .worker = "7.1",
+                                      .pid = 5,
+                                      .client = "python 0.1",
+                                      .reuse = true,
+                                      .study = "s",
+                                      .at = kAt});
   EXPECT_EQ(hello.worker, "7.1");
   EXPECT_TRUE(hello.reuse);
   EXPECT_EQ(hello.at, kAt);
@@ -63,10 +73,12 @@ TEST(MessageCodecTest, WorkersMessagesComeBack) {
   FromThere(Ready{});
   FromThere(Paused{kAt, 4});
   FromThere(Done{kAt, 4});
-  EXPECT_EQ(FromThere(Failed{kAt, 4, "ValueError: \"x\"\n  at y"}).reason, "ValueError: \"x\"\n  at y");
+  EXPECT_EQ(FromThere(Failed{kAt, 4, "ValueError: \"x\"\n  at y"}).reason,
+            "ValueError: \"x\"\n  at y");
   EXPECT_EQ(FromThere(Failed{kAt, 4, "caf\xe9"}).reason, "caf\xef\xbf\xbd");
   EXPECT_EQ(FromThere(Saved{kAt, 3, 3, 24576}).bytes, 24576);
-  EXPECT_EQ(FromThere(Attributes{kAt, 2, R"({"params":61706,"name":"x","deep":{"a":[1,2.50]}})"}).attributes,
+  EXPECT_EQ(FromThere(Attributes{kAt, 2, R"({"params":61706,"name":"x","deep":{"a":[1,2.50]}})"})
+                .attributes,
             R"({"params":61706,"name":"x","deep":{"a":[1,2.5]}})");
   EXPECT_EQ(FromThere(Ask{"retry", "s", TrialId(3)}).trial, TrialId(3));
   EXPECT_EQ(FromThere(Ask{"stop", "s", {}}).verb, "stop");
@@ -74,7 +86,12 @@ TEST(MessageCodecTest, WorkersMessagesComeBack) {
 
 TEST(MessageCodecTest, ValuesKeepEveryBit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Values values = {{"b", 0.1}, {"a", 5e-324}, {"c", -0.0}, {"d", kInfinity}, {"e", -kInfinity}, {"f", 1.7976931348623157e308},
+  const Values values = {{"b", 0.1},
+                         {"a", 5e-324},
+                         {"c", -0.0},
+                         {"d", kInfinity},
+                         {"e", -kInfinity},
+                         {"f", 1.7976931348623157e308},
                          {"g", std::numeric_limits<double>::quiet_NaN()}};
   const Report back = FromThere(Report{kAt, 1, 1LL << 62, values});
   EXPECT_EQ(back.work, 1LL << 62);
@@ -87,8 +104,18 @@ TEST(MessageCodecTest, ValuesKeepEveryBit) {
 }
 
 TEST(MessageCodecTest, ControllersMessagesComeBack) {
-  Assign assign{.study = "s", .at = kAt, .params = R"({"lr":0.1,"n":3})", .target = 9, .work = 3, .checkpoint_dir = "/c", .folder = "/f",
-                .seed = std::numeric_limits<std::uint64_t>::max(), .unit = "epoch", .objective = "loss", .lease_ms = 60000, .window = 5};
+  Assign assign{.study = "s",
+                .at = kAt,
+                .params = R"({"lr":0.1,"n":3})",
+                .target = 9,
+                .work = 3,
+                .checkpoint_dir = "/c",
+                .folder = "/f",
+                .seed = std::numeric_limits<std::uint64_t>::max(),
+                .unit = "epoch",
+                .objective = "loss",
+                .lease_ms = 60000,
+                .window = 5};
   const Assign back = ToThere(assign);
   EXPECT_EQ(back.params, assign.params);
   EXPECT_EQ(back.target, 9);
@@ -117,36 +144,54 @@ TEST(MessageCodecTest, SaysWhatIsWrong) {
   EXPECT_EQ(Problem(R"({"type":5})"), "expected a message of a known type, found ''");
   EXPECT_EQ(Problem(R"({"type":"assign"})"), "expected a message of a known type, found 'assign'");
   EXPECT_EQ(Problem(R"({"type":"report","launch":1})"), "report: 'trial': expected an integer");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":0,"launch":1})"), "report: 'trial': expected an integer from 1 to 4294967295");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":4294967296,"launch":1})"), "report: 'trial': expected an integer from 1 to 4294967295");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":1.5,"launch":1})"), "report: 'trial': expected an integer");
-  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":0})"), "done: 'seq': expected an integer from 1 to 9223372036854775807");
-  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":9223372036854775808})"), "done: 'seq': expected a smaller integer");
-  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":99999999999999999999999})"), "done: 'seq': expected an integer");
-  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":1e999})"), "expected one JSON object a line");
-  EXPECT_EQ(Problem(R"({"type":"failed","trial":1,"launch":1,"seq":1})"), "failed: 'reason': expected a text");
-  EXPECT_EQ(Problem(R"({"type":"attributes","trial":1,"launch":1,"seq":1,"attributes":[]})"), "attributes: 'attributes': expected an object");
+  EXPECT_EQ(Problem(R"({"type":"report","trial":0,"launch":1})"),
+            "report: 'trial': expected an integer from 1 to 4294967295");
+  EXPECT_EQ(Problem(R"({"type":"report","trial":4294967296,"launch":1})"),
+            "report: 'trial': expected an integer from 1 to 4294967295");
+  EXPECT_EQ(Problem(R"({"type":"report","trial":1.5,"launch":1})"),
+            "report: 'trial': expected an integer");
+  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":0})"),
+            "done: 'seq': expected an integer from 1 to 9223372036854775807");
+  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":9223372036854775808})"),
+            "done: 'seq': expected a smaller integer");
+  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":99999999999999999999999})"),
+            "done: 'seq': expected an integer");
+  EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":1e999})"),
+            "expected one JSON object a line");
+  EXPECT_EQ(Problem(R"({"type":"failed","trial":1,"launch":1,"seq":1})"),
+            "failed: 'reason': expected a text");
+  EXPECT_EQ(Problem(R"({"type":"attributes","trial":1,"launch":1,"seq":1,"attributes":[]})"),
+            "attributes: 'attributes': expected an object");
   EXPECT_EQ(Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":-1,"values":{}})"),
             "report: 'work': expected an integer from 0 to 4611686018427387904");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":[]})"), "report: 'values': expected an object of numbers");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":{"a":true}})"), "report: 'a': expected a number");
-  EXPECT_EQ(Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":{"a":"x"}})"),
-            "report: 'a': expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
-  EXPECT_EQ(Problem(R"({"type":"hello","version":1,"worker":"1.1","reuse":1})"), "hello: 'reuse': expected true or false");
-  EXPECT_EQ(Problem(R"({"type":"hello","version":1,"worker":"1.1","trial":1})"), "hello: 'launch': expected an integer");
+  EXPECT_EQ(Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":[]})"),
+            "report: 'values': expected an object of numbers");
+  EXPECT_EQ(
+      Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":{"a":true}})"),
+      "report: 'a': expected a number");
+  EXPECT_EQ(
+      Problem(R"({"type":"report","trial":1,"launch":1,"seq":1,"work":1,"values":{"a":"x"}})"),
+      "report: 'a': expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
+  EXPECT_EQ(Problem(R"({"type":"hello","version":1,"worker":"1.1","reuse":1})"),
+            "hello: 'reuse': expected true or false");
+  EXPECT_EQ(Problem(R"({"type":"hello","version":1,"worker":"1.1","trial":1})"),
+            "hello: 'launch': expected an integer");
   EXPECT_EQ(Problem(R"({"type":"heartbeat","unknown":[1]})"), "");  // unknown keys are ignored
-  EXPECT_EQ(DecodeToWorker(R"({"type":"report"})").error().message, "expected a message of a known type, found 'report'");
+  EXPECT_EQ(DecodeToWorker(R"({"type":"report"})").error().message,
+            "expected a message of a known type, found 'report'");
 }
 
 TEST(MessageCodecTest, BoundsLengthAndDepth) {
   EXPECT_EQ(Problem(std::string(kLongestLine + 1, ' ')), "expected a line of at most 1 MiB");
-  EXPECT_EQ(Problem(std::string(100'000, '[')), "expected a JSON object that is not nested so deeply");
+  EXPECT_EQ(Problem(std::string(100'000, '[')),
+            "expected a JSON object that is not nested so deeply");
   std::string deep;
   for (int i = 0; i < 200'000; ++i) deep += "{\"a\":";
   EXPECT_EQ(Problem(deep), "expected a JSON object that is not nested so deeply");
   // Brackets inside a text are no depth.
   EXPECT_EQ(Problem("{\"type\":\"heartbeat\",\"x\":\"" + std::string(100, '[') + "\\\"[\"}"), "");
-  EXPECT_THAT(Problem("{\"type\":\"" + std::string(1000, 'x') + "\"}"), StartsWith("expected a message of a known type, found 'xxx"));
+  EXPECT_THAT(Problem("{\"type\":\"" + std::string(1000, 'x') + "\"}"),
+              StartsWith("expected a message of a known type, found 'xxx"));
   EXPECT_LT(Problem("{\"type\":\"" + std::string(1000, 'x') + "\"}").size(), 100U);
 }
 

@@ -8,7 +8,8 @@
 
 namespace sluice::wire {
 
-// A worker's messages of one launch that are not acknowledged yet. Pure; the worker sends what it is handed.
+// A worker's messages of one launch that are not acknowledged yet. Pure; the worker sends what it
+// is handed.
 class Outbox {
  public:
   explicit Outbox(LaunchRef at) : at_(at) {}

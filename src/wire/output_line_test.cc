@@ -30,8 +30,10 @@ std::string Problem(std::string_view line) {
 }
 
 TEST(OutputLineTest, OtherOutputIsNoReport) {
-  for (const char* line : {"", "hello", "loss: 0.3", "{", "{}", "[1]", "{\"accuracy\":1}", "{\"loss\":0.3", "{\"loss\":0.3} done", "{'loss': 0.3}",
-                           "x {\"loss\":1}", "{\"a\":{\"loss\":1}}", "{\"loss\":NaN}", "{\"loss\":1e999}"}) {
+  for (const char* line :
+       {"", "hello", "loss: 0.3", "{", "{}", "[1]", "{\"accuracy\":1}", "{\"loss\":0.3",
+        "{\"loss\":0.3} done", "{'loss': 0.3}", "x {\"loss\":1}", "{\"a\":{\"loss\":1}}",
+        "{\"loss\":NaN}", "{\"loss\":1e999}"}) {
     EXPECT_FALSE(IsReport(line)) << line;
   }
   EXPECT_FALSE(IsReport("{\"loss\":1,\"pad\":\"" + std::string(kLongestLine, 'x') + "\"}"));
@@ -46,7 +48,8 @@ TEST(OutputLineTest, TheUnitIsTheWorkOrElseStep) {
   EXPECT_FALSE(ReportOn(R"({"loss": 0.3})").work);
   EXPECT_EQ(ReportOn(R"({"loss": 0.3, "step": 7})").work, 7);
   EXPECT_EQ(ReportOn(R"({"loss": 0.3, "step": 7, "epoch": 2})").work, 2);
-  EXPECT_THAT(ReportOn(R"({"loss": 0.3, "step": 7, "epoch": 2})").values, ElementsAre(Pair("loss", 0.3), Pair("step", 7)));
+  EXPECT_THAT(ReportOn(R"({"loss": 0.3, "step": 7, "epoch": 2})").values,
+              ElementsAre(Pair("loss", 0.3), Pair("step", 7)));
   EXPECT_EQ(ReportOn(R"({"loss": 0.3, "epoch": 2, "batch": 40})", "batch").work, 40);
   EXPECT_EQ(ReportOn(R"({"loss": 0.3, "epoch": 2.0})").work, 2);
   EXPECT_EQ(ReportOn(R"({"loss": 0.3, "epoch": 0})").work, 0);
@@ -59,21 +62,27 @@ TEST(OutputLineTest, AnythingMarkedAsOursIsAReport) {
 }
 
 TEST(OutputLineTest, OnlyNumbersAreMetrics) {
-  EXPECT_THAT(ReportOn(R"({"loss": 1, "name": "x", "ok": true, "list": [1], "none": null, "n": 2})").values,
-              ElementsAre(Pair("loss", 1), Pair("n", 2)));
+  EXPECT_THAT(
+      ReportOn(R"({"loss": 1, "name": "x", "ok": true, "list": [1], "none": null, "n": 2})").values,
+      ElementsAre(Pair("loss", 1), Pair("n", 2)));
   EXPECT_TRUE(std::isnan(ReportOn(R"({"loss": "NaN"})").values[0].second));
   EXPECT_EQ(ReportOn(R"({"loss": "-Infinity"})").values[0].second, -INFINITY);
-  EXPECT_EQ(ReportOn(R"({"loss": 123456789012345678901234567890})").values[0].second, 123456789012345678901234567890.0);
+  EXPECT_EQ(ReportOn(R"({"loss": 123456789012345678901234567890})").values[0].second,
+            123456789012345678901234567890.0);
 }
 
 TEST(OutputLineTest, AReportThatCannotBeIsSaid) {
   EXPECT_EQ(Problem(R"({"loss": "low"})"), "'loss': expected a number, found \"low\"");
   EXPECT_EQ(Problem(R"({"loss": null})"), "'loss': expected a number, found null");
   EXPECT_EQ(Problem(R"({"loss": true})"), "'loss': expected a number, found true");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1.5})"), "'epoch': expected a whole number of at least 0, found 1.5");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": -1})"), "'epoch': expected a whole number of at least 0, found -1");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": "3"})"), "'epoch': expected a whole number of at least 0, found \"3\"");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1e300})"), "'epoch': expected a whole number of at least 0, found 1e+300");
+  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1.5})"),
+            "'epoch': expected a whole number of at least 0, found 1.5");
+  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": -1})"),
+            "'epoch': expected a whole number of at least 0, found -1");
+  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": "3"})"),
+            "'epoch': expected a whole number of at least 0, found \"3\"");
+  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1e300})"),
+            "'epoch': expected a whole number of at least 0, found 1e+300");
   EXPECT_LT(Problem("{\"loss\": 1, \"epoch\": \"" + std::string(10'000, 'x') + "\"}").size(), 200U);
   EXPECT_LT(Problem("{\"loss\": \"" + std::string(10'000, 'x') + "\"}").size(), 200U);
 }

@@ -12,8 +12,9 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
   if (const auto* hello = std::get_if<Hello>(&message)) {
     if (hello_) return InvalidArgument("expected one hello a connection, found another");
     if (hello->version != kVersion) {
-      return InvalidArgument(fmt::format("expected version {} of the protocol, found {}: update the sluice package", kVersion,
-                                         hello->version));
+      return InvalidArgument(
+          fmt::format("expected version {} of the protocol, found {}: update the sluice package",
+                      kVersion, hello->version));
     }
     hello_ = *hello;
     return Step::kGreeted;
@@ -21,16 +22,19 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
   if (!hello_) return InvalidArgument("expected hello first");
   if (std::holds_alternative<Heartbeat>(message)) return Step::kAlive;
   if (std::holds_alternative<Ready>(message)) {
-    if (!hello_->reuse) return InvalidArgument("expected 'reuse' in the hello of a worker that takes another trial");
+    if (!hello_->reuse)
+      return InvalidArgument("expected 'reuse' in the hello of a worker that takes another trial");
     return Step::kReady;
   }
   const Numbered numbered = NumberOf(message);
   if (at_ != numbered.at) {
-    return InvalidArgument(fmt::format("expected messages of the launch it was given, found trial {}, launch {}",
-                                       Number(numbered.at.trial), Number(numbered.at.launch)));
+    return InvalidArgument(
+        fmt::format("expected messages of the launch it was given, found trial {}, launch {}",
+                    Number(numbered.at.trial), Number(numbered.at.launch)));
   }
   if (numbered.seq > next_seq_) {
-    return InvalidArgument(fmt::format("expected message {}, found {}: some are missing", next_seq_, numbered.seq));
+    return InvalidArgument(
+        fmt::format("expected message {}, found {}: some are missing", next_seq_, numbered.seq));
   }
   next_seq_ = std::max(next_seq_, numbered.seq + 1);
   return Step::kNumbered;

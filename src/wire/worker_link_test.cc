@@ -30,7 +30,8 @@ TEST(LineBufferTest, CutsAStreamWhereverItIsCut) {
     LineBuffer buffer;
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < stream.size();) {
-      const std::size_t size = std::min<std::size_t>(stream.size() - at, 1 + random.Below(seed < 25 ? 4 : 4000));
+      const std::size_t size =
+          std::min<std::size_t>(stream.size() - at, 1 + random.Below(seed < 25 ? 4 : 4000));
       buffer.Append(std::string_view(stream).substr(at, size));
       at += size;
       while (const auto line = buffer.Next()) lines.emplace_back(*line);
@@ -57,7 +58,8 @@ TEST(WorkerLinkTest, HelloComesFirstAndOnce) {
   EXPECT_FALSE(link.greeted());
   Hello old;
   old.version = 2;
-  EXPECT_EQ(Problem(link, old), "expected version 1 of the protocol, found 2: update the sluice package");
+  EXPECT_EQ(Problem(link, old),
+            "expected version 1 of the protocol, found 2: update the sluice package");
   EXPECT_FALSE(link.greeted());
   EXPECT_EQ(*link.Hear(Hello{}, FromMicros(5)), Step::kGreeted);
   EXPECT_EQ(link.heard(), FromMicros(5));
@@ -74,7 +76,8 @@ TEST(WorkerLinkTest, QuestionsNeedNoHello) {
 TEST(WorkerLinkTest, OnlyWorkersThatTakeAnotherTrialAreReady) {
   WorkerLink link;
   (void)*link.Hear(Hello{}, {});
-  EXPECT_EQ(Problem(link, Ready{}), "expected 'reuse' in the hello of a worker that takes another trial");
+  EXPECT_EQ(Problem(link, Ready{}),
+            "expected 'reuse' in the hello of a worker that takes another trial");
   WorkerLink other;
   Hello hello;
   hello.reuse = true;
@@ -85,16 +88,19 @@ TEST(WorkerLinkTest, OnlyWorkersThatTakeAnotherTrialAreReady) {
 TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
   WorkerLink link;
   (void)*link.Hear(Hello{}, {});
-  EXPECT_EQ(Problem(link, Done{kAt, 1}), "expected messages of the launch it was given, found trial 7, launch 2");
+  EXPECT_EQ(Problem(link, Done{kAt, 1}),
+            "expected messages of the launch it was given, found trial 7, launch 2");
   link.Hold(kAt, 3);
-  EXPECT_EQ(Problem(link, Done{{TrialId(7), LaunchId(1)}, 4}), "expected messages of the launch it was given, found trial 7, launch 1");
+  EXPECT_EQ(Problem(link, Done{{TrialId(7), LaunchId(1)}, 4}),
+            "expected messages of the launch it was given, found trial 7, launch 1");
   EXPECT_EQ(Problem(link, Report{kAt, 5, 1, {}}), "expected message 4, found 5: some are missing");
   EXPECT_EQ(*link.Hear(Report{kAt, 2, 1, {}}, {}), Step::kNumbered);  // sent again
   EXPECT_EQ(*link.Hear(Report{kAt, 4, 1, {}}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Saved{kAt, 5, 1, 1}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Done{kAt, 6}, {}), Step::kNumbered);
   link.Release();
-  EXPECT_EQ(Problem(link, Done{kAt, 7}), "expected messages of the launch it was given, found trial 7, launch 2");
+  EXPECT_EQ(Problem(link, Done{kAt, 7}),
+            "expected messages of the launch it was given, found trial 7, launch 2");
   link.Hold({TrialId(8), LaunchId(1)}, 0);
   EXPECT_EQ(*link.Hear(Done{{TrialId(8), LaunchId(1)}, 1}, {}), Step::kNumbered);
 }
@@ -118,7 +124,8 @@ TEST(OutboxTest, KeepsWhatIsNotAcknowledged) {
   EXPECT_EQ(outbox.Add(Done{}), R"({"type":"done","trial":7,"launch":2,"seq":4})");
 }
 
-// A worker on connections that break at any message, against the controller's end: everything arrives, in order, once.
+// A worker on connections that break at any message, against the controller's end: everything
+// arrives, in order, once.
 TEST(OutboxTest, EverythingArrivesOnceOverConnectionsThatBreak) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);

@@ -38,7 +38,7 @@ static int is_full(int descriptor, size_t size) {
   return 1;
 }
 
-#define REAL(name) \
+#define REAL(name)               \
   static __typeof__(name)* real; \
   if (real == NULL) real = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
 
@@ -61,7 +61,8 @@ static void until_synced(struct timespec begin) {
   const char* wanted = getenv("SLUICE_FAULT_SYNC_MS");
   if (wanted == NULL) return;
   const double end_ms = (double)begin.tv_sec * 1e3 + (double)begin.tv_nsec / 1e6 + atof(wanted);
-  const struct timespec until = {(time_t)(end_ms / 1e3), (long)((end_ms - (double)(time_t)(end_ms / 1e3) * 1e3) * 1e6)};
+  const struct timespec until = {(time_t)(end_ms / 1e3),
+                                 (long)((end_ms - (double)(time_t)(end_ms / 1e3) * 1e3) * 1e6)};
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
@@ -84,7 +85,8 @@ int fdatasync(int descriptor) {
 }
 
 static int is_lock(int command) {
-  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+         command == F_OFD_SETLKW;
 }
 
 static int locked_fcntl(int (*real)(int, int, ...), int descriptor, int command, void* argument) {

@@ -1,5 +1,5 @@
-// rooms: engine
-// Any bytes at all are an engine's state or are refused; what is taken goes together and is written the same way again.
+// rooms: engine Any bytes at all are an engine's state or are refused; what is taken goes together
+// and is written the same way again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,8 +15,11 @@ namespace {
 using namespace sluice;
 
 StudyCreated Created(const char* stopper) {
-  const std::string source = std::string("program: train\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: 9\n"
-                                         "budget: {min: 1, max: 9, eta: 3}\nstopper: ") + stopper + "\n";
+  const std::string source =
+      std::string(
+          "program: train\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: 9\n"
+          "budget: {min: 1, max: 9, eta: 3}\nstopper: ") +
+      stopper + "\n";
   auto spec = ReadStudy(source, "study.yaml", "study");
   if (!spec) std::abort();
   return {.study = StudyId{1}, .source = source, .folder = "/", .seed = 1, .spec = *spec};
@@ -40,7 +43,8 @@ void TryLoad(std::string_view bytes, const StudyCreated& created) {
 std::string Grown(std::string_view recipe, const StudyCreated& created) {
   const auto engine = NewEngine();
   engine->Apply({FromMicros(0), created});
-  engine->Apply({FromMicros(0), ControllerStarted{{.name = "n", .cpus = 3 * kWhole, .devices = {}}}});
+  engine->Apply(
+      {FromMicros(0), ControllerStarted{{.name = "n", .cpus = 3 * kWhole, .devices = {}}}});
   std::uint64_t proposals = 0;
   std::int64_t now = 0;
   for (const char byte : recipe) {
@@ -53,9 +57,17 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
     switch (code / 8 % 6) {
       case 0: engine->Apply({time, Proposed{StudyId{1}, proposals++, Point{0.5}}}); break;
       case 1:
-        if (trial != nullptr) engine->Apply({time, Reported{key, launch, {trial->seq + 1, 0}, trial->work + 1 + code / 64, {{"loss", code / 50 * 0.1}}}});
+        if (trial != nullptr)
+          engine->Apply({time, Reported{key,
+                                        launch,
+                                        {trial->seq + 1, 0},
+                                        trial->work + 1 + code / 64,
+                                        {{"loss", code / 50 * 0.1}}}});
         break;
-      case 2: engine->Apply({time, LaunchEnded{key, launch, {}, static_cast<Ending>(code / 64), "why", code}}); break;
+      case 2:
+        engine->Apply(
+            {time, LaunchEnded{key, launch, {}, static_cast<Ending>(code / 64), "why", code}});
+        break;
       case 3: engine->Apply({time, LeaseExpired{key, launch}}); break;
       case 4: engine->Apply({time, Woken{}}); break;
       case 5: engine->Apply({time, RetryAsked{key}}); break;
@@ -67,7 +79,8 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const StudyCreated studies[] = {Created("none"), Created("asha"), Created("asha-promotion")};
+  static const StudyCreated studies[] = {Created("none"), Created("asha"),
+                                         Created("asha-promotion")};
   if (size < 4) return 0;
   const StudyCreated& created = studies[data[0] % 3];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 4, size - 4);

@@ -1,5 +1,5 @@
-// rooms: wire
-// Whatever a worker or a program sends is a message or is refused; what is taken can be sent on and means the same.
+// rooms: wire Whatever a worker or a program sends is a message or is refused; what is taken can be
+// sent on and means the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -29,14 +29,18 @@ void TryLine(std::string_view line, wire::WorkerLink& link) {
     RoundTrip(*message, wire::DecodeFromWorker);
     const bool greeted = link.greeted();
     const auto step = link.Hear(*message, FromMicros(1));
-    if (step && *step == wire::WorkerLink::Step::kNumbered && (!greeted || !link.holds())) std::abort();
-    if (step && *step == wire::WorkerLink::Step::kGreeted && link.hello().at) link.Hold(*link.hello().at, 0);
-  } else if (message.error().code != ErrorCode::kInvalidArgument || message.error().message.empty()) {
+    if (step && *step == wire::WorkerLink::Step::kNumbered && (!greeted || !link.holds()))
+      std::abort();
+    if (step && *step == wire::WorkerLink::Step::kGreeted && link.hello().at)
+      link.Hold(*link.hello().at, 0);
+  } else if (message.error().code != ErrorCode::kInvalidArgument ||
+             message.error().message.empty()) {
     std::abort();
   }
   if (const auto message = wire::DecodeToWorker(line)) RoundTrip(*message, wire::DecodeToWorker);
   if (const auto report = wire::DecodeOutputLine(line, "loss", "epoch"); report && *report) {
-    if ((*report)->work && (*(*report)->work < 0 || *(*report)->work > (std::int64_t{1} << 53))) std::abort();
+    if ((*report)->work && (*(*report)->work < 0 || *(*report)->work > (std::int64_t{1} << 53)))
+      std::abort();
   }
 }
 
@@ -53,12 +57,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t at = 0; at < stream.size(); at += step) {
     buffer.Append(stream.substr(at, step));
     while (const auto line = buffer.Next()) {
-      if (*line != stream.substr(taken, line->size()) || stream[taken + line->size()] != '\n') std::abort();
+      if (*line != stream.substr(taken, line->size()) || stream[taken + line->size()] != '\n')
+        std::abort();
       taken += line->size() + 1;
       TryLine(*line, link);
     }
-    if (buffer.overflown() != (at + step < stream.size() ? at + step - taken > wire::kLongestLine
-                                                         : stream.size() - taken > wire::kLongestLine)) {
+    if (buffer.overflown() != (at + step < stream.size()
+                                   ? at + step - taken > wire::kLongestLine
+                                   : stream.size() - taken > wire::kLongestLine)) {
       std::abort();
     }
   }
