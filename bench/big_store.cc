@@ -123,7 +123,7 @@ class Maker {
     }
     batch.studies.push_back(RowOf(*engine_->study(kStudy)));
     if (snapshot) {
-      batch.snapshots.push_back({kStudy, last_, engine_->Digest(), engine_->Save()});
+      batch.snapshots.push_back(SnapshotOf(*engine_, kStudy, last_));
       since_snapshot_ = 0;
     }
     const Status committed = ledger_->Commit(batch);

@@ -19,7 +19,9 @@ ABOUT = """
 Each trial reports once and is done. Milliseconds are the wall time of the whole `sluice tune` over
 its trials, its start, the workers' start and every durable commit included. Ray Tune: the time of
 `Tuner.fit()`, Ray being up; a class that is done with its first step. The bars: a warm worker 2 ms,
-a spawned native program 10 ms, a spawned Python program its interpreter's own start and 10 ms.
+a spawned native program 10 ms, a spawned Python program its interpreter's own start and 10 ms. Ray
+is slow, so it gets few trials, and the workers' start weighs more: it is compared with Sluice at as
+few, as many at once.
 """
 
 STUDY = """
@@ -158,12 +160,18 @@ def main():
     def ray_fresh():
         return ray_ms(options.ray_fresh, reuse=False)
 
+    def warm_few():
+        return sluice_ms([bench.PYTHON, "warm.py"], options.ray_reuse, WORKERS)
+
+    def python_few():
+        return sluice_ms([bench.PYTHON, "spawned.py"], options.ray_fresh, WORKERS)
+
     with bench.house() as house:
         facts = [bench.machine(house.folder)]
     facts.append(bench.versions() if options.no_peers else bench.versions("ray"))
     measurements = [warm, native, bare_native, python, bare_python]
     if not options.no_peers:
-        measurements += [ray_reuse, ray_fresh]
+        measurements += [ray_reuse, warm_few, ray_fresh, python_few]
     values = bench.rounds(options.rounds, *measurements)
     middle = [statistics.median(value) for value in values]
     own_start = middle[4]
@@ -174,15 +182,19 @@ def main():
         return [name, trials, bench.spread(values[index], 2), faster, limit]
 
     rows = [
-        row(0, f"Sluice, {WORKERS} warm Python workers", options.warm, 2.0, 5),
-        row(1, f"Sluice, native program, {SPAWNED} at once", options.native, 10.0, 6),
+        row(0, f"Sluice, {WORKERS} warm Python workers", options.warm, 2.0),
+        row(1, f"Sluice, native program, {SPAWNED} at once", options.native, 10.0),
         row(2, "the native program alone, by xargs", options.native),
-        row(3, f"Sluice, Python program, {SPAWNED} at once", options.python, own_start + 10, 6),
+        row(3, f"Sluice, Python program, {SPAWNED} at once", options.python, own_start + 10),
         row(4, "`python -c pass` alone, by xargs", options.python),
     ]
     if not options.no_peers:
-        rows.append(row(5, f"Ray Tune, reuse_actors, {WORKERS} at once", options.ray_reuse))
-        rows.append(row(6, f"Ray Tune, {WORKERS} at once", options.ray_fresh))
+        rows += [
+            row(6, f"Sluice, {WORKERS} warm Python workers", options.ray_reuse, None, 5),
+            row(5, f"Ray Tune, reuse_actors, {WORKERS} at once", options.ray_reuse),
+            row(8, f"Sluice, Python program, {WORKERS} at once", options.ray_fresh, None, 7),
+            row(7, f"Ray Tune, {WORKERS} at once", options.ray_fresh),
+        ]
     bench.write_page(
         "trials",
         ABOUT,

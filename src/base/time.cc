@@ -81,13 +81,37 @@ Result<Duration> ParseDuration(std::string_view text) {
   return Duration(std::llround(total_seconds * 1e6));
 }
 
-std::string FormatTime(Time time) {
-  const std::time_t seconds = static_cast<std::time_t>(Micros(time) / kMicrosPerSecond);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+namespace {
+
+// By hand: exports write millions of these.
+std::string FormatTimeWith(Time time, bool precise) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(
+      std::chrono::sys_days(std::chrono::days(day.time_since_epoch())));
+  const auto second_of_day = static_cast<unsigned>((seconds - day).count());
+  const auto micros = static_cast<unsigned>((time - seconds).count());
+  std::string text = "0000-00-00T00:00:00.000000Z";
+  const auto put = [&](std::size_t at, std::size_t digits, unsigned value) {
+    for (std::size_t i = digits; i-- > 0; value /= 10) {
+      text[at + i] = static_cast<char>('0' + value % 10);
+    }
+  };
+  put(0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
+  put(5, 2, static_cast<unsigned>(date.month()));
+  put(8, 2, static_cast<unsigned>(date.day()));
+  put(11, 2, second_of_day / 3600);
+  put(14, 2, second_of_day / 60 % 60);
+  put(17, 2, second_of_day % 60);
+  put(20, 6, micros);
+  if (!precise) text.erase(19, 7);
+  return text;
 }
+
+}  // namespace
+
+std::string FormatTime(Time time) { return FormatTimeWith(time, /*precise=*/false); }
+std::string FormatPreciseTime(Time time) { return FormatTimeWith(time, /*precise=*/true); }
 
 Result<Time> ParseTime(std::string_view text) {
   const auto bad = [&] {

@@ -37,6 +37,8 @@ Result<Duration> ParseDuration(std::string_view text);
 
 // "2026-01-31T12:00:00Z", and the same with "+02:00" or a space for the T. Always with a zone.
 std::string FormatTime(Time time);
+// The same with its microseconds: "2026-01-31T12:00:00.250000Z".
+std::string FormatPreciseTime(Time time);
 Result<Time> ParseTime(std::string_view text);
 
 }  // namespace sluice

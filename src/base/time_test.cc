@@ -80,4 +80,11 @@ TEST(TimeTest, BadTimesAreRefused) {
 }
 
 }  // namespace
+TEST(FormatTimeTest, KnowsMicrosecondsAndTimesBefore1970) {
+  EXPECT_EQ(FormatPreciseTime(FromMicros(1'769'860'800'250'000)), "2026-01-31T12:00:00.250000Z");
+  EXPECT_EQ(FormatTime(FromMicros(1'769'860'800'250'000)), "2026-01-31T12:00:00Z");
+  EXPECT_EQ(FormatPreciseTime(FromMicros(-1)), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(FormatTime(FromMicros(951'782'400'000'000)), "2000-02-29T00:00:00Z");
+}
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cli/csv.h"
 #include "cli/describe.h"
@@ -19,8 +20,14 @@ namespace {
 // Columns that are found by looking at all rows: names in the order they are first seen.
 class Columns {
  public:
-  void Note(const std::string& name) {
-    if (places_.try_emplace(name, names_.size()).second) names_.push_back(name);
+  // Takes the names of one object. Most have those of one before.
+  void Note(std::string_view json) {
+    const std::string_view shape = ShapeOf(json, shape_);
+    if (shapes_.contains(shape)) return;
+    shapes_.emplace(shape);
+    EachMember(json, [this](const std::string& name, const std::string&) {
+      if (places_.try_emplace(name, names_.size()).second) names_.push_back(name);
+    });
   }
   const std::vector<std::string>& names() const { return names_; }
 
@@ -35,6 +42,8 @@ class Columns {
   }
 
  private:
+  std::set<std::string, std::less<>> shapes_;
+  std::string shape_;
   std::map<std::string, std::size_t> places_;
   std::vector<std::string> names_;
   std::vector<std::string> row_;
@@ -45,16 +54,14 @@ std::string ValueField(double value, const TrialInfo& trial) {
   return std::isnan(value) && trial.reports == 0 ? "" : FullNumber(value);
 }
 
-std::string TimeField(Time time) { return time == Time{} ? "" : PreciseTime(time); }
+std::string TimeField(Time time) { return time == Time{} ? "" : FormatPreciseTime(time); }
 
 void WriteTrialsCsv(const std::vector<TrialInfo>& trials, OutputSink& sink, Time now) {
   Columns params;
   Columns attributes;
   for (const TrialInfo& trial : trials) {
-    EachMember(trial.params,
-               [&](const std::string& name, const std::string&) { params.Note(name); });
-    EachMember(trial.attributes,
-               [&](const std::string& name, const std::string&) { attributes.Note(name); });
+    params.Note(trial.params);
+    attributes.Note(trial.attributes);
   }
   CsvLine line;
   for (const char* name :
@@ -98,10 +105,8 @@ Result<std::int64_t> WriteTrials(Reader& reader, const StudyInfo& study, ExportF
 Result<std::int64_t> WriteReportsCsv(Reader& reader, const StudyInfo& study, OutputSink& sink) {
   const std::vector<std::string> fixed = {"trial", "launch", "time", "work"};
   Columns metrics;
-  SLUICE_TRY(reader.EachReport(study.id, std::nullopt, [&](const ReportInfo& report) {
-    EachMember(report.metrics,
-               [&](const std::string& name, const std::string&) { metrics.Note(name); });
-  }));
+  SLUICE_TRY(reader.EachReport(study.id, std::nullopt,
+                               [&](const ReportInfo& report) { metrics.Note(report.metrics); }));
   CsvLine line;
   for (const std::string& name : fixed) line.Add(name);
   for (const std::string& name : metrics.names()) {
@@ -112,7 +117,7 @@ Result<std::int64_t> WriteReportsCsv(Reader& reader, const StudyInfo& study, Out
   std::int64_t rows = 0;
   SLUICE_TRY(reader.EachReport(study.id, std::nullopt, [&](const ReportInfo& report) {
     line.Add(std::to_string(Number(report.trial))).Add(std::to_string(Number(report.launch)));
-    line.Add(PreciseTime(report.time)).Add(std::to_string(report.work));
+    line.Add(FormatPreciseTime(report.time)).Add(std::to_string(report.work));
     for (const std::string& value : metrics.Spread(report.metrics)) line.Add(value);
     sink.Write(line.Finish());
     ++rows;

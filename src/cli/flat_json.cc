@@ -108,4 +108,19 @@ void EachMember(
   Json::sax_parse(json, &flattener);
 }
 
+std::string_view ShapeOf(std::string_view json, std::string& buffer) {
+  buffer.clear();
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    if (at > 0 && (json[at] == '{' || json[at] == '[')) return json;
+    if (json[at] != '"') continue;
+    const std::size_t begin = at;
+    for (++at; at < json.size() && json[at] != '"'; ++at) {
+      if (json[at] == '\\') ++at;
+    }
+    // A text before a colon is a name; others are values.
+    if (at + 1 < json.size() && json[at + 1] == ':') buffer += json.substr(begin, at - begin + 1);
+  }
+  return buffer;
+}
+
 }  // namespace sluice

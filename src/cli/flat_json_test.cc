@@ -33,5 +33,14 @@ TEST(FlatJsonTest, WhatIsNoObjectGivesNothing) {
   for (const char* text : {"", "3", "[1,2]", "nonsense", "{"}) EXPECT_EQ(Flat(text), "") << text;
 }
 
+TEST(ShapeOfTest, SameNamesAreOneShape) {
+  std::string one, two;
+  EXPECT_EQ(ShapeOf(R"({"a":1,"b":"x"})", one), ShapeOf(R"({"a":2.5,"b":"y:"})", two));
+  EXPECT_NE(ShapeOf(R"({"a":1,"b":2})", one), ShapeOf(R"({"a":1,"c":2})", two));
+  EXPECT_NE(ShapeOf(R"({"a":1})", one), ShapeOf(R"({"a":1,"b":2})", two));
+  EXPECT_EQ(ShapeOf(R"({"a\":":1})", one), R"("a\":")");
+  EXPECT_EQ(ShapeOf(R"({"a":{"b":1}})", one), R"({"a":{"b":1}})");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -280,8 +280,8 @@ constexpr std::string_view kDoctor = R"(usage: sluice doctor [--replay NAME]
 Checks what studies need on this machine: cores, GPUs and their driver, libraries, the store, its
 folder and disk. Exits with 1 if something would keep studies from running.
 
-  --replay NAME  also replay everything that ever happened in this study, and compare
-                 what comes out with the snapshot a restart begins from
+  --replay NAME  also read every page of the store, replay everything that ever happened in
+                 this study, and compare what comes out with the state a restart begins from
   --store FILE   the store to check
   --json         as a JSON object
   -h, --help     print this

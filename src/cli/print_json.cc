@@ -39,12 +39,6 @@ std::string JsonText(std::string_view text) { return Dump(Json(text)); }
 
 std::string JsonNumber(double value) { return Dump(NumberToJson<Json>(value)); }
 
-std::string PreciseTime(Time time) {
-  std::string text = FormatTime(time);
-  text.pop_back();  // the Z
-  return fmt::format("{}.{:06}Z", text, Micros(time) % 1'000'000);
-}
-
 void JsonObject::Name(std::string_view name) {
   if (text_.size() > 1) text_ += ',';
   text_ += JsonText(name);
@@ -66,7 +60,7 @@ JsonObject& JsonObject::Add(std::string_view name, bool value) {
 
 JsonObject& JsonObject::AddTime(std::string_view name, Time time) {
   if (time == Time{} || time == kNever) return AddJson(name, "null");
-  return AddJson(name, '"' + PreciseTime(time) + '"');
+  return AddJson(name, '"' + FormatPreciseTime(time) + '"');
 }
 
 JsonObject& JsonObject::AddJson(std::string_view name, std::string_view json) {
@@ -137,7 +131,7 @@ std::string TrialJson(const TrialInfo& trial, Time now) {
 
 std::string ReportJson(const ReportInfo& report) {
   return fmt::format(R"({{"trial":{},"launch":{},"time":"{}","work":{},"metrics":{}}})",
-                     Number(report.trial), Number(report.launch), PreciseTime(report.time),
+                     Number(report.trial), Number(report.launch), FormatPreciseTime(report.time),
                      report.work, report.metrics);
 }
 

@@ -17,8 +17,6 @@ namespace sluice {
 
 std::string JsonText(std::string_view text);
 std::string JsonNumber(double value);
-// "2026-01-31T12:00:00.000001Z"
-std::string PreciseTime(Time time);
 
 // Writes one object, member by member.
 class JsonObject {

@@ -1,6 +1,7 @@
 #include "exec/controller.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kSnapshotEvery = 50'000;  // events: a restart replays no more than these
 constexpr std::int64_t kSnapshotAtEnd = 1'000;
+constexpr Duration kQuickProposal = std::chrono::microseconds(200);
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
 
@@ -94,7 +96,7 @@ Result<RunEnd> Controller::Run(std::vector<EventBody> first) {
   if (!failure_) {
     Batch batch = TakeBatch();
     if (events_since_snapshot_ >= kSnapshotAtEnd && batch.snapshots.empty()) {
-      batch.snapshots.push_back({study_, last_, engine_->Digest(), engine_->Save()});
+      batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
     }
     if (!batch.empty()) {
       writer_->Submit(std::move(batch));
@@ -142,6 +144,12 @@ void Controller::AcknowledgeInTurn(Receipt receipt) {
 
 void Controller::Flush() {
   if (writer_->busy()) return;
+  // A proposal that is about to come goes into the same commit as the end that made room for it.
+  if (!gathered_.empty() && study().asked != study().answered) {
+    pollfd ready{.fd = search_ready_, .events = POLLIN, .revents = 0};
+    const timespec moment{.tv_sec = 0, .tv_nsec = kQuickProposal.count() * 1000};
+    if (ppoll(&ready, 1, &moment, nullptr) > 0) Proposals();
+  }
   if (gathered_.empty()) {
     if (!gathered_effects_.empty()) Release(std::exchange(gathered_effects_, {}));
     if (gathered_.empty()) return;
@@ -165,7 +173,7 @@ Batch Controller::TakeBatch() {
   }
   if (!batch.events.empty()) batch.studies.push_back(RowOf(study()));
   if (events_since_snapshot_ >= kSnapshotEvery) {
-    batch.snapshots.push_back({study_, last_, engine_->Digest(), engine_->Save()});
+    batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
     events_since_snapshot_ = 0;
   }
   return batch;

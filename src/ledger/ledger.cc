@@ -33,6 +33,12 @@ StudyRow RowOf(const Study& study) {
           .counts = study.counts};
 }
 
+SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
+  SnapshotRow row{.study = study, .seq = seq, .digest = 0, .state = engine.Save()};
+  row.digest = Digest().Add(std::string_view(row.state)).Value();
+  return row;
+}
+
 Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path) {
   auto ledger = std::make_unique<Ledger>();
   SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path));

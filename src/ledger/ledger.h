@@ -43,6 +43,7 @@ struct SnapshotRow {
   std::uint64_t digest = 0;
   std::string state;
 };
+SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq);
 
 // What one commit makes durable.
 struct Batch {
