@@ -1,6 +1,7 @@
 """What a trial costs on a GPU: a process for each, beside one process that takes trial after trial.
 
-Imports, the CUDA context and the first kernels are paid by every process. Prints a table; needs a GPU and PyTorch.
+Imports, the CUDA context and the first kernels are paid by every process. Prints a table; needs a
+GPU and PyTorch.
 """
 
 import argparse
@@ -13,8 +14,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+BINARIES = os.environ.get("SLUICE_BIN_DIR", str(ROOT / "build/release/bin"))
 BODY = """
-    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).cuda()
+    layers = [torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)]
+    model = torch.nn.Sequential(*layers).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=trial.params["lr"])
     inputs, labels = torch.randn(512, 256, device="cuda"), torch.randint(10, (512,), device="cuda")
     for step in range(1, 4):
@@ -46,14 +49,22 @@ def seconds_a_trial(binary, name, script, trials):
         begin = time.monotonic()
         subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         took = time.monotonic() - begin
-        shown = subprocess.run([binary, "status", "--json", "--store", "store.db"], cwd=folder, check=True, capture_output=True)
+        shown = subprocess.run(
+            [binary, "status", "--json", "--store", "store.db"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
         assert f'"complete":{trials}' in shown.stdout.decode().replace(" ", ""), shown.stdout
         return took / trials
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", default=os.environ.get("SLUICE_BIN_DIR", str(ROOT / "build/release/bin")) + "/sluice")
+    parser.add_argument(
+        "--binary",
+        default=BINARIES + "/sluice",
+    )
     parser.add_argument("--spawned", type=int, default=6)
     parser.add_argument("--warm", type=int, default=200)
     options = parser.parse_args()
@@ -62,7 +73,9 @@ def main():
     print("| | trials | seconds a trial |\n|---|---|---|")
     print(f"| a process for each trial | {options.spawned} | {spawned:.3f} |")
     print(f"| one process, trial after trial | {options.warm} | {warm:.4f} |")
-    print(f"\nOne process is {spawned / warm:.0f} times as fast a trial; its own start is in the figure.")
+    print(
+        f"\nOne process is {spawned / warm:.0f} times as fast a trial, its own start included."
+    )
 
 
 main()

@@ -1,7 +1,7 @@
 """A small network on Fashion-MNIST, the data from Debian's package dataset-fashion-mnist.
 
-Run by itself it trains once with the defaults; under `sluice tune study.yaml` it takes trial after trial, so that
-importing PyTorch and reading the data are paid once for all of them.
+Run by itself it trains once with the defaults; under `sluice tune study.yaml` it takes trial after
+trial, so that importing PyTorch and reading the data are paid once for all of them.
 """
 
 import gzip
@@ -63,7 +63,11 @@ def run(trial, train, test):
     for epoch in range(first, 10):
         train_epoch(model, optimizer, *train, params["batch"])
         with trial.checkpoint(epoch) as folder:
-            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "epoch": epoch,
+            }
             torch.save(state, os.path.join(folder, "state.pt"))
         trial.report(epoch, accuracy=accuracy(model, *test))
         if trial.should_stop():

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: the real binary, a store of its own for each test, and ways to look into it."""
+"""What the end-to-end tests share: the real binary, a store for each test, ways to look into it."""
 
 import json
 import os
@@ -12,6 +12,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 SLUICE = str(BINARIES / "sluice")
+READING = "check studies status watch trials best logs export doctor".split()
+VERBS = [*READING, *"tune resume retry stop delete".split()]
 SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
 
 
@@ -36,7 +38,12 @@ class House:
         self.started = []
 
     def environment(self, **more):
-        return {**os.environ, "SLUICE_STORE": str(self.store), "PYTHONDONTWRITEBYTECODE": "1", **more}
+        return {
+            **os.environ,
+            "SLUICE_STORE": str(self.store),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **more,
+        }
 
     def run(self, *words, check=True, seconds=120, **environment):
         done = subprocess.run(
@@ -49,7 +56,9 @@ class House:
             check=False,
         )
         if check:
-            assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+            assert done.returncode == 0, (
+                f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+            )
         return done
 
     def json(self, *words, **options):

@@ -5,7 +5,7 @@ import os
 import sqlite3
 
 import pytest
-from house import ROOT, SHIM, wait_until
+from house import ROOT, SHIM, VERBS, wait_until
 
 GOOD = """
 study: good
@@ -57,26 +57,44 @@ def test_program_that_prints_no_result(house):
     house.write("study.yaml", GOOD.replace("echo", "true") + "retries: 3\n")
     house.run("tune", "study.yaml", "-q")
     assert set(house.states().values()) == {"failed"}
-    assert {n for (n,) in house.query("SELECT note FROM trials")} == {"ended without reporting 'loss'"}
-    assert {n for (n,) in house.query("SELECT launch FROM trials")} == {1}, "trying again would give the same"
+    assert {n for (n,) in house.query("SELECT note FROM trials")} == {
+        "ended without reporting 'loss'"
+    }
+    assert {n for (n,) in house.query("SELECT launch FROM trials")} == {1}, (
+        "trying again would give the same"
+    )
 
 
 def output_study(*lines):
     text = "; ".join(f"echo '{line}'" for line in lines).replace("{", "{{").replace("}", "}}")
-    return GOOD.replace("""'echo "{{\\"loss\\": {x}}}"'""", json.dumps(text)).replace("trials: 4", "trials: 1")
+    return GOOD.replace("""'echo "{{\\"loss\\": {x}}}"'""", json.dumps(text)).replace(
+        "trials: 4", "trials: 1"
+    )
 
 
 def test_metric_that_is_missing_or_no_number(house):
-    house.write("study.yaml", output_study('{"loss": 3, "epoch": 1}', '{"loss": "low", "epoch": 2}', '{"epoch": 3, "sluice": 1}'))
+    house.write(
+        "study.yaml",
+        output_study(
+            '{"loss": 3, "epoch": 1}', '{"loss": "low", "epoch": 2}', '{"epoch": 3, "sluice": 1}'
+        ),
+    )
     house.run("tune", "study.yaml", "-q")
     assert [(work, m) for _, work, m in house.reports()] == [(1, {"loss": 3.0}), (3, {})]
     assert house.query("SELECT best_value FROM trials") == [(3.0,)]
-    notes = " ".join(body for (body,) in house.query("SELECT body FROM events WHERE kind = 'trial_noted'"))
+    notes = " ".join(
+        body for (body,) in house.query("SELECT body FROM events WHERE kind = 'trial_noted'")
+    )
     assert "expected a number, found" in notes
 
 
 def test_report_going_backwards(house):
-    house.write("study.yaml", output_study('{"loss": 3, "epoch": 2}', '{"loss": 1, "epoch": 1}', '{"loss": 2, "epoch": 3}'))
+    house.write(
+        "study.yaml",
+        output_study(
+            '{"loss": 3, "epoch": 2}', '{"loss": 1, "epoch": 1}', '{"loss": 2, "epoch": 3}'
+        ),
+    )
     house.run("tune", "study.yaml", "-q")
     assert [work for _, work, _ in house.reports()] == [2, 3]
     [(note,)] = house.query("SELECT note FROM trials")
@@ -95,7 +113,9 @@ def test_duplicate_name(house):
 def test_store_in_use(house):
     house.write("study.yaml", GOOD.replace("echo", "sleep 300; echo"))
     process = house.start("tune", "study.yaml", "-q")
-    wait_until(lambda: house.query("SELECT 1 FROM trials WHERE state = 'running'"), what="a running trial")
+    wait_until(
+        lambda: house.query("SELECT 1 FROM trials WHERE state = 'running'"), what="a running trial"
+    )
     house.write("other.yaml", GOOD.replace("study: good", "study: other"))
     for words in (["tune", "other.yaml"], ["resume", "good"]):
         message = refused(house, *words, code=1)
@@ -110,7 +130,9 @@ def test_store_that_is_none(house):
     house.store.write_bytes(b"not a database, but long enough to be looked at" * 50)
     before = house.store.read_bytes()
     for words in (["tune", "study.yaml"], ["studies"], ["resume", "good"]):
-        assert "expected a Sluice store, found a file that is none" in refused(house, *words, code=1)
+        assert "expected a Sluice store, found a file that is none" in refused(
+            house, *words, code=1
+        )
     assert house.store.read_bytes() == before
 
 
@@ -142,7 +164,12 @@ def test_newer_schema_is_refused_and_not_touched(house):
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         database.execute("PRAGMA user_version = 99")
     before = house.store.read_bytes()
-    for words in (["tune", "study.yaml"], ["status"], ["resume", "good"], ["delete", "good", "--yes"]):
+    for words in (
+        ["tune", "study.yaml"],
+        ["status"],
+        ["resume", "good"],
+        ["delete", "good", "--yes"],
+    ):
         message = refused(house, *words, code=1)
         assert "written by a newer Sluice (schema 99; this one knows 1)" in message
     assert house.store.read_bytes() == before
@@ -150,7 +177,9 @@ def test_newer_schema_is_refused_and_not_touched(house):
 
 def test_folder_without_locks(house):
     house.write("study.yaml", GOOD)
-    message = refused(house, "tune", "study.yaml", code=1, LD_PRELOAD=SHIM, SLUICE_FAULT_NOLOCKS="1")
+    message = refused(
+        house, "tune", "study.yaml", code=1, LD_PRELOAD=SHIM, SLUICE_FAULT_NOLOCKS="1"
+    )
     assert "without the locks a store needs (a network folder?)" in message
 
 
@@ -199,5 +228,5 @@ def test_unknown_names(house):
 
 def test_documentation_names_every_verb():
     text = (ROOT / "docs/commands.md").read_text()
-    for verb in "tune check resume studies status watch trials best logs retry stop delete export doctor".split():
+    for verb in VERBS:
         assert f"sluice {verb}" in text

@@ -1,4 +1,4 @@
-"""kill -9 of the controller at any instant: nothing that was reported is lost, nothing is counted twice."""
+"""kill -9 of the controller at any instant: no report is lost, none is counted twice."""
 
 import os
 import random
@@ -11,8 +11,8 @@ from house import python_program, wait_until
 KILLS = int(os.environ.get("SLUICE_TEST_KILLS", "12"))
 TRIALS = max(24, 2 * KILLS)  # so that a long series finds something to interrupt
 
-# Deterministic: the value at an epoch depends on the parameters and the epoch alone. It writes down what it was told is safe, and
-# from which epoch each launch began.
+# Deterministic: the value at an epoch depends on the parameters and the epoch alone. It writes down
+# what it has saved, and from which epoch each launch began.
 TRIAL = """
 import os, sys, time
 import sluice
@@ -49,7 +49,9 @@ retries: 0
 
 def prepare(house, more="", trials=TRIALS, program=TRIAL):
     script = house.write("trial.py", program)
-    house.write("study.yaml", STUDY.format(program=python_program(script), more=more, trials=trials))
+    house.write(
+        "study.yaml", STUDY.format(program=python_program(script), more=more, trials=trials)
+    )
 
 
 def survive(house, kills, chance):
@@ -225,6 +227,8 @@ def test_warm_workers_survive_too(house):
 def test_replay_gives_the_same_state(house):
     prepare(house, "stopper: asha-promotion\nbudget: {min: 1, max: 6, eta: 2}", trials=12)
     survive(house, 4, random.Random("replay"))
-    checks = {check["check"]: check for check in house.json("doctor", "--replay", "crash")["checks"]}
+    checks = {
+        check["check"]: check for check in house.json("doctor", "--replay", "crash")["checks"]
+    }
     assert checks["replay"]["state"] == "ok", checks["replay"]
     assert "replays to the same state" in checks["replay"]["found"]

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from house import ROOT, SLUICE
+from house import ROOT, SLUICE, VERBS
 
 
 def blocks(document, language):
@@ -39,15 +39,19 @@ def test_readme_study_runs_as_it_stands(house):
 
 
 def test_every_verb_has_help_with_examples():
-    for verb in "tune check resume studies status watch trials best logs retry stop delete export doctor".split():
-        shown = subprocess.run([SLUICE, verb, "--help"], capture_output=True, text=True, check=True).stdout
+    for verb in VERBS:
+        shown = subprocess.run(
+            [SLUICE, verb, "--help"], capture_output=True, text=True, check=True
+        ).stdout
         assert shown.startswith(f"usage: sluice {verb}")
         assert "examples:" in shown and shown.count(f"  sluice {verb}") >= 1
 
 
 def test_example_studies_are_good():
     for study in ROOT.glob("examples/*/study.yaml"):
-        done = subprocess.run([SLUICE, "check", str(study), "--json"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [SLUICE, "check", str(study), "--json"], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)
 
@@ -56,7 +60,11 @@ def test_example_trains_on_real_data(house):
     """One short trial of the demo: the data is there, the script learns."""
     example = ROOT / "examples/fashion"
     text = (example / "study.yaml").read_text()
-    text = re.sub(r"trials: \d+", "trials: 1", text).replace("max: 9", "max: 1").replace("program: python", f"program: {sys.executable}")
+    text = (
+        re.sub(r"trials: \d+", "trials: 1", text)
+        .replace("max: 9", "max: 1")
+        .replace("program: python", f"program: {sys.executable}")
+    )
     house.write("study.yaml", text)
     house.write("train.py", (example / "train.py").read_text())
     house.run("tune", "study.yaml", "-q")
@@ -65,17 +73,22 @@ def test_example_trains_on_real_data(house):
 
 
 def test_commands_of_the_reference_run(house):
-    """Each example line of docs/commands.md, without the other programs in it, on a study like the one it speaks of."""
+    """Each example line of docs/commands.md, less other programs, on a study like its own."""
     [study] = blocks("README.md", "yaml")
     [script] = blocks("README.md", "python")
     # Trial 7 is to be there for the taking: it fails at first.
-    script = f"import os, sluice\nif sluice.trial().number == 7 and not os.path.exists('mended'): exit('no')\n{script}"
-    study = study.replace("python train.py", f"{sys.executable} train.py").replace("trials: 32", "trials: 10")
+    fails = "sluice.trial().number == 7 and not os.path.exists('mended')"
+    script = f"import os, sluice\nif {fails}: exit('no')\n{script}"
+    study = study.replace("python train.py", f"{sys.executable} train.py").replace(
+        "trials: 32", "trials: 10"
+    )
     house.write("study.yaml", study + "retries: 0\n")
     house.write("train.py", script)
     lines = re.findall(r"^    \$ (.*)$", (ROOT / "docs/commands.md").read_text(), re.MULTILINE)
     commands = [part.strip() for line in lines for part in re.split(r"&&", line)]
-    commands = [re.split(r" [|>]", command)[0] for command in commands if command.startswith("sluice ")]
+    commands = [
+        re.split(r" [|>]", command)[0] for command in commands if command.startswith("sluice ")
+    ]
     assert len(commands) >= 14
     seen = set()
     for command in commands:
@@ -89,4 +102,6 @@ def test_commands_of_the_reference_run(house):
             words += ["--study", "fashion"] if words[0] == "logs" else ["fashion"]
         seen.add(words[0])
         house.run(*words, "-q" if words[0] in ("tune", "resume") else "--json")
-    assert seen >= set("tune check resume studies status watch trials best logs export retry delete doctor".split())
+    assert seen >= set(
+        "tune check resume studies status watch trials best logs export retry delete doctor".split()
+    )

@@ -14,7 +14,11 @@ def has_gpu():
     except OSError:
         return False
     count = ctypes.c_uint()
-    return nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value > 0
+    return (
+        nvml.nvmlInit_v2() == 0
+        and nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0
+        and count.value > 0
+    )
 
 
 pytestmark = pytest.mark.skipif(not has_gpu(), reason="no NVIDIA GPU on this machine")
@@ -32,14 +36,17 @@ SEES = """
 import os, torch, sluice
 for trial in sluice.trials():
     trial.set_attribute("visible", os.environ["CUDA_VISIBLE_DEVICES"])
-    x = torch.ones(64, 64, device="cuda") * trial.params["x"] if torch.cuda.is_available() else torch.zeros(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.ones(64, 64, device=device) * trial.params["x"]
     trial.report(1, loss=float(x.mean()), devices=torch.cuda.device_count())
 """
 
 
 def prepare(house, trials, more):
     script = house.write("trial.py", SEES)
-    house.write("study.yaml", STUDY.format(program=python_program(script), trials=trials, more=more))
+    house.write(
+        "study.yaml", STUDY.format(program=python_program(script), trials=trials, more=more)
+    )
 
 
 def test_doctor_names_the_gpu(house):
@@ -52,7 +59,9 @@ def test_trial_gets_its_own_gpu(house):
     house.run("tune", "study.yaml", "-q", seconds=300)
     assert set(house.states().values()) == {"complete"}
     assert {metrics["devices"] for _, _, metrics in house.reports()} == {1}
-    visible = {json.loads(text)["visible"] for (text,) in house.query("SELECT attributes FROM trials")}
+    visible = {
+        json.loads(text)["visible"] for (text,) in house.query("SELECT attributes FROM trials")
+    }
     assert all(uuid.startswith("GPU-") for uuid in visible)
 
 

@@ -34,7 +34,8 @@ def shell(text):
 def test_parameters_reach_any_program(house):
     text = (
         'echo "{\\"loss\\": {x}, \\"from_env\\": $X, \\"from_file\\": '
-        '$(sed s/[^0-9]//g $SLUICE_PARAMS), \\"threads\\": $OMP_NUM_THREADS}"; echo "gpus:$CUDA_VISIBLE_DEVICES."'
+        '$(sed s/[^0-9]//g $SLUICE_PARAMS), \\"threads\\": $OMP_NUM_THREADS}"; '
+        'echo "gpus:$CUDA_VISIBLE_DEVICES."'
     )
     prepare(house, shell(text), trials=5, more='environment: {X: "{x}"}\nresources: {cpus: 2}')
     house.run("tune", "study.yaml", "-q")
@@ -57,7 +58,10 @@ sluice.report(1, loss=0.5, accuracy=0.9)
 """,
     )
     house.run("tune", "study.yaml", "-q")
-    [trial] = [json.loads(line) for line in house.run("export", "run", "--format", "jsonl").stdout.splitlines()]
+    [trial] = [
+        json.loads(line)
+        for line in house.run("export", "run", "--format", "jsonl").stdout.splitlines()
+    ]
     assert "61706" in json.dumps(trial) and "two layers" in json.dumps(trial)
     assert house.reports() == [(1, 1, {"loss": 0.5, "accuracy": 0.9})]
 
@@ -80,7 +84,10 @@ def test_promotion_pauses_and_resumes_from_the_checkpoint(house):
     prepare(house, PROMOTED, trials=9, more=more)
     house.run("tune", "study.yaml", "-q")
     states = list(house.states().values())
-    assert states.count("complete") in (1, 2, 3) and states.count("complete") + states.count("paused") == 9
+    assert (
+        states.count("complete") in (1, 2, 3)
+        and states.count("complete") + states.count("paused") == 9
+    )
     works = [work for (work,) in house.query("SELECT work FROM trials")]
     assert set(works) <= {1, 3, 9} and works.count(1) >= 4
     keys = [(trial, work) for trial, work, _ in house.reports()]
@@ -136,7 +143,10 @@ def test_retry_gives_a_failed_trial_another_chance(house):
     house.run("resume", "run", "-q")
     assert house.states() == {1: "complete"}
     again = house.run("retry", 1, check=False)
-    assert again.returncode == 1 and "trial 1 is complete: only failed and stopped trials" in again.stderr
+    assert (
+        again.returncode == 1
+        and "trial 1 is complete: only failed and stopped trials" in again.stderr
+    )
 
 
 def test_trial_time_out(house):
@@ -148,7 +158,8 @@ def test_trial_time_out(house):
 
 def test_report_time_out_kills_the_whole_group(house):
     marker = f"{os.getpid()}.{id(house)}"
-    text = f'echo "{{\\"loss\\": 1}}"; trap "" TERM; (trap "" TERM; exec -a sluice-{marker} sleep 300) & wait'
+    stubborn = f'trap "" TERM; (trap "" TERM; exec -a sluice-{marker} sleep 300) & wait'
+    text = f'echo "{{\\"loss\\": 1}}"; {stubborn}'
     prepare(
         house,
         ["bash", "-c", text.replace("{", "{{").replace("}", "}}")],
@@ -177,14 +188,18 @@ os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def test_stop_at_ends_the_study(house):
-    prepare(house, shell('echo "{\\"loss\\": {x}}"; sleep 0.01'), trials=500, more="stop_at: {loss: 20}")
+    prepare(
+        house, shell('echo "{\\"loss\\": {x}}"; sleep 0.01'), trials=500, more="stop_at: {loss: 20}"
+    )
     house.run("tune", "study.yaml", "-q")
     assert len(house.states()) < 500
     assert house.query("SELECT ending FROM studies") == [("target reached",)]
 
 
 def test_deadline_stops_new_work(house):
-    prepare(house, shell('sleep 0.05; echo "{\\"loss\\": 1}"'), trials=10000, more="deadline: 500ms")
+    prepare(
+        house, shell('sleep 0.05; echo "{\\"loss\\": 1}"'), trials=10000, more="deadline: 500ms"
+    )
     house.run("tune", "study.yaml", "-q")
     assert 2 <= len(house.states()) < 200
     assert house.query("SELECT ending FROM studies") == [("deadline passed",)]
@@ -237,7 +252,9 @@ def test_second_interrupt_ends_at_once(house):
     process = house.start("tune", "study.yaml")
     wait_until(lambda: house.reports(), what="a report")
     process.send_signal(signal.SIGINT)
-    wait_until(lambda: house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'"), what="draining")
+    wait_until(
+        lambda: house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'"), what="draining"
+    )
     assert process.poll() is None, "a plain program is waited for"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
@@ -292,11 +309,15 @@ for i in range(1, 4):
 
 
 def test_checkpoints_are_bounded(house):
-    program = PROMOTED.replace('(folder / "epoch")', '(folder / "weights").write_bytes(bytes(30000)); (folder / "epoch")')
+    program = PROMOTED.replace(
+        '(folder / "epoch")', '(folder / "weights").write_bytes(bytes(30000)); (folder / "epoch")'
+    )
     more = "stopper: asha-promotion\nbudget: {min: 1, max: 9, eta: 3}\ncheckpoint_cap: 100kB"
     prepare(house, program, trials=12, more=more)
     house.run("tune", "study.yaml", "-q")
-    held = sum(p.stat().st_size for p in house.files.glob("studies/run/trials/*/checkpoint/**/weights"))
+    held = sum(
+        p.stat().st_size for p in house.files.glob("studies/run/trials/*/checkpoint/**/weights")
+    )
     assert 0 < held <= 100_000
     keys = [(trial, work) for trial, work, _ in house.reports()]
     assert len(keys) == len(set(keys)), "retrained work is not counted again"
