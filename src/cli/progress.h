@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/display_text.h"
 #include "engine/engine.h"
 #include "engine/trial.h"
 #include "ledger/reader.h"
@@ -64,6 +65,8 @@ struct Progress {
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   // Trials that ran as far as anybody wants for now: complete, stopped, failed or paused.
   int done() const;
+  // Trials that have not begun, or have been made and wait.
+  int to_start() const;
 };
 
 constexpr std::size_t kMaxRunningKept = 64;
@@ -95,13 +98,5 @@ Params ParamsFromJson(std::string_view json);
 std::string FormatMetric(double value);
 // "lr=0.0123 width=64 act=relu", numbers of four significant digits.
 std::string FormatParams(const Params& params);
-
-// A text that does nothing to a terminal: controls, direction marks and broken UTF-8 become '?',
-// blanks a space; without `utf8` so does everything else beyond ASCII.
-std::string Harmless(std::string_view text, bool utf8 = true);
-// Columns a harmless text takes on a terminal: 2 for wide characters, 0 for combining ones.
-int DisplayWidth(std::string_view text);
-// The text, or what of it fits into `columns` with an ellipsis at its end.
-std::string Fit(std::string_view text, int columns, bool utf8 = true);
 
 }  // namespace sluice

@@ -17,6 +17,7 @@ namespace {
 
 // A peer that does not read what it is told is cut off before it fills our memory.
 constexpr std::size_t kMostUnsent = 64 << 20;
+constexpr int kReadsInTurn = 16;
 
 // Unix socket addresses hold 107 bytes: longer paths go through a descriptor of their folder.
 struct Address {
@@ -65,7 +66,11 @@ void Connection::Flush() {
   while (!out_.empty()) {
     const ssize_t sent = send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) break;
+    if (sent < 0) {
+      // A peer that will never hear us: to wait until it can be written to would be to spin.
+      if (errno != EAGAIN && errno != EWOULDBLOCK) out_.clear();
+      break;
+    }
     out_.erase(0, static_cast<std::size_t>(sent));
   }
   if (out_.size() > kMostUnsent) out_.clear(), shutdown(descriptor_, SHUT_RDWR);
@@ -95,7 +100,8 @@ void Connection::Readable() {
   const std::shared_ptr<bool> alive = alive_;
   if (!out_.empty()) Flush();
   bool more = true;
-  while (more) {
+  // A peer that never stops is heard in turn with the others.
+  for (int reads = 0; more && reads < kReadsInTurn; ++reads) {
     const bool open = ReadSome(more);
     if (!*alive) return;
     if (!open) {

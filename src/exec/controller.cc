@@ -21,10 +21,21 @@ constexpr Duration kQuickProposal = std::chrono::microseconds(200);
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
 
-int OpenSignals() {
+// What ends a controller, apart from what our parent wants ignored (nohup): a signal that is blocked
+// would come all the same.
+sigset_t EndingSignals() {
   sigset_t wanted;
   sigemptyset(&wanted);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now{};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
+      sigaddset(&wanted, signal);
+  }
+  return wanted;
+}
+
+int OpenSignals() {
+  const sigset_t wanted = EndingSignals();
   sigprocmask(SIG_BLOCK, &wanted, nullptr);
   return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -66,9 +77,7 @@ Controller::~Controller() {
     loop_->Forget(descriptor);
     close(descriptor);
   }
-  sigset_t ours;
-  sigemptyset(&ours);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours, signal);
+  const sigset_t ours = EndingSignals();
   sigprocmask(SIG_UNBLOCK, &ours, nullptr);
 }
 
@@ -193,13 +202,18 @@ void Controller::CommitDone() {
 void Controller::Release(Effects effects) {
   // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
   // cumulative: the last of a launch says it all.
-  std::map<std::pair<std::string, LaunchId>, std::uint64_t> acknowledged;
+  struct Heard {
+    std::uint64_t seq = 0;
+    int count = 0;
+  };
+  std::map<std::pair<std::string, LaunchId>, Heard> acknowledged;
   for (const Receipt& receipt : effects.receipts) {
-    std::uint64_t& seq = acknowledged[{receipt.worker, receipt.launch}];
-    seq = std::max(seq, receipt.seq);
+    Heard& heard = acknowledged[{receipt.worker, receipt.launch}];
+    heard.seq = std::max(heard.seq, receipt.seq);
+    ++heard.count;
   }
-  for (const auto& [whom, seq] : acknowledged)
-    executor_.Acknowledge({whom.first, whom.second, seq});
+  for (const auto& [whom, heard] : acknowledged)
+    executor_.Acknowledge({whom.first, whom.second, heard.seq}, heard.count);
   for (const Command& command : effects.commands) {
     std::visit(
         [this](const auto& each) {

@@ -23,13 +23,18 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Open() {
 
 EventLoop::~EventLoop() { close(epoll_); }
 
+std::uint64_t EventLoop::Tag(int descriptor, std::uint32_t round) {
+  return static_cast<std::uint64_t>(round) << 32 | static_cast<std::uint32_t>(descriptor);
+}
+
 void EventLoop::Watch(int descriptor, Handler handler) {
+  const std::uint32_t round = next_round_++;
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.fd = descriptor;
+  event.data.u64 = Tag(descriptor, round);
   SLUICE_CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0,
                "an open descriptor is watched once");
-  watched_[descriptor] = {std::make_shared<Handler>(std::move(handler)), EPOLLIN};
+  watched_[descriptor] = {std::make_shared<Handler>(std::move(handler)), EPOLLIN, round};
 }
 
 void EventLoop::WatchWritable(int descriptor, bool writable) {
@@ -40,7 +45,7 @@ void EventLoop::WatchWritable(int descriptor, bool writable) {
   found->second.events = events;
   epoll_event event{};
   event.events = events;
-  event.data.fd = descriptor;
+  event.data.u64 = Tag(descriptor, found->second.round);
   epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event);
 }
 
@@ -72,8 +77,11 @@ void EventLoop::RunOnce() {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout_ms);
   for (int i = 0; i < count; ++i) {
-    const auto found = watched_.find(events[static_cast<std::size_t>(i)].data.fd);
-    if (found == watched_.end()) continue;  // forgotten by an earlier handler of this round
+    const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+    const int descriptor = static_cast<int>(static_cast<std::uint32_t>(tag));
+    const auto found = watched_.find(descriptor);
+    // Forgotten by an earlier handler, and perhaps watched anew as another one's.
+    if (found == watched_.end() || Tag(descriptor, found->second.round) != tag) continue;
     const std::shared_ptr<Handler> handler = found->second.handler;
     (*handler)();
   }

@@ -42,12 +42,15 @@ class EventLoop {
   struct Watched {
     std::shared_ptr<Handler> handler;  // shared: a handler may forget itself while it runs
     std::uint32_t events = 0;
+    std::uint32_t round = 0;  // tells a descriptor from an earlier one of the same number
   };
+  static std::uint64_t Tag(int descriptor, std::uint32_t round);
   int epoll_;
   std::map<int, Watched> watched_;
   std::map<std::pair<Time, TimerId>, Handler> timers_;
   std::map<TimerId, Time> timer_times_;
   TimerId next_timer_ = 1;
+  std::uint32_t next_round_ = 1;
 };
 
 }  // namespace sluice

@@ -138,5 +138,25 @@ TEST_F(EventLoopTest, ATimerMayCancelAndMakeOthers) {
   EXPECT_THAT(calls_, ElementsAre(1, 3));
 }
 
+TEST_F(EventLoopTest, ReadinessOfAForgottenDescriptorIsNotThatOfItsSuccessor) {
+  Pair first;
+  Pair second;
+  auto other = std::make_unique<Pair>();
+  const int number = second.here();
+  loop_->Watch(first.here(), [&] {
+    first.Hear();
+    calls_.push_back(1);
+    // Another descriptor takes the number of one whose event waits in the same round.
+    loop_->Forget(number);
+    ASSERT_EQ(dup2(other->here(), number), number);
+    loop_->Watch(number, [&] { calls_.push_back(3); });
+  });
+  loop_->Watch(number, [&] { calls_.push_back(2); });
+  first.Say();
+  second.Say();
+  Settle();
+  EXPECT_THAT(calls_, ElementsAre(1));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -31,7 +31,8 @@ struct LocalExecutor::Host {
   bool speaks = false;  // the protocol: its output is no report
   std::int64_t speaker_pid = 0;
   bool ready = false;      // would take another trial
-  bool dismissed = false;  // was told to go home
+  bool dismissed = false;  // was told to go home, or is being ended: gets no other trial
+  int owed = 0;            // acknowledgements that wait for a commit
   bool told_complete = false;
   Time heard{};  // last sign of life of one that speaks
   bool expired = false;

@@ -28,6 +28,7 @@ LocalExecutor::LocalExecutor(EventLoop& loop, ExecutorOwner& owner, Options opti
 
 LocalExecutor::~LocalExecutor() {
   loop_.Cancel(lease_timer_);
+  loop_.Cancel(accept_timer_);
   peers_.clear();
   for (auto& [name, host] : hosts_) {
     loop_.Cancel(host->force_timer);
@@ -43,6 +44,7 @@ LocalExecutor::~LocalExecutor() {
 }
 
 Status LocalExecutor::Open(const std::vector<wire::LaunchRef>& inherited) {
+  RaiseDescriptorLimit();
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
     return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
@@ -108,8 +110,7 @@ void LocalExecutor::Adopt(wire::LaunchRef at) {
   if (!claim) {
     // It was written down and perhaps never started. If we claim it, nobody will; if somebody was
     // faster, it runs.
-    if (!folders_.Make(at)) return;
-    MakeClaim(folder, Claim{});
+    if (folders_.Make(at)) MakeClaim(folder, Claim{});
     claim = ReadClaim(folder);
   }
   Host* host = nullptr;
@@ -152,6 +153,16 @@ void LocalExecutor::CarryOut(const Start& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
   const Trial* trial = TrialOf(at);
   if (trial == nullptr || trial->state != TrialState::kRunning || Carrier(at) != nullptr) return;
+  if (killing_) {  // the user's second word came while the start was being written down
+    owner_.Happened(LaunchEnded{.trial = command.trial,
+                                .launch = command.launch,
+                                .position = {},
+                                .ending = Ending::kLost,
+                                .reason = "",
+                                .checkpoint_bytes = -1},
+                    std::nullopt);
+    return;
+  }
   Host* idle = IdleHost(command.grant);
   const Status started = idle != nullptr ? AssignTo(*idle, *trial) : SpawnHost(*trial);
   if (started) return;
@@ -166,8 +177,9 @@ void LocalExecutor::CarryOut(const Start& command) {
 
 LocalExecutor::Host* LocalExecutor::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    if (host->ready && !host->at && !host->dismissed && host->grant.devices == grant.devices)
-      return host.get();
+    // One whose last words are not on disk yet would be found with two launches after a crash.
+    const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
+    if (idle && host->grant.devices == grant.devices) return host.get();
   }
   return nullptr;
 }
@@ -232,6 +244,7 @@ void LocalExecutor::CarryOut(const StopLaunch& command) {
       stop("complete");
       // Told before, and still at it: a program that cannot hear, or does not listen.
       if (host->told_complete && !hears) Signal(*host, SIGTERM);
+      if (host->told_complete && hears) ForceLater(*host);
       host->told_complete = true;
       return;
     case StopReason::kYield:
@@ -257,26 +270,33 @@ void LocalExecutor::CarryOut(const Evict& command) {
   std::filesystem::remove_all(folders_.Checkpoint(command.trial.trial), ignored);
 }
 
-void LocalExecutor::Acknowledge(const Receipt& receipt) {
+void LocalExecutor::Acknowledge(const Receipt& receipt, int count) {
   const auto found = hosts_.find(receipt.worker);
-  if (found == hosts_.end() || found->second->peer == nullptr) return;
+  if (found == hosts_.end()) return;
+  found->second->owed -= count;
+  if (found->second->peer == nullptr) return;
   found->second->peer->connection->Send(wire::Ack{receipt.launch, receipt.seq});
 }
 
 void LocalExecutor::DismissIdle() {
   for (auto& [name, host] : hosts_) {
-    if (host->at || host->dismissed) continue;
-    host->dismissed = true;
-    if (host->peer != nullptr) host->peer->connection->Send(wire::Exit{});
-    ForceLater(*host);
+    if (!host->at && !host->dismissed) Dismiss(*host);
   }
 }
 
+void LocalExecutor::Dismiss(Host& host) {
+  host.dismissed = true;
+  if (host.peer != nullptr) host.peer->connection->Send(wire::Exit{});
+  ForceLater(host);
+}
+
 void LocalExecutor::KillAll() {
+  killing_ = true;
   for (auto& [name, host] : hosts_) Signal(*host, SIGUSR1);
 }
 
 void LocalExecutor::Signal(Host& host, int signal) {
+  host.dismissed = true;  // its launcher sees it to its end: another trial would go with it
   syscall(SYS_pidfd_send_signal, host.pidfd, signal, nullptr, 0);
 }
 
@@ -304,6 +324,7 @@ void LocalExecutor::HostEnded(const std::string& worker) {
     waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(host.pidfd), &info, WEXITED);
   }
   // What it said before it ended comes before its end.
+  HearNewcomers();
   if (host.peer != nullptr) host.peer->connection->Drain();
   if (host.peer != nullptr) {
     const std::uint64_t peer = host.peer->number;

@@ -68,11 +68,12 @@ class LocalExecutor {
   void CarryOut(const SetBudget& command);
   void CarryOut(const StopLaunch& command);
   void CarryOut(const Evict& command);
-  void Acknowledge(const Receipt& receipt);
+  // Stands for so many receipts, of which this is the last.
+  void Acknowledge(const Receipt& receipt, int count);
 
   // Sends idle hosts home.
   void DismissIdle();
-  // Ends every host at once.
+  // Ends every host at once, and starts no other.
   void KillAll();
   // No process of ours is left.
   bool empty() const { return hosts_.empty(); }
@@ -95,6 +96,7 @@ class LocalExecutor {
   void Adopt(wire::LaunchRef at);
   void HostEnded(const std::string& worker);
   void LaunchOver(Host& gone);
+  void Dismiss(Host& host);
   void Signal(Host& host, int signal);
   void ForceLater(Host& host);
 
@@ -106,6 +108,7 @@ class LocalExecutor {
 
   // Workers that do
   void Accept();
+  void HearNewcomers();
   void HearLine(std::uint64_t peer, std::string_view line);
   void PeerClosed(std::uint64_t peer);
   void Refuse(std::uint64_t peer, const std::string& reason);
@@ -125,7 +128,9 @@ class LocalExecutor {
   std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;
   std::uint64_t next_peer_ = 1;
   EventLoop::TimerId lease_timer_ = 0;
+  EventLoop::TimerId accept_timer_ = 0;
   Time leases_checked_{};
+  bool killing_ = false;
 };
 
 }  // namespace sluice

@@ -7,17 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "exec/limits.h"
 #include "exec/nvml.h"
 
 namespace sluice {
-
-// Of machine.cc, and nobody else's business.
-std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
-                                      std::string_view controller);
-std::optional<Milli> CpuMax(std::string_view text);
-std::optional<Milli> CpuQuota(std::string_view quota_us, std::string_view period_us);
-std::optional<std::int64_t> MemoryMax(std::string_view text);
-std::int64_t MemoryTotal(std::string_view meminfo);
 
 namespace {
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 
 #include "base/random.h"
 #include "engine/templates.h"
+#include "launcher/launcher.h"
 
 extern char** environ;
 
@@ -25,11 +28,28 @@ namespace {
 constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                             "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
+// Of descriptors, as it was when we were started.
+rlim_t OwnLimit() {
+  static const rlim_t limit = [] {
+    rlimit now{};
+    return getrlimit(RLIMIT_NOFILE, &now) == 0 ? now.rlim_cur : RLIM_INFINITY;
+  }();
+  return limit;
+}
+
+// What the package tells a trial's children, and a budget: not for the trials of a study that runs
+// inside a trial.
+bool IsOfOuterTrial(const std::string& variable) {
+  return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" || variable == "SLUICE_OWNER_PID" ||
+         variable == "SLUICE_ASSIGN";
+}
+
 std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
   std::vector<std::string> merged;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
-    if (!over.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+    const std::string name(text.substr(0, text.find('=')));
+    if (!over.contains(name) && !IsOfOuterTrial(name)) merged.emplace_back(text);
   }
   for (const auto& [name, value] : over) merged.push_back(name + "=" + value);
   return merged;
@@ -59,12 +79,22 @@ std::string PythonPath() {
 
 }  // namespace
 
+void RaiseDescriptorLimit() {
+  (void)OwnLimit();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, fewer trials run side by side
+}
+
 Result<Spawned> Spawn(const SpawnRequest& request) {
   std::vector<std::string> arguments = {request.launcher, request.folder,
                                         std::to_string(request.grace.count() / 1000),
                                         std::to_string(request.output_cap_bytes)};
   arguments.insert(arguments.end(), request.program.begin(), request.program.end());
   std::vector<std::string> environment = Merge(request.environment);
+  if (OwnLimit() != RLIM_INFINITY)
+    environment.push_back(fmt::format("{}={}", kDescriptorLimit, OwnLimit()));
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -90,8 +120,12 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
   }
   // The launcher is our child and not reaped yet, so the pid is still its own.
   spawned.pidfd = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
-  if (spawned.pidfd < 0)
-    return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(errno)));
+  if (spawned.pidfd < 0) {
+    const int reason = errno;
+    kill(spawned.pid, SIGUSR1);  // what nobody watches must not run
+    waitpid(spawned.pid, nullptr, 0);
+    return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(reason)));
+  }
   return spawned;
 }
 

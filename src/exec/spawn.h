@@ -25,6 +25,10 @@ struct SpawnRequest {
   std::int64_t output_cap_bytes = 0;
 };
 
+// Lets this process hold as many descriptors as the system allows it: each trial takes three.
+// Programs are started with the limit we were started with.
+void RaiseDescriptorLimit();
+
 struct Spawned {
   pid_t pid = 0;
   int pidfd = -1;

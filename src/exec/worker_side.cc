@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <vector>
 
 #include "base/check.h"
@@ -19,6 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr Duration kLeaseCheckEvery = std::chrono::milliseconds(100);
+constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 constexpr Duration kOwnSleep = std::chrono::seconds(2);
 
 }  // namespace
@@ -26,7 +28,18 @@ constexpr Duration kOwnSleep = std::chrono::seconds(2);
 void LocalExecutor::Accept() {
   while (true) {
     const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor < 0) return;
+    if (descriptor < 0) {
+      const bool exhausted = errno == EMFILE || errno == ENFILE;
+      if (exhausted && accept_timer_ == 0) {
+        // Whoever waits at the door would wake us all the time: we look again in a while.
+        loop_.Forget(listener_);
+        accept_timer_ = loop_.At(loop_.Now() + kAcceptAgain, [this] {
+          accept_timer_ = 0;
+          loop_.Watch(listener_, [this] { Accept(); });
+        });
+      }
+      return;
+    }
     auto peer = std::make_unique<Peer>();
     const std::uint64_t number = peer->number = next_peer_++;
     peer->connection = std::make_unique<Connection>(
@@ -35,6 +48,19 @@ void LocalExecutor::Accept() {
             .line = [this, number](std::string_view line) { HearLine(number, line); },
             .closed = [this, number] { PeerClosed(number); }});
     peers_[number] = std::move(peer);
+  }
+}
+
+// Those whose hello has not been read: somebody may have come, spoken and ended before we looked.
+void LocalExecutor::HearNewcomers() {
+  Accept();
+  std::vector<std::uint64_t> newcomers;
+  for (const auto& [number, peer] : peers_) {
+    if (peer->host == nullptr) newcomers.push_back(number);
+  }
+  for (std::uint64_t number : newcomers) {
+    if (const auto found = peers_.find(number); found != peers_.end())
+      found->second->connection->Drain();
   }
 }
 
@@ -62,7 +88,10 @@ void LocalExecutor::HearLine(std::uint64_t number, std::string_view line) {
   if (!message) return Refuse(number, message.error().message);
   const auto step = peer.link.Hear(*message, loop_.Now());
   if (!step) return Refuse(number, step.error().message);
-  if (peer.host != nullptr) peer.host->heard = loop_.Now();
+  if (peer.host != nullptr) {
+    peer.host->heard = loop_.Now();
+    peer.host->expired = false;
+  }
   switch (*step) {
     case wire::WorkerLink::Step::kGreeted: return Greeted(peer);
     case wire::WorkerLink::Step::kAlive: return;
@@ -84,46 +113,48 @@ void LocalExecutor::Greeted(Peer& peer) {
     return Refuse(peer.number,
                   fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
-  if (host->peer != nullptr) PeerClosed(host->peer->number);  // it came back before we saw it leave
-  peer.host = host;
-  host->peer = &peer;
-  host->heard = loop_.Now();
-  if (!host->speaks) {
-    host->speaks = true;
-    host->speaker_pid = hello.pid;
-    // So that the next controller knows; if this fails, it finds out as we did.
-    (void)WriteFile(host->folder + "/speaks", fmt::format("{}\n", hello.pid));
+  const Trial* trial = hello.at ? TrialOf(*hello.at) : nullptr;
+  // A launch whose end is on disk, but whose worker has not heard so yet, may say its end again.
+  const bool over = trial != nullptr && trial->state != TrialState::kRunning;
+  if (hello.at && (trial == nullptr || (host->at != hello.at && !over))) {
+    return Refuse(peer.number, fmt::format("launch {} of trial {} was given up",
+                                           Number(hello.at->launch), Number(hello.at->trial)));
   }
-  if (hello.at) {
-    const Trial* trial = TrialOf(*hello.at);
-    const bool ours = host->at == hello.at || (!host->at && trial != nullptr);
-    // A launch whose end is on disk, but whose worker has not heard so yet, may say its end again.
-    const bool over = trial != nullptr && trial->state != TrialState::kRunning;
-    if (trial == nullptr || (!ours && !over)) {
-      return Refuse(peer.number, fmt::format("launch {} of trial {} was given up",
-                                             Number(hello.at->launch), Number(hello.at->trial)));
-    }
-    if (hello.pid != host->speaker_pid && trial->seq > 0 && !over) {
-      // Its messages are numbered from 1 again, and could not be told from those of the first.
+  const bool another = host->speaker_pid != 0 && hello.pid != host->speaker_pid;
+  const bool heard_before = trial != nullptr && trial->seq > 0 && !over;
+  if (another && (heard_before || host->peer != nullptr)) {
+    // Its messages are numbered from 1 again, and could not be told from those of the first.
+    if (trial != nullptr) {
       owner_.Happened(
           TrialNoted{KeyOf(*hello.at),
                      trial->launch,
                      {},
                      "a second process of this trial wanted to report: only the first is heard"},
           std::nullopt);
-      return Refuse(peer.number, "another process of this launch reports already");
     }
+    return Refuse(peer.number, "another process of this launch reports already");
+  }
+  if (host->peer != nullptr) PeerClosed(host->peer->number);  // it came back before we saw it leave
+  peer.host = host;
+  host->peer = &peer;
+  host->heard = loop_.Now();
+  if (!host->speaks || hello.pid != host->speaker_pid) {
+    host->speaks = true;
+    host->speaker_pid = hello.pid;
+    // So that the next controller knows; if this fails, it finds out as we did.
+    (void)WriteFile(host->folder + "/speaks", fmt::format("{}\n", hello.pid));
+  }
+  if (hello.at) {
     peer.link.Hold(*hello.at, trial->seq);
   }
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
   peer.connection->Send(wire::Welcome{.lease_ms = lease_ms, .window = wire::kWindow});
   if (!hello.at || host->at != hello.at) return;
   // What it missed while nobody was here, or before it connected.
-  const Trial& trial = *TrialOf(*hello.at);
-  if (trial.leaving) {
-    CarryOut(StopLaunch{KeyOf(*hello.at), trial.launch, trial.leave_reason});
+  if (trial->leaving) {
+    CarryOut(StopLaunch{KeyOf(*hello.at), trial->launch, trial->leave_reason});
   } else {
-    CarryOut(SetBudget{KeyOf(*hello.at), trial.launch, trial.target});
+    CarryOut(SetBudget{KeyOf(*hello.at), trial->launch, trial->target});
   }
 }
 
@@ -133,6 +164,8 @@ void LocalExecutor::WorkerReady(Peer& peer) {
   host.ready = true;
   if (!host.at) {
     peer.link.Release();
+    // Left by an earlier controller, idle, on devices that nobody knows any more: it makes room.
+    if (study().spec.demand.gpus > 0 && host.grant.devices.empty()) Dismiss(host);
     return;
   }
   // It was given a launch that it has not heard of: the last controller ended in between.
@@ -159,13 +192,17 @@ void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool l
 
   const Admission admission = engine.Admit(key, launch, position);
   if (admission == Admission::kSeen) {
-    if (receipt) owner_.AcknowledgeInTurn(*receipt);
-    return;
+    if (!receipt) return;
+    ++host.owed;
+    // A worker that was given its next launch missed the acknowledgement of the last.
+    if (host.at && *host.at != numbered.at) return Acknowledge(*receipt, 1);
+    return owner_.AcknowledgeInTurn(*receipt);
   }
   if (admission == Admission::kStale) {
     if (live) Refuse(host.peer->number, "the launch was given up");
     return;
   }
+  if (receipt) ++host.owed;
   const auto ended = [&](Ending ending, std::string reason) {
     host.at.reset();
     host.told_complete = false;
@@ -245,11 +282,13 @@ void LocalExecutor::WatchOutput(Host& host) {
 
 void LocalExecutor::OutputChanged() {
   alignas(inotify_event) std::array<char, 16384> buffer;
+  bool missed = false;
   while (true) {
     const ssize_t size = read(inotify_, buffer.data(), buffer.size());
-    if (size <= 0) return;
+    if (size <= 0) break;
     for (ssize_t at = 0; at < size;) {
       const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+      if ((event->mask & IN_Q_OVERFLOW) != 0) missed = true;
       at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       const auto watch = output_watches_.find(event->wd);
       if (watch == output_watches_.end()) continue;
@@ -257,6 +296,8 @@ void LocalExecutor::OutputChanged() {
       if (host != hosts_.end()) ReadOutput(*host->second, /*at_end=*/false);
     }
   }
+  if (!missed) return;
+  for (auto& [name, host] : hosts_) ReadOutput(*host, /*at_end=*/false);
 }
 
 // Reads whole lines that have not been read. The engine's offset tells after a restart what was.

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,6 +48,16 @@ struct Pipe {
     return true;
   }
 };
+
+// The controller may have raised its own limit; programs that still use select() would not bear it.
+void LowerDescriptorLimit() {
+  const char* wanted = std::getenv(kDescriptorLimit);
+  rlimit limit{};
+  if (wanted == nullptr || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::strtoull(wanted, nullptr, 10);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  unsetenv(kDescriptorLimit);
+}
 
 // Starts the program as the leader of a new group, with default signals. 0 on success, else an
 // errno.
@@ -174,6 +185,8 @@ int RunLauncher(int argc, char** argv) {
   sigaddset(&wanted, SIGUSR1);
   const int signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  LowerDescriptorLimit();
 
   if (!MakeClaim(folder, ClaimOfSelf(folder)))
     return 0;  // the launch was taken back: nobody waits for us

@@ -11,6 +11,8 @@ namespace sluice {
 // process group of its own with output to FOLDER/stdout and FOLDER/stderr, and ends with it.
 // SIGTERM asks the whole group to end and kills it after the grace period; SIGUSR1 kills it at
 // once. Whatever the program leaves behind in its group is killed.
+// The variable kDescriptorLimit, which the program does not see, is how many it may open.
+constexpr const char* kDescriptorLimit = "SLUICE_DESCRIPTORS";
 int RunLauncher(int argc, char** argv);
 
 }  // namespace sluice

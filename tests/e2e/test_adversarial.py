@@ -1,0 +1,567 @@
+"""Peers that misbehave, signals at bad moments, and programs that end before anybody has looked."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+from house import SHIM, SLUICE, House, python_program, wait_until
+
+STUDY = """
+study: adv
+program: {program}
+space: {{x: {{int: [0, 99]}}}}
+objective: {{minimize: loss}}
+trials: {trials}
+seed: 3
+resources: {{cpus: {cpus}}}
+{more}
+"""
+
+
+def prepare(house, program, trials=1, more="", cpus=0.25):
+    if isinstance(program, str):
+        program = python_program(house.write("trial.py", program))
+    else:
+        program = json.dumps(program)
+    house.write("study.yaml", STUDY.format(program=program, trials=trials, more=more, cpus=cpus))
+
+
+def shell(text):
+    return ["sh", "-c", text.replace("{", "{{").replace("}", "}}").replace("{{x}}", "{x}")]
+
+
+def finish(process, code=0):
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code, out + err
+
+
+def slow_disk(house, sync_ms):
+    return {
+        "LD_PRELOAD": SHIM,
+        "SLUICE_FAULT_UNDER": str(house.folder),
+        "SLUICE_FAULT_SYNC_MS": str(sync_ms),
+    }
+
+
+def launch_folder(house, trial=1, launch=1):
+    return house.files / f"studies/adv/trials/{trial}/launch-{launch}"
+
+
+class Peer:
+    """Speaks the worker protocol by hand."""
+
+    def __init__(self, house):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(20)
+        self.socket.connect(str(house.files / "run/controller.sock"))
+        self.file = self.socket.makefile("rb")
+
+    def say(self, **message):
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def hello(self, worker="1.1", pid=1, **more):
+        self.say(type="hello", version=1, worker=worker, pid=pid, client="test", **more)
+
+    def hear(self):
+        line = self.file.readline()
+        return json.loads(line) if line else None
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+WAITING = """
+import os, time
+import sluice
+sluice.report(1, loss=1)
+while not os.path.exists("go"):
+    time.sleep(0.005)
+sluice.report(2, loss=2)
+"""
+
+
+def start_waiting(house, **more):
+    prepare(house, WAITING, **more)
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(lambda: house.reports(), what="the first report")
+    return process
+
+
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def signals(process, field):
+    """A set of signals in /proc/PID/status, as a number."""
+    text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(text.split(field + ":")[1].split()[0], 16)
+
+
+def assert_rests(process):
+    before, looks = cpu_seconds(process), iter(range(100))
+    wait_until(lambda: next(looks, None) is None)  # half a second and more
+    assert cpu_seconds(process) - before < 0.25, "it spins"
+
+
+def test_report_of_a_program_that_ends_before_anybody_looks(house):
+    prepare(
+        house,
+        """
+import os, time
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.005)
+import sluice
+sluice.report(1, loss=7)
+os._exit(0)
+""",
+        more="retries: 0",
+    )
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until((house.folder / "ready").exists, what="the start of the trial")
+    process.send_signal(signal.SIGSTOP)
+    house.write("go", "")
+    wait_until((launch_folder(house) / "exit").exists, what="the end of the trial")
+    process.send_signal(signal.SIGCONT)
+    finish(process)
+    assert house.reports() == [(1, 1, {"loss": 7})]
+    assert house.states() == {1: "complete"}
+
+
+def test_second_process_does_not_disturb_the_first(house):
+    process = start_waiting(house)
+    speaker = int((launch_folder(house) / "speaks").read_text())
+    for _ in range(3):
+        second = Peer(house)
+        second.hello(pid=speaker + 100_000, study="adv", trial=1, launch=1)
+        assert second.hear()["type"] == "refuse"
+        second.close()
+    house.write("go", "")
+    finish(process)
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+    [note] = house.query("SELECT note FROM trials")
+    assert "only the first is heard" in note[0]
+
+
+def test_forged_trial_numbers_are_refused(house):
+    """A worker without a trial cannot speak for that of another."""
+    prepare(
+        house,
+        """
+import os, time
+import sluice
+for trial in sluice.trials():
+    while trial.number == 2 and not os.path.exists("go"):
+        time.sleep(0.005)
+    trial.report(1, loss=1)
+""",
+        trials=2,
+        more="parallelism: 2",
+    )
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(lambda: house.states() == {1: "complete", 2: "running"}, what="an idle worker")
+    forger = Peer(house)
+    forger.hello(worker="1.1", study="adv", trial=2, launch=1, reuse=True)
+    assert forger.hear()["type"] == "refuse"
+    forger.close()
+    house.write("go", "")
+    finish(process)
+    assert {metrics["loss"] for _, _, metrics in house.reports()} == {1}
+
+
+@pytest.mark.parametrize(
+    "bytes_said",
+    [
+        b"\x00\xff\xfe garbage\n",
+        b"{" * 100_000 + b"\n",
+        b"x" * (3 << 20),
+        b'{"type":"hello","version":1,"worker":"../../1.1","pid":1,"client":"x"}\n',
+        b'{"type":"hello","version":1,"worker":"77.1","pid":1,"client":"x","study":"adv","trial":77,"launch":1}\n',
+        b'{"type":"hello","version":9,"worker":"1.1","pid":1,"client":"x"}\n',
+        b'{"type":"report","trial":1,"launch":1,"seq":2,"work":2,"values":{"loss":0}}\n',
+        b'{"type":"ready"}\n',
+    ],
+    ids=["garbage", "nested", "endless", "path", "unknown", "version", "no-hello", "ready"],
+)
+def test_misbehaving_peers_are_cut_off(house, bytes_said):
+    process = start_waiting(house)
+    silent = [Peer(house) for _ in range(20)]  # connect and say nothing
+    peer = Peer(house)
+    try:
+        peer.socket.sendall(bytes_said)
+        while peer.hear():
+            pass
+    except ConnectionError:
+        pass
+    house.write("go", "")
+    finish(process)
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+    for each in [peer, *silent]:
+        each.close()
+
+
+def test_peer_that_cannot_hear_costs_nothing(house):
+    process = start_waiting(house)
+    deaf = Peer(house)
+    deaf.socket.shutdown(socket.SHUT_RD)
+    deaf.say(type="ask", verb="retry", study="adv", trial=1)
+    assert_rests(process)
+    house.write("go", "")
+    finish(process)
+    deaf.close()
+
+
+def test_ignored_hangup_is_ignored(house):
+    """nohup sluice tune ..."""
+    prepare(house, WAITING)
+    process = subprocess.Popen(
+        [SLUICE, "tune", "study.yaml", "-q"],
+        cwd=house.folder,
+        env=house.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    house.started.append(process)
+    wait_until(lambda: house.reports(), what="the first report")
+    process.send_signal(signal.SIGHUP)
+    house.write("go", "")
+    finish(process)
+    assert house.states() == {1: "complete"}
+    assert not house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'")
+
+
+@pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_drain(house, word):
+    prepare(house, shell('echo "{\\"loss\\": 1}"; sleep 300'))
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(lambda: house.reports(), what="a report")
+    process.send_signal(word)
+    wait_until(lambda: house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'"), what="draining")
+    process.send_signal(word)
+    finish(process, 130)
+    assert house.states() == {1: "waiting"}
+
+
+def test_second_interrupt_ends_what_was_about_to_start(house):
+    prepare(house, shell("sleep 300"))
+    slow = slow_disk(house, 150)
+    process = house.start("tune", "study.yaml", "-q", **slow)
+    # The trial is running for the engine, and its start is being written down.
+    wait_until(lambda: house.query("SELECT 1 FROM studies"), what="the study")
+    wait_until(lambda: signals(process, "SigBlk"), what="the controller")
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: not signals(process, "ShdPnd"), what="the first signal to be read")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "running" not in house.states().values()
+
+
+def test_script_that_never_asks_is_ended_past_its_budget(house):
+    prepare(
+        house,
+        """
+import time, sluice
+for epoch in range(1, 100000):
+    sluice.report(epoch, loss=epoch)
+    time.sleep(0.005)
+""",
+        more="budget: {max: 3}\ntimeouts: {grace: 200ms}",
+    )
+    house.run("tune", "study.yaml", "-q", seconds=20)
+    assert house.states() == {1: "complete"}
+
+
+def test_worker_that_was_sentenced_gets_no_other_trial(house):
+    """It outlives its time-out's SIGTERM and asks for more; what it would get would be killed with it."""
+    prepare(
+        house,
+        """
+import os, signal, time
+import sluice
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(1))
+for trial in sluice.trials():
+    if trial.number == 1:
+        while not told:
+            time.sleep(0.005)
+    for epoch in range(1, 40):
+        trial.report(epoch, loss=1, pid=os.getpid())
+        if trial.number > 1:
+            time.sleep(0.02)
+""",
+        trials=2,
+        more="parallelism: 1\nretries: 0\ntimeouts: {trial: 1500ms, grace: 400ms}",
+    )
+    house.run("tune", "study.yaml", "-q")
+    notes = dict(house.query("SELECT trial, note FROM trials"))
+    assert house.states() == {1: "failed", 2: "complete"}, notes
+    assert "longer than its time-out" in notes[1]
+
+
+def test_time_out_of_a_warm_worker_fails_the_right_trial(house):
+    prepare(
+        house,
+        """
+import sluice, time
+for trial in sluice.trials():
+    trial.report(1, loss=1)
+    while trial.number == 3:
+        time.sleep(0.01)
+""",
+        trials=6,
+        more="parallelism: 2\nretries: 0\ntimeouts: {trial: 600ms, grace: 100ms}",
+    )
+    house.run("tune", "study.yaml", "-q")
+    states = house.states()
+    assert states.pop(3) == "failed"
+    assert set(states.values()) == {"complete"}
+
+
+def test_warm_worker_that_dies_or_raises_takes_no_other_trial_with_it(house):
+    prepare(
+        house,
+        """
+import os, signal, sluice
+for trial in sluice.trials():
+    with trial:
+        trial.report(1, loss=1)
+        if trial.number == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if trial.number == 4:
+            raise ValueError("no luck")
+        if trial.number == 6:
+            os._exit(3)
+""",
+        trials=8,
+        more="parallelism: 2\nretries: 0",
+    )
+    house.run("tune", "study.yaml", "-q")
+    notes = {t: n for t, s, n in house.query("SELECT trial, state, note FROM trials") if s == "failed"}
+    assert set(notes) == {2, 4, 6}
+    assert "signal 9" in notes[2] and "ValueError: no luck" in notes[4] and "exit code 3" in notes[6]
+
+
+def test_warm_worker_that_ignores_the_end(house):
+    prepare(
+        house,
+        """
+import signal, time, sluice
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for trial in sluice.trials():
+    trial.report(1, loss=1)
+while True:
+    time.sleep(1)
+""",
+        trials=3,
+        more="parallelism: 1\ntimeouts: {grace: 100ms}",
+    )
+    house.run("tune", "study.yaml", "-q", seconds=20)
+    assert set(house.states().values()) == {"complete"}
+
+
+def test_budget_of_an_outer_study_is_not_inherited(house):
+    prepare(house, shell('echo "{\\"loss\\": 1, \\"budget\\": ${SLUICE_BUDGET:-0}}"'))
+    house.run("tune", "study.yaml", "-q", SLUICE_BUDGET="9", SLUICE_TRIAL="4", SLUICE_LAUNCH="2")
+    assert house.reports() == [(1, 1, {"loss": 1, "budget": 0})]
+
+
+def test_study_inside_a_trial(house):
+    house.write("inner.py", "import sluice\nsluice.report(1, loss=sluice.params()['y'])\n")
+    house.write(
+        "inner.yaml",
+        f"study: inner\nprogram: {python_program(house.folder / 'inner.py')}\nspace: {{y: {{int: [5, 6]}}}}\n"
+        "objective: {minimize: loss}\ntrials: 2\nresources: {cpus: 0.25}\nsampler: random\n",
+    )
+    prepare(
+        house,
+        f"""
+import subprocess, sluice
+sluice.report(1, loss=9)
+subprocess.run([{SLUICE!r}, "tune", "inner.yaml", "-q", "--store", "inner.db"], check=True)
+sluice.report(2, loss=5)
+""",
+    )
+    house.run("tune", "study.yaml", "-q")
+    assert [m["loss"] for _, _, m in house.reports()] == [9, 5]
+
+
+def test_program_whose_children_keep_its_output_open(house):
+    prepare(house, ["bash", "-c", 'echo "{{\\"loss\\": 1}}"; setsid sleep 20 & exit 0'], trials=2)
+    house.run("tune", "study.yaml", "-q", seconds=15)
+    assert set(house.states().values()) == {"complete"}
+    assert len(house.reports()) == 2
+
+
+def test_program_that_closes_its_output_and_one_without_newlines(house):
+    text = (
+        'echo "{\\"epoch\\": 1, \\"loss\\": 1}"; head -c 5000000 /dev/zero | tr "\\0" x; echo; '
+        'printf "{\\"epoch\\": 2, \\"loss\\": 2}"; exec >&- 2>&-; sleep 0.05'
+    )
+    prepare(house, shell(text))
+    house.run("tune", "study.yaml", "-q")
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["with space", "quote'\"s", "100%41?#", "grüße", "b{x}r", "d" * 120 + "/" + "e" * 120])
+def test_store_in_odd_places(tmp_path, name):
+    house = House(tmp_path)
+    place = tmp_path / name
+    place.mkdir(parents=True)
+    prepare(house, WAITING)
+    house.write("go", "")
+    store = place / "store of it.db"
+    words = ["--store", str(store)]
+    house.run("tune", "study.yaml", "-q", *words)
+    [trial] = json.loads(house.run("trials", "adv", "--json", *words).stdout)
+    assert (trial["state"], trial["work"]) == ("complete", 2)
+    assert store.exists(), sorted(tmp_path.rglob("*.db"))
+    house.run("resume", "adv", "--trials", 2, "-q", *words)
+    house.run("delete", "adv", "--yes", *words)
+
+
+def test_few_descriptors_are_enough(house):
+    """Each trial needs three of ours; what its program gets is what we were started with."""
+    prepare(house, shell('echo "{\\"loss\\": $(ulimit -Sn)}"; exec sleep 0.2'), trials=60, more="parallelism: 30\nretries: 0", cpus=0.01)
+
+    def few():
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, hard))
+
+    process = subprocess.Popen(
+        [SLUICE, "tune", "study.yaml", "-q"],
+        cwd=house.folder,
+        env=house.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=few,
+    )
+    house.started.append(process)
+    finish(process)
+    assert set(house.states().values()) == {"complete"}
+    assert {metrics["loss"] for _, _, metrics in house.reports()} == {40}
+
+
+def test_more_peers_than_descriptors(house):
+    process = start_waiting(house)
+    held = len(os.listdir(f"/proc/{process.pid}/fd"))
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (held + 10, held + 10))
+    silent = [Peer(house) for _ in range(30)]
+    assert_rests(process)
+    for each in silent:
+        each.close()
+    house.write("go", "")
+    finish(process)
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+
+
+def test_no_descriptor_is_left_open(house):
+    prepare(
+        house,
+        shell('echo "{\\"loss\\": {x}}"; while [ "$SLUICE_TRIAL" = 60 ] && [ ! -e go ]; do sleep 0.01; done'),
+        trials=60,
+        more="parallelism: 4",
+    )
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(lambda: list(house.states().values()).count("complete") == 59, what="all but one")
+    opened = os.listdir(f"/proc/{process.pid}/fd")
+    house.write("go", "")
+    finish(process)
+    assert len(opened) < 30, opened
+
+
+def test_files_deleted_while_running(house):
+    process = start_waiting(house, more="retries: 1\nbackoff: 10ms")
+    for path in sorted((house.files / "studies").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    house.write("go", "")
+    finish(process)
+    assert house.states() == {1: "complete"}
+
+
+def test_adoption_where_no_folder_can_be_made(house):
+    process = start_waiting(house, more="retries: 1\nbackoff: 10ms")
+    process.kill()
+    process.communicate()
+    launcher, program = (int((launch_folder(house) / name).read_text().split()[0]) for name in ("claim", "program"))
+    os.kill(program, signal.SIGKILL)
+    wait_until(lambda: not pathlib.Path(f"/proc/{launcher}").exists(), what="the end of the launcher")
+    trial = launch_folder(house).parent
+    shutil.rmtree(trial)
+    trial.write_text("in the way")
+    house.run("resume", "adv", "-q", seconds=15)
+    [(state, note)] = house.query("SELECT state, note FROM trials")
+    assert state == "failed" and "cannot make this folder" in note
+
+
+def test_two_resumes_at_once(house):
+    process = start_waiting(house)
+    process.kill()
+    process.communicate()
+    pair = [house.start("resume", "adv", "-q") for _ in range(2)]
+    wait_until(lambda: any(each.poll() is not None for each in pair), what="one to give up")
+    house.write("go", "")
+    said = [each.communicate(timeout=30)[1] for each in pair]
+    assert sorted(each.returncode for each in pair) == [0, 1], said
+    assert any("in use by" in text for text in said)
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+
+
+def test_delete_while_trials_run(house):
+    process = start_waiting(house)
+    refused = house.run("delete", "adv", "--yes", check=False)
+    assert refused.returncode == 1 and "in use by" in refused.stderr
+    process.kill()
+    process.communicate()
+    program = launch_folder(house).joinpath("program").read_text().split()[0]
+    house.run("delete", "adv", "--yes")
+    assert not pathlib.Path(f"/proc/{program}").exists()
+    assert not (house.files / "studies/adv").exists()
+
+
+def test_interrupt_before_the_first_trial(house):
+    prepare(house, shell('echo "{\\"loss\\": 1}"'), trials=3)
+    slow = slow_disk(house, 60)
+    process = house.start("tune", "study.yaml", "-q", **slow)
+    wait_until(lambda: signals(process, "SigBlk"), what="the controller")
+    process.send_signal(signal.SIGINT)
+    finish(process, 130)
+    house.run("resume", "adv", "-q")
+    assert set(house.states().values()) == {"complete"} and len(house.states()) == 3
+
+
+def test_worker_has_one_launch_at_a_time_on_disk(house):
+    """A start that was decided before a worker's last words were written down does not go to that worker."""
+    prepare(
+        house,
+        """
+import os, time, sluice
+for trial in sluice.trials():
+    trial.report(1, loss=1)
+    while trial.number == 1 and not os.path.exists("go"):
+        time.sleep(0.002)
+""",
+        trials=3,
+        more="parallelism: 2",
+    )
+    slow = slow_disk(house, 200)
+    process = house.start("tune", "study.yaml", "-q", **slow)
+    wait_until(lambda: any(trial == 2 for trial, _, _ in house.reports()), what="the report of trial 2")
+    house.write("go", "")  # while the end of trial 2, and the start of trial 3, are being written down
+    wait_until((launch_folder(house, 3) / "claim").exists, what="trial 3 to be given to somebody")
+    process.kill()
+    process.communicate()
+    house.run("resume", "adv", "-q", seconds=15)
+    assert house.states() == {1: "complete", 2: "complete", 3: "complete"}
+    assert sorted(trial for trial, _, _ in house.reports()) == [1, 2, 3]
