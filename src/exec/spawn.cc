@@ -40,8 +40,8 @@ rlim_t OwnLimit() {
 // What the package tells a trial's children, and a budget: not for the trials of a study that runs
 // inside a trial.
 bool IsOfOuterTrial(const std::string& variable) {
-  return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" || variable == "SLUICE_OWNER_PID" ||
-         variable == "SLUICE_ASSIGN";
+  return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" ||
+         variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN";
 }
 
 std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
