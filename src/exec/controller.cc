@@ -206,9 +206,9 @@ void Controller::Release(Effects effects) {
     std::uint64_t seq = 0;
     int count = 0;
   };
-  std::map<std::pair<std::string, LaunchId>, Heard> acknowledged;
+  std::map<std::pair<std::string, wire::LaunchRef>, Heard> acknowledged;
   for (const Receipt& receipt : effects.receipts) {
-    Heard& heard = acknowledged[{receipt.worker, receipt.launch}];
+    Heard& heard = acknowledged[{receipt.worker, receipt.at}];
     heard.seq = std::max(heard.seq, receipt.seq);
     ++heard.count;
   }

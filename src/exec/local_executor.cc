@@ -224,19 +224,21 @@ Status LocalExecutor::SpawnHost(const Trial& trial) {
 }
 
 void LocalExecutor::CarryOut(const SetBudget& command) {
-  Host* host = Carrier({command.trial.trial, command.launch});
+  const wire::LaunchRef at{command.trial.trial, command.launch};
+  Host* host = Carrier(at);
   if (host == nullptr || host->peer == nullptr) return;
-  wire::Budget budget{.launch = command.launch, .target = std::nullopt};
+  wire::Budget budget{.at = at, .target = std::nullopt};
   if (command.target != kNoLimit) budget.target = command.target;
   host->peer->connection->Send(budget);
 }
 
 void LocalExecutor::CarryOut(const StopLaunch& command) {
-  Host* host = Carrier({command.trial.trial, command.launch});
+  const wire::LaunchRef at{command.trial.trial, command.launch};
+  Host* host = Carrier(at);
   if (host == nullptr) return;
   Connection* connection = host->peer != nullptr ? host->peer->connection.get() : nullptr;
   const auto stop = [&](const char* why) {
-    if (connection != nullptr) connection->Send(wire::Stop{command.launch, why});
+    if (connection != nullptr) connection->Send(wire::Stop{at, why});
   };
   const bool hears = connection != nullptr;
   switch (command.reason) {
@@ -248,10 +250,10 @@ void LocalExecutor::CarryOut(const StopLaunch& command) {
       host->told_complete = true;
       return;
     case StopReason::kYield:
-      if (hears) connection->Send(wire::Pause{command.launch});
+      if (hears) connection->Send(wire::Pause{at});
       return;
     case StopReason::kPaused:
-      if (hears) connection->Send(wire::Pause{command.launch});
+      if (hears) connection->Send(wire::Pause{at});
       break;
     case StopReason::kStopped: stop("stopped"); break;
     case StopReason::kStudy: stop("study"); break;
@@ -275,7 +277,7 @@ void LocalExecutor::Acknowledge(const Receipt& receipt, int count) {
   if (found == hosts_.end()) return;
   found->second->owed -= count;
   if (found->second->peer == nullptr) return;
-  found->second->peer->connection->Send(wire::Ack{receipt.launch, receipt.seq});
+  found->second->peer->connection->Send(wire::Ack{receipt.at, receipt.seq});
 }
 
 void LocalExecutor::DismissIdle() {

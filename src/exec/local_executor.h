@@ -27,7 +27,7 @@ using EventBody = decltype(Event::body);
 // A message that is to be acknowledged once what it says is on disk.
 struct Receipt {
   std::string worker;
-  LaunchId launch{};
+  wire::LaunchRef at;
   std::uint64_t seq = 0;
 };
 

@@ -188,7 +188,7 @@ void LocalExecutor::Numbered(Host& host, const wire::FromWorker& message, bool l
   const Position position{.seq = numbered.seq, .offset = 0};
   const Engine& engine = owner_.engine();
   std::optional<Receipt> receipt;
-  if (live) receipt = Receipt{host.name, launch, numbered.seq};
+  if (live) receipt = Receipt{host.name, numbered.at, numbered.seq};
 
   const Admission admission = engine.Admit(key, launch, position);
   if (admission == Admission::kSeen) {

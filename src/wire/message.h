@@ -99,18 +99,18 @@ struct Assign {
   int window = kWindow;
 };
 struct Ack {
-  LaunchId launch{};
+  LaunchRef at;
   std::uint64_t seq = 0;
 };
 struct Budget {
-  LaunchId launch{};
+  LaunchRef at;
   std::optional<Work> target;
 };
 struct Pause {
-  LaunchId launch{};
+  LaunchRef at;
 };
 struct Stop {
-  LaunchId launch{};
+  LaunchRef at;
   std::string why;
 };
 struct Exit {};

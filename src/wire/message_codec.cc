@@ -39,8 +39,14 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json For(const char* type, const LaunchRef& at) {
+  return {{"type", type}, {"trial", Number(at.trial)}, {"launch", Number(at.launch)}};
+}
+
 Json At(const char* type, const LaunchRef& at, std::uint64_t seq) {
-  return {{"type", type}, {"trial", Number(at.trial)}, {"launch", Number(at.launch)}, {"seq", seq}};
+  Json json = For(type, at);
+  json["seq"] = seq;
+  return json;
 }
 
 struct ToJson {
@@ -106,18 +112,20 @@ struct ToJson {
     return json;
   }
   Json operator()(const Ack& m) const {
-    return {{"type", "ack"}, {"launch", Number(m.launch)}, {"seq", m.seq}};
+    Json json = For("ack", m.at);
+    json["seq"] = m.seq;
+    return json;
   }
   Json operator()(const Budget& m) const {
-    Json json = {{"type", "budget"}, {"launch", Number(m.launch)}};
+    Json json = For("budget", m.at);
     if (m.target) json["target"] = *m.target;
     return json;
   }
-  Json operator()(const Pause& m) const {
-    return {{"type", "pause"}, {"launch", Number(m.launch)}};
-  }
+  Json operator()(const Pause& m) const { return For("pause", m.at); }
   Json operator()(const Stop& m) const {
-    return {{"type", "stop"}, {"launch", Number(m.launch)}, {"why", m.why}};
+    Json json = For("stop", m.at);
+    json["why"] = m.why;
+    return json;
   }
   Json operator()(const Exit&) const { return {{"type", "exit"}}; }
   Json operator()(const Refuse& m) const { return {{"type", "refuse"}, {"reason", m.reason}}; }
@@ -289,10 +297,10 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
   const std::string type = TypeOf(json);
   Members in(json);
   const auto finish = [&](auto message) { return Finish<ToWorker>(in, type, std::move(message)); };
-  if (type == "ack") return finish(Ack{.launch = in.LaunchNumber(), .seq = in.Seq()});
-  if (type == "budget") return finish(Budget{.launch = in.LaunchNumber(), .target = in.Target()});
-  if (type == "pause") return finish(Pause{in.LaunchNumber()});
-  if (type == "stop") return finish(Stop{.launch = in.LaunchNumber(), .why = in.Text("why")});
+  if (type == "ack") return finish(Ack{.at = in.Launch(), .seq = in.Seq()});
+  if (type == "budget") return finish(Budget{.at = in.Launch(), .target = in.Target()});
+  if (type == "pause") return finish(Pause{in.Launch()});
+  if (type == "stop") return finish(Stop{.at = in.Launch(), .why = in.Text("why")});
   if (type == "exit") return finish(Exit{});
   if (type == "refuse") return finish(Refuse{in.Text("reason")});
   if (type == "answer")

@@ -50,11 +50,12 @@ TEST(MessageCodecTest, MessagesAreAsTheProtocolSays) {
       R"({"type":"report","trial":7,"launch":2,"seq":1,"work":3,"values":{"accuracy":0.91}})");
   EXPECT_EQ(Encode(ToWorker(Welcome{60000, 1024})),
             R"({"type":"welcome","version":1,"lease_ms":60000,"window":1024})");
-  EXPECT_EQ(Encode(ToWorker(Stop{LaunchId(1), "complete"})),
-            R"({"type":"stop","launch":1,"why":"complete"})");
-  EXPECT_EQ(Encode(ToWorker(Budget{LaunchId(1), 27})),
-            R"({"type":"budget","launch":1,"target":27})");
-  EXPECT_EQ(Encode(ToWorker(Budget{LaunchId(1), {}})), R"({"type":"budget","launch":1})");
+  EXPECT_EQ(Encode(ToWorker(Stop{{TrialId(7), LaunchId(1)}, "complete"})),
+            R"({"type":"stop","trial":7,"launch":1,"why":"complete"})");
+  EXPECT_EQ(Encode(ToWorker(Budget{{TrialId(7), LaunchId(1)}, 27})),
+            R"({"type":"budget","trial":7,"launch":1,"target":27})");
+  EXPECT_EQ(Encode(ToWorker(Budget{{TrialId(7), LaunchId(1)}, {}})),
+            R"({"type":"budget","trial":7,"launch":1})");
 }
 
 TEST(MessageCodecTest, WorkersMessagesComeBack) {
@@ -123,11 +124,11 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
   EXPECT_EQ(back.window, 5);
   assign.target.reset();
   EXPECT_FALSE(ToThere(assign).target);
-  EXPECT_EQ(ToThere(Ack{LaunchId(2), 9}).seq, 9U);
-  EXPECT_FALSE(ToThere(Budget{LaunchId(2), {}}).target);
-  EXPECT_EQ(ToThere(Budget{LaunchId(2), 0}).target, 0);
-  EXPECT_EQ(ToThere(Pause{LaunchId(2)}).launch, LaunchId(2));
-  EXPECT_EQ(ToThere(Stop{LaunchId(2), "study"}).why, "study");
+  EXPECT_EQ(ToThere(Ack{{TrialId(7), LaunchId(2)}, 9}).seq, 9U);
+  EXPECT_FALSE(ToThere(Budget{{TrialId(7), LaunchId(2)}, {}}).target);
+  EXPECT_EQ(ToThere(Budget{{TrialId(7), LaunchId(2)}, 0}).target, 0);
+  EXPECT_EQ(ToThere(Pause{{TrialId(7), LaunchId(2)}}).at, (LaunchRef{TrialId(7), LaunchId(2)}));
+  EXPECT_EQ(ToThere(Stop{{TrialId(7), LaunchId(2)}, "study"}).why, "study");
   EXPECT_EQ(ToThere(Refuse{"no"}).reason, "no");
   EXPECT_EQ(ToThere(Answer{true, "m"}).message, "m");
   EXPECT_EQ(ToThere(Welcome{1, 1}).window, 1);

@@ -578,7 +578,7 @@ for trial in sluice.trials():
         trials=3,
         more="parallelism: 2",
     )
-    slow = slow_disk(house, 400)
+    slow = slow_disk(house, 250)
     process = house.start("tune", "study.yaml", "-q", **slow)
     wait_until(
         lambda: any(trial == 2 for trial, _, _ in house.reports()), what="the report of trial 2"
