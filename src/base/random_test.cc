@@ -55,7 +55,7 @@ TEST(RandomTest, BelowStaysBelowAndIsUniform) {
   std::array<int, 10> counts{};
   for (int i = 0; i < kDraws; ++i) ++counts[random.Below(counts.size())];
   // Five standard deviations of a binomial.
-  for (const int count : counts) EXPECT_NEAR(count, kDraws / 10, 5 * std::sqrt(kDraws * 0.09));
+  for (const int count : counts) EXPECT_NEAR(count, kDraws / 10.0, 5 * std::sqrt(kDraws * 0.09));
 }
 
 // A plain remainder would fall in the lower half two times out of three.
@@ -65,7 +65,7 @@ TEST(RandomTest, BelowIsUnbiasedForLargeBounds) {
   constexpr int kDraws = 30'000;
   int low_third = 0;
   for (int i = 0; i < kDraws; ++i) low_third += random.Below(bound) < bound / 3 ? 1 : 0;
-  EXPECT_NEAR(low_third, kDraws / 3, 5 * std::sqrt(kDraws * 2.0 / 9));
+  EXPECT_NEAR(low_third, kDraws / 3.0, 5 * std::sqrt(kDraws * 2.0 / 9));
 }
 
 TEST(RandomTest, UniformAndNormalHaveTheirMoments) {

@@ -1,5 +1,7 @@
 #include "cli/csv.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 CsvLine& CsvLine::Add(std::string_view field) {
@@ -10,7 +12,8 @@ CsvLine& CsvLine::Add(std::string_view field) {
   }
   if (!first_) line_ += ',';
   first_ = false;
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+  const auto is_special = [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; };
+  if (std::ranges::none_of(field, is_special)) {
     line_ += field;
     return *this;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "cli/csv.h"
 #include "cli/describe.h"
@@ -20,11 +19,8 @@ namespace {
 // Columns that are found by looking at all rows: names in the order they are first seen.
 class Columns {
  public:
-  // Takes the names of one object. Most have those of one before.
+  // Takes the names of one object.
   void Note(std::string_view json) {
-    const std::string_view shape = ShapeOf(json, shape_);
-    if (shapes_.contains(shape)) return;
-    shapes_.emplace(shape);
     EachMember(json, [this](const std::string& name, const std::string&) {
       if (places_.try_emplace(name, names_.size()).second) names_.push_back(name);
     });
@@ -42,8 +38,6 @@ class Columns {
   }
 
  private:
-  std::set<std::string, std::less<>> shapes_;
-  std::string shape_;
   std::map<std::string, std::size_t> places_;
   std::vector<std::string> names_;
   std::vector<std::string> row_;

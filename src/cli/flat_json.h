@@ -14,8 +14,4 @@ void EachMember(
     std::string_view json,
     const std::function<void(const std::string& name, const std::string& value)>& visit);
 
-// The bytes of a flat object's names, so that objects with the same names can be told without reading
-// them: two objects with one shape have the same members. Of an object that is not flat, all of it.
-std::string_view ShapeOf(std::string_view json, std::string& buffer);
-
 }  // namespace sluice
