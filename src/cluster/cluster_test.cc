@@ -9,7 +9,6 @@ namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr NodeId kFirst{1};
 

@@ -225,9 +225,9 @@ TEST(SpaceTest, DiscreteValuesGetEqualCells) {
     for (std::size_t j = 0; j < 2; ++j) ++counts[j][space.FromUnit(j, random.Uniform())];
   }
   ASSERT_EQ(counts[0].size(), 7u);
-  for (const auto& [value, count] : counts[0]) EXPECT_NEAR(count, kDraws / 7, 500) << value;
+  for (const auto& [value, count] : counts[0]) EXPECT_NEAR(count, kDraws / 7.0, 500) << value;
   ASSERT_EQ(counts[1].size(), 5u);
-  for (const auto& [value, count] : counts[1]) EXPECT_NEAR(count, kDraws / 5, 600) << value;
+  for (const auto& [value, count] : counts[1]) EXPECT_NEAR(count, kDraws / 5.0, 600) << value;
 }
 
 TEST(SpaceTest, LogScalesSpreadByRatio) {
