@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -257,7 +258,7 @@ class World {
   }
 
   void EndProcess(Process& process, Ending ending) {
-    const Process gone = process;
+    const Process gone = std::move(process);
     processes_.erase(gone.trial);
     See(fmt::format("ended {}", static_cast<int>(ending)));
     const bool bad = ending == Ending::kFailed || ending == Ending::kLost;
@@ -290,7 +291,7 @@ class World {
         return;
       case 3: return RetrySome();
       case 4: return Die(/*losing_commands=*/false);
-      case 5: return Die(/*losing_commands=*/true);
+      default: return Die(/*losing_commands=*/true);
     }
   }
 
