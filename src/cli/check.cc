@@ -32,7 +32,7 @@ std::string DescribeParameter(const Parameter& parameter) {
   std::string text =
       fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
                   FullNumber(parameter.low), FullNumber(parameter.high));
-  if (parameter.log) text += ", log scale";
+  if (parameter.law == Law::kLog) text += ", log scale";
   if (parameter.step != 0) text += fmt::format(", step {}", FullNumber(parameter.step));
   return text;
 }

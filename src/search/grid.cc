@@ -11,8 +11,8 @@ Result<std::unique_ptr<Sampler>> GridSampler::Make(const Space& space) {
         fmt::format("{}: the grid sampler needs a countable parameter, found a continuous one: {}, "
                     "or use another sampler",
                     parameter.name,
-                    parameter.log ? "list its values as choices"
-                                  : "give it a step, or list its values as choices"));
+                    parameter.law == Law::kLog ? "list its values as choices"
+                                               : "give it a step, or list its values as choices"));
   }
   const std::optional<std::uint64_t> size = space.Cardinality();
   if (!size) {

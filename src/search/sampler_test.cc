@@ -18,7 +18,9 @@ Space SmallGrid() {
 }
 
 Space Continuous(bool log) {
-  return Space::Make({{.name = "lr", .low = 0.1, .high = 1, .log = log}}).value();
+  return Space::Make(
+             {{.name = "lr", .low = 0.1, .high = 1, .law = log ? Law::kLog : Law::kUniform}})
+      .value();
 }
 
 TEST(SamplerTest, UnknownNamesGetASuggestion) {

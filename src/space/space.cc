@@ -77,7 +77,7 @@ Interval LogRange(const Parameter& parameter) {
 double FromUnitOf(const Parameter& parameter, double unit) {
   SLUICE_CHECK(!std::isnan(unit), "a coordinate is a number");
   unit = std::clamp(unit, 0.0, kBelowOne);
-  if (parameter.log) {
+  if (parameter.law == Law::kLog) {
     const auto [low, high] = LogRange(parameter);
     const double value = std::exp(low + unit * (high - low));
     return std::clamp(parameter.kind == ParameterKind::kInt ? std::round(value) : value,
@@ -93,7 +93,7 @@ double FromUnitOf(const Parameter& parameter, double unit) {
 
 double ToUnitOf(const Parameter& parameter, double value) {
   double unit;
-  if (parameter.log) {
+  if (parameter.law == Law::kLog) {
     const auto [low, high] = LogRange(parameter);
     const double at = parameter.kind == ParameterKind::kInt
                           ? (std::log(value - 0.5) + std::log(value + 0.5)) / 2
@@ -146,7 +146,7 @@ Status CheckBounds(const Parameter& parameter) {
   if (parameter.kind == ParameterKind::kInt && (!IsWhole(low) || !IsWhole(high))) {
     return Bad(parameter, fmt::format("expected whole numbers between -2^53 and 2^53, {}", found));
   }
-  if (parameter.log && low <= 0) {
+  if (parameter.law == Law::kLog && low <= 0) {
     return Bad(parameter, fmt::format("expected low > 0 on a log scale, {}", found));
   }
   return {};
@@ -168,7 +168,7 @@ Status CheckStep(const Parameter& parameter) {
   if (is_int && !IsWhole(step)) {
     return Bad(parameter, fmt::format("expected a whole number as the step, {}", found));
   }
-  if (parameter.log && !(is_int && step == 1)) {
+  if (parameter.law == Law::kLog && !(is_int && step == 1)) {
     return Bad(parameter,
                fmt::format("expected no step on a log scale, {}: leave out step or log, or "
                            "list the values as choices of an ordinal",
@@ -208,7 +208,7 @@ Status CheckParameter(const Parameter& parameter) {
   return CheckStep(parameter);
 }
 
-Result<Space> Space::Make(std::vector<Parameter> parameters) {
+Result<Space> Space::Make(std::vector<Parameter> parameters, std::vector<std::string> constraints) {
   std::set<std::string_view> names;
   for (const Parameter& parameter : parameters) {
     SLUICE_TRY(CheckParameter(parameter));
@@ -217,7 +217,10 @@ Result<Space> Space::Make(std::vector<Parameter> parameters) {
     }
   }
   Space space;
+  space.groups_.emplace_back();
+  for (std::size_t i = 0; i < parameters.size(); ++i) space.groups_.front().push_back(i);
   space.parameters_ = std::move(parameters);
+  space.constraints_ = std::move(constraints);
   return space;
 }
 
@@ -238,6 +241,10 @@ std::optional<std::uint64_t> Space::Cardinality() const {
   }
   return product;
 }
+
+bool Space::IsActive(const Point&, std::size_t) const { return true; }
+
+bool Space::Satisfies(const Point&) const { return true; }
 
 Value Space::ValueAt(const Point& point, std::size_t index) const {
   SLUICE_CHECK(point.size() == parameters_.size(), "a point has a value for each parameter");

@@ -17,17 +17,30 @@ using Choice = std::variant<bool, std::int64_t, double, std::string>;
 
 enum class ParameterKind { kFloat, kInt, kCategorical, kOrdinal };
 
-// One tunable quantity. Floats and integers have a range (both ends included), optionally on a log
-// scale or in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in
-// order.
+// How the values of a float or an integer are spread over its range.
+enum class Law {
+  kUniform,
+  kLog,         // uniform in log(x)
+  kInverseLog,  // uniform in log(1 / x) from the other end: dense near `high`
+  kNormal,      // mean `first`, standard deviation `second`, cut to the range
+  kLogNormal,   // log(x) is normal: mean `first`, standard deviation `second`, cut to the range
+  kBeta,        // (x - low) / (high - low) has the beta law of `first` and `second`
+};
+
+// One tunable quantity. Floats and integers have a range (both ends included) and a law, optionally
+// in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in order.
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kFloat;
   double low = 0;
   double high = 0;
-  bool log = false;
+  Law law = Law::kUniform;
   double step = 0;  // 0: continuous (floats) or 1 (integers)
   std::vector<Choice> choices = {};
+  double first = 0;  // of the law
+  double second = 0;
+  std::vector<double> weights = {};  // of choices, adding up to 1; empty: all alike
+  std::string when = {};             // an expression; empty: always active
 
   bool has_choices() const {
     return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal;
@@ -59,14 +72,26 @@ class Space {
   Space() = default;
   // Fails, naming the parameter, on the first one that CheckParameter refuses, and on a repeated
   // name.
-  static Result<Space> Make(std::vector<Parameter> parameters);
+  static Result<Space> Make(std::vector<Parameter> parameters,
+                            std::vector<std::string> constraints = {});
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<std::string>& constraints() const { return constraints_; }
   std::size_t size() const { return parameters_.size(); }
   std::optional<std::size_t> Find(std::string_view name) const;
 
   // The number of distinct points; nothing if a parameter is continuous or the number exceeds 2^53.
   std::optional<std::uint64_t> Cardinality() const;
+
+  // The parameters in groups that are active together, by their indices. A group comes after those
+  // that its condition depends on.
+  const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+  // Whether a parameter's condition holds, which depends on the values of earlier groups alone. A
+  // condition on a parameter that is not active does not hold.
+  bool IsActive(const Point& point, std::size_t index) const;
+  // Whether every constraint holds. One that mentions an inactive parameter does; one that cannot
+  // be computed (a division by zero) does not.
+  bool Satisfies(const Point& point) const;
 
   // Of an active parameter, in the space.
   Value ValueAt(const Point& point, std::size_t index) const;
@@ -94,6 +119,8 @@ class Space {
 
  private:
   std::vector<Parameter> parameters_;
+  std::vector<std::string> constraints_;
+  std::vector<std::vector<std::size_t>> groups_;
 };
 
 // As a command line shows it: shortest text that reads back to the same value; true/false for

@@ -110,8 +110,8 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   if (const ConfigNode* log = map.Find("log")) {
     const auto value = log->Boolean();
     good = value.has_value();
-    parameter.log = value.value_or(false);
-    if (parameter.log && parameter.low <= 0) {
+    if (value.value_or(false)) parameter.law = Law::kLog;
+    if (parameter.law == Law::kLog && parameter.low <= 0) {
       range.Named(parameter.name).Expected("low > 0, since log is true", "raise low or remove log");
       good = false;
     }
@@ -119,7 +119,8 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   if (const ConfigNode* step = map.Find("step")) {
     good = ReadStep(*step, parameter) && good;
     // A log integer steps by 1 anyway.
-    if (parameter.log && !(parameter.kind == ParameterKind::kInt && parameter.step == 1)) {
+    if (parameter.law == Law::kLog &&
+        !(parameter.kind == ParameterKind::kInt && parameter.step == 1)) {
       step->Report("expected either log or step, found both; remove one");
       good = false;
     }

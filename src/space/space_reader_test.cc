@@ -31,7 +31,7 @@ TEST(SpaceReaderTest, ReadsEveryKind) {
   ASSERT_EQ(parameters.size(), 5U);
   EXPECT_EQ(parameters[0].name, "lr");
   EXPECT_EQ(parameters[0].kind, ParameterKind::kFloat);
-  EXPECT_TRUE(parameters[0].log);
+  EXPECT_EQ(parameters[0].law, Law::kLog);
   EXPECT_EQ(parameters[0].low, 1e-4);
   EXPECT_EQ(parameters[1].kind, ParameterKind::kInt);
   EXPECT_EQ(parameters[1].step, 16);

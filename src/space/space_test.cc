@@ -23,7 +23,7 @@ Parameter Float(std::string name, double low, double high) {
   return {.name = std::move(name), .low = low, .high = high};
 }
 Parameter LogFloat(std::string name, double low, double high) {
-  return {.name = std::move(name), .low = low, .high = high, .log = true};
+  return {.name = std::move(name), .low = low, .high = high, .law = Law::kLog};
 }
 Parameter StepFloat(std::string name, double low, double high, double step) {
   return {.name = std::move(name), .low = low, .high = high, .step = step};
@@ -33,8 +33,11 @@ Parameter Int(std::string name, double low, double high, double step = 0) {
       .name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .step = step};
 }
 Parameter LogInt(std::string name, double low, double high) {
-  return {
-      .name = std::move(name), .kind = ParameterKind::kInt, .low = low, .high = high, .log = true};
+  return {.name = std::move(name),
+          .kind = ParameterKind::kInt,
+          .low = low,
+          .high = high,
+          .law = Law::kLog};
 }
 Parameter Categorical(std::string name, std::vector<Choice> choices) {
   return {

@@ -25,10 +25,10 @@ Space Discrete() {
 
 Space Mixed() {
   std::vector<Parameter> parameters = Discrete().parameters();
-  parameters.push_back({.name = "lr", .low = 1e-5, .high = 1, .log = true});
+  parameters.push_back({.name = "lr", .low = 1e-5, .high = 1, .law = Law::kLog});
   parameters.push_back({.name = "momentum", .low = 0, .high = 1});
   parameters.push_back(
-      {.name = "batch", .kind = ParameterKind::kInt, .low = 1, .high = 4096, .log = true});
+      {.name = "batch", .kind = ParameterKind::kInt, .low = 1, .high = 4096, .law = Law::kLog});
   return Space::Make(parameters).value();
 }
 
