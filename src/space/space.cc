@@ -286,6 +286,11 @@ double Space::FromUnit(std::size_t index, double unit) const {
   return FromUnitOf(parameters_[index], unit);
 }
 
+double Space::ToUnit(std::size_t index, double value) const {
+  SLUICE_CHECK(index < parameters_.size(), "a parameter's index is in the space");
+  return ToUnitOf(parameters_[index], value);
+}
+
 bool Space::Contains(const Point& point) const {
   if (point.size() != parameters_.size()) return false;
   for (std::size_t i = 0; i < point.size(); ++i) {

@@ -106,8 +106,9 @@ class Space {
   Point FromUnit(const std::vector<double>& unit) const;
   // The inverse, to the middle of the cell for discrete parameters.
   std::vector<double> ToUnit(const Point& point) const;
-  // One coordinate of FromUnit.
+  // One coordinate of FromUnit, and of ToUnit.
   double FromUnit(std::size_t index, double unit) const;
+  double ToUnit(std::size_t index, double value) const;
   // Whether every value lies in its range, on its step: one of those that FromUnit and Nth give.
   bool Contains(const Point& point) const;
 
