@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <optional>
 
 #include "base/check.h"
 
@@ -26,8 +27,10 @@ double MassInside(double centre, double width) {
   return NormalBelow((1 - centre) / width) - NormalBelow(-centre / width);
 }
 
+}  // namespace
+
 // log(width * MassInside) over the centre, read between points close enough for single precision.
-class LogScale {
+class Parzen::LogScale {
  public:
   explicit LogScale(double width) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -43,9 +46,11 @@ class LogScale {
   }
 
  private:
-  static constexpr std::size_t kSteps = 1024;
+  static constexpr std::size_t kSteps = 512;
   std::array<float, kSteps + 1> values_;
 };
+
+namespace {
 
 // exp(x) for x <= 0 to a relative 1e-6, and 0 below -87: no branch and no call, so that it
 // vectorises.
@@ -226,10 +231,12 @@ Parzen::Parzen(std::span<const Axis> axes, const Kernels& kernels)
   centres_.assign(padded_ * axes.size(), 0);
   inverse_.assign(padded_ * axes.size(), 0);
   cells_.assign(padded_ * axes.size(), 0);
-  for (std::size_t axis = 0; axis < axes.size(); ++axis) AddAxis(axis, kernels);
+  std::optional<LogScale> scale;
+  if (!kernels.gaps) scale.emplace(kernels.width);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) AddAxis(axis, kernels, scale ? &*scale : nullptr);
 }
 
-void Parzen::AddAxis(std::size_t axis, const Kernels& kernels) {
+void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* scale) {
   const std::size_t observed = count_ - 1;
   const auto at = [&](std::size_t k) { return kernels.rows[k * axes_.size() + axis]; };
   if (axes_[axis].kind != Axis::Kind::kContinuous) {
@@ -256,8 +263,7 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels) {
       put(k, all[k], width, static_cast<float>(std::log(width * MassInside(all[k], width))));
     }
   } else {
-    const LogScale scale(kernels.width);
-    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale.At(at(k)));
+    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale->At(at(k)));
   }
   put(observed, kPriorCentre, kPriorWidth,
       static_cast<float>(std::log(kPriorWidth * MassInside(kPriorCentre, kPriorWidth))));

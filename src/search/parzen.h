@@ -60,7 +60,8 @@ class Parzen {
     std::vector<double> sums;     // [own cell][cell], running
   };
   Table MakeTable(const Axis& axis, double width) const;
-  void AddAxis(std::size_t axis, const Kernels& kernels);
+  class LogScale;
+  void AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* scale);
 
   std::span<const Axis> axes_;
   std::size_t count_;                 // kernels, the prior among them

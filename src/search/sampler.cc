@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "search/grid.h"
 #include "search/random.h"
+#include "search/sobol.h"
+#include "search/tpe.h"
 
 namespace sluice {
 namespace {
@@ -20,6 +22,14 @@ constexpr std::array kKinds = {
     Kind{"random",
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<RandomSampler>(space, seed);
+         }},
+    Kind{"sobol",
+         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+           return std::make_unique<SobolSampler>(space, seed);
+         }},
+    Kind{"tpe",
+         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+           return std::make_unique<TpeSampler>(space, seed);
          }},
     Kind{"grid", [](const Space& space, std::uint64_t) { return GridSampler::Make(space); }},
 };

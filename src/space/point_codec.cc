@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "base/config.h"
 #include "base/text.h"
 #include "space/space.h"
 
@@ -92,6 +93,7 @@ bool JsonCanHold(std::string_view text) {
 std::string Space::Encode(const Point& point) const {
   Json object = Json::object();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (std::isnan(point[i]) && conditions_[i]) continue;
     std::visit([&](const auto& held) { object[parameters_[i].name] = held; }, ValueAt(point, i));
   }
   return object.dump();
@@ -105,9 +107,17 @@ Result<Point> Space::Decode(std::string_view json) const {
                     object.is_discarded() ? "text that is no JSON" : Show(object)));
   }
   Point point(parameters_.size());
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  std::size_t used = 0;
+  for (const std::size_t i : order_) {
     const Parameter& parameter = parameters_[i];
     const auto found = object.find(parameter.name);
+    if (!IsActive(point, i)) {
+      point[i] = std::numeric_limits<double>::quiet_NaN();
+      if (found == object.end()) continue;
+      return InvalidArgument(fmt::format(
+          "{}: expected no value, since it is active only when {}, found {}; leave it out",
+          parameter.name, Shown(parameter.when), Show(*found)));
+    }
     if (found == object.end()) {
       return InvalidArgument(
           fmt::format("{}: expected {}, found no value", parameter.name, Expected(parameter)));
@@ -117,8 +127,14 @@ Result<Point> Space::Decode(std::string_view json) const {
       return InvalidArgument(fmt::format("{}: expected {}, found {}", parameter.name,
                                          Expected(parameter), Show(*found)));
     }
+    ++used;
   }
-  if (object.size() == parameters_.size()) return point;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (Satisfies(point, rules_[i])) continue;
+    return InvalidArgument(fmt::format("constraints: expected {} to hold, found {}",
+                                       Shown(constraints_[i]), Show(object)));
+  }
+  if (object.size() == used) return point;
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
   for (const auto& [name, value] : object.items()) {

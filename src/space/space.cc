@@ -4,224 +4,126 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
-#include "space/point_codec.h"
+#include "base/config.h"
+#include "base/text.h"
+#include "space/enumeration.h"
 
 namespace sluice {
 namespace {
 
-constexpr double kExact = 0x1.0p53;                 // below it, a double holds every integer
-constexpr double kBelowOne = 0x1.fffffffffffffp-1;  // the largest number below 1
-
-double IntegerStep(const Parameter& parameter) { return parameter.step == 0 ? 1 : parameter.step; }
-
-bool IsWhole(double value) { return value == std::floor(value) && std::abs(value) < kExact; }
-
-// The largest k with low + k * step <= high, forgiving what rounding took from the quotient.
-double LastStep(double low, double high, double step) {
-  const double quotient = (high - low) / step;
-  return std::floor(quotient + std::max(1e-9, quotient * 1e-15));
-}
-
-// low + k * step, in decimals if both are written in few enough of them to be exact.
-double FloatStep(const Parameter& parameter, double k) {
-  double scale = 1;
-  for (int decimals = 0; decimals <= 15; ++decimals, scale *= 10) {
-    const double low = std::round(parameter.low * scale);
-    const double step = std::round(parameter.step * scale);
-    if (low / scale != parameter.low || step / scale != parameter.step) continue;
-    if (std::abs(low) >= kExact || k * step >= kExact || std::abs(low + k * step) >= kExact) break;
-    return std::min((low + k * step) / scale, parameter.high);
-  }
-  return std::min(parameter.low + k * parameter.step, parameter.high);
-}
-
-double NthValue(const Parameter& parameter, std::uint64_t number) {
-  switch (parameter.kind) {
-    case ParameterKind::kCategorical:
-    case ParameterKind::kOrdinal: return static_cast<double>(number);
-    case ParameterKind::kInt:
-      return static_cast<double>(static_cast<std::int64_t>(parameter.low) +
-                                 static_cast<std::int64_t>(number) *
-                                     static_cast<std::int64_t>(IntegerStep(parameter)));
-    case ParameterKind::kFloat: return FloatStep(parameter, static_cast<double>(number));
-  }
-  SLUICE_CHECK(false, "a parameter has a kind");
-}
-
-// The number of the value nearest to this one.
-std::uint64_t NumberOf(const Parameter& parameter, double value) {
-  const auto last = static_cast<double>(*parameter.Cardinality() - 1);
-  const double low = parameter.has_choices() ? 0 : parameter.low;
-  const double step = parameter.kind == ParameterKind::kFloat ? parameter.step
-                      : parameter.kind == ParameterKind::kInt ? IntegerStep(parameter)
-                                                              : 1;
-  return static_cast<std::uint64_t>(std::clamp(std::round((value - low) / step), 0.0, last));
-}
-
-struct Interval {
-  double low;
-  double high;
-};
-
-// A log integer owns half a unit on both sides, so that its ends are as likely as their neighbours.
-Interval LogRange(const Parameter& parameter) {
-  const double margin = parameter.kind == ParameterKind::kInt ? 0.5 : 0;
-  return {std::log(parameter.low - margin), std::log(parameter.high + margin)};
-}
-
-double FromUnitOf(const Parameter& parameter, double unit) {
-  SLUICE_CHECK(!std::isnan(unit), "a coordinate is a number");
-  unit = std::clamp(unit, 0.0, kBelowOne);
-  if (parameter.law == Law::kLog) {
-    const auto [low, high] = LogRange(parameter);
-    const double value = std::exp(low + unit * (high - low));
-    return std::clamp(parameter.kind == ParameterKind::kInt ? std::round(value) : value,
-                      parameter.low, parameter.high);
-  }
-  const std::optional<std::uint64_t> count = parameter.Cardinality();
-  if (!count) {
-    return std::min(parameter.low + unit * (parameter.high - parameter.low), parameter.high);
-  }
-  const auto number = static_cast<std::uint64_t>(unit * static_cast<double>(*count));
-  return NthValue(parameter, std::min(number, *count - 1));
-}
-
-double ToUnitOf(const Parameter& parameter, double value) {
-  double unit;
-  if (parameter.law == Law::kLog) {
-    const auto [low, high] = LogRange(parameter);
-    const double at = parameter.kind == ParameterKind::kInt
-                          ? (std::log(value - 0.5) + std::log(value + 0.5)) / 2
-                          : std::log(value);
-    unit = (at - low) / (high - low);
-  } else if (const std::optional<std::uint64_t> count = parameter.Cardinality()) {
-    unit = (static_cast<double>(NumberOf(parameter, value)) + 0.5) / static_cast<double>(*count);
-  } else {
-    unit = (value - parameter.low) / (parameter.high - parameter.low);
-  }
-  return std::clamp(unit, 0.0, kBelowOne);
-}
-
-bool ContainsOf(const Parameter& parameter, double value) {
-  if (std::isnan(value)) return false;
-  if (!parameter.Cardinality()) return parameter.low <= value && value <= parameter.high;
-  return NthValue(parameter, NumberOf(parameter, value)) == value;
-}
-
-std::unexpected<Error> Bad(const Parameter& parameter, std::string_view what) {
-  return InvalidArgument(fmt::format("{}: {}", parameter.name, what));
-}
-
-Status CheckChoices(const Parameter& parameter) {
-  if (parameter.choices.empty()) return Bad(parameter, "expected at least one choice, found none");
-  std::set<std::string> seen;
-  for (const Choice& choice : parameter.choices) {
-    const std::string text = FormatValue(choice);
-    if (const double* number = std::get_if<double>(&choice); number && !std::isfinite(*number)) {
-      return Bad(parameter, fmt::format("expected finite choices, found {}: write it as a text in "
-                                        "quotes and convert it in the program",
-                                        text));
-    }
-    if (!JsonCanHold(text)) return Bad(parameter, "expected choices in UTF-8, found other bytes");
-    if (!seen.insert(text).second) {
-      return Bad(parameter, fmt::format("expected different choices, found '{}' twice", text));
-    }
-  }
-  return {};
-}
-
-Status CheckBounds(const Parameter& parameter) {
-  const double low = parameter.low;
-  const double high = parameter.high;
-  const std::string found = fmt::format("found [{}, {}]", low, high);
-  if (!std::isfinite(low) || !std::isfinite(high) || !std::isfinite(high - low)) {
-    return Bad(parameter, fmt::format("expected a finite range, {}", found));
-  }
-  if (low >= high) return Bad(parameter, fmt::format("expected low < high, {}", found));
-  if (parameter.kind == ParameterKind::kInt && (!IsWhole(low) || !IsWhole(high))) {
-    return Bad(parameter, fmt::format("expected whole numbers between -2^53 and 2^53, {}", found));
-  }
-  if (parameter.law == Law::kLog && low <= 0) {
-    return Bad(parameter, fmt::format("expected low > 0 on a log scale, {}", found));
-  }
-  return {};
-}
-
-Status CheckStep(const Parameter& parameter) {
-  const double step = parameter.step;
-  const double range = parameter.high - parameter.low;
-  const bool is_int = parameter.kind == ParameterKind::kInt;
-  if (step == 0) {
-    if (is_int && range >= kExact)
-      return Bad(parameter, "expected at most 2^53 values: set a step");
-    return {};
-  }
-  const std::string found = fmt::format("found {}", step);
-  if (!(step > 0) || !std::isfinite(step)) {
-    return Bad(parameter, fmt::format("expected a step > 0, {}", found));
-  }
-  if (is_int && !IsWhole(step)) {
-    return Bad(parameter, fmt::format("expected a whole number as the step, {}", found));
-  }
-  if (parameter.law == Law::kLog && !(is_int && step == 1)) {
-    return Bad(parameter,
-               fmt::format("expected no step on a log scale, {}: leave out step or log, or "
-                           "list the values as choices of an ordinal",
-                           found));
-  }
-  if (step > range * (1 + 1e-12)) {
-    return Bad(parameter,
-               fmt::format("expected a step of at most high - low = {}, {}", range, found));
-  }
-  if (range / step >= kExact) {
-    return Bad(parameter, fmt::format("expected at most 2^53 values, {} as the step", found));
-  }
-  return {};
-}
+constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
-
-std::optional<std::uint64_t> Parameter::Cardinality() const {
-  if (has_choices()) return choices.size();
-  if (kind == ParameterKind::kInt) {
-    const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) -
-                                                  static_cast<std::int64_t>(low));
-    return range / static_cast<std::uint64_t>(IntegerStep(*this)) + 1;
-  }
-  if (step == 0) return std::nullopt;
-  return static_cast<std::uint64_t>(LastStep(low, high, step)) + 1;
-}
-
-Status CheckParameter(const Parameter& parameter) {
-  if (parameter.name.empty())
-    return InvalidArgument("expected a parameter's name, found an empty one");
-  if (!JsonCanHold(parameter.name)) {
-    return InvalidArgument("expected a parameter's name in UTF-8, found other bytes");
-  }
-  if (parameter.has_choices()) return CheckChoices(parameter);
-  SLUICE_TRY(CheckBounds(parameter));
-  return CheckStep(parameter);
-}
 
 Result<Space> Space::Make(std::vector<Parameter> parameters, std::vector<std::string> constraints) {
   std::set<std::string_view> names;
   for (const Parameter& parameter : parameters) {
     SLUICE_TRY(CheckParameter(parameter));
     if (!names.insert(parameter.name).second) {
-      return Bad(parameter, "expected different names, found this one twice");
+      return InvalidArgument(
+          fmt::format("{}: expected different names, found this one twice", parameter.name));
     }
   }
   Space space;
-  space.groups_.emplace_back();
-  for (std::size_t i = 0; i < parameters.size(); ++i) space.groups_.front().push_back(i);
   space.parameters_ = std::move(parameters);
   space.constraints_ = std::move(constraints);
+  SLUICE_TRY(space.ReadConditions());
+  SLUICE_TRY(space.PutInOrder());
+  space.PutInGroups();
   return space;
+}
+
+Status Space::ReadConditions() {
+  const Symbols symbols(parameters_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    conditions_.emplace_back();
+    if (parameter.when.empty()) continue;
+    auto condition = Expression::Parse(parameter.when, symbols);
+    if (!condition) {
+      return InvalidArgument(fmt::format("{}: when '{}': {}", parameter.name, Shown(parameter.when),
+                                         condition.error().message));
+    }
+    const bool always = condition->is_constant() && condition->Evaluate({}) == Truth::kTrue;
+    if (!always) conditions_[i] = std::move(*condition);
+  }
+  for (const std::string& constraint : constraints_) {
+    auto rule = Expression::Parse(constraint, symbols);
+    if (!rule) {
+      return InvalidArgument(
+          fmt::format("constraints: '{}': {}", Shown(constraint), rule.error().message));
+    }
+    rules_.push_back(std::move(*rule));
+  }
+  return {};
+}
+
+// Of those that could come next, the first. What is left over at the end waits for itself.
+Status Space::PutInOrder() {
+  std::vector<std::size_t> waits_for(size());
+  std::vector<std::vector<std::size_t>> waiting(size());
+  std::set<std::size_t> ready;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!conditions_[i] || conditions_[i]->is_constant()) {
+      ready.insert(i);
+      continue;
+    }
+    waits_for[i] = conditions_[i]->mentions().size();
+    for (const std::size_t other : conditions_[i]->mentions()) waiting[other].push_back(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t next = ready.extract(ready.begin()).value();
+    order_.push_back(next);
+    for (const std::size_t other : waiting[next]) {
+      if (--waits_for[other] == 0) ready.insert(other);
+    }
+  }
+  if (order_.size() == size()) return {};
+  std::size_t at = static_cast<std::size_t>(
+      std::ranges::find_if(waits_for, [](std::size_t count) { return count > 0; }) -
+      waits_for.begin());
+  std::vector<std::size_t> way;
+  while (std::ranges::find(way, at) == way.end()) {
+    way.push_back(at);
+    at = *std::ranges::find_if(conditions_[at]->mentions(),
+                               [&](std::size_t other) { return waits_for[other] > 0; });
+  }
+  way.erase(way.begin(), std::ranges::find(way, at));
+  const Parameter& first = parameters_[at];
+  if (way.size() == 1) {
+    return InvalidArgument(
+        fmt::format("{}: when '{}': expected a condition on other parameters, "
+                    "found one on itself",
+                    first.name, Shown(first.when)));
+  }
+  std::vector<std::string> names;
+  for (const std::size_t index : way) names.push_back(parameters_[index].name);
+  return InvalidArgument(
+      fmt::format("{}: when '{}': expected conditions that do not go round in a circle, found {} "
+                  "-> {}, each depending on the next",
+                  first.name, Shown(first.when), Join(names, " -> "), first.name));
+}
+
+void Space::PutInGroups() {
+  groups_.emplace_back();
+  for (const std::size_t i : order_) {
+    const auto same = [&](const std::vector<std::size_t>& group) {
+      return !group.empty() && conditions_[group.front()] == conditions_[i];
+    };
+    if (!conditions_[i]) {
+      groups_.front().push_back(i);
+    } else if (const auto group = std::find_if(groups_.begin() + 1, groups_.end(), same);
+               group != groups_.end()) {
+      group->push_back(i);
+    } else {
+      groups_.push_back({i});
+    }
+  }
 }
 
 std::optional<std::size_t> Space::Find(std::string_view name) const {
@@ -232,7 +134,8 @@ std::optional<std::size_t> Space::Find(std::string_view name) const {
 }
 
 std::optional<std::uint64_t> Space::Cardinality() const {
-  constexpr auto kMost = static_cast<std::uint64_t>(kExact);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+  if (!is_plain()) return CountPoints(*this);
   std::uint64_t product = 1;
   for (const Parameter& parameter : parameters_) {
     const std::optional<std::uint64_t> count = parameter.Cardinality();
@@ -242,16 +145,34 @@ std::optional<std::uint64_t> Space::Cardinality() const {
   return product;
 }
 
-bool Space::IsActive(const Point&, std::size_t) const { return true; }
+const Expression* Space::condition(std::size_t index) const {
+  return conditions_[index] ? &*conditions_[index] : nullptr;
+}
 
-bool Space::Satisfies(const Point&) const { return true; }
+bool Space::IsActive(const Point& point, std::size_t index) const {
+  const Expression* condition = this->condition(index);
+  if (condition == nullptr) return true;
+  const auto inactive = [&](std::size_t other) { return std::isnan(point[other]); };
+  return std::ranges::none_of(condition->mentions(), inactive) &&
+         condition->Evaluate(point) == Truth::kTrue;
+}
+
+bool Space::Satisfies(const Point& point) const {
+  return std::ranges::all_of(rules_,
+                             [&](const Expression& rule) { return Satisfies(point, rule); });
+}
+
+bool Space::Satisfies(const Point& point, const Expression& rule) const {
+  const auto inactive = [&](std::size_t other) { return std::isnan(point[other]); };
+  return std::ranges::any_of(rule.mentions(), inactive) || rule.Evaluate(point) == Truth::kTrue;
+}
 
 Value Space::ValueAt(const Point& point, std::size_t index) const {
   SLUICE_CHECK(point.size() == parameters_.size(), "a point has a value for each parameter");
   SLUICE_CHECK(index < parameters_.size(), "a parameter's index is in the space");
   const Parameter& parameter = parameters_[index];
   const double value = point[index];
-  SLUICE_CHECK(ContainsOf(parameter, value), "a value lies in its parameter's range");
+  SLUICE_CHECK(ContainsValue(parameter, value), "a value lies in its parameter's range");
   if (parameter.has_choices()) return parameter.choices[static_cast<std::size_t>(value)];
   if (parameter.kind == ParameterKind::kInt) return static_cast<std::int64_t>(value);
   return value;
@@ -267,7 +188,9 @@ double Space::Nth(std::size_t index, std::uint64_t number) const {
 Point Space::FromUnit(const std::vector<double>& unit) const {
   SLUICE_CHECK(unit.size() == parameters_.size(), "there is a coordinate for each parameter");
   Point point(unit.size());
-  for (std::size_t i = 0; i < unit.size(); ++i) point[i] = FromUnitOf(parameters_[i], unit[i]);
+  for (const std::size_t i : order_) {
+    point[i] = IsActive(point, i) ? sluice::FromUnit(parameters_[i], unit[i]) : kInactive;
+  }
   return point;
 }
 
@@ -275,15 +198,19 @@ std::vector<double> Space::ToUnit(const Point& point) const {
   SLUICE_CHECK(point.size() == parameters_.size(), "a point has a value for each parameter");
   std::vector<double> unit(point.size());
   for (std::size_t i = 0; i < point.size(); ++i) {
-    SLUICE_CHECK(ContainsOf(parameters_[i], point[i]), "a value lies in its parameter's range");
-    unit[i] = ToUnitOf(parameters_[i], point[i]);
+    if (std::isnan(point[i]) && conditions_[i]) {
+      unit[i] = kInactive;
+      continue;
+    }
+    SLUICE_CHECK(ContainsValue(parameters_[i], point[i]), "a value lies in its parameter's range");
+    unit[i] = sluice::ToUnit(parameters_[i], point[i]);
   }
   return unit;
 }
 
 double Space::FromUnit(std::size_t index, double unit) const {
   SLUICE_CHECK(index < parameters_.size(), "a parameter's index is in the space");
-  return FromUnitOf(parameters_[index], unit);
+  return sluice::FromUnit(parameters_[index], unit);
 }
 
 double Space::ToUnit(std::size_t index, double value) const {
@@ -294,13 +221,13 @@ double Space::ToUnit(std::size_t index, double value) const {
 bool Space::Contains(const Point& point) const {
   if (point.size() != parameters_.size()) return false;
   for (std::size_t i = 0; i < point.size(); ++i) {
-    if (!ContainsOf(parameters_[i], point[i])) return false;
+    if (!(std::isnan(point[i]) && conditions_[i]) && !ContainsValue(parameters_[i], point[i]))
+      return false;
   }
-  return true;
-}
-
-std::string FormatValue(const Value& value) {
-  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (IsActive(point, i) == std::isnan(point[i])) return false;
+  }
+  return Satisfies(point);
 }
 
 }  // namespace sluice

@@ -4,74 +4,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/random.h"
 #include "base/result.h"
+#include "space/expression.h"
+#include "space/parameter.h"
 
 namespace sluice {
-
-// A choice of a categorical or ordinal parameter, as the user wrote it.
-using Choice = std::variant<bool, std::int64_t, double, std::string>;
-
-enum class ParameterKind { kFloat, kInt, kCategorical, kOrdinal };
-
-// How the values of a float or an integer are spread over its range.
-enum class Law {
-  kUniform,
-  kLog,         // uniform in log(x)
-  kInverseLog,  // uniform in log(1 / x) from the other end: dense near `high`
-  kNormal,      // mean `first`, standard deviation `second`, cut to the range
-  kLogNormal,   // log(x) is normal: mean `first`, standard deviation `second`, cut to the range
-  kBeta,        // (x - low) / (high - low) has the beta law of `first` and `second`
-};
-
-// One tunable quantity. Floats and integers have a range (both ends included) and a law, optionally
-// in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in order.
-struct Parameter {
-  std::string name;
-  ParameterKind kind = ParameterKind::kFloat;
-  double low = 0;
-  double high = 0;
-  Law law = Law::kUniform;
-  double step = 0;  // 0: continuous (floats) or 1 (integers)
-  std::vector<Choice> choices = {};
-  double first = 0;  // of the law
-  double second = 0;
-  std::vector<double> weights = {};  // of choices, adding up to 1; empty: all alike
-  std::string when = {};             // an expression; empty: always active
-
-  bool has_choices() const {
-    return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal;
-  }
-  // How many values it can take; nothing for a continuous one.
-  std::optional<std::uint64_t> Cardinality() const;
-};
-
-// Whether one parameter makes sense by itself. The message begins with its name. What is wrong can
-// be
-// - an empty name, or text that is not UTF-8;
-// - low >= high, or a bound that is not a finite number; integers: one that is not whole or not
-//   below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
-// - log with low <= 0, or with a step (a log integer may say 1);
-// - a step that is not positive or larger than the range, or more than 2^53 values;
-// - no choices, two that read the same on a command line, or one that is not finite.
-Status CheckParameter(const Parameter& parameter);
 
 // A value for each parameter of a space, in its order: the number itself for floats and integers,
 // the index of the choice for the others, NaN for a parameter that is not active.
 using Point = std::vector<double>;
 
-// What a user sees of one value: a bool, an integer, a number or a text.
-using Value = Choice;
-
 // Everything that can be tuned in a study. Immutable once made.
 class Space {
  public:
   Space() = default;
-  // Fails, naming the parameter, on the first one that CheckParameter refuses, and on a repeated
-  // name.
+  // Fails, naming the parameter, on the first one that CheckParameter refuses, on a repeated name,
+  // and on a condition that is no expression or that depends on itself. Constraints are expressions
+  // too; what is wrong with one begins with "constraints: ".
   static Result<Space> Make(std::vector<Parameter> parameters,
                             std::vector<std::string> constraints = {});
 
@@ -81,7 +33,19 @@ class Space {
   std::optional<std::size_t> Find(std::string_view name) const;
 
   // The number of distinct points; nothing if a parameter is continuous or the number exceeds 2^53.
+  // With conditions or constraints those are the points that satisfy them, what is not active making
+  // no difference; they have to be gone through, and there is nothing where that takes too long (some
+  // million points).
   std::optional<std::uint64_t> Cardinality() const;
+
+  // Whether every parameter is always active and every combination of values allowed.
+  bool is_plain() const { return groups_.size() <= 1 && rules_.empty(); }
+  // When a parameter is active; nothing if always.
+  const Expression* condition(std::size_t index) const;
+  // The constraints, parsed.
+  const std::vector<Expression>& rules() const { return rules_; }
+  // All parameters, each after those its condition depends on, otherwise as they are listed.
+  const std::vector<std::size_t>& order() const { return order_; }
 
   // The parameters in groups that are active together, by their indices. A group comes after those
   // that its condition depends on.
@@ -92,6 +56,7 @@ class Space {
   // Whether every constraint holds. One that mentions an inactive parameter does; one that cannot
   // be computed (a division by zero) does not.
   bool Satisfies(const Point& point) const;
+  bool Satisfies(const Point& point, const Expression& rule) const;
 
   // Of an active parameter, in the space.
   Value ValueAt(const Point& point, std::size_t index) const;
@@ -102,30 +67,34 @@ class Space {
   // Maps unit-cube coordinates in [0, 1) to a point: every sampler's way in, so that log scales,
   // steps and choices are treated in one place. The values of a discrete parameter get cells of
   // equal width (log integers: of equal ratio). Coordinates outside are moved to the nearest
-  // inside.
+  // inside, those of inactive parameters are not looked at. Constraints may fail at the point.
   Point FromUnit(const std::vector<double>& unit) const;
-  // The inverse, to the middle of the cell for discrete parameters.
+  // The inverse, to the middle of the cell for discrete parameters; NaN for what is not active.
   std::vector<double> ToUnit(const Point& point) const;
   // One coordinate of FromUnit, and of ToUnit.
   double FromUnit(std::size_t index, double unit) const;
   double ToUnit(std::size_t index, double value) const;
-  // Whether every value lies in its range, on its step: one of those that FromUnit and Nth give.
+  // Whether every value lies in its range, on its step: one of those that FromUnit and Nth give;
+  // whether those are NaN that are not active, and no others; and whether the constraints hold.
   bool Contains(const Point& point) const;
 
-  // The point as a JSON object in parameter order, and back. Decode fails on unknown or missing
-  // names and on values outside the space; it takes 3.0 for an integer, 3 for a float, and a step
-  // missed by rounding.
+  // The point as a JSON object in parameter order, without what is not active, and back. Decode
+  // fails on unknown or missing names, on values of parameters that are not active, and on values
+  // outside the space; it takes 3.0 for an integer, 3 for a float, and a step missed by rounding.
   std::string Encode(const Point& point) const;
   Result<Point> Decode(std::string_view json) const;
 
  private:
+  Status ReadConditions();
+  Status PutInOrder();
+  void PutInGroups();
+
   std::vector<Parameter> parameters_;
   std::vector<std::string> constraints_;
+  std::vector<std::optional<Expression>> conditions_;
+  std::vector<Expression> rules_;
+  std::vector<std::size_t> order_;
   std::vector<std::vector<std::size_t>> groups_;
 };
-
-// As a command line shows it: shortest text that reads back to the same value; true/false for
-// bools.
-std::string FormatValue(const Value& value);
 
 }  // namespace sluice

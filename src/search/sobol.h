@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "search/sampler.h"
+
+namespace sluice {
+
+// A low-discrepancy sequence in the unit cube: Sobol's construction with Owen's scrambling.
+//
+// On each axis every aligned run of 2^k points has one in each of the 2^k equal intervals, and on
+// pairs of the first axes boxes are filled almost as evenly. An axis is a primitive polynomial over
+// GF(2), found by trying them in turn, and the first columns of its matrix, of which those are
+// taken out of a few that go best with the axes before; so there is no table and no limit on the
+// number of axes. The scrambling, a nested random permutation of digits, keeps all of that and
+// makes a sequence of each seed.
+class SobolSequence {
+ public:
+  SobolSequence(std::size_t axes, std::uint64_t seed);
+
+  // The point of an index below 2^32, each coordinate in (0, 1).
+  std::vector<double> At(std::uint64_t index) const;
+
+ private:
+  struct AxisBits {
+    std::vector<std::uint32_t> columns;  // 32, the first in the highest bit
+    std::uint64_t seed = 0;
+  };
+  std::vector<AxisBits> axes_;
+};
+
+// The points of a scrambled Sobol sequence that satisfy the constraints, in its order. A proposal
+// is a function of seed and counter alone.
+class SobolSampler final : public Sampler {
+ public:
+  SobolSampler(const Space& space, std::uint64_t seed);
+
+  // Nothing if a million points in turn satisfy no constraint, or after 2^32.
+  std::optional<Point> Propose(std::uint64_t counter) override;
+  void Observe(const Observation&) override {}
+
+ private:
+  Space space_;
+  SobolSequence sequence_;
+  // The index of the sequence that follows the one of proposal `proposed_` - 1. Without constraints
+  // both rise together; with them, an older proposal is found by going through all again.
+  std::uint64_t proposed_ = 0;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "space/enumeration.h"
+#include "space/space.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Parameter Float(std::string name, std::string when = "") {
+  return {.name = std::move(name), .low = 0, .high = 1, .when = std::move(when)};
+}
+Parameter Int(std::string name, double high, std::string when = "") {
+  return {.name = std::move(name),
+          .kind = ParameterKind::kInt,
+          .low = 1,
+          .high = high,
+          .when = std::move(when)};
+}
+Parameter Choices(std::string name, std::vector<Choice> choices, std::string when = "") {
+  return {.name = std::move(name),
+          .kind = ParameterKind::kCategorical,
+          .choices = std::move(choices),
+          .when = std::move(when)};
+}
+
+Space Make(std::vector<Parameter> parameters, std::vector<std::string> constraints = {}) {
+  auto space = Space::Make(std::move(parameters), std::move(constraints));
+  EXPECT_TRUE(space) << space.error().message;
+  return *space;
+}
+
+std::string MessageOf(std::vector<Parameter> parameters,
+                      std::vector<std::string> constraints = {}) {
+  const auto space = Space::Make(std::move(parameters), std::move(constraints));
+  if (space) return "no error";
+  EXPECT_EQ(space.error().code, ErrorCode::kInvalidArgument);
+  return space.error().message;
+}
+
+// momentum comes before what it depends on, nesterov depends on momentum.
+Space Optimizers() {
+  return Make({Float("momentum", "optimizer == 'sgd'"),
+               Choices("optimizer", {std::string("adam"), std::string("sgd")}),
+               Choices("nesterov", {true, false}, "momentum > 0.5"), Float("lr"),
+               Float("decay", "(optimizer == \"sgd\")")},
+              {"lr * momentum < 0.5"});
+}
+
+std::string Text(const Space& space, const Point& point) { return space.Encode(point); }
+
+TEST(ConditionTest, GroupsAreActiveTogetherAndComeAfterWhatTheyDependOn) {
+  const Space space = Optimizers();
+  EXPECT_THAT(space.groups(), ElementsAre(ElementsAre(1, 3), ElementsAre(0, 4), ElementsAre(2)));
+  EXPECT_THAT(space.order(), ElementsAre(1, 0, 2, 3, 4));
+  EXPECT_FALSE(space.is_plain());
+  EXPECT_TRUE(Make({Float("a"), Float("b", "true")}).is_plain());
+  EXPECT_THAT(Make({Float("a"), Float("b", "1 < 2")}).groups(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(ConditionTest, WhatIsNotActiveHasNoValue) {
+  const Space space = Optimizers();
+  const Point adam = space.FromUnit({0.9, 0.1, 0.1, 0.25, 0.5});
+  EXPECT_EQ(Text(space, adam), R"({"optimizer":"adam","lr":0.25})");
+  const Point slow = space.FromUnit({0.25, 0.9, 0.1, 0.25, 0.5});
+  EXPECT_EQ(Text(space, slow), R"({"momentum":0.25,"optimizer":"sgd","lr":0.25,"decay":0.5})");
+  const Point fast = space.FromUnit({0.75, 0.9, 0.1, 0.25, 0.5});
+  EXPECT_EQ(Text(space, fast),
+            R"({"momentum":0.75,"optimizer":"sgd","nesterov":true,"lr":0.25,"decay":0.5})");
+  for (const Point& point : {adam, slow, fast}) {
+    EXPECT_TRUE(space.Contains(point));
+    const std::vector<double> unit = space.ToUnit(point);
+    for (std::size_t i = 0; i < space.size(); ++i) {
+      EXPECT_EQ(std::isnan(unit[i]), std::isnan(point[i]));
+      EXPECT_EQ(space.IsActive(point, i), !std::isnan(point[i]));
+    }
+    EXPECT_EQ(Text(space, space.FromUnit(unit)), Text(space, point));
+    EXPECT_EQ(Text(space, space.Decode(Text(space, point)).value()), Text(space, point));
+  }
+}
+
+TEST(ConditionTest, ContainsWantsExactlyTheActiveOnes) {
+  const Space space = Optimizers();
+  EXPECT_TRUE(space.Contains({kNan, 0, kNan, 0.5, kNan}));
+  EXPECT_FALSE(space.Contains({0.3, 0, kNan, 0.5, kNan}));
+  EXPECT_FALSE(space.Contains({kNan, 1, kNan, 0.5, 0.5}));
+  EXPECT_TRUE(space.Contains({0.3, 1, kNan, 0.5, 0.5}));
+  EXPECT_FALSE(space.Contains({0.3, 1, 0, 0.5, 0.5}));
+  EXPECT_FALSE(space.Contains({0.3, kNan, kNan, 0.5, 0.5}));
+  EXPECT_FALSE(space.Contains({0.6, 1, 0, 0.9, 0.5}));  // the constraint
+}
+
+TEST(ConditionTest, ConstraintsOnWhatIsNotActiveHold) {
+  const Space space = Optimizers();
+  EXPECT_TRUE(space.Satisfies({kNan, 0, kNan, 0.9, kNan}));
+  EXPECT_FALSE(space.Satisfies({0.9, 1, 0, 0.9, 0.5}));
+  EXPECT_FALSE(Make({Float("a"), Float("b")}, {"a / b > 0.1"}).Satisfies({0.5, 0}));
+}
+
+TEST(ConditionTest, AConditionOnWhatIsNotActiveDoesNotHold) {
+  const Space space =
+      Make({Choices("a", {true, false}), Int("b", 3, "a"), Int("c", 3, "b != 2 or a")});
+  EXPECT_EQ(Text(space, space.FromUnit({0.9, 0, 0})), R"({"a":false})");
+}
+
+TEST(ConditionTest, MistakesNameTheParameter) {
+  EXPECT_EQ(MessageOf({Float("lr"), Float("momentum", "optimizer == 'sgd'")}),
+            "momentum: when 'optimizer == 'sgd'': column 1: expected a parameter, found optimizer");
+  EXPECT_EQ(MessageOf({Float("lr", "lr > 0.5")}),
+            "lr: when 'lr > 0.5': expected a condition on other parameters, found one on itself");
+  EXPECT_EQ(MessageOf({Float("x", "c > 0"), Float("a", "b > 0"), Float("b", "c > 0"),
+                       Float("c", "a > 0")}),
+            "c: when 'a > 0': expected conditions that do not go round in a circle, found c -> a "
+            "-> b -> c, each depending on the next");
+  EXPECT_EQ(MessageOf({Float("lr")}, {"lr < 1", "lr * 2"}),
+            "constraints: 'lr * 2': column 1: expected something true or false, found the number "
+            "lr * 2; compare it, as in x < 1 or x == 'a'");
+}
+
+TEST(ConditionTest, DecodeWantsTheActiveOnesAndNoOthers) {
+  const Space space = Optimizers();
+  const auto message = [&](std::string_view json) {
+    const Result<Point> result = space.Decode(json);
+    return result ? "no error" : result.error().message;
+  };
+  EXPECT_EQ(message(R"({"optimizer": "adam", "lr": 0.5})"), "no error");
+  EXPECT_EQ(message(R"({"optimizer": "adam", "lr": 0.5, "momentum": 0.1})"),
+            "momentum: expected no value, since it is active only when optimizer == 'sgd', found "
+            "0.1; leave it out");
+  EXPECT_EQ(message(R"({"optimizer": "sgd", "lr": 0.5, "decay": 0.1})"),
+            "momentum: expected a number in [0, 1], found no value");
+  EXPECT_EQ(message(R"({"optimizer": "sgd", "lr": 0.9, "decay": 0.1, "momentum": 0.9,
+                        "nesterov": true})"),
+            R"(constraints: expected lr * momentum < 0.5 to hold, found {"optimizer":"sgd",)"
+            R"("lr":0.9,"decay":0.1,"momentum":0.9,"nesterov":true})");
+  EXPECT_EQ(message(R"({"optimizer": "adam", "lr": 0.5, "momentun": 1})"),
+            "momentun: no parameter of the study has this name (did you mean 'momentum'?)");
+}
+
+TEST(EnumerationTest, DistinctPointsInTheOrderOfACounter) {
+  const Space space =
+      Make({Choices("opt", {std::string("adam"), std::string("sgd")}), Int("m", 3, "opt == 'sgd'"),
+            Choices("n", {true, false}, "m >= 2"), Int("l", 2)},
+           {"m + l < 5"});
+  std::vector<std::string> seen;
+  PointEnumerator points(space);
+  while (points.Next()) {
+    EXPECT_TRUE(space.Contains(points.point()));
+    seen.push_back(Text(space, points.point()));
+  }
+  EXPECT_FALSE(points.Next());
+  EXPECT_THAT(
+      seen, ElementsAre(
+                R"({"opt":"adam","l":1})", R"({"opt":"adam","l":2})",
+                R"({"opt":"sgd","m":1,"l":1})", R"({"opt":"sgd","m":1,"l":2})",
+                R"({"opt":"sgd","m":2,"n":true,"l":1})", R"({"opt":"sgd","m":2,"n":true,"l":2})",
+                R"({"opt":"sgd","m":2,"n":false,"l":1})", R"({"opt":"sgd","m":2,"n":false,"l":2})",
+                R"({"opt":"sgd","m":3,"n":true,"l":1})", R"({"opt":"sgd","m":3,"n":false,"l":1})"));
+  EXPECT_EQ(space.Cardinality(), 10u);
+}
+
+TEST(EnumerationTest, CountsWhatIsSmallAndGivesUpOnTheRest) {
+  EXPECT_EQ(Make({Int("a", 3)}, {"a > 3"}).Cardinality(), 0u);
+  EXPECT_EQ(Make({Int("a", 3)}, {"false"}).Cardinality(), 0u);
+  EXPECT_EQ(Make({Int("a", 3)}, {"true"}).Cardinality(), 3u);
+  EXPECT_EQ(Make({Float("a")}, {"a < 1"}).Cardinality(), std::nullopt);
+  EXPECT_EQ(Make({Int("a", 1e9), Int("b", 1e9)}, {"a + b < 1"}).Cardinality(), std::nullopt);
+  // Branches that exclude each other add up instead of multiplying.
+  std::vector<Parameter> branches = {Int("which", 20)};
+  for (int i = 1; i <= 20; ++i) {
+    branches.push_back(Int(fmt::format("x{}", i), 1000, fmt::format("which == {}", i)));
+  }
+  EXPECT_EQ(Make(branches).Cardinality(), 20'000u);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,215 @@
+#include "space/parameter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+#include "space/point_codec.h"
+
+namespace sluice {
+namespace {
+
+constexpr double kExact = 0x1.0p53;                 // below it, a double holds every integer
+constexpr double kBelowOne = 0x1.fffffffffffffp-1;  // the largest number below 1
+
+double IntegerStep(const Parameter& parameter) { return parameter.step == 0 ? 1 : parameter.step; }
+
+bool IsWhole(double value) { return value == std::floor(value) && std::abs(value) < kExact; }
+
+// The largest k with low + k * step <= high, forgiving what rounding took from the quotient.
+double LastStep(double low, double high, double step) {
+  const double quotient = (high - low) / step;
+  return std::floor(quotient + std::max(1e-9, quotient * 1e-15));
+}
+
+// low + k * step, in decimals if both are written in few enough of them to be exact.
+double FloatStep(const Parameter& parameter, double k) {
+  double scale = 1;
+  for (int decimals = 0; decimals <= 15; ++decimals, scale *= 10) {
+    const double low = std::round(parameter.low * scale);
+    const double step = std::round(parameter.step * scale);
+    if (low / scale != parameter.low || step / scale != parameter.step) continue;
+    if (std::abs(low) >= kExact || k * step >= kExact || std::abs(low + k * step) >= kExact) break;
+    return std::min((low + k * step) / scale, parameter.high);
+  }
+  return std::min(parameter.low + k * parameter.step, parameter.high);
+}
+
+// The number of the value nearest to this one.
+std::uint64_t NumberOf(const Parameter& parameter, double value) {
+  const auto last = static_cast<double>(*parameter.Cardinality() - 1);
+  const double low = parameter.has_choices() ? 0 : parameter.low;
+  const double step = parameter.kind == ParameterKind::kFloat ? parameter.step
+                      : parameter.kind == ParameterKind::kInt ? IntegerStep(parameter)
+                                                              : 1;
+  return static_cast<std::uint64_t>(std::clamp(std::round((value - low) / step), 0.0, last));
+}
+
+struct Interval {
+  double low;
+  double high;
+};
+
+// A log integer owns half a unit on both sides, so that its ends are as likely as their neighbours.
+Interval LogRange(const Parameter& parameter) {
+  const double margin = parameter.kind == ParameterKind::kInt ? 0.5 : 0;
+  return {std::log(parameter.low - margin), std::log(parameter.high + margin)};
+}
+
+std::unexpected<Error> Bad(const Parameter& parameter, std::string_view what) {
+  return InvalidArgument(fmt::format("{}: {}", parameter.name, what));
+}
+
+Status CheckChoices(const Parameter& parameter) {
+  if (parameter.choices.empty()) return Bad(parameter, "expected at least one choice, found none");
+  std::set<std::string> seen;
+  for (const Choice& choice : parameter.choices) {
+    const std::string text = FormatValue(choice);
+    if (const double* number = std::get_if<double>(&choice); number && !std::isfinite(*number)) {
+      return Bad(parameter, fmt::format("expected finite choices, found {}: write it as a text in "
+                                        "quotes and convert it in the program",
+                                        text));
+    }
+    if (!JsonCanHold(text)) return Bad(parameter, "expected choices in UTF-8, found other bytes");
+    if (!seen.insert(text).second) {
+      return Bad(parameter, fmt::format("expected different choices, found '{}' twice", text));
+    }
+  }
+  return {};
+}
+
+Status CheckBounds(const Parameter& parameter) {
+  const double low = parameter.low;
+  const double high = parameter.high;
+  const std::string found = fmt::format("found [{}, {}]", low, high);
+  if (!std::isfinite(low) || !std::isfinite(high) || !std::isfinite(high - low)) {
+    return Bad(parameter, fmt::format("expected a finite range, {}", found));
+  }
+  if (low >= high) return Bad(parameter, fmt::format("expected low < high, {}", found));
+  if (parameter.kind == ParameterKind::kInt && (!IsWhole(low) || !IsWhole(high))) {
+    return Bad(parameter, fmt::format("expected whole numbers between -2^53 and 2^53, {}", found));
+  }
+  if (parameter.law == Law::kLog && low <= 0) {
+    return Bad(parameter, fmt::format("expected low > 0 on a log scale, {}", found));
+  }
+  return {};
+}
+
+Status CheckStep(const Parameter& parameter) {
+  const double step = parameter.step;
+  const double range = parameter.high - parameter.low;
+  const bool is_int = parameter.kind == ParameterKind::kInt;
+  if (step == 0) {
+    if (is_int && range >= kExact)
+      return Bad(parameter, "expected at most 2^53 values: set a step");
+    return {};
+  }
+  const std::string found = fmt::format("found {}", step);
+  if (!(step > 0) || !std::isfinite(step)) {
+    return Bad(parameter, fmt::format("expected a step > 0, {}", found));
+  }
+  if (is_int && !IsWhole(step)) {
+    return Bad(parameter, fmt::format("expected a whole number as the step, {}", found));
+  }
+  if (parameter.law == Law::kLog && !(is_int && step == 1)) {
+    return Bad(parameter,
+               fmt::format("expected no step on a log scale, {}: leave out step or log, or "
+                           "list the values as choices of an ordinal",
+                           found));
+  }
+  if (step > range * (1 + 1e-12)) {
+    return Bad(parameter,
+               fmt::format("expected a step of at most high - low = {}, {}", range, found));
+  }
+  if (range / step >= kExact) {
+    return Bad(parameter, fmt::format("expected at most 2^53 values, {} as the step", found));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> Parameter::Cardinality() const {
+  if (has_choices()) return choices.size();
+  if (kind == ParameterKind::kInt) {
+    const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) -
+                                                  static_cast<std::int64_t>(low));
+    return range / static_cast<std::uint64_t>(IntegerStep(*this)) + 1;
+  }
+  if (step == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(LastStep(low, high, step)) + 1;
+}
+
+Status CheckParameter(const Parameter& parameter) {
+  if (parameter.name.empty())
+    return InvalidArgument("expected a parameter's name, found an empty one");
+  if (!JsonCanHold(parameter.name)) {
+    return InvalidArgument("expected a parameter's name in UTF-8, found other bytes");
+  }
+  if (parameter.has_choices()) return CheckChoices(parameter);
+  SLUICE_TRY(CheckBounds(parameter));
+  return CheckStep(parameter);
+}
+
+double NthValue(const Parameter& parameter, std::uint64_t number) {
+  switch (parameter.kind) {
+    case ParameterKind::kCategorical:
+    case ParameterKind::kOrdinal: return static_cast<double>(number);
+    case ParameterKind::kInt:
+      return static_cast<double>(static_cast<std::int64_t>(parameter.low) +
+                                 static_cast<std::int64_t>(number) *
+                                     static_cast<std::int64_t>(IntegerStep(parameter)));
+    case ParameterKind::kFloat: return FloatStep(parameter, static_cast<double>(number));
+  }
+  SLUICE_CHECK(false, "a parameter has a kind");
+}
+
+bool ContainsValue(const Parameter& parameter, double value) {
+  if (std::isnan(value)) return false;
+  if (!parameter.Cardinality()) return parameter.low <= value && value <= parameter.high;
+  return NthValue(parameter, NumberOf(parameter, value)) == value;
+}
+
+double FromUnit(const Parameter& parameter, double unit) {
+  SLUICE_CHECK(!std::isnan(unit), "a coordinate is a number");
+  unit = std::clamp(unit, 0.0, kBelowOne);
+  if (parameter.law == Law::kLog) {
+    const auto [low, high] = LogRange(parameter);
+    const double value = std::exp(low + unit * (high - low));
+    return std::clamp(parameter.kind == ParameterKind::kInt ? std::round(value) : value,
+                      parameter.low, parameter.high);
+  }
+  const std::optional<std::uint64_t> count = parameter.Cardinality();
+  if (!count) {
+    return std::min(parameter.low + unit * (parameter.high - parameter.low), parameter.high);
+  }
+  const auto number = static_cast<std::uint64_t>(unit * static_cast<double>(*count));
+  return NthValue(parameter, std::min(number, *count - 1));
+}
+
+double ToUnit(const Parameter& parameter, double value) {
+  double unit;
+  if (parameter.law == Law::kLog) {
+    const auto [low, high] = LogRange(parameter);
+    const double at = parameter.kind == ParameterKind::kInt
+                          ? (std::log(value - 0.5) + std::log(value + 0.5)) / 2
+                          : std::log(value);
+    unit = (at - low) / (high - low);
+  } else if (const std::optional<std::uint64_t> count = parameter.Cardinality()) {
+    unit = (static_cast<double>(NumberOf(parameter, value)) + 0.5) / static_cast<double>(*count);
+  } else {
+    unit = (value - parameter.low) / (parameter.high - parameter.low);
+  }
+  return std::clamp(unit, 0.0, kBelowOne);
+}
+
+std::string FormatValue(const Value& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+}  // namespace sluice
