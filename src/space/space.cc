@@ -215,7 +215,7 @@ double Space::FromUnit(std::size_t index, double unit) const {
 
 double Space::ToUnit(std::size_t index, double value) const {
   SLUICE_CHECK(index < parameters_.size(), "a parameter's index is in the space");
-  return ToUnitOf(parameters_[index], value);
+  return sluice::ToUnit(parameters_[index], value);
 }
 
 bool Space::Contains(const Point& point) const {
