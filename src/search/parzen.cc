@@ -161,8 +161,8 @@ Axis AxisOf(const Space& space, std::size_t index) {
   const std::optional<std::uint64_t> count = parameter.Cardinality();
   if (!count || (*count > kMostCells && !parameter.has_choices())) return {};
   Axis axis;
-  axis.kind = parameter.kind == ParameterKind::kCategorical ? Axis::Kind::kUnordered
-                                                            : Axis::Kind::kOrdered;
+  axis.kind =
+      parameter.kind == ParameterKind::kCategorical ? Axis::Kind::kUnordered : Axis::Kind::kOrdered;
   double left = 0;
   for (std::uint64_t number = 0; number < *count; ++number) {
     const double value = space.Nth(index, number);
@@ -233,7 +233,8 @@ Parzen::Parzen(std::span<const Axis> axes, const Kernels& kernels)
   cells_.assign(padded_ * axes.size(), 0);
   std::optional<LogScale> scale;
   if (!kernels.gaps) scale.emplace(kernels.width);
-  for (std::size_t axis = 0; axis < axes.size(); ++axis) AddAxis(axis, kernels, scale ? &*scale : nullptr);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    AddAxis(axis, kernels, scale ? &*scale : nullptr);
 }
 
 void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* scale) {
@@ -278,8 +279,9 @@ void Parzen::Sample(Random& random, std::span<double> row) const {
       const std::size_t own = cells_[axis * padded_ + k];
       const auto sums = std::span(table.sums).subspan(own * table.cells, table.cells);
       const auto cell = std::ranges::upper_bound(sums, random.Uniform() * sums.back());
-      row[axis] = axes_[axis].centres[std::min(static_cast<std::size_t>(cell - sums.begin()),
-                                               table.cells - 1)];
+      row[axis] =
+          axes_[axis]
+              .centres[std::min(static_cast<std::size_t>(cell - sums.begin()), table.cells - 1)];
       continue;
     }
     // At least 38 % of draws fall inside.

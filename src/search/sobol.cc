@@ -83,8 +83,7 @@ Columns DrawColumns(std::uint32_t polynomial, Random& random) {
 std::vector<std::uint32_t> FirstRows(const Columns& columns) {
   std::vector<std::uint32_t> rows(kRows);
   for (int row = 0; row < kRows; ++row) {
-    for (int k = 0; k < kRows; ++k)
-      rows[row] |= ((columns[k] >> (kBits - 1 - row)) & 1) << k;
+    for (int k = 0; k < kRows; ++k) rows[row] |= ((columns[k] >> (kBits - 1 - row)) & 1) << k;
   }
   return rows;
 }
