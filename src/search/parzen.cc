@@ -52,29 +52,34 @@ class Parzen::LogScale {
 
 namespace {
 
-// exp(x) for x <= 0 to a relative 1e-6, and 0 below -87: no branch and no call, so that it
-// vectorises.
-inline float ExpNegative(float x) {
+// Sixteen numbers side by side, in as many registers as the processor needs for them.
+using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
+using LaneBits [[gnu::vector_size(kLanes * sizeof(float))]] = std::int32_t;
+
+inline __attribute__((always_inline)) void Load(const float* from, Lanes& lanes) {
+  std::memcpy(&lanes, from, sizeof lanes);
+}
+
+// exp(x) in place for x <= 0, to a relative 1e-6, and 0 below -87.
+inline __attribute__((always_inline)) void ExpNegative(Lanes& x) {
   constexpr float kShift = 12582912.0F;  // adding and taking it away rounds to an integer
-  const float clipped = x < -87.0F ? -87.0F : x;
-  const float scaled = clipped * 1.44269504F;
-  const float whole = (scaled + kShift) - kShift;
-  const float r = (clipped - whole * 0.693359375F) - whole * -2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
+  const Lanes clipped = x < -87.0F ? Lanes{} - 87.0F : x;
+  const Lanes whole = (clipped * 1.44269504F + kShift) - kShift;
+  const Lanes r = (clipped - whole * 0.693359375F) - whole * -2.12194440e-4F;
+  Lanes p = r * 1.9875691500e-4F + 1.3981999507e-3F;
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  const std::int32_t bits = (static_cast<std::int32_t>(whole) + 127) << 23;
-  float scale;
+  const LaneBits bits = (__builtin_convertvector(whole, LaneBits) + 127) << 23;
+  Lanes scale;
   std::memcpy(&scale, &bits, sizeof scale);
-  return x < -87.0F ? 0.0F : p * scale;
+  x = x < -87.0F ? Lanes{} : p * scale;
 }
 
-// The three loops of a density, over kernels. Compiled twice, for old processors and for those with
-// wider registers; the operations and their order are the same, so the results are.
+// The loops of a density, over kernels. Compiled twice, for old processors and for those with wider
+// registers; the operations and their order are the same, so the results are.
 inline __attribute__((always_inline)) void SubtractSquares(float* sums, const float* centres,
                                                            const float* inverse, float at,
                                                            std::size_t count) {
@@ -85,20 +90,26 @@ inline __attribute__((always_inline)) void SubtractSquares(float* sums, const fl
 }
 
 inline __attribute__((always_inline)) float LogSumExp(const float* sums, std::size_t count) {
-  std::array<float, kLanes> most;
-  most.fill(-std::numeric_limits<float>::infinity());
+  constexpr float kNothing = -std::numeric_limits<float>::infinity();
+  Lanes each;
+  Lanes most = Lanes{} + kNothing;
   for (std::size_t k = 0; k < count; k += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      most[lane] = sums[k + lane] > most[lane] ? sums[k + lane] : most[lane];
+    Load(sums + k, each);
+    most = each > most ? each : most;
   }
-  const float top = *std::ranges::max_element(most);
-  if (!(top > -std::numeric_limits<float>::infinity())) return top;
-  std::array<float, kLanes> totals{};
+  float top = kNothing;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) top = std::max(top, most[lane]);
+  if (top == kNothing) return top;
+  Lanes totals{};
   for (std::size_t k = 0; k < count; k += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      totals[lane] += ExpNegative(sums[k + lane] - top);
+    Load(sums + k, each);
+    each -= top;
+    ExpNegative(each);
+    totals += each;
   }
-  return top + std::log(std::accumulate(totals.begin(), totals.end(), 0.0F));
+  float total = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) total += totals[lane];
+  return top + std::log(total);
 }
 
 struct Loops {
