@@ -12,6 +12,7 @@
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "search/rungs.h"
+#include "space/feasibility.h"
 
 namespace sluice {
 namespace {
@@ -22,18 +23,39 @@ std::string Milliths(Milli amount) {
   return fmt::format("{}", static_cast<double>(amount) / kWhole);
 }
 
+std::string DescribeLaw(const Parameter& parameter) {
+  const std::string first = FullNumber(parameter.first);
+  const std::string second = FullNumber(parameter.second);
+  switch (parameter.law) {
+    case Law::kUniform: return "";
+    case Law::kLog: return ", log scale";
+    case Law::kInverseLog: return ", inverse log scale";
+    case Law::kNormal: return fmt::format(", normal around {}, sigma {}", first, second);
+    case Law::kLogNormal:
+      return fmt::format(", lognormal, mean of the log {}, sigma {}", first, second);
+    case Law::kBeta: return fmt::format(", beta of {} and {}", first, second);
+  }
+  return "";
+}
+
 std::string DescribeParameter(const Parameter& parameter) {
+  std::string text;
   if (parameter.has_choices()) {
     std::vector<std::string> choices;
-    for (const Choice& choice : parameter.choices) choices.push_back(FormatValue(choice));
-    return fmt::format("{} of {}", parameter.kind == ParameterKind::kOrdinal ? "ordinal" : "choice",
+    for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
+      choices.push_back(FormatValue(parameter.choices[i]));
+      if (!parameter.weights.empty())
+        choices.back() += fmt::format(" ({:.3g} %)", parameter.weights[i] * 100);
+    }
+    text = fmt::format("{} of {}", parameter.kind == ParameterKind::kOrdinal ? "ordinal" : "choice",
                        Join(choices));
+  } else {
+    text = fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
+                       FullNumber(parameter.low), FullNumber(parameter.high)) +
+           DescribeLaw(parameter);
+    if (parameter.step != 0) text += fmt::format(", step {}", FullNumber(parameter.step));
   }
-  std::string text =
-      fmt::format("{} from {} to {}", parameter.kind == ParameterKind::kInt ? "int" : "float",
-                  FullNumber(parameter.low), FullNumber(parameter.high));
-  if (parameter.law == Law::kLog) text += ", log scale";
-  if (parameter.step != 0) text += fmt::format(", step {}", FullNumber(parameter.step));
+  if (!parameter.when.empty()) text += fmt::format("; when {}", parameter.when);
   return text;
 }
 
@@ -139,6 +161,8 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
         "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
         "$SLUICE_PARAMS");
   }
+  for (std::string& remark : Remarks(spec.space, Examine(spec.space)))
+    found.warnings.push_back(std::move(remark));
   const auto points = spec.space.Cardinality();
   if (points && *points < static_cast<std::uint64_t>(spec.trials)) {
     found.warnings.push_back(fmt::format("trials is {}, but the space has only {}", spec.trials,
@@ -159,9 +183,12 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
 
 std::string DescribeSize(const Space& space) {
   const auto points = space.Cardinality();
+  const bool infinite = std::ranges::any_of(
+      space.parameters(), [](const Parameter& parameter) { return !parameter.Cardinality(); });
   return Counted(static_cast<long long>(space.size()), "parameter") +
-         (points ? fmt::format(", {}", Counted(static_cast<long long>(*points), "point"))
-                 : ", infinitely many points");
+         (points     ? fmt::format(", {}", Counted(static_cast<long long>(*points), "point"))
+          : infinite ? ", infinitely many points"
+                     : ", more points than can be counted");
 }
 
 std::string DescribeEnd(const StudySpec& spec) {
@@ -186,6 +213,8 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
   for (const Parameter& parameter : spec.space.parameters()) {
     space += fmt::format("  {}: {}\n", parameter.name, DescribeParameter(parameter));
   }
+  for (const std::string& constraint : spec.space.constraints())
+    space += fmt::format("  where {}\n", constraint);
   const std::string direction =
       spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
   Print(Labelled({{"study", Inked(spec.name, Ink::kBold, terminal)},
@@ -243,6 +272,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("cpus", static_cast<double>(machine.node.cpus) / kWhole);
   object.Add("gpus", static_cast<std::int64_t>(machine.node.devices.size()));
   object.AddJson("space", space.Take())
+      .AddJson("constraints", texts(spec.space.constraints()))
       .AddJson("points", points ? std::to_string(*points) : "null");
   object.AddJson("warnings", texts(found.warnings)).AddJson("errors", texts(errors));
   return object.Take();

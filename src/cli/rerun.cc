@@ -29,8 +29,10 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   bool passed = std::ranges::find(spec->program, "{args}") != spec->program.end();
   for (std::size_t i = 0; i < spec->space.size(); ++i) {
     const std::string& name = spec->space.parameters()[i].name;
-    values[name] = FormatValue(spec->space.ValueAt(*point, i));
-    args.push_back(fmt::format("--{}={}", name, values[name]));
+    if (spec->space.IsActive(*point, i)) {
+      values[name] = FormatValue(spec->space.ValueAt(*point, i));
+      args.push_back(fmt::format("--{}={}", name, values[name]));
+    }
     const auto names_it = [&](const std::string& item) {
       return item.find("{" + name + "}") != std::string::npos;
     };

@@ -28,9 +28,10 @@ constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",   "program", "space",       "objective",   "sampler",    "stopper",       "budget",
-      "trials",  "stop_at", "deadline",    "parallelism", "resources",  "timeouts",      "retries",
-      "backoff", "seed",    "environment", "policy",      "output_cap", "checkpoint_cap"};
+      "study",     "program",    "space",         "constraints", "objective", "sampler",
+      "stopper",   "budget",     "trials",        "stop_at",     "deadline",  "parallelism",
+      "resources", "timeouts",   "retries",       "backoff",     "seed",      "environment",
+      "policy",    "output_cap", "checkpoint_cap"};
   return keys;
 }
 
@@ -93,7 +94,7 @@ class StudyReader {
       const ConfigMap section = *node->Map();
       for (const auto& entry : section.entries()) parameters_.insert(entry.key);
     }
-    if (auto space = ReadSpace(*node, TemplateWords())) {
+    if (auto space = ReadSpace(*node, TemplateWords(), map_.Find("constraints"))) {
       spec_.space = std::move(*space);
       space_good_ = true;
     }
@@ -123,8 +124,27 @@ class StudyReader {
     } else {
       node->Expected("a command line or a list of texts", "quote a text that begins with a brace");
     }
-    if (!spec_.program.empty() && spec_.program.front().empty())
-      node->Expected("a program that is not ''");
+    if (spec_.program.empty()) return;
+    if (spec_.program.front().empty()) node->Expected("a program that is not ''");
+    CheckAlwaysThere(*node, spec_.program.front());
+  }
+
+  // Items that name a parameter which is not active are left out.
+  void CheckAlwaysThere(const ConfigNode& node, const std::string& program) {
+    if (!space_good_) return;
+    TemplateValues values;
+    for (const std::string& word : TemplateWords()) values[word];
+    for (const std::string& name : parameters_) values[name];
+    for (std::size_t i = 0; i < spec_.space.size(); ++i) {
+      const Parameter& parameter = spec_.space.parameters()[i];
+      if (spec_.space.condition(i) == nullptr) continue;
+      values.erase(parameter.name);
+      if (HasValues(program, values)) continue;
+      return node.Report(
+          fmt::format("expected a program that is there in every trial, found '{}', "
+                      "since {} is not always active; remove its condition",
+                      Shown(program), parameter.name));
+    }
   }
 
   void CheckItem(const ConfigNode& node, std::string_view item) {

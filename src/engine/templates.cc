@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "base/config.h"
@@ -42,6 +43,14 @@ Piece NextPiece(std::string_view& rest) {
 
 constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  "&&", ";",   ">",
                                                               ">>", "<",  "<<", "2>", "2>&1"};
+
+// --name or -n, which may wait for the next item; not --name=value, and not a number.
+bool IsOption(std::string_view item) {
+  const std::size_t letter = item.find_first_not_of('-');
+  return letter != 0 && letter != std::string_view::npos &&
+         std::isalpha(static_cast<unsigned char>(item[letter])) != 0 &&
+         item.find_first_of("={}") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -97,15 +106,29 @@ std::string Expand(std::string_view text, const TemplateValues& values) {
   return out;
 }
 
+bool HasValues(std::string_view text, const TemplateValues& values) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    if (piece.kind == Piece::Kind::kWord && !values.contains(std::string(piece.text))) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values,
                                        const std::vector<std::string>& args) {
   std::vector<std::string> items;
+  bool after_option = false;  // the last item is an option as the program has it
   for (const std::string& item : program) {
     if (item == kArgs) {
       items.insert(items.end(), args.begin(), args.end());
-    } else {
+      after_option = false;
+    } else if (HasValues(item, values)) {
       items.push_back(Expand(item, values));
+      after_option = IsOption(item);
+    } else {
+      if (after_option) items.pop_back();
+      after_option = false;
     }
   }
   return items;

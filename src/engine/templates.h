@@ -30,7 +30,12 @@ Status CheckProgramItem(std::string_view item, const ParameterNames& parameters)
 // looked at again.
 std::string Expand(std::string_view text, const TemplateValues& values);
 
+// Whether each word of a text that was checked has a value: a parameter that is not active has none.
+bool HasValues(std::string_view text, const TemplateValues& values);
+
 // Fills in each item; an item {args} becomes the items `args`, such as --lr=0.1 for each parameter.
+// An item with a word that has no value is left out, and with it an option before it (an item such as
+// --lr or -l) that waits for it.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values,
                                        const std::vector<std::string>& args);

@@ -26,6 +26,24 @@ TEST(TemplatesTest, ArgsBecomeManyItems) {
   EXPECT_THAT(ExpandProgram({"{args}"}, {}, {}), IsEmpty());
 }
 
+TEST(TemplatesTest, WhatHasNoValueIsLeftOutWithItsOption) {
+  const TemplateValues values = {{"lr", "0.1"}, {"budget", ""}};
+  const auto expanded = [&](const std::vector<std::string>& program) {
+    return ExpandProgram(program, values, {"--lr=0.1"});
+  };
+  EXPECT_THAT(expanded({"p", "--momentum", "{momentum}", "--lr", "{lr}"}),
+              ElementsAre("p", "--lr", "0.1"));
+  EXPECT_THAT(expanded({"p", "-m", "{momentum}"}), ElementsAre("p"));
+  EXPECT_THAT(expanded({"p", "--momentum={momentum}", "x"}), ElementsAre("p", "x"));
+  EXPECT_THAT(expanded({"p", "--opt", "sgd:{momentum}:{lr}"}), ElementsAre("p"));
+  EXPECT_THAT(expanded({"p", "{momentum}", "{momentum}"}), ElementsAre("p"));
+  EXPECT_THAT(expanded({"p", "--a=1", "{momentum}", "-1", "{momentum}", "-", "{momentum}"}),
+              ElementsAre("p", "--a=1", "-1", "-"));
+  EXPECT_THAT(expanded({"p", "{args}", "{momentum}", "--budget", "{budget}"}),
+              ElementsAre("p", "--lr=0.1", "--budget", ""));
+  EXPECT_THAT(expanded({"p", "--a", "--m", "{m}", "{n}"}), ElementsAre("p", "--a"));
+}
+
 TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
   EXPECT_EQ(Problem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
   EXPECT_EQ(Problem(CheckTemplate("{lrr}", {"lr"})),

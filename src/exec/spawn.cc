@@ -165,6 +165,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   const Space& space = study.spec.space;
   for (std::size_t i = 0; i < space.size(); ++i) {
     const std::string& name = space.parameters()[i].name;
+    if (!space.IsActive(trial.point, i)) continue;
     const std::string value = FormatValue(space.ValueAt(trial.point, i));
     args.push_back(fmt::format("--{}={}", name, value));
     values[name] = value;
@@ -186,8 +187,9 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   environment["SLUICE_LAUNCH"] = values["launch"];
   environment["SLUICE_CHECKPOINT_DIR"] = plan.assign.checkpoint_dir;
   if (plan.assign.target) environment["SLUICE_BUDGET"] = values["budget"];
-  for (const auto& [name, value] : study.spec.environment)
-    environment[name] = Expand(value, values);
+  for (const auto& [name, value] : study.spec.environment) {
+    if (HasValues(value, values)) environment[name] = Expand(value, values);
+  }
   return plan;
 }
 

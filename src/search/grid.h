@@ -2,16 +2,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "search/sampler.h"
+#include "space/enumeration.h"
 
 namespace sluice {
 
 // Every point of a discrete space once, in the order of a counter whose digits are the parameters'
-// values, the last parameter turning fastest. A proposal is a function of the counter alone.
+// values, the last parameter turning fastest. What is not active does not turn, and points at which
+// a constraint fails are left out (space/enumeration.h). A proposal is a function of the counter
+// alone.
 class GridSampler final : public Sampler {
  public:
-  // Fails on a continuous parameter, saying what to do, and on more than 2^53 points.
+  // Fails on a continuous parameter, saying what to do, on more than 2^53 points, and on a space
+  // with conditions or constraints that takes too long to go through.
   static Result<std::unique_ptr<Sampler>> Make(const Space& space);
 
   std::optional<Point> Propose(std::uint64_t counter) override;
@@ -20,8 +25,13 @@ class GridSampler final : public Sampler {
  private:
   GridSampler(const Space& space, std::uint64_t size) : space_(space), size_(size) {}
 
+  std::optional<Point> Enumerated(std::uint64_t counter);
+
   Space space_;
   std::uint64_t size_;
+  // Where the last proposal left off, since the next one mostly follows it.
+  std::optional<PointEnumerator> points_;
+  std::uint64_t next_ = 0;
 };
 
 }  // namespace sluice

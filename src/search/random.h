@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Independent uniform draws from the unit cube; a proposal is a function of seed and counter alone.
+// Independent draws from the unit cube, again until the constraints hold; a proposal is a function of seed and counter alone.
 class RandomSampler final : public Sampler {
  public:
   RandomSampler(const Space& space, std::uint64_t seed)

@@ -8,6 +8,7 @@
 namespace sluice {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Space SmallGrid() {
@@ -74,6 +75,64 @@ TEST(GridSamplerTest, SpacesThatCannotBeCountedAreRefusedWithAWayOut) {
   const auto too_large = MakeSampler({.name = "grid"}, Space::Make({large, other}).value(), 1);
   ASSERT_FALSE(too_large);
   EXPECT_THAT(too_large.error().message, HasSubstr("2^53"));
+}
+
+// m only where opt is sgd, n only where m is at least 2; (3, 2) is ruled out.
+Space Conditional() {
+  return Space::Make({{.name = "opt",
+                       .kind = ParameterKind::kCategorical,
+                       .choices = {std::string("adam"), std::string("sgd")}},
+                      {.name = "m",
+                       .kind = ParameterKind::kInt,
+                       .low = 1,
+                       .high = 3,
+                       .when = "opt == 'sgd'"},
+                      {.name = "l", .kind = ParameterKind::kInt, .low = 1, .high = 2}},
+                     {"m + l < 5"})
+      .value();
+}
+
+TEST(GridSamplerTest, WhatIsNotActiveDoesNotMultiply) {
+  const Space space = Conditional();
+  const auto grid = MakeSampler({.name = "grid"}, space, 1).value();
+  std::vector<std::string> points;
+  for (std::uint64_t i = 0; i < *space.Cardinality(); ++i)
+    points.push_back(space.Encode(grid->Propose(i).value()));
+  EXPECT_THAT(points, ElementsAre(R"({"opt":"adam","l":1})", R"({"opt":"adam","l":2})",
+                                  R"({"opt":"sgd","m":1,"l":1})", R"({"opt":"sgd","m":1,"l":2})",
+                                  R"({"opt":"sgd","m":2,"l":1})", R"({"opt":"sgd","m":2,"l":2})",
+                                  R"({"opt":"sgd","m":3,"l":1})"));
+  EXPECT_EQ(grid->Propose(7), std::nullopt);
+  for (const std::uint64_t counter : {3u, 3u, 0u, 6u, 5u})
+    EXPECT_EQ(space.Encode(grid->Propose(counter).value()), points[counter]);
+}
+
+TEST(GridSamplerTest, ConstrainedSpacesThatAreTooLargeAreRefused) {
+  Parameter large = {.name = "a", .kind = ParameterKind::kInt, .low = 1, .high = 1e7};
+  const auto grid = MakeSampler({.name = "grid"}, Space::Make({large}, {"a > 1"}).value(), 1);
+  ASSERT_FALSE(grid);
+  EXPECT_THAT(grid.error().message, HasSubstr("too many points"));
+}
+
+TEST(RandomSamplerTest, DrawsAgainUntilTheConstraintsHold) {
+  const Space space =
+      Space::Make({{.name = "x", .low = 0, .high = 1}, {.name = "y", .low = 0, .high = 1}},
+                  {"x + y < 0.05"})
+          .value();
+  const auto random = MakeSampler({.name = "random"}, space, 1).value();
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(space.Contains(random->Propose(i).value()));
+}
+
+TEST(RandomSamplerTest, ARarePointOfACountableSpaceIsFound) {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"a", "b", "c"})
+    parameters.push_back({.name = name, .kind = ParameterKind::kInt, .low = 1, .high = 1000});
+  const std::vector<std::string> one = {"a == 7", "b == a", "c == b"};
+  const auto random =
+      MakeSampler({.name = "random"}, Space::Make(parameters, one).value(), 1).value();
+  EXPECT_EQ(random->Propose(0), (Point{7, 7, 7}));
+  const Space none = Space::Make(parameters, {"a == 7", "b < 1"}).value();
+  EXPECT_EQ(MakeSampler({.name = "random"}, none, 1).value()->Propose(0), std::nullopt);
 }
 
 // A change here changes what every study with a seed proposes.

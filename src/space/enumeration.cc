@@ -7,9 +7,11 @@
 
 namespace sluice {
 
-PointEnumerator::PointEnumerator(const Space& space)
+PointEnumerator::PointEnumerator(const Space& space, std::uint64_t most_steps)
     : space_(space),
+      most_steps_(most_steps),
       rules_(space.size()),
+      costs_(space.size(), 4),
       numbers_(space.size()),
       point_(space.size(), std::numeric_limits<double>::quiet_NaN()) {
   for (const Parameter& parameter : space.parameters()) {
@@ -28,6 +30,12 @@ PointEnumerator::PointEnumerator(const Space& space)
     std::size_t last = 0;
     for (const std::size_t index : rule.mentions()) last = std::max(last, depth_of[index]);
     rules_[last].push_back(i);
+    costs_[last] += rule.size();
+  }
+  for (std::size_t depth = 0; depth < space.size(); ++depth) {
+    if (const Expression* condition = space.condition(space.order()[depth]))
+      costs_[depth] += condition->size();
+    costs_[depth] /= 4;
   }
 }
 
@@ -39,7 +47,7 @@ bool PointEnumerator::Holds(std::size_t depth) const {
 
 bool PointEnumerator::SetFirst(std::size_t depth) {
   const std::size_t index = space_.order()[depth];
-  ++steps_;
+  steps_ += costs_[depth];
   if (space_.IsActive(point_, index)) {
     numbers_[depth] = 0;
     point_[index] = space_.Nth(index, 0);
@@ -53,7 +61,7 @@ bool PointEnumerator::SetFirst(std::size_t depth) {
 bool PointEnumerator::SetNext(std::size_t depth) {
   const std::size_t index = space_.order()[depth];
   while (!gave_up() && numbers_[depth] && *numbers_[depth] + 1 < counts_[index]) {
-    ++steps_;
+    steps_ += costs_[depth];
     point_[index] = space_.Nth(index, ++*numbers_[depth]);
     if (Holds(depth)) return true;
   }

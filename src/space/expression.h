@@ -52,6 +52,8 @@ class Expression {
 
   // The parameters it mentions, in order.
   const std::vector<std::size_t>& mentions() const { return mentions_; }
+  // Instructions: what an evaluation costs at most.
+  std::size_t size() const { return code_.size(); }
   // Whether it says the same whatever the values: true, 1 < 2.
   bool is_constant() const { return mentions_.empty(); }
 

@@ -9,15 +9,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "space/law.h"
 #include "space/point_codec.h"
 
 namespace sluice {
 namespace {
 
-constexpr double kExact = 0x1.0p53;                 // below it, a double holds every integer
-constexpr double kBelowOne = 0x1.fffffffffffffp-1;  // the largest number below 1
-
-double IntegerStep(const Parameter& parameter) { return parameter.step == 0 ? 1 : parameter.step; }
+constexpr double kExact = 0x1.0p53;  // below it, a double holds every integer
 
 bool IsWhole(double value) { return value == std::floor(value) && std::abs(value) < kExact; }
 
@@ -38,27 +36,6 @@ double FloatStep(const Parameter& parameter, double k) {
     return std::min((low + k * step) / scale, parameter.high);
   }
   return std::min(parameter.low + k * parameter.step, parameter.high);
-}
-
-// The number of the value nearest to this one.
-std::uint64_t NumberOf(const Parameter& parameter, double value) {
-  const auto last = static_cast<double>(*parameter.Cardinality() - 1);
-  const double low = parameter.has_choices() ? 0 : parameter.low;
-  const double step = parameter.kind == ParameterKind::kFloat ? parameter.step
-                      : parameter.kind == ParameterKind::kInt ? IntegerStep(parameter)
-                                                              : 1;
-  return static_cast<std::uint64_t>(std::clamp(std::round((value - low) / step), 0.0, last));
-}
-
-struct Interval {
-  double low;
-  double high;
-};
-
-// A log integer owns half a unit on both sides, so that its ends are as likely as their neighbours.
-Interval LogRange(const Parameter& parameter) {
-  const double margin = parameter.kind == ParameterKind::kInt ? 0.5 : 0;
-  return {std::log(parameter.low - margin), std::log(parameter.high + margin)};
 }
 
 std::unexpected<Error> Bad(const Parameter& parameter, std::string_view what) {
@@ -94,9 +71,56 @@ Status CheckBounds(const Parameter& parameter) {
   if (parameter.kind == ParameterKind::kInt && (!IsWhole(low) || !IsWhole(high))) {
     return Bad(parameter, fmt::format("expected whole numbers between -2^53 and 2^53, {}", found));
   }
-  if (parameter.law == Law::kLog && low <= 0) {
+  const bool log = parameter.law == Law::kLog || parameter.law == Law::kInverseLog;
+  if (log && low <= 0) {
     return Bad(parameter, fmt::format("expected low > 0 on a log scale, {}", found));
   }
+  if (parameter.law == Law::kLogNormal && low < 0) {
+    return Bad(parameter, fmt::format("expected low >= 0 for a lognormal, {}", found));
+  }
+  return {};
+}
+
+Status CheckLaw(const Parameter& parameter) {
+  constexpr double kLargestShape = 1e6;
+  constexpr double kLeastMass = 1e-300;
+  const double first = parameter.first;
+  const double second = parameter.second;
+  if (parameter.law == Law::kBeta) {
+    for (const auto& [name, shape] : {std::pair("alpha", first), std::pair("beta", second)}) {
+      if (shape > 0 && shape <= kLargestShape) continue;
+      return Bad(parameter, fmt::format("expected {} above 0 and at most {}, found {}", name,
+                                        kLargestShape, shape));
+    }
+  }
+  if (parameter.law != Law::kNormal && parameter.law != Law::kLogNormal) return {};
+  if (!std::isfinite(first))
+    return Bad(parameter, fmt::format("expected a finite mean, found {}", first));
+  if (!(second > 0) || !std::isfinite(second))
+    return Bad(parameter, fmt::format("expected sigma > 0, found {}", second));
+  if (!(LawMass(parameter) > kLeastMass)) {
+    return Bad(parameter, fmt::format("expected a range that its law reaches, found [{}, {}] with "
+                                      "mean {} and sigma {}: all of it is too far from the mean",
+                                      parameter.low, parameter.high, first, second));
+  }
+  return {};
+}
+
+Status CheckWeights(const Parameter& parameter) {
+  const std::vector<double>& weights = parameter.weights;
+  if (weights.empty()) return {};
+  if (weights.size() != parameter.choices.size()) {
+    return Bad(parameter, fmt::format("expected a weight for each of its {} choices, found {}",
+                                      parameter.choices.size(), weights.size()));
+  }
+  double sum = 0;
+  for (const double weight : weights) {
+    if (!(weight >= 0) || !std::isfinite(weight))
+      return Bad(parameter, fmt::format("expected weights of at least 0, found {}", weight));
+    sum += weight;
+  }
+  if (std::abs(sum - 1) > 1e-6)
+    return Bad(parameter, fmt::format("expected weights that add up to 1, found {}", sum));
   return {};
 }
 
@@ -116,12 +140,6 @@ Status CheckStep(const Parameter& parameter) {
   if (is_int && !IsWhole(step)) {
     return Bad(parameter, fmt::format("expected a whole number as the step, {}", found));
   }
-  if (parameter.law == Law::kLog && !(is_int && step == 1)) {
-    return Bad(parameter,
-               fmt::format("expected no step on a log scale, {}: leave out step or log, or "
-                           "list the values as choices of an ordinal",
-                           found));
-  }
   if (step > range * (1 + 1e-12)) {
     return Bad(parameter,
                fmt::format("expected a step of at most high - low = {}, {}", range, found));
@@ -134,12 +152,16 @@ Status CheckStep(const Parameter& parameter) {
 
 }  // namespace
 
+double StepOf(const Parameter& parameter) {
+  return parameter.kind == ParameterKind::kInt && parameter.step == 0 ? 1 : parameter.step;
+}
+
 std::optional<std::uint64_t> Parameter::Cardinality() const {
   if (has_choices()) return choices.size();
   if (kind == ParameterKind::kInt) {
     const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) -
                                                   static_cast<std::int64_t>(low));
-    return range / static_cast<std::uint64_t>(IntegerStep(*this)) + 1;
+    return range / static_cast<std::uint64_t>(StepOf(*this)) + 1;
   }
   if (step == 0) return std::nullopt;
   return static_cast<std::uint64_t>(LastStep(low, high, step)) + 1;
@@ -151,9 +173,13 @@ Status CheckParameter(const Parameter& parameter) {
   if (!JsonCanHold(parameter.name)) {
     return InvalidArgument("expected a parameter's name in UTF-8, found other bytes");
   }
-  if (parameter.has_choices()) return CheckChoices(parameter);
+  if (parameter.has_choices()) {
+    SLUICE_TRY(CheckChoices(parameter));
+    return CheckWeights(parameter);
+  }
   SLUICE_TRY(CheckBounds(parameter));
-  return CheckStep(parameter);
+  SLUICE_TRY(CheckStep(parameter));
+  return CheckLaw(parameter);
 }
 
 double NthValue(const Parameter& parameter, std::uint64_t number) {
@@ -163,49 +189,23 @@ double NthValue(const Parameter& parameter, std::uint64_t number) {
     case ParameterKind::kInt:
       return static_cast<double>(static_cast<std::int64_t>(parameter.low) +
                                  static_cast<std::int64_t>(number) *
-                                     static_cast<std::int64_t>(IntegerStep(parameter)));
+                                     static_cast<std::int64_t>(StepOf(parameter)));
     case ParameterKind::kFloat: return FloatStep(parameter, static_cast<double>(number));
   }
   SLUICE_CHECK(false, "a parameter has a kind");
+}
+
+std::uint64_t NumberOf(const Parameter& parameter, double value) {
+  const auto last = static_cast<double>(*parameter.Cardinality() - 1);
+  const double low = parameter.has_choices() ? 0 : parameter.low;
+  const double step = parameter.has_choices() ? 1 : StepOf(parameter);
+  return static_cast<std::uint64_t>(std::clamp(std::round((value - low) / step), 0.0, last));
 }
 
 bool ContainsValue(const Parameter& parameter, double value) {
   if (std::isnan(value)) return false;
   if (!parameter.Cardinality()) return parameter.low <= value && value <= parameter.high;
   return NthValue(parameter, NumberOf(parameter, value)) == value;
-}
-
-double FromUnit(const Parameter& parameter, double unit) {
-  SLUICE_CHECK(!std::isnan(unit), "a coordinate is a number");
-  unit = std::clamp(unit, 0.0, kBelowOne);
-  if (parameter.law == Law::kLog) {
-    const auto [low, high] = LogRange(parameter);
-    const double value = std::exp(low + unit * (high - low));
-    return std::clamp(parameter.kind == ParameterKind::kInt ? std::round(value) : value,
-                      parameter.low, parameter.high);
-  }
-  const std::optional<std::uint64_t> count = parameter.Cardinality();
-  if (!count) {
-    return std::min(parameter.low + unit * (parameter.high - parameter.low), parameter.high);
-  }
-  const auto number = static_cast<std::uint64_t>(unit * static_cast<double>(*count));
-  return NthValue(parameter, std::min(number, *count - 1));
-}
-
-double ToUnit(const Parameter& parameter, double value) {
-  double unit;
-  if (parameter.law == Law::kLog) {
-    const auto [low, high] = LogRange(parameter);
-    const double at = parameter.kind == ParameterKind::kInt
-                          ? (std::log(value - 0.5) + std::log(value + 0.5)) / 2
-                          : std::log(value);
-    unit = (at - low) / (high - low);
-  } else if (const std::optional<std::uint64_t> count = parameter.Cardinality()) {
-    unit = (static_cast<double>(NumberOf(parameter, value)) + 0.5) / static_cast<double>(*count);
-  } else {
-    unit = (value - parameter.low) / (parameter.high - parameter.low);
-  }
-  return std::clamp(unit, 0.0, kBelowOne);
 }
 
 std::string FormatValue(const Value& value) {

@@ -19,7 +19,7 @@ enum class ParameterKind { kFloat, kInt, kCategorical, kOrdinal };
 enum class Law {
   kUniform,
   kLog,         // uniform in log(x)
-  kInverseLog,  // uniform in log(1 / x) from the other end: dense near `high`
+  kInverseLog,  // low + high - x is uniform in its log: a log scale turned round, dense near `high`
   kNormal,      // mean `first`, standard deviation `second`, cut to the range
   kLogNormal,   // log(x) is normal: mean `first`, standard deviation `second`, cut to the range
   kBeta,        // (x - low) / (high - low) has the beta law of `first` and `second`
@@ -52,9 +52,11 @@ struct Parameter {
 // - an empty name, or text that is not UTF-8;
 // - low >= high, or a bound that is not a finite number; integers: one that is not whole or not
 //   below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
-// - log with low <= 0, or with a step (a log integer may say 1);
+// - a log scale with low <= 0, a lognormal with low < 0;
+// - a sigma, an alpha or a beta that is not positive, or a normal that does not reach the range;
 // - a step that is not positive or larger than the range, or more than 2^53 values;
-// - no choices, two that read the same on a command line, or one that is not finite.
+// - no choices, two that read the same on a command line, or one that is not finite;
+// - weights that are not one for each choice, negative, or do not add up to 1.
 Status CheckParameter(const Parameter& parameter);
 
 // What a user sees of one value: a bool, an integer, a number or a text.
@@ -69,8 +71,9 @@ std::string FormatValue(const Value& value);
 double NthValue(const Parameter& parameter, std::uint64_t number);
 // Whether a value lies in the range, on the step.
 bool ContainsValue(const Parameter& parameter, double value);
-// From a coordinate of the unit cube, and back to the middle of a discrete value's cell.
-double FromUnit(const Parameter& parameter, double unit);
-double ToUnit(const Parameter& parameter, double value);
+// The number of the value nearest to this one.
+std::uint64_t NumberOf(const Parameter& parameter, double value);
+// Of a float or an integer: 1 for one that says nothing.
+double StepOf(const Parameter& parameter);
 
 }  // namespace sluice

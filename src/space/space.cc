@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "space/enumeration.h"
+#include "space/law.h"
 
 namespace sluice {
 namespace {

@@ -66,7 +66,8 @@ class Space {
   double Nth(std::size_t index, std::uint64_t number) const;
   // Maps unit-cube coordinates in [0, 1) to a point: every sampler's way in, so that log scales,
   // steps and choices are treated in one place. The values of a discrete parameter get cells of
-  // equal width (log integers: of equal ratio). Coordinates outside are moved to the nearest
+  // equal width, or as wide as the law's mass around them (half a step to both sides) or the
+  // choice's weight. Coordinates outside are moved to the nearest
   // inside, those of inactive parameters are not looked at. Constraints may fail at the point.
   Point FromUnit(const std::vector<double>& unit) const;
   // The inverse, to the middle of the cell for discrete parameters; NaN for what is not active.

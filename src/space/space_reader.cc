@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "space/condition_reader.h"
+#include "space/feasibility.h"
 
 namespace sluice {
 namespace {
@@ -24,6 +26,24 @@ struct KindWord {
   ParameterKind kind;
 };
 
+struct LawWord {
+  std::string word;
+  Law law;
+  std::string first;  // the keys of what it needs to know
+  std::string second;
+};
+
+const std::vector<LawWord>& LawWords() {
+  static const auto& words =
+      *new std::vector<LawWord>{{"uniform", Law::kUniform, "", ""},
+                                {"log", Law::kLog, "", ""},
+                                {"inverse_log", Law::kInverseLog, "", ""},
+                                {"normal", Law::kNormal, "mean", "sigma"},
+                                {"lognormal", Law::kLogNormal, "mean", "sigma"},
+                                {"beta", Law::kBeta, "alpha", "beta"}};
+  return words;
+}
+
 const std::vector<KindWord>& KindWords() {
   static const auto& words =
       *new std::vector<KindWord>{{"float", ParameterKind::kFloat},
@@ -31,6 +51,13 @@ const std::vector<KindWord>& KindWords() {
                                  {"choice", ParameterKind::kCategorical},
                                  {"categorical", ParameterKind::kCategorical},
                                  {"ordinal", ParameterKind::kOrdinal}};
+  return words;
+}
+
+// What may stand beside a kind.
+const std::vector<std::string>& OptionWords() {
+  static const auto& words = *new std::vector<std::string>{
+      "log", "step", "law", "mean", "sigma", "alpha", "beta", "weights", "when"};
   return words;
 }
 
@@ -104,6 +131,37 @@ bool ReadStep(const ConfigNode& node, Parameter& parameter) {
   return false;
 }
 
+// The law by its word, and what it needs to know. Adds the keys it takes to `known`.
+bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string>& known) {
+  const ConfigNode* node = map.Find("law");
+  if (node == nullptr) return true;
+  std::vector<std::string> names;
+  for (const LawWord& word : LawWords()) names.push_back(word.word);
+  const auto name = node->OneOf(names);
+  if (!name) {
+    for (const LawWord& word : LawWords()) known.insert(known.end(), {word.first, word.second});
+    return false;
+  }
+  const LawWord& word = *std::ranges::find(LawWords(), *name, &LawWord::word);
+  if (const ConfigNode* log = map.Find("log")) {
+    log->Report("expected either log or law, found both; remove one");
+    return false;
+  }
+  parameter.law = word.law;
+  if (word.first.empty()) return true;
+  known.insert(known.end(), {word.first, word.second});
+  bool good = true;
+  for (const auto& [key, into] :
+       {std::pair(&word.first, &parameter.first), std::pair(&word.second, &parameter.second)}) {
+    const ConfigNode* value = map.Require(*key, fmt::format("a number, since law is {}", *name),
+                                          fmt::format("add '{}: 1'", *key));
+    const auto number = value != nullptr ? value->Number() : std::nullopt;
+    good = good && number;
+    if (number) *into = *number;
+  }
+  return good;
+}
+
 bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& parameter) {
   if (!ReadRange(range, parameter)) return false;
   bool good = true;
@@ -118,12 +176,6 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   }
   if (const ConfigNode* step = map.Find("step")) {
     good = ReadStep(*step, parameter) && good;
-    // A log integer steps by 1 anyway.
-    if (parameter.law == Law::kLog &&
-        !(parameter.kind == ParameterKind::kInt && parameter.step == 1)) {
-      step->Report("expected either log or step, found both; remove one");
-      good = false;
-    }
   }
   return good;
 }
@@ -166,14 +218,38 @@ bool ReadChoices(const ConfigNode& node, Parameter& parameter) {
   return good;
 }
 
-std::optional<Parameter> ReadParameter(const ConfigNode& node, const std::string& name) {
+// In any unit: what counts is their ratio.
+bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
+  const auto items = node.is_list() ? node.List() : std::nullopt;
+  if (!items || items->size() != parameter.choices.size()) {
+    node.Expected(
+        fmt::format("a list of {} weights, one for each choice", parameter.choices.size()));
+    return false;
+  }
+  double sum = 0;
+  for (const ConfigNode& item : *items) {
+    const auto weight = item.Named(node.path()).Number({.min = 0, .max = 1e6});
+    if (!weight) return false;
+    parameter.weights.push_back(*weight);
+    sum += *weight;
+  }
+  if (sum == 0) {
+    node.Expected("a weight above 0");
+    return false;
+  }
+  for (double& weight : parameter.weights) weight /= sum;
+  return true;
+}
+
+std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const std::string& name) {
   if (!node.is_map()) {
     node.Expected("a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or {choice: [a, b]}");
     return std::nullopt;
   }
   const ConfigMap map = *node.Map();
   const ConfigMap::Entry* found = nullptr;
-  Parameter parameter;
+  DescribedParameter described;
+  Parameter& parameter = described.parameter;
   parameter.name = name;
   for (const ConfigMap::Entry& entry : map.entries()) {
     const auto word = std::ranges::find(KindWords(), entry.key, &KindWord::word);
@@ -190,7 +266,7 @@ std::optional<Parameter> ReadParameter(const ConfigNode& node, const std::string
   if (found == nullptr) {
     for (const KindWord& word : KindWords()) known.push_back(word.word);
     const auto typed = std::ranges::find_if(map.entries(), [](const ConfigMap::Entry& entry) {
-      return entry.key != "log" && entry.key != "step";
+      return std::ranges::find(OptionWords(), entry.key) == OptionWords().end();
     });
     const bool any = typed != map.entries().end();
     const ConfigNode& at = any ? typed->value : node;
@@ -200,22 +276,38 @@ std::optional<Parameter> ReadParameter(const ConfigNode& node, const std::string
     return std::nullopt;
   }
   known.push_back(found->key);
-  if (!parameter.has_choices()) known.insert(known.end(), {"log", "step"});
+  bool good = true;
+  if (parameter.has_choices()) {
+    known.emplace_back("weights");
+    good = ReadChoices(found->value, parameter);
+    const ConfigNode* weights = map.Find("weights");
+    if (good && weights != nullptr) good = ReadWeights(*weights, parameter);
+  } else {
+    known.insert(known.end(), {"log", "step", "law"});
+    good = ReadLaw(map, parameter, known);
+    good = ReadNumeric(map, found->value, parameter) && good;
+  }
+  known.emplace_back("when");
   map.AllowOnly(known);
-  const bool good = parameter.has_choices() ? ReadChoices(found->value, parameter)
-                                            : ReadNumeric(map, found->value, parameter);
+  if (const ConfigNode* when = map.Find("when")) {
+    const auto condition = ReadCondition(*when);
+    good = good && condition;
+    parameter.when = condition.value_or("");
+    described.when = *when;
+  }
   if (!good) return std::nullopt;
   if (const Status status = CheckParameter(parameter); !status) {
     // Its message names the parameter itself.
     node.Named("").Report(status.error().message);
     return std::nullopt;
   }
-  return parameter;
+  return described;
 }
 
 }  // namespace
 
-std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved) {
+std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
+                               const ConfigNode* constraints) {
   const auto map = node.is_map() ? node.Map() : std::nullopt;
   if (!map || map->entries().empty()) {
     node.Expected("at least one parameter", "write 'lr: {float: [0.1, 1]}' below it");
@@ -226,7 +318,7 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
                             map->entries().size()));
     return std::nullopt;
   }
-  std::vector<Parameter> parameters;
+  std::vector<DescribedParameter> parameters;
   bool good = true;
   for (const auto& [name, value] : map->entries()) {
     const ConfigNode named = value.Named(name);
@@ -236,12 +328,13 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
     if (parameter) parameters.push_back(std::move(*parameter));
   }
   if (!good) return std::nullopt;
-  auto space = Space::Make(std::move(parameters));
-  if (!space) {
-    node.Report(space.error().message);
+  auto space = AssembleSpace(parameters, constraints);
+  if (!space || constraints == nullptr) return space;
+  if (const Status status = CheckFeasible(*space, Examine(*space)); !status) {
+    constraints->Report(status.error().message);
     return std::nullopt;
   }
-  return std::move(*space);
+  return space;
 }
 
 }  // namespace sluice

@@ -14,11 +14,17 @@ namespace sluice {
 //   lr: {float: [1e-4, 1e-1], log: true}
 //   width: {int: [16, 256], step: 16}
 //   activation: {choice: [relu, tanh]}
-//   size: {ordinal: [small, medium, large]}
+//   size: {ordinal: [small, medium, large], weights: [2, 1, 1]}
+//   noise: {float: [0, 1], law: normal, mean: 0.5, sigma: 0.1}
+//   momentum: {float: [0, 1], when: optimizer == 'sgd'}
 //
 // Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not among `reserved`. Whatever is wrong
 // is reported to the node's file under the parameter's name. Nothing if a parameter cannot be used;
 // a space where only keys were unknown or repeated, so that what depends on it can be checked too.
-std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved);
+//
+// `constraints` is the section that restricts it, if there is one; that no point satisfies them, or
+// nearly none, is reported there.
+std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
+                               const ConfigNode* constraints = nullptr);
 
 }  // namespace sluice

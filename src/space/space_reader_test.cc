@@ -76,8 +76,7 @@ TEST(SpaceReaderTest, RefusesBadSteps) {
   EXPECT_EQ(Problems("n: {int: [1, 4], step: 9}"),
             "s.yaml:1: n.step: expected a step above 0 and of at most 3, the width of the range, "
             "found 9");
-  EXPECT_EQ(Problems("x: {float: [1, 4], log: true, step: 1}"),
-            "s.yaml:1: x.step: expected either log or step, found both; remove one");
+  EXPECT_EQ(Problems("x: {float: [1, 4], log: true, step: 1}"), "");
   EXPECT_EQ(Problems("x: {float: [0, 1], step: 1e-300}"),
             "s.yaml:1: x: expected at most 2^53 values, found 1e-300 as the step");
 }
@@ -110,7 +109,119 @@ TEST(SpaceReaderTest, RefusesUnknownKindsAndKeys) {
   EXPECT_EQ(Problems("a: {int: [1, 9], stp: 2}"),
             "s.yaml:1: a.stp: unknown key (did you mean 'step'?)");
   EXPECT_EQ(Problems("a: {choice: [x], log: true}"),
-            "s.yaml:1: a.log: unknown key; expected one of choice");
+            "s.yaml:1: a.log: unknown key; expected one of choice, weights, when");
+}
+
+// What is wrong with a space and its constraints, or nothing.
+std::string ProblemsOf(std::string_view text) {
+  const auto file = ConfigFile::Parse(text, "s.yaml");
+  if (!file) return file.error().message;
+  const ConfigMap map = *file->root().Map();
+  const auto space = ReadSpace(*map.Find("space"), kReserved, map.Find("constraints"));
+  const Status status = file->Check();
+  EXPECT_TRUE(space || !status) << "what is refused is reported";
+  return status ? "" : status.error().message;
+}
+
+Space Good(std::string_view text) {
+  const auto file = ConfigFile::Parse(text, "s.yaml");
+  const auto space = ReadSpace(file->root(), kReserved);
+  EXPECT_TRUE(space) << file->Check().error().message;
+  return *space;
+}
+
+TEST(SpaceReaderTest, ReadsConditionsInWordsAndAsMaps) {
+  const Space space = Good(
+      "optimizer: {choice: [sgd, adam, \"it's\"]}\n"
+      "weight-decay: {int: [1, 4]}\n"
+      "momentum: {float: [0, 1], when: optimizer == 'sgd'}\n"
+      "a: {float: [0, 1], when: {optimizer: sgd}}\n"
+      "b: {float: [0, 1], when: {optimizer: [sgd, \"it's\"], weight-decay: 3}}\n"
+      "c: {choice: [x], when: true}\n");
+  EXPECT_EQ(space.parameters()[3].when, "optimizer == 'sgd'");
+  EXPECT_EQ(space.parameters()[4].when, "optimizer in ['sgd', 'it\\'s'] and `weight-decay` == 3");
+  ASSERT_EQ(space.groups().size(), 3U);
+  EXPECT_EQ(space.groups()[1], (std::vector<std::size_t>{2, 3}));
+}
+
+TEST(SpaceReaderTest, ReadsLawsAndWeights) {
+  const Space space = Good(
+      "a: {float: [0, 1], law: normal, mean: 0.5, sigma: 0.1}\n"
+      "b: {int: [1, 100], law: lognormal, mean: 2, sigma: 1}\n"
+      "c: {float: [-1, 1], law: beta, alpha: 2, beta: 3, step: 0.5}\n"
+      "d: {float: [0.1, 1], law: inverse_log}\n"
+      "e: {float: [0.1, 1], law: log}\n"
+      "f: {choice: [x, y, z], weights: [2, 1, 1]}\n");
+  EXPECT_EQ(space.parameters()[0].law, Law::kNormal);
+  EXPECT_EQ(space.parameters()[0].first, 0.5);
+  EXPECT_EQ(space.parameters()[0].second, 0.1);
+  EXPECT_EQ(space.parameters()[1].law, Law::kLogNormal);
+  EXPECT_EQ(space.parameters()[2].law, Law::kBeta);
+  EXPECT_EQ(space.parameters()[3].law, Law::kInverseLog);
+  EXPECT_EQ(space.parameters()[4].law, Law::kLog);
+  EXPECT_EQ(space.parameters()[5].weights, (std::vector<double>{0.5, 0.25, 0.25}));
+}
+
+TEST(SpaceReaderTest, RefusesBadLawsAndWeights) {
+  EXPECT_EQ(Problems("a: {float: [0, 1], law: nromal}"),
+            "s.yaml:1: a.law: expected one of uniform, log, inverse_log, normal, lognormal, beta, "
+            "found nromal (did you mean 'normal'?)");
+  EXPECT_EQ(Problems("a: {float: [0, 1], law: normal, mean: 1}"),
+            "s.yaml:1: a.sigma: expected a number, since law is normal, found nothing; add "
+            "'sigma: 1'");
+  EXPECT_EQ(Problems("a: {float: [0, 1], law: normal, mean: 1, sigma: 0}"),
+            "s.yaml:1: a: expected sigma > 0, found 0");
+  EXPECT_EQ(Problems("a: {float: [0, 1], law: beta, alpha: -1, beta: 1}"),
+            "s.yaml:1: a: expected alpha above 0 and at most 1000000, found -1");
+  EXPECT_EQ(Problems("a: {float: [0.1, 1], law: log, log: true}"),
+            "s.yaml:1: a.log: expected either log or law, found both; remove one");
+  EXPECT_EQ(Problems("a: {float: [0, 1], mean: 1}"),
+            "s.yaml:1: a.mean: unknown key; expected one of float, log, step, law, when");
+  EXPECT_EQ(Problems("a: {choice: [x, y], weights: [1]}"),
+            "s.yaml:1: a.weights: expected a list of 2 weights, one for each choice, found [1]");
+  EXPECT_EQ(Problems("a: {choice: [x, y], weights: [0, 0]}"),
+            "s.yaml:1: a.weights: expected a weight above 0, found [0, 0]");
+  EXPECT_EQ(Problems("a: {choice: [x, y], weights: [1, -1]}"),
+            "s.yaml:1: a.weights: expected a number from 0 to 1000000, found -1");
+}
+
+TEST(SpaceReaderTest, RefusesBadConditionsWhereTheyStand) {
+  EXPECT_EQ(Problems("opt: {choice: [sgd]}\n"
+                     "m:\n  float: [0, 1]\n  when: opt == sgd\n"
+                     "n: {float: [0, 1], when: optt == 'sgd'}\n"),
+            "s.yaml:4: m.when: 'opt == sgd': column 8: expected a parameter, found sgd; write "
+            "'sgd' for the choice of opt\n"
+            "s.yaml:5: n.when: 'optt == 'sgd'': column 1: expected a parameter, found optt (did "
+            "you mean 'opt'?)");
+  EXPECT_EQ(Problems("a: {int: [1, 2], when: b == 1}\nb: {int: [1, 2], when: {a: 1}}"),
+            "s.yaml:1: a: when 'b == 1': expected conditions that do not go round in a circle, "
+            "found a -> b -> a, each depending on the next");
+  EXPECT_EQ(Problems("a: {int: [1, 2], when: a == 1}"),
+            "s.yaml:1: a: when 'a == 1': expected a condition on other parameters, found one on "
+            "itself");
+  EXPECT_EQ(Problems("a: {int: [1, 2], when: [b]}"),
+            "s.yaml:1: a.when: expected an expression such as optimizer == 'sgd', or a map such as "
+            "{optimizer: sgd}, found [b]");
+  EXPECT_EQ(Problems("b: {int: [1, 2]}\na: {int: [1, 2], when: {b: []}}"),
+            "s.yaml:2: a.when.b: expected a value or a list of some, found []");
+  EXPECT_EQ(Problems("a: {int: [1, 2], when: ''}"),
+            "s.yaml:1: a.when: expected an expression such as optimizer == 'sgd', found ''");
+}
+
+TEST(SpaceReaderTest, RefusesBadConstraintsWhereTheyStand) {
+  const std::string space = "space: {a: {int: [1, 9]}, b: {float: [0, 1]}}\n";
+  EXPECT_EQ(ProblemsOf(space + "constraints: a < 5\n"), "");
+  EXPECT_EQ(ProblemsOf(space + "constraints:\n  - a < 5\n  - a < 8\n"), "");
+  EXPECT_EQ(ProblemsOf(space + "constraints:\n  - a < 5\n  - a + \n"),
+            "s.yaml:4: constraints: 'a +': column 4: expected a parameter or a value, found the "
+            "end");
+  EXPECT_EQ(ProblemsOf(space + "constraints: [{a: 1}]\n"),
+            "s.yaml:2: constraints: expected an expression such as lr * momentum < 0.5, found "
+            "{a: 1}");
+  EXPECT_EQ(ProblemsOf(space + "constraints:\n  - a > 5\n  - a > 10 * b + 9\n"),
+            "s.yaml:2: constraints: expected a point at which all constraints hold, found none "
+            "among 200000 points drawn at random: 'a > 10 * b + 9' never holds; change the "
+            "constraints or widen the ranges");
 }
 
 TEST(SpaceReaderTest, RefusesBadNames) {

@@ -98,13 +98,13 @@ TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
               StartsWith("a: expected different names"));
 }
 
-TEST(SpaceTest, LogAndStepDoNotGoTogether) {
+TEST(SpaceTest, StepsOnALogScale) {
   Parameter lr = LogFloat("lr", 0.1, 1);
   lr.step = 0.1;
-  EXPECT_THAT(MessageOf({lr}), StartsWith("lr: expected no step on a log scale"));
+  EXPECT_EQ(Make({lr}).Cardinality(), 10u);
   Parameter batch = LogInt("batch", 1, 64);
   batch.step = 2;
-  EXPECT_THAT(MessageOf({batch}), StartsWith("batch: expected no step on a log scale"));
+  EXPECT_EQ(Make({batch}).Cardinality(), 32u);
   batch.step = 1;
   EXPECT_EQ(Make({batch}).Cardinality(), 64u);
 }
