@@ -23,6 +23,7 @@ constexpr std::array kKinds = {
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<RandomSampler>(space, seed);
          }},
+    Kind{"grid", [](const Space& space, std::uint64_t) { return GridSampler::Make(space); }},
     Kind{"sobol",
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<SobolSampler>(space, seed);
@@ -31,7 +32,6 @@ constexpr std::array kKinds = {
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<TpeSampler>(space, seed);
          }},
-    Kind{"grid", [](const Space& space, std::uint64_t) { return GridSampler::Make(space); }},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "search/sobol.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/random.h"
@@ -13,12 +14,13 @@ constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
 constexpr std::uint64_t kMostMisses = 1'000'000;
 // Of the matrices that are compared: how many are tried for an axis, with how many axes before, on
 // how many first rows, and for how many axes that is worth the time.
-constexpr int kTries = 16;
-constexpr std::size_t kCompared = 12;
+constexpr int kTries = 24;
+constexpr std::size_t kCompared = 20;
 constexpr int kRows = 8;
 constexpr std::size_t kChosenAxes = 48;
 
 using Columns = std::vector<std::uint32_t>;
+using Rows = std::array<std::uint32_t, kRows>;  // bits over the first columns
 
 int Degree(std::uint32_t polynomial) { return std::bit_width(polynomial) - 1; }
 
@@ -80,31 +82,44 @@ Columns DrawColumns(std::uint32_t polynomial, Random& random) {
 }
 
 // The first rows of the matrix, as bits over its first columns.
-std::vector<std::uint32_t> FirstRows(const Columns& columns) {
-  std::vector<std::uint32_t> rows(kRows);
+Rows FirstRows(const Columns& columns) {
+  Rows rows{};
   for (int row = 0; row < kRows; ++row) {
     for (int k = 0; k < kRows; ++k) rows[row] |= ((columns[k] >> (kBits - 1 - row)) & 1) << k;
   }
   return rows;
 }
 
-// How many shapes of boxes two axes do not fill evenly: i rows of one and kRows - i of the other
-// that depend on each other.
-int UnevenShapes(const std::vector<std::uint32_t>& one, const std::vector<std::uint32_t>& other) {
-  int uneven = 0;
-  for (int i = 1; i < kRows; ++i) {
-    std::vector<std::uint32_t> rows(one.begin(), one.begin() + i);
-    rows.insert(rows.end(), other.begin(), other.begin() + (kRows - i));
-    bool dependent = false;
-    for (std::size_t a = 0; a < rows.size() && !dependent; ++a) {
-      dependent = rows[a] == 0;
-      const std::uint32_t pivot = rows[a] & (0 - rows[a]);
-      for (std::size_t b = a + 1; b < rows.size(); ++b)
-        if ((rows[b] & pivot) != 0) rows[b] ^= rows[a];
-    }
-    uneven += dependent ? 1 : 0;
+// Whether the first `count` rows are linearly independent over their first `columns` columns.
+bool Independent(Rows rows, int count, int columns) {
+  for (int a = 0; a < count; ++a) {
+    rows[a] &= (1U << columns) - 1;
+    if (rows[a] == 0) return false;
+    const std::uint32_t pivot = rows[a] & (0 - rows[a]);
+    for (int b = a + 1; b < count; ++b)
+      if ((rows[b] & pivot) != 0) rows[b] ^= rows[a];
   }
-  return uneven;
+  return true;
+}
+
+// How unevenly two axes fill boxes: for runs of 2^m points the largest t for which some boxes of
+// 2^t points' area are not filled alike, which are i rows of one axis and m - t - i of the other
+// that depend on each other; the squares of t over the runs.
+int Unevenness(const Rows& one, const Rows& other) {
+  int sum = 0;
+  for (int m = 2; m <= kRows; m += 2) {
+    int t = 0;
+    for (bool even = false; !even; t += even ? 0 : 1) {
+      even = true;
+      for (int i = 1; i < m - t && even; ++i) {
+        Rows rows = one;
+        std::copy_n(other.begin(), m - t - i, rows.begin() + i);
+        even = Independent(rows, m - t, m);
+      }
+    }
+    sum += t * t;
+  }
+  return sum;
 }
 
 // A permutation of the digits of each interval that depends on the digits before: with the digits
@@ -132,7 +147,7 @@ SobolSequence::SobolSequence(std::size_t axes, std::uint64_t seed) {
   Random choices = Random(0).Fork("sobol");  // of the sequence itself, whatever the seed
   Random scrambling = Random(seed).Fork("sobol");
   std::uint32_t polynomial = 1;
-  std::vector<std::vector<std::uint32_t>> chosen;  // first rows of the axes so far
+  std::vector<Rows> chosen;  // first rows of the axes so far
   for (std::size_t axis = 0; axis < axes; ++axis) {
     AxisBits bits;
     bits.seed = scrambling.Next();
@@ -143,10 +158,10 @@ SobolSequence::SobolSequence(std::size_t axes, std::uint64_t seed) {
       int least = INT32_MAX;
       for (int tries = axis < kChosenAxes ? kTries : 1; tries > 0 && least > 0; --tries) {
         Columns columns = DrawColumns(polynomial, choices);
-        const auto rows = FirstRows(columns);
+        const Rows rows = FirstRows(columns);
         int uneven = 0;
-        for (std::size_t i = 0; i < std::min(chosen.size(), kCompared); ++i)
-          uneven += UnevenShapes(chosen[chosen.size() - 1 - i], rows);
+        for (std::size_t i = 0; i < std::min(chosen.size(), kCompared) && uneven < least; ++i)
+          uneven += Unevenness(chosen[chosen.size() - 1 - i], rows);
         if (uneven >= least) continue;
         least = uneven;
         bits.columns = std::move(columns);

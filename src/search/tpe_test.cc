@@ -79,16 +79,16 @@ TEST(Tpe, KeepsAwayFromWhereTrialsFail) {
   TpeSampler sampler(space, 1);
   for (std::uint32_t i = 0; i < 200; ++i) {
     const Point point = sampler.Propose(i).value();
-    const bool fails = point[0] < 0.5;  // where the best losses would be
+    const bool fails = point[0] < 0.5;
     sampler.Observe({.trial = TrialId(i + 1),
                      .point = point,
                      .outcome = fails ? Outcome::kFailed : Outcome::kComplete,
                      .work = 1,
-                     .value = fails ? kNone : point[0]});
+                     .value = fails ? kNone : point[1]});
   }
   int failing = 0;
   for (std::uint32_t i = 200; i < 240; ++i) failing += sampler.Propose(i).value()[0] < 0.5 ? 1 : 0;
-  EXPECT_LT(failing, 16);
+  EXPECT_LT(failing, 10);
 }
 
 double Nearest(const std::vector<Point>& points) {
