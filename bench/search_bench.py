@@ -20,14 +20,16 @@ LEVEL = 0.05
 ABOUT = f"""
 # TPE: what it finds
 
-Normalised regret (0: the best there is, 1: the median of random points) of the best point as the search saw it, the true
-loss where observations are noisy, mean over the seeds, after {HORIZONS[0]}, {HORIZONS[1]} and {HORIZONS[2]} trials, one
-at a time and eight at once. Optuna's is its multivariate TPE with a constant liar, with groups where parameters are
-conditional and with `constraints_func` where there are constraints (it cannot know them before; ours never proposes what
-they refuse). Smaller is better.
+Normalised regret (0: the best there is, 1: the median of random points) of the best point as the
+search saw it, the true loss where observations are noisy: mean and standard deviation over the
+seeds, after {HORIZONS[0]}, {HORIZONS[1]} and {HORIZONS[2]} trials, one at a time and eight at
+once. Optuna's is its multivariate TPE with a constant liar, with groups where parameters are
+conditional and with `constraints_func` where there are constraints (it cannot know them before;
+ours never proposes what they refuse). Smaller is better.
 
-The last columns say whether the difference could be chance: the smallest p over the three horizons of a two-sided
-Mann-Whitney test, and the verdict after Holm's correction over all problems and horizons at {LEVEL:.0%}.
+The last columns say whether the difference could be chance: the smallest p over the three horizons
+of a two-sided Mann-Whitney test, and the verdict after Holm's correction over all problems and
+horizons at {LEVEL:.0%}.
 """
 
 

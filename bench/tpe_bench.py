@@ -15,9 +15,10 @@ ALONE = 100_000  # where only Sluice is asked
 ABOUT = f"""
 # TPE: the time of a proposal
 
-CPU milliseconds of one ask and tell in a study of {AXES} floats that has so many complete trials, of random
-points. Multivariate TPE everywhere; Optuna and rustuna keep their trials in memory. Ours is the sampler as
-the controller calls it: observe that a trial runs, observe its end, propose.
+CPU milliseconds of one ask and tell in a study of {AXES} floats that has so many complete
+trials, of random points. Multivariate TPE everywhere; Optuna and rustuna keep their trials in
+memory. Ours is the sampler as the controller calls it: observe that a trial runs, observe its
+end, propose.
 """
 
 
@@ -96,7 +97,8 @@ def main():
                 f"{bench.spread(values, 1)}: {ratio:,.0f}x (bar {bar}x: {bench.verdict(holds[-1])})"
             )
         rows.append(row + [""] * (4 - len(row)))
-    rows.insert(0, ["100", bench.spread([sluice_ms(100) for _ in range(options.rounds)], 3), "", ""])
+    few = [sluice_ms(100) for _ in range(options.rounds)]
+    rows.insert(0, ["100", bench.spread(few, 3), "", ""])
     alone = [sluice_ms(ALONE) for _ in range(options.rounds)]
     rows.append([f"{ALONE:,}", bench.spread(alone, 3), "", ""])
     packages = [] if options.no_peers else ["optuna", "rustuna"]
