@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr double kRounding = 1e-12;  // differences of values this small are none
+constexpr double kRounding = 1e-12;  // differences this small are none
 
 // Some of the bins of a column.
 using Mask = std::uint32_t;
@@ -144,7 +144,7 @@ class TreeGrower {
       const Tally right{all.sum - left.sum, all.count - left.count};
       const double gain = left.sum * left.sum * inverse_[left.count] +
                           right.sum * right.sum * inverse_[right.count] - whole;
-      if (gain > best.gain && left.count >= least && right.count >= least)
+      if (gain > best.gain * (1 + kRounding) && left.count >= least && right.count >= least)
         best = {.gain = gain, .column = column, .left = (Mask{2} << bin) - 1};
     }
   }
@@ -190,10 +190,10 @@ double WeightOf(const BinnedColumn& column, Mask mask) {
   return weight;
 }
 
-// Adds the main effects of one tree. A leaf that all bins of a column lead to says the same whatever
+// Adds the main effects and curves of one tree. A leaf that all bins of a column lead to says the same whatever
 // the column is, so it does not count for that column.
 void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<Leaf>& leaves,
-                    std::vector<double>& effects) {
+                    ForestSummary& summary) {
   using Means = std::array<double, BinnedColumn::kMostBins>;
   std::vector<Means> means(columns.size(), Means{});  // of the leaves that count, given the bin
   std::vector<double> mean_of(columns.size());        // of the leaves that count
@@ -224,8 +224,9 @@ void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<
     for (std::size_t bin = 0; bin < columns[j].weights.size(); ++bin) {
       const double difference = means[j][bin] - mean_of[j];
       effect += columns[j].weights[bin] * difference * difference;
+      summary.curves[j][bin] += difference;
     }
-    effects[j] += effect / variance;
+    summary.main_effects[j] += effect / variance;
   }
 }
 
@@ -253,13 +254,16 @@ ForestSummary FitForest(const std::vector<BinnedColumn>& columns, const std::vec
   }
   ForestSummary summary;
   summary.main_effects.resize(columns.size());
+  for (const BinnedColumn& column : columns) summary.curves.emplace_back(column.weights.size());
   if (values.empty()) return summary;
   TreeGrower grower(columns, values, options);
   for (int tree = 0; tree < options.trees; ++tree) {
-    AddMainEffects(columns, grower.Grow(random.Fork(static_cast<std::uint64_t>(tree))),
-                   summary.main_effects);
+    AddMainEffects(columns, grower.Grow(random.Fork(static_cast<std::uint64_t>(tree))), summary);
   }
   for (double& effect : summary.main_effects) effect /= options.trees;
+  for (std::vector<double>& curve : summary.curves) {
+    for (double& mean : curve) mean /= options.trees;
+  }
   summary.explained = ExplainedBy(grower.foretold(), values);
   return summary;
 }

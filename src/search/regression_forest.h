@@ -29,13 +29,15 @@ struct ForestSummary {
   // of the prediction over the whole space: what is the column's doing alone. They add up to at
   // most 1; the rest is interaction.
   std::vector<double> main_effects;
+  // For each column and bin the mean prediction, less that over the whole space.
+  std::vector<std::vector<double>> curves;
   // How much of the variance of the values the trees foretell for rows they were not grown on. Not
   // above 0 if the columns say nothing of the values.
   double explained = 0;
 };
 
 // Fits a forest of regression trees to the values, which are to be of the order of 1. All is 0 where
-// they do not vary.
+// they do not vary. Of columns that say the same the earlier is believed.
 ForestSummary FitForest(const std::vector<BinnedColumn>& columns, const std::vector<double>& values,
                         const ForestOptions& options, const Random& random);
 
