@@ -24,6 +24,12 @@ struct Tally {
   double sum = 0;
   std::size_t count = 0;
 };
+// What trees say of a row.
+struct Foretold {
+  double sum = 0;
+  double square_sum = 0;
+  double count = 0;
+};
 using Histogram = std::array<Tally, BinnedColumn::kMostBins>;
 
 struct Split {
@@ -73,7 +79,7 @@ class TreeGrower {
   }
 
   // What the trees that were not grown on a row say of it, by row.
-  const std::vector<Tally>& foretold() const { return foretold_; }
+  const std::vector<Foretold>& foretold() const { return foretold_; }
 
  private:
   void Divide(const Rows& rows, std::vector<Mask> masks, int depth) {
@@ -104,7 +110,8 @@ class TreeGrower {
   void Finish(const Rows& rows, std::vector<Mask> masks, double value) {
     for (const std::uint32_t row : rows.held_out) {
       foretold_[row].sum += value;
-      ++foretold_[row].count;
+      foretold_[row].square_sum += value * value;
+      foretold_[row].count += 1;
     }
     leaves_.push_back({.value = value, .masks = std::move(masks)});
   }
@@ -180,7 +187,7 @@ class TreeGrower {
   std::vector<double> inverse_ = {0};  // of counts: dividing for each bin would cost the most
   std::vector<double> node_values_;    // of the rows of the node at hand, in their order
   std::vector<Leaf> leaves_;
-  std::vector<Tally> foretold_;
+  std::vector<Foretold> foretold_;
 };
 
 double WeightOf(const BinnedColumn& column, Mask mask) {
@@ -230,15 +237,19 @@ void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<
   }
 }
 
-double ExplainedBy(const std::vector<Tally>& foretold, const std::vector<double>& values) {
+// A mean over few trees is off by their own variance too. That part is taken out, so that what is
+// explained does not depend on the number of trees.
+double ExplainedBy(const std::vector<Foretold>& foretold, const std::vector<double>& values) {
   double mean = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
   double error = 0;
   double variance = 0;
   for (std::size_t row = 0; row < values.size(); ++row) {
-    if (foretold[row].count == 0) continue;
-    const double off = values[row] - foretold[row].sum / static_cast<double>(foretold[row].count);
-    error += off * off;
+    const Foretold& of = foretold[row];
+    if (of.count < 2) continue;
+    const double off = values[row] - of.sum / of.count;
+    const double tree_variance = (of.square_sum - of.sum * of.sum / of.count) / (of.count - 1);
+    error += off * off - tree_variance / of.count;
     variance += (values[row] - mean) * (values[row] - mean);
   }
   return variance > kRounding ? 1 - error / variance : 0;
