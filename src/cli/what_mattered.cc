@@ -29,14 +29,20 @@ std::optional<double> NumberFrom(std::string_view text) {
   return number;
 }
 
+bool Reads(const Choice& choice, const std::string& text, std::optional<double> number) {
+  if (const auto* word = std::get_if<std::string>(&choice)) return *word == text;
+  if (const auto* flag = std::get_if<bool>(&choice)) return text == (*flag ? "true" : "false");
+  if (const auto* whole = std::get_if<std::int64_t>(&choice))
+    return number == static_cast<double>(*whole);
+  return number == std::get<double>(choice);
+}
+
 // As a Point holds it; nothing if it is none of the parameter's.
 std::optional<double> ValueFrom(const Parameter& parameter, const std::string& text) {
   const std::optional<double> number = NumberFrom(text);
   if (!parameter.has_choices()) return number;
   for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
-    const std::string choice = FormatValue(parameter.choices[i]);
-    // 1 may be written as 1.0
-    if (choice == text || (number && NumberFrom(choice) == number)) return static_cast<double>(i);
+    if (Reads(parameter.choices[i], text, number)) return static_cast<double>(i);
   }
   return std::nullopt;
 }
@@ -57,12 +63,12 @@ std::optional<Point> PointFrom(const Space& space, const std::string& params) {
     good = good && value;
   });
   if (!good) return std::nullopt;
-  Point active = point;
+  if (space.Contains(point)) return point;
+  Point active = point;  // the space may not know that a parameter can be inactive
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (std::isnan(active[i])) active[i] = space.FromUnit(i, 0.5);
   }
-  if (!space.Contains(point) && !space.Contains(active)) return std::nullopt;
-  return point;
+  return space.Contains(active) ? std::optional(point) : std::nullopt;
 }
 
 // The indices of those worth a mention, the most important first.
