@@ -9,6 +9,7 @@
 #include "cli/rerun.h"
 #include "cli/trial_table.h"
 #include "cli/verbs.h"
+#include "cli/what_mattered.h"
 #include "exec/session.h"
 
 namespace sluice {
@@ -19,6 +20,7 @@ struct Found {
   std::optional<std::string> command;
   std::optional<std::string> checkpoint;
   std::optional<std::string> output;
+  WhatMattered mattered;  // in the whole study
 };
 
 Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study,
@@ -31,6 +33,7 @@ Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study
       OutputFile(paths, study.name, trial.id, trial.launch, /*standard_error=*/false);
   std::error_code error;
   if (std::filesystem::exists(output, error)) found.output = output;
+  found.mattered = LookWhatMattered(reader, study);
   return found;
 }
 
@@ -40,7 +43,7 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   object.Add("study", study.name).Add("metric", study.metric);
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
   object.AddOptional("command", found.command).AddOptional("checkpoint", found.checkpoint);
-  object.AddOptional("output", found.output);
+  object.AddOptional("output", found.output).AddJson("importance", MatteredJson(found.mattered));
   // The members of the trial follow in the same object.
   std::string text = object.Take();
   text.back() = ',';
@@ -59,6 +62,9 @@ void Show(const Terminal& terminal, const StudyInfo& study, const TrialInfo& tri
        {study.metric, Inked(DescribeBestValue(study, trial), Ink::kGreen, terminal) + last}},
       terminal));
   Print("\n" + Inked("params:", Ink::kDim, terminal) + "\n" + ParamLines(trial, "  "));
+  const std::string mattered = MatteredLines(found.mattered, terminal, "  ");
+  if (!mattered.empty())
+    Print("\n" + Inked("what mattered:", Ink::kDim, terminal) + "\n" + mattered);
   if (found.command) {
     Print(fmt::format("\n{}\n  cd {} && {}\n", Inked("run it again:", Ink::kDim, terminal),
                       ShellQuoted(study.folder), *found.command));

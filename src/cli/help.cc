@@ -125,9 +125,9 @@ examples:
 
 constexpr std::string_view kStatus = R"(usage: sluice status [NAME]
 
-How a study stands: its state, its trials by state, the best one, and those that run. A study
-that has not finished and that no process runs is interrupted: 'sluice resume NAME' goes on with
-it.
+How a study stands: its state, its trials by state, the best one, those that run and, from 10
+finished trials on, which parameters mattered most. A study that has not finished and that no
+process runs is interrupted: 'sluice resume NAME' goes on with it.
 
   --store FILE  where studies are kept
   --json        as a JSON object
@@ -177,7 +177,9 @@ examples:
 constexpr std::string_view kBest = R"(usage: sluice best [NAME] [--top N]
 
 The best trial of a study: its value and when it reached it, its parameters, the command line
-that runs it again, and where its checkpoint and output are.
+that runs it again, and where its checkpoint and output are. From 10 finished trials on also what
+mattered in the study: the part each parameter has in the differences between trials, and where the
+best tenth of the trials lies.
 
   --top N       the best N as a table
   --store FILE  where studies are kept
@@ -188,6 +190,7 @@ examples:
   sluice best
   sluice best fashion --top 5
   sluice best --json | jq .params > best.json
+  sluice best --json | jq .importance
 )";
 
 constexpr std::string_view kLogs =

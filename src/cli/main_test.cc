@@ -163,6 +163,24 @@ TEST_F(MainTest, BestSaysHowToRunItAgain) {
   EXPECT_EQ(RunJson({"best", "--top", "2"}).size(), 2u);
 }
 
+TEST_F(MainTest, WhatMatteredIsSaidOfTenFinishedTrials) {
+  WriteTestStudy(store_, {.trials = 12});  // 6 of them complete or stopped
+  EXPECT_THAT(Run({"best"}).out, Not(HasSubstr("what mattered")));
+  EXPECT_THAT(Run({"status"}).out, Not(HasSubstr("what mattered")));
+  EXPECT_EQ(RunJson({"best"})["importance"], nullptr);
+  EXPECT_EQ(RunJson({"status"})["importance"], nullptr);
+
+  WriteTestStudy(store_, {.name = "more", .trials = 400, .finished = true});
+  const std::string best = Run({"best", "more"}).out;
+  EXPECT_THAT(best, HasSubstr("what mattered:\n  lr  100 %  ####################  best 0.3"));
+  EXPECT_THAT(best, HasSubstr(", higher is better\n  (1 under 1 %)\n"));
+  EXPECT_THAT(Run({"status", "more"}).out, HasSubstr("what mattered  lr 100 %\n"));
+  const Json importance = RunJson({"status", "more"})["importance"];
+  EXPECT_GT(importance["lr"], 0.98);
+  EXPECT_LT(importance["act"], 0.02);
+  EXPECT_EQ(RunJson({"best", "more"})["importance"], importance);
+}
+
 TEST_F(MainTest, BestOfNothingFails) {
   WriteTestStudy(store_, {.reports = 0});
   EXPECT_EQ(Run({"best"}).status, 1);

@@ -94,6 +94,7 @@ std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
   object.Add("unit", study.unit).AddJson("seed", std::to_string(study.seed));
   object.AddJson("trials", trials.Take());
   object.AddJson("best", parts.best != nullptr ? BestJson(*parts.best) : "null");
+  if (!parts.importance.empty()) object.AddJson("importance", parts.importance);
   if (parts.running != nullptr) {
     std::vector<std::string> running;
     for (const TrialInfo& trial : *parts.running) running.push_back(TrialJson(trial, now));

@@ -49,6 +49,7 @@ struct StudyJsonParts {
   const TrialInfo* best = nullptr;
   const std::vector<TrialInfo>* running = nullptr;  // left out without
   std::string event = {};                           // left out if empty
+  std::string importance = {};                      // JSON; left out if empty
 };
 std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
                       const StorePaths& paths, Time now, const StudyJsonParts& parts);

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "cli/what_mattered.h"
 #include "exec/session.h"
 
 namespace sluice {
@@ -20,6 +21,7 @@ struct Snapshot {
   StudyStanding standing;
   std::optional<TrialInfo> best;
   std::vector<TrialInfo> running;
+  WhatMattered mattered;
 };
 
 Result<Snapshot> Look(const Context& context, const std::optional<std::string>& name) {
@@ -33,6 +35,7 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
     SLUICE_ASSIGN(snapshot.best, reader->FindTrial(snapshot.study, snapshot.study.best));
   }
   SLUICE_ASSIGN(snapshot.running, reader->Trials(snapshot.study.id, TrialState::kRunning));
+  snapshot.mattered = LookWhatMattered(*reader, snapshot.study);
   snapshot.standing = StandingOf(snapshot.study, holder);
   return snapshot;
 }
@@ -86,6 +89,7 @@ void Show(const Context& context, const Snapshot& at, Time now) {
        {"trials", DescribeCounts(study, terminal)},
        {"objective", fmt::format("{} {}", study.maximize ? "maximize" : "minimize", study.metric)},
        {"best", best.empty() ? "no result yet" : Inked(best, Ink::kGreen, terminal)},
+       {"what mattered", DescribeMattered(at.mattered)},
        {"time", DescribeTime(at, now)},
        {"store", context.paths.database}},
       terminal));
@@ -105,9 +109,10 @@ Result<int> RunVerb(const Context& context, const StatusOptions& options) {
   SLUICE_ASSIGN(const Snapshot snapshot, Look(context, options.study));
   const Time now = WallNow();
   if (context.json) {
-    PrintLine(StudyJson(
-        snapshot.study, snapshot.standing, context.paths, now,
-        {.best = snapshot.best ? &*snapshot.best : nullptr, .running = &snapshot.running}));
+    PrintLine(StudyJson(snapshot.study, snapshot.standing, context.paths, now,
+                        {.best = snapshot.best ? &*snapshot.best : nullptr,
+                         .running = &snapshot.running,
+                         .importance = MatteredJson(snapshot.mattered)}));
   } else {
     Show(context, snapshot, now);
   }

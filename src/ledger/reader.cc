@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "ledger/event_codec.h"
 #include "ledger/store.h"
@@ -169,6 +170,33 @@ Result<std::vector<TrialInfo>> Reader::Best(const StudyInfo& study, int limit) {
   query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
   query.Bind(2, static_cast<std::int64_t>(limit));
   return ReadTrials(query);
+}
+
+Result<std::vector<ResultInfo>> Reader::Results(const StudyInfo& study, int most) {
+  const auto made = static_cast<std::uint64_t>(study.made());
+  const auto parts = std::min(made, static_cast<std::uint64_t>(most));
+  const bool all = parts == made;
+  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format(
+                                     "SELECT params, best_value FROM trials WHERE study = ? AND {} "
+                                     "state IN ('complete', 'stopped') AND reports > 0 ORDER BY "
+                                     "trial",
+                                     all ? "" : "trial = ? AND")));
+  std::vector<ResultInfo> results;
+  // One of each part by chance, and not every n-th: grids repeat themselves.
+  Random random = Random(made).Fork("results");
+  for (std::uint64_t part = 0; part < (all ? 1 : parts); ++part) {
+    query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
+    const std::uint64_t first = part * made / std::max<std::uint64_t>(parts, 1);
+    const std::uint64_t after = (part + 1) * made / std::max<std::uint64_t>(parts, 1);
+    if (!all) query.Bind(2, static_cast<std::int64_t>(first + random.Below(after - first) + 1));
+    while (true) {
+      SLUICE_ASSIGN(const bool row, query.Step());
+      if (!row) break;
+      results.push_back({std::string(query.Text(0)), query.Number(1)});
+    }
+    query.Reset();
+  }
+  return results;
 }
 
 Status Reader::EachReport(StudyId study, std::optional<TrialId> trial,

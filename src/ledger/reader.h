@@ -61,6 +61,12 @@ struct TrialInfo {
   std::string note;
 };
 
+// What came of a trial that has ended with a result.
+struct ResultInfo {
+  std::string params;     // a JSON object
+  double best_value = 0;  // NaN: nothing but NaN was reported
+};
+
 struct ReportInfo {
   TrialId trial{};
   LaunchId launch{};
@@ -89,6 +95,10 @@ class Reader {
                                         std::optional<TrialState> state = std::nullopt);
   // The best ones first, at most `limit`; trials without a result are left out.
   Result<std::vector<TrialInfo>> Best(const StudyInfo& study, int limit);
+  // What came of the complete and the stopped trials, in order of ids. Of a study with more than
+  // `most` trials an even part of them, always the same for the same number: what it takes does not
+  // grow with the study.
+  Result<std::vector<ResultInfo>> Results(const StudyInfo& study, int most);
   // In order of time; of one trial, if given. One at a time, since there may be millions.
   Status EachReport(StudyId study, std::optional<TrialId> trial,
                     const std::function<void(const ReportInfo&)>& visit);

@@ -169,5 +169,34 @@ TEST(EmptyReaderTest, SaysThatThereIsNoStudyYet) {
   EXPECT_THAT(*reader->get()->Studies(), IsEmpty());
 }
 
+TEST_F(ReaderTest, ResultsOfTrialsThatEndedWithOne) {
+  const auto results = reader_->Results(study_, 100);
+  ASSERT_TRUE(results) << results.error().message;
+  ASSERT_EQ(results->size(), 1U);  // one failed, two run
+  EXPECT_EQ(results->front().params, reader_->FindTrial(study_, TrialId(2))->params);
+  EXPECT_EQ(results->front().best_value, 0.25);
+}
+
+TEST_F(ReaderTest, ResultsOfALargeStudyAreAnEvenPart) {
+  ASSERT_TRUE(ledger_->database().Execute(
+      "WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+      "INSERT INTO trials (study, trial, state, params, work, best_value, best_work, launch, "
+      "failures, reports, created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, "
+      "note) "
+      "SELECT id, i, 'complete', '{}', 1, i, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, '' FROM n, studies; "
+      "UPDATE studies SET complete = complete + 296"));
+  const auto study = reader_->FindStudy("test");
+  ASSERT_TRUE(study);
+  const auto all = reader_->Results(*study, 300);
+  const auto part = reader_->Results(*study, 30);
+  ASSERT_TRUE(all && part);
+  EXPECT_EQ(all->size(), 297U);
+  ASSERT_THAT(part->size(), testing::AllOf(testing::Ge(28U), testing::Le(30U)));
+  for (std::size_t i = 1; i < part->size(); ++i)
+    EXPECT_LT((*part)[i - 1].best_value, (*part)[i].best_value);
+  EXPECT_GT(part->back().best_value, 290);
+  EXPECT_EQ(reader_->Results(*study, 30)->back().best_value, part->back().best_value);
+}
+
 }  // namespace
 }  // namespace sluice
