@@ -384,8 +384,8 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kComplete: return Close(study, trial, TrialState::kComplete);
       case StopReason::kStopped: return Close(study, trial, TrialState::kStopped);
       case StopReason::kStudy:
-        if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);  // it does not know yet
-        return Close(study, trial, TrialState::kStopped);
+        Close(study, trial, TrialState::kStopped);
+        return EndSearch(study, trial, /*failed=*/true);  // the stopper does not know yet
       case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout:
       case StopReason::kLease:
@@ -436,9 +436,13 @@ void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
 void Engine::Close(Study& study, Trial& trial, TrialState state) {
   std::erase(study.waiting, trial.id);
   SetState(study, trial, state);
-  if (state != TrialState::kStopped && !trial.exempt) {
-    study.stopper->End(trial.id, state == TrialState::kFailed);
-  }
+  if (state != TrialState::kStopped) EndSearch(study, trial, state == TrialState::kFailed);
+}
+
+// Tells the stopper of an end that is not its own doing.
+void Engine::EndSearch(Study& study, Trial& trial, bool failed) {
+  if (trial.exempt) return;
+  for (const Ruling& ruling : study.stopper->End(trial.id, failed)) Follow(study, ruling);
 }
 
 void Engine::SetState(Study& study, Trial& trial, TrialState state) {

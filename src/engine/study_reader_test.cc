@@ -149,8 +149,8 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
       "checkpoint, seed, study, args in braces, found {l} (did you mean 'lr'?); write {{ and "
       "}} for braces themselves\n"
       "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
-      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, found ahsa (did you "
-      "mean 'asha'?)\n"
+      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, median, percentile, "
+      "patience, sha, hyperband, found ahsa (did you mean 'asha'?)\n"
       "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
 }
 
