@@ -238,9 +238,11 @@ void Engine::Judge(Study& study, Trial& trial) {
   const bool complete = trial.work >= study.spec.stopper.max_budget;
   if (!trial.exempt) {
     const double loss = study.spec.objective.Loss(trial.value);
+    const bool was_ready = study.stopper->Ready();  // then there was no room for it
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
+    if (!was_ready && study.stopper->Ready()) replan_ = true;
   }
   if (!complete) return;
   if (trial.state == TrialState::kRunning) {

@@ -32,6 +32,7 @@ class Halving final : public Stopper {
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;
   std::optional<TrialGroup> Next() override;
+  bool Ready() const override { return !ready_.empty(); }
 
   void Save(StateWriter& writer) const override;
   Status Load(StateReader& reader) override;

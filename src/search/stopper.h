@@ -59,7 +59,8 @@ struct Ruling {
 //            ruled upon again, but its end may settle what becomes of others;
 //   Closed   when no more trials will come, as often as it likes: what waited for them waits no
 //            longer. Should more come all the same (the study is resumed), they are admitted as ever;
-//   Next     when devices are free: a group of paused trials worth resuming, or nothing.
+//   Next     when devices are free: a group of paused trials worth resuming, or nothing;
+//   Ready    whether to ask Next for what a report made ready, even if no launch has ended since.
 // A ruling on another trial than the one that reported is a kStop: paused trials are resumed by Next
 // alone.
 class Stopper {
@@ -70,6 +71,7 @@ class Stopper {
   virtual std::vector<Ruling> End(TrialId trial, bool failed) = 0;
   virtual std::vector<Ruling> Closed() { return {}; }
   virtual std::optional<TrialGroup> Next() = 0;
+  virtual bool Ready() const { return false; }
 
   virtual void Save(StateWriter& writer) const = 0;
   virtual Status Load(StateReader& reader) = 0;
