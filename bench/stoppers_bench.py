@@ -17,12 +17,15 @@ GOAL_SHARE = 0.02  # of all configurations, trained to the end, reach the goal
 ABOUT = """
 # Stoppers
 
-Random search, one trial at a time, until some report reaches the goal; what is counted is epochs of training.
-Learning curves are power laws, a + b * epoch^-c with noise: a = 0.05 + 0.6 u^1.5, b from 0.2 to 1, c from 0.15 to 1.2,
-each uniform and apart from the others, so that curves cross: a slow start says little about the end. The noise is
-normal, 0.005. The goal is what 2 % of configurations reach in 81 epochs without noise. Every stopper sees
-the same configurations in the same order; full budget 81 epochs, reduction factor 3, first rung 1 epoch, the
-median after 5 complete trials. Paused trials go on where they were.
+Random search, one trial at a time, until some report reaches the goal; what is counted is epochs
+of training. Learning curves are power laws, a + b * epoch^-c with noise: a = 0.05 + 0.6 u^1.5, b
+from 0.2 to 1, c from 0.15 to 1.2, each uniform and apart from the others, so that curves cross: a
+slow start says little about the end. The noise is normal, 0.005. The goal is what 2 % of
+configurations reach in 81 epochs without noise. Every stopper sees the same configurations in the
+same order; full budget 81 epochs, reduction factor 3, first rung 1 epoch, the median after 5
+complete trials. Paused trials go on where they were; Optuna never resumes one, and its Hyperband
+draws the bracket of a trial at random, where ours fills the brackets in turn, the most eager
+first.
 """
 
 OURS = ["none", "median", "percentile:25", "patience", "asha", "asha-promotion", "sha", "hyperband"]
@@ -142,7 +145,9 @@ def main():
                 ratio(work[name], work["none"]),
             ]
         )
-    parts = [bench.table(["stopper", "epochs to the goal", "trials", "missed", "beside none"], rows)]
+    parts = [
+        bench.table(["stopper", "epochs to the goal", "trials", "missed", "beside none"], rows)
+    ]
     if not options.no_peers:
         pairs = [
             [ours, f"Optuna's {peer}", ratio(work[ours], work[peer])]
@@ -150,9 +155,9 @@ def main():
         ]
         parts.append(bench.table(["ours", "theirs", "epochs, ours to theirs"], pairs))
     parts.append(
-        "Means with 95 % intervals; ratios are geometric means over the seeds, paired, with theirs. "
-        "Missed: of the seeds, those in which the configurations ended before the goal was reached; "
-        "all their epochs are counted."
+        "Means with 95 % intervals; ratios are geometric means over the seeds, paired, with "
+        "theirs. Missed: of the seeds, those in which the configurations ended before the goal "
+        "was reached; all their epochs are counted."
     )
     bench.write_page("stoppers", ABOUT, facts, *parts)
 
