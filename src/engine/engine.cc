@@ -228,8 +228,11 @@ void Engine::On(const Reported& event) {
 
 // What the stopper makes of the trial's latest report.
 void Engine::Judge(Study& study, Trial& trial) {
-  const bool yielding = trial.leaving && trial.leave_reason == StopReason::kYield;
-  if (trial.leaving && !yielding) {
+  // Whoever yields or is tried again later does not report this again: it is judged now or never.
+  const bool comes_back = trial.leave_reason == StopReason::kYield ||
+                          trial.leave_reason == StopReason::kTimeout ||
+                          trial.leave_reason == StopReason::kLease;
+  if (trial.leaving && !comes_back) {
     // Reports past the end of a trial are kept, but a program that goes on all the same is told
     // again.
     if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);

@@ -200,7 +200,7 @@ class World {
 
   void Act(Process& process, bool faulty) {
     const bool forced = process.told == StopReason::kTimeout || process.told == StopReason::kLease;
-    if (forced) return EndProcess(process, Ending::kFailed);
+    if (forced && random_.Chance(0.7)) return EndProcess(process, Ending::kFailed);
     const bool deaf = !process.hears &&
                       (process.told == StopReason::kComplete || process.told == StopReason::kYield);
     if (process.told && !deaf && random_.Chance(0.5)) {

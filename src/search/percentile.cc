@@ -126,6 +126,13 @@ Status Percentile::Load(StateReader& reader) {
       loaded.completed_ > static_cast<std::int64_t>(Number(loaded.last_))) {
     return Unreadable();
   }
+  SLUICE_TRY(loaded.LoadRecords(reader));
+  SLUICE_TRY(loaded.LoadLevels(reader));
+  *this = std::move(loaded);
+  return {};
+}
+
+Status Percentile::LoadRecords(StateReader& reader) {
   TrialId before{};
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     TrialId trial{};
@@ -140,29 +147,30 @@ Status Percentile::Load(StateReader& reader) {
       if (work <= reached || std::isnan(value)) return Unreadable();
       reached = work;
     }
-    if (trial <= before || trial > loaded.last_) return Unreadable();
+    if (trial <= before || trial > last_) return Unreadable();
     before = trial;
-    loaded.records_.emplace(trial, std::move(record));
+    records_.emplace(trial, std::move(record));
   }
-  Work level = 0;
+  return reader.ok() ? Status{} : Unreadable();
+}
+
+Status Percentile::LoadLevels(StateReader& reader) {
+  Work before = 0;
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     Work work = 0;
     reader.Get(work);
     Ranking ranking(quota_);
     SLUICE_TRY(ranking.Load(reader));
-    if (work <= level || ranking.size() == 0) return Unreadable();
-    if (static_cast<std::int64_t>(ranking.size()) > loaded.completed_) return Unreadable();
+    const auto size = static_cast<std::int64_t>(ranking.size());
+    if (work <= before || size == 0 || size > completed_) return Unreadable();
     for (const Mark& mark : ranking.Sorted()) {
-      const bool over =
-          IsSet(mark.trial) && mark.trial <= loaded.last_ && !loaded.records_.contains(mark.trial);
+      const bool over = IsSet(mark.trial) && mark.trial <= last_ && !records_.contains(mark.trial);
       if (!over || std::isnan(mark.value)) return Unreadable();
     }
-    level = work;
-    loaded.levels_.emplace(work, std::move(ranking));
+    before = work;
+    levels_.emplace(work, std::move(ranking));
   }
-  if (!reader.ok()) return Unreadable();
-  *this = std::move(loaded);
-  return {};
+  return reader.ok() ? Status{} : Unreadable();
 }
 
 void Percentile::AddTo(Digest& digest) const {

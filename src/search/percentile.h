@@ -46,6 +46,8 @@ class Percentile final : public Stopper {
 
   bool IsWorse(double best, Work work) const;
   void Complete(TrialId trial);
+  Status LoadRecords(StateReader& reader);
+  Status LoadLevels(StateReader& reader);
 
   StopperSpec spec_;
   Quota quota_;  // of a level: its top ends at the percentile's lower neighbour
