@@ -5,13 +5,13 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
+#include "cli/describe_stopper.h"
 #include "cli/print.h"
 #include "cli/print_json.h"
 #include "cli/study_file.h"
 #include "cli/verbs.h"
 #include "exec/machine.h"
 #include "exec/session.h"
-#include "search/rungs.h"
 #include "space/feasibility.h"
 
 namespace sluice {
@@ -57,20 +57,6 @@ std::string DescribeParameter(const Parameter& parameter) {
   }
   if (!parameter.when.empty()) text += fmt::format("; when {}", parameter.when);
   return text;
-}
-
-std::string DescribeStopper(const StudySpec& spec) {
-  const StopperSpec& stopper = spec.stopper;
-  if (stopper.name == "none") {
-    return stopper.max_budget == kNoLimit
-               ? "none: every trial runs until its program ends"
-               : fmt::format("none: every trial runs to {} {}", spec.unit, stopper.max_budget);
-  }
-  const Rungs rungs(stopper);
-  std::vector<std::string> levels;
-  for (std::size_t k = 0; k < rungs.size(); ++k) levels.push_back(std::to_string(rungs.Target(k)));
-  return fmt::format("{}: judged at {} {}; the best 1/{} go on, up to {}", stopper.name, spec.unit,
-                     Join(levels), stopper.eta, stopper.max_budget);
 }
 
 std::string DescribeMachine(const Machine& machine) {
@@ -247,11 +233,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   std::vector<std::string> errors;
   for (const Error& error : found.errors) errors.push_back(error.message);
   std::vector<std::string> rungs;
-  if (spec.stopper.name != "none") {
-    const Rungs levels(spec.stopper);
-    for (std::size_t k = 0; k < levels.size(); ++k)
-      rungs.push_back(std::to_string(levels.Target(k)));
-  }
+  for (const Work level : JudgedAt(spec.stopper)) rungs.push_back(std::to_string(level));
   JsonObject space;
   for (const Parameter& parameter : spec.space.parameters()) {
     space.Add(parameter.name, DescribeParameter(parameter));

@@ -11,6 +11,8 @@
 namespace sluice {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
@@ -254,6 +256,34 @@ TEST_F(MainTest, CheckSaysWhatWouldHappen) {
   const Json check = RunJson({"check", path});
   EXPECT_EQ(check["rungs"], Json({1, 3, 9}));
   EXPECT_EQ(check["trials"], 9);
+}
+
+TEST_F(MainTest, CheckSaysWhatEachStopperDoes) {
+  const auto check = [&](const std::string& stopper, const std::string& budget) {
+    const std::string path = Write("study.yaml",
+                                   "program: sh -c true {args}\nspace: {lr: {float: [0.1, 1]}}\n"
+                                   "objective: {minimize: loss}\ntrials: 9\nstopper: " +
+                                       stopper + "\n" + budget + "\n");
+    const Json json = RunJson({"check", path});
+    return Run({"check", path}).out + json["rungs"].dump();
+  };
+  const std::string budget = "budget: {max: 9}";
+  EXPECT_THAT(check("median", ""),
+              AllOf(HasSubstr("median: from epoch 1 and 5 complete trials on, stops what is not as "
+                              "good as the best 50 % were; others run until the program ends"),
+                    EndsWith("[]")));
+  EXPECT_THAT(check("{name: percentile, percentile: 12.5, startup: 2}", budget),
+              HasSubstr("2 complete trials on, stops what is not as good as the best 12.5 % were; "
+                        "others run to epoch 9"));
+  EXPECT_THAT(check("{name: patience, patience: 3}", budget),
+              HasSubstr("patience: from epoch 1 on, stops what has not improved by more than 0 for "
+                        "3 epochs"));
+  EXPECT_THAT(check("sha", budget),
+              AllOf(HasSubstr("sha: in brackets, trials to epoch: 9 to 1, 3 to 3, 1 to 9"),
+                    EndsWith("[1,3]")));
+  EXPECT_THAT(
+      check("hyperband", budget),
+      AllOf(HasSubstr("9 to 1, 3 to 3, 1 to 9; 5 to 3, 1 to 9; 3 to 9"), EndsWith("[1,3]")));
 }
 
 TEST_F(MainTest, CheckFindsAMissingProgram) {

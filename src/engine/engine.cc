@@ -228,8 +228,11 @@ void Engine::On(const Reported& event) {
 
 // What the stopper makes of the trial's latest report.
 void Engine::Judge(Study& study, Trial& trial) {
-  const bool yielding = trial.leaving && trial.leave_reason == StopReason::kYield;
-  if (trial.leaving && !yielding) {
+  // Whoever yields or is tried again later does not report this again: it is judged now or never.
+  const bool comes_back = trial.leave_reason == StopReason::kYield ||
+                          trial.leave_reason == StopReason::kTimeout ||
+                          trial.leave_reason == StopReason::kLease;
+  if (trial.leaving && !comes_back) {
     // Reports past the end of a trial are kept, but a program that goes on all the same is told
     // again.
     if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);
@@ -238,9 +241,11 @@ void Engine::Judge(Study& study, Trial& trial) {
   const bool complete = trial.work >= study.spec.stopper.max_budget;
   if (!trial.exempt) {
     const double loss = study.spec.objective.Loss(trial.value);
+    const bool was_ready = study.stopper->Ready();  // then there was no room for it
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
+    if (!was_ready && study.stopper->Ready()) replan_ = true;
   }
   if (!complete) return;
   if (trial.state == TrialState::kRunning) {
@@ -384,8 +389,8 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kComplete: return Close(study, trial, TrialState::kComplete);
       case StopReason::kStopped: return Close(study, trial, TrialState::kStopped);
       case StopReason::kStudy:
-        if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);  // it does not know yet
-        return Close(study, trial, TrialState::kStopped);
+        Close(study, trial, TrialState::kStopped);
+        return EndSearch(study, trial, /*failed=*/true);  // the stopper does not know yet
       case StopReason::kPaused: return SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout:
       case StopReason::kLease:
@@ -436,9 +441,13 @@ void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
 void Engine::Close(Study& study, Trial& trial, TrialState state) {
   std::erase(study.waiting, trial.id);
   SetState(study, trial, state);
-  if (state != TrialState::kStopped && !trial.exempt) {
-    study.stopper->End(trial.id, state == TrialState::kFailed);
-  }
+  if (state != TrialState::kStopped) EndSearch(study, trial, state == TrialState::kFailed);
+}
+
+// Tells the stopper of an end that is not its own doing.
+void Engine::EndSearch(Study& study, Trial& trial, bool failed) {
+  if (trial.exempt) return;
+  for (const Ruling& ruling : study.stopper->End(trial.id, failed)) Follow(study, ruling);
 }
 
 void Engine::SetState(Study& study, Trial& trial, TrialState state) {

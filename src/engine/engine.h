@@ -134,11 +134,13 @@ class Engine {
   void Settle(Study& study, Trial& trial, const LaunchEnded& event);
   void Fail(Study& study, Trial& trial, std::string_view reason);
   void Close(Study& study, Trial& trial, TrialState state);
+  void EndSearch(Study& study, Trial& trial, bool failed);
   void SetSaved(Study& study, Trial& trial, std::int64_t bytes);
   void BoundCheckpoints(Study& study);
 
   bool Open(const Study& study) const;
   void End(Study& study, Finish reason);
+  void CloseIfAllMade(Study& study);
   void FinishIfIdle(Study& study);
   void Replan();
   WorkView View() const;

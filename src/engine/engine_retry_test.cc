@@ -69,6 +69,23 @@ TEST(EngineRetryTest, ALongLaunchIsKilledAndRetried) {
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 1..end", "wake 202"));
 }
 
+// What a launch said before it was killed is not said again by the next one.
+TEST(EngineRetryTest, AReportOnTheWayOutIsJudged) {
+  TestEngine t(
+      "trials: 2\nretries: 1\nbackoff: 1s\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n"
+      "timeouts: {trial: 100s}\n");
+  t.Propose(2);
+  t.now = 100;
+  EXPECT_THAT(t.Wake(), ElementsAre("stop 1.1 timeout", "stop 2.1 timeout"));
+  EXPECT_THAT(t.Report(1, 1, 0.5), IsEmpty());
+  EXPECT_EQ(t.Trial(1).target, 3);
+  t.End(1, Ending::kFailed, "killed");
+  EXPECT_EQ(t.State(1), TrialState::kWaiting);
+  EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
+  t.End(2, Ending::kFailed, "killed");
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+}
+
 TEST(EngineRetryTest, AQuietLaunchIsKilledAndEveryReportBuysTime) {
   TestEngine t("trials: 1\nretries: 0\ntimeouts: {report: 10s}\n");
   EXPECT_THAT(t.Propose(0, 0.1), ElementsAre("start 1.1 0..end", "wake 10"));

@@ -8,6 +8,13 @@
 #include "engine/engine.h"
 
 namespace sluice {
+namespace {
+
+bool AllMade(const Study& study) {
+  return study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+}
+
+}  // namespace
 
 // Whether a study could use more room than its waiting trials take.
 bool Engine::Open(const Study& study) const { return study.ending == Finish::kNot && !draining_; }
@@ -15,6 +22,7 @@ bool Engine::Open(const Study& study) const { return study.ending == Finish::kNo
 void Engine::Replan() {
   for (auto& study : studies_) {
     if (!study->finished && now_ >= study->deadline) End(*study, Finish::kDeadline);
+    CloseIfAllMade(*study);
   }
   replan_ = false;
   bool planned_all = draining_ || cluster_.nodes().empty();
@@ -157,12 +165,17 @@ void Engine::End(Study& study, Finish reason) {
   }
 }
 
+// Tells the stopper when no more trials will come, as far as one can know: a study that is resumed
+// or gets more trials goes on with new ones. A proposal that is on its way will be a trial.
+void Engine::CloseIfAllMade(Study& study) {
+  if (study.asked != study.answered || (study.ending == Finish::kNot && !AllMade(study))) return;
+  for (const Ruling& ruling : study.stopper->Closed()) Follow(study, ruling);
+}
+
 void Engine::FinishIfIdle(Study& study) {
   if (study.finished || !study.running.empty()) return;
   if (study.ending == Finish::kNot) {
-    const bool all_made =
-        study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
-    if (!all_made || !study.waiting.empty() || study.asked != study.answered) return;
+    if (!AllMade(study) || !study.waiting.empty() || study.asked != study.answered) return;
     if (draining_ || cluster_.nodes().empty()) return;
     study.ending =
         study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)

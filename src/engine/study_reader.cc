@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 
 #include "base/config.h"
@@ -295,11 +296,15 @@ class StudyReader {
   void ReadStopper() {
     const ConfigNode* node = map_.Find("stopper");
     if (node == nullptr) return;
-    const auto name = node->OneOf(StopperNames());
+    const auto map = node->is_map() ? node->Map() : std::nullopt;
+    const ConfigNode* name_node =
+        map ? map->Require("name", "a stopper", "add 'name: median'") : node;
+    const auto name = name_node != nullptr ? name_node->OneOf(StopperNames()) : std::nullopt;
+    if (map && !ReadStopperOptions(*map, name)) return;
     if (!name) return;
     spec_.stopper.name = *name;
     if (!budget_good_) return;
-    if (*name != "none" && spec_.stopper.max_budget == kNoLimit) {
+    if (NeedsMaxBudget(*name) && spec_.stopper.max_budget == kNoLimit) {
       const ConfigNode* budget = map_.Find("budget");
       (budget != nullptr ? *budget : *node)
           .Named("budget.max")
@@ -311,6 +316,43 @@ class StudyReader {
     }
     if (const auto stopper = MakeStopper(spec_.stopper); !stopper)
       node->Report(stopper.error().message);
+  }
+
+  // Reads what belongs to the stopper of this name, and reports what does not.
+  bool ReadStopperOptions(const ConfigMap& map, const std::optional<std::string>& name) {
+    std::vector<std::string> keys = {"name"};
+    for (const std::string& option : AllStopperOptions()) keys.push_back(option);
+    map.AllowOnly(keys);
+    if (!name) return false;
+    const std::vector<std::string>& takes = StopperOptions(*name);
+    bool good = true;
+    const auto read = [&](std::string_view key, auto get, auto& into) {
+      const ConfigNode* node = map.Find(key);
+      if (node == nullptr) return;
+      if (std::ranges::find(takes, key) == takes.end()) {
+        node->Report(fmt::format(
+            "the stopper {} does not take it; {}", *name,
+            takes.empty() ? "it has no options" : fmt::format("its options are {}", Join(takes))));
+        good = false;
+        return;
+      }
+      const auto value = get(*node);
+      good = good && value;
+      if (value) into = *value;
+    };
+    const auto integer = [](std::int64_t min) {
+      return [=](const ConfigNode& node) { return node.Integer({.min = min, .max = kMaxBudget}); };
+    };
+    const auto number = [](double max) {
+      return [=](const ConfigNode& node) { return node.Number({.min = 0, .max = max}); };
+    };
+    read("percentile", number(100), spec_.stopper.percentile);
+    read("startup", integer(0), spec_.stopper.startup);
+    read("min_trials", integer(1), spec_.stopper.min_trials);
+    read("patience", integer(1), spec_.stopper.patience);
+    read("min_delta", number(std::numeric_limits<double>::infinity()), spec_.stopper.min_delta);
+    read("bracket", integer(1), spec_.stopper.bracket);
+    return good;
   }
 
   void ReadTrials() {

@@ -149,8 +149,8 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
       "checkpoint, seed, study, args in braces, found {l} (did you mean 'lr'?); write {{ and "
       "}} for braces themselves\n"
       "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
-      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, found ahsa (did you "
-      "mean 'asha'?)\n"
+      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, median, percentile, "
+      "patience, sha, hyperband, found ahsa (did you mean 'asha'?)\n"
       "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
 }
 
@@ -264,6 +264,63 @@ TEST(StudyReaderTest, ChecksSearches) {
   EXPECT_EQ(With("budget: {unit: my epoch}"),
             "study.yaml:1: budget.unit: expected a unit of letters, digits, '_' and '-', such as "
             "epoch or step, found my epoch");
+}
+
+TEST(StudyReaderTest, ReadsStoppersWithTheirOptions) {
+  const auto stopper = [](const std::string& text) {
+    const auto study =
+        ReadStudy(text +
+                      "\nbudget: {max: 9}\nprogram: train\nobjective: {minimize: loss}\ntrials: "
+                      "9\n" +
+                      std::string(kSpace),
+                  "study.yaml", "study");
+    EXPECT_TRUE(study) << study.error().message;
+    return study ? study->stopper : StopperSpec{};
+  };
+  EXPECT_EQ(stopper("stopper: median").startup, 5);
+  const StopperSpec percentile =
+      stopper("stopper: {name: percentile, percentile: 12.5, startup: 0, min_trials: 3}");
+  EXPECT_EQ(percentile.name, "percentile");
+  EXPECT_EQ(percentile.percentile, 12.5);
+  EXPECT_EQ(percentile.startup, 0);
+  EXPECT_EQ(percentile.min_trials, 3);
+  const StopperSpec patience = stopper("stopper: {name: patience, patience: 4, min_delta: 1e-3}");
+  EXPECT_EQ(patience.patience, 4);
+  EXPECT_EQ(patience.min_delta, 1e-3);
+  EXPECT_EQ(stopper("stopper: {name: sha, bracket: 12}").bracket, 12);
+  EXPECT_EQ(With("stopper: {name: patience}"), "");  // needs no budget
+}
+
+TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
+  EXPECT_EQ(With("stopper: {percentile: 25}"),
+            "study.yaml:1: stopper.name: expected a stopper, found nothing; add 'name: median'");
+  EXPECT_EQ(With("stopper: {name: meidan}"),
+            "study.yaml:1: stopper.name: expected one of none, asha, asha-promotion, median, "
+            "percentile, patience, sha, hyperband, found meidan (did you mean 'median'?)");
+  EXPECT_EQ(With("stopper: {name: percentile, precentile: 25}"),
+            "study.yaml:1: stopper.precentile: unknown key (did you mean 'percentile'?)");
+  EXPECT_EQ(With("stopper: {name: median, percentile: 25}"),
+            "study.yaml:1: stopper.percentile: the stopper median does not take it; its options "
+            "are startup, min_trials");
+  EXPECT_EQ(With("stopper: {name: hyperband, bracket: 25}\nbudget: {max: 9}"),
+            "study.yaml:1: stopper.bracket: the stopper hyperband does not take it; it has no "
+            "options");
+  EXPECT_EQ(With("stopper: {name: percentile, percentile: 101}"),
+            "study.yaml:1: stopper.percentile: expected a number from 0 to 100, found 101");
+  EXPECT_EQ(With("stopper: {name: percentile, percentile: 0.0001}"),
+            "study.yaml:1: stopper: percentile: expected 0 to 100 with at most three decimals, "
+            "found 0.0001");
+  EXPECT_EQ(With("stopper: {name: patience, patience: 0}"),
+            "study.yaml:1: stopper.patience: expected a whole number from 1 to 1000000000000, "
+            "found 0");
+  EXPECT_EQ(With("stopper: {name: patience, min_delta: -1}"),
+            "study.yaml:1: stopper.min_delta: expected a number of at least 0, found -1");
+  EXPECT_EQ(With("stopper: {name: sha}"),
+            "study.yaml:1: budget.max: expected the full budget of a trial, since the stopper sha "
+            "needs it, found nothing; add 'budget: {max: 27}'");
+  EXPECT_EQ(With("stopper: [median]"),
+            "study.yaml:1: stopper: expected one of none, asha, asha-promotion, median, "
+            "percentile, patience, sha, hyperband, found [median]");
 }
 
 TEST(StudyReaderTest, ChecksStopAt) {

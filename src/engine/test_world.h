@@ -100,7 +100,7 @@ class World {
 
   std::string DrawStudy(const Options& options) {
     std::string text = fmt::format("trials: {}\nsampler: {}\nstopper: {}\n", 1 + random_.Below(12),
-                                   options.sampler, options.stopper);
+                                   options.sampler, DrawStopper(options.stopper));
     text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n"
                                       : "space: {lr: {float: [0, 1]}}\n";
     if (options.stopper != "none" || random_.Chance(0.5)) {
@@ -114,6 +114,15 @@ class World {
     if (random_.Chance(0.15)) text += "stop_at: {loss: -1.5}\n";
     if (random_.Chance(0.4)) text += "checkpoint_cap: 100\n";
     return text + fmt::format("retries: {}\nbackoff: 2s\n", random_.Below(3));
+  }
+
+  std::string DrawStopper(const std::string& name) {
+    std::string text = "{name: " + name;
+    for (const std::string& option : StopperOptions(name)) {
+      if (option == "min_delta") continue;
+      text += fmt::format(", {}: {}", option, 1 + random_.Below(option == "percentile" ? 60 : 4));
+    }
+    return text + "}";
   }
 
   void Say(std::string problem) {
@@ -191,7 +200,7 @@ class World {
 
   void Act(Process& process, bool faulty) {
     const bool forced = process.told == StopReason::kTimeout || process.told == StopReason::kLease;
-    if (forced) return EndProcess(process, Ending::kFailed);
+    if (forced && random_.Chance(0.7)) return EndProcess(process, Ending::kFailed);
     const bool deaf = !process.hears &&
                       (process.told == StopReason::kComplete || process.told == StopReason::kYield);
     if (process.told && !deaf && random_.Chance(0.5)) {
@@ -445,6 +454,10 @@ inline void World::CheckInvariants(bool retry) {
     Say("too many at once");
   if (static_cast<int>(s.trials.size()) > s.trials_wanted) Say("more trials than wanted");
   if (s.finished && !s.running.empty()) Say("finished while a trial runs");
+  const bool synchronous = s.spec.stopper.name == "sha" || s.spec.stopper.name == "hyperband";
+  const bool through = s.ending == Finish::kTrials || s.ending == Finish::kExhausted;
+  if (s.finished && through && synchronous && s.count(TrialState::kPaused) > 0)
+    Say("finished while a trial waits for its fate");
 }
 
 }  // namespace sluice

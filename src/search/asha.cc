@@ -14,7 +14,10 @@ std::vector<Ruling> Asha::Report(TrialId trial, Work work, double value) {
   return {{.trial = trial, .verdict = Verdict::kGoOn, .target = book_.Target(trial)}};
 }
 
-void Asha::End(TrialId trial, bool) { book_.SetPhase(trial, RungBook::Phase::kEnded); }
+std::vector<Ruling> Asha::End(TrialId trial, bool) {
+  book_.SetPhase(trial, RungBook::Phase::kEnded);
+  return {};
+}
 
 void Asha::AddTo(Digest& digest) const {
   digest.Add("asha");

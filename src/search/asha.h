@@ -23,7 +23,7 @@ class Asha final : public Stopper {
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
   // Nothing for a trial that was stopped or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
-  void End(TrialId trial, bool failed) override;
+  std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }
 
   void Save(StateWriter& writer) const override { book_.Save(writer); }

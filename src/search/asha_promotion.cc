@@ -45,7 +45,10 @@ std::vector<Ruling> AshaPromotion::Report(TrialId trial, Work work, double value
   return {{.trial = trial, .verdict = Verdict::kPause}};
 }
 
-void AshaPromotion::End(TrialId trial, bool) { book_.SetPhase(trial, RungBook::Phase::kEnded); }
+std::vector<Ruling> AshaPromotion::End(TrialId trial, bool) {
+  book_.SetPhase(trial, RungBook::Phase::kEnded);
+  return {};
+}
 
 std::optional<TrialGroup> AshaPromotion::Next() {
   for (std::size_t rung = waiting_.size(); rung-- > 0;) {

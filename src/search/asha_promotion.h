@@ -25,7 +25,7 @@ class AshaPromotion final : public Stopper {
   // its way, or a program that cannot hear us): kPause again, unless the report reaches further
   // rungs.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
-  void End(TrialId trial, bool failed) override;
+  std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;
 
   void Save(StateWriter& writer) const override { book_.Save(writer); }

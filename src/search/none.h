@@ -11,7 +11,7 @@ class NoStopper final : public Stopper {
 
   Work Admit(TrialId) override { return max_budget_; }
   std::vector<Ruling> Report(TrialId, Work, double) override { return {}; }
-  void End(TrialId, bool) override {}
+  std::vector<Ruling> End(TrialId, bool) override { return {}; }
   std::optional<TrialGroup> Next() override { return std::nullopt; }
 
   // Nothing to keep.

@@ -33,9 +33,10 @@ bool Better(const Mark& a, const Mark& b) {
   return a.trial < b.trial;
 }
 
-std::size_t Ranking::TopSize(std::size_t size) const {
-  return std::min(size,
-                  std::max(options_.least_top, size / static_cast<std::size_t>(options_.eta)));
+std::size_t Quota::Of(std::size_t size) const {
+  const auto part =
+      static_cast<std::size_t>((share * static_cast<std::int64_t>(size) + plus) / whole);
+  return std::min(size, std::max(least, part));
 }
 
 void Ranking::Add(const Mark& mark) {
@@ -44,7 +45,7 @@ void Ranking::Add(const Mark& mark) {
   } else {
     Push(rest_, mark, Worse);
   }
-  const std::size_t wanted = TopSize(size());
+  const std::size_t wanted = quota_.Of(size());
   if (top_.size() > wanted) Push(rest_, Pop(top_, Better), Worse);
   if (top_.size() < wanted) Push(top_, Pop(rest_, Worse), Better);
 }
@@ -76,7 +77,7 @@ Status Ranking::Load(StateReader& reader) {
                          [](const Mark& a, const Mark& b) { return !Better(a, b); }) == marks.end();
   if (!reader.ok() || !sorted) return Corruption("the ranking of a rung does not read back");
   // Sorted marks are heaps already.
-  const auto split = marks.begin() + static_cast<std::ptrdiff_t>(TopSize(marks.size()));
+  const auto split = marks.begin() + static_cast<std::ptrdiff_t>(quota_.Of(marks.size()));
   rest_.assign(split, marks.end());
   top_.assign(std::make_reverse_iterator(split), marks.rend());
   return {};

@@ -23,21 +23,30 @@ struct Mark {
 // over different trials.
 bool Better(const Mark& a, const Mark& b);
 
-// The marks of one rung, split into the best max(least_top, floor(n / eta)) of n and the others.
-// Marks are only added and the split only moves up by one, so two heaps that touch at the split do:
-// O(log n) and 16 bytes a mark, where an ordered tree would take 64.
+// How many of n marks are the top: floor((share * n + plus) / whole), at least `least`, at most n.
+// With 0 <= share <= whole and 0 <= plus <= whole: one mark more moves it by one or not at all.
+struct Quota {
+  std::int64_t share = 1;
+  std::int64_t whole = 1;
+  std::int64_t plus = 0;
+  std::size_t least = 0;
+  std::size_t Of(std::size_t size) const;
+};
+
+// Marks, split into a top, the best of them by a quota, and the others. Marks are only added and the
+// split only moves up by one, so two heaps that touch at the split do: O(log n) and 16 bytes a mark,
+// where an ordered tree would take 64.
 class Ranking {
  public:
-  struct Options {
-    std::int64_t eta = 3;
-    std::size_t least_top = 0;
-  };
-  explicit Ranking(Options options) : options_(options) {}
+  explicit Ranking(const Quota& quota) : quota_(quota) {}
 
   void Add(const Mark& mark);
   // Whether a mark that was added is among the best, as of now.
   bool InTop(const Mark& mark) const { return !top_.empty() && !Better(top_.front(), mark); }
   std::size_t size() const { return top_.size() + rest_.size(); }
+  // The marks on both sides of the split; null where that side is empty.
+  const Mark* WorstOfTop() const { return top_.empty() ? nullptr : &top_.front(); }
+  const Mark* BestOfRest() const { return rest_.empty() ? nullptr : &rest_.front(); }
   // Best first.
   std::vector<Mark> Sorted() const;
 
@@ -47,9 +56,7 @@ class Ranking {
   void AddTo(Digest& digest) const;
 
  private:
-  std::size_t TopSize(std::size_t size) const;
-
-  Options options_;
+  Quota quota_;
   std::vector<Mark> top_;   // heap with its worst in front
   std::vector<Mark> rest_;  // heap with its best in front
 };

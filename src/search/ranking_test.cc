@@ -33,25 +33,51 @@ TEST(RankingTest, NanComesAfterEverythingAndTiesGoToTheSmallerId) {
   EXPECT_TRUE(Better({-kInf, TrialId(2)}, {0.0, TrialId(1)}));
 }
 
+Quota AnyQuota(Random& random) {
+  if (random.Chance(0.5)) {
+    return {.whole = static_cast<std::int64_t>(2 + random.Below(4)), .least = random.Below(2)};
+  }
+  const auto share = static_cast<std::int64_t>(random.Below(101));
+  return {.share = share, .whole = 100, .plus = 100 - share};
+}
+
+TEST(RankingTest, QuotasAreWholeNumbers) {
+  const Quota third = {.whole = 3, .least = 1};
+  EXPECT_EQ(third.Of(0), 0u);
+  EXPECT_EQ(third.Of(2), 1u);
+  EXPECT_EQ(third.Of(6), 2u);
+  const Quota quartile = {.share = 25, .whole = 100, .plus = 75};  // floor((n - 1) / 4) + 1
+  EXPECT_EQ(quartile.Of(0), 0u);
+  EXPECT_EQ(quartile.Of(1), 1u);
+  EXPECT_EQ(quartile.Of(4), 1u);
+  EXPECT_EQ(quartile.Of(5), 2u);
+}
+
 TEST(RankingTest, TheTopIsThatOfASort) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
-    const Ranking::Options options = {.eta = static_cast<std::int64_t>(2 + random.Below(4)),
-                                      .least_top = random.Below(2)};
-    Ranking ranking(options);
+    const Quota quota = AnyQuota(random);
+    Ranking ranking(quota);
     std::vector<Mark> sorted;
     for (std::uint32_t id = 1; id <= 60; ++id) {
       const Mark mark = {AnyValue(random), TrialId(id)};
       ranking.Add(mark);
       sorted.push_back(mark);
       std::sort(sorted.begin(), sorted.end(), Better);
-      const std::size_t top =
-          std::max(options.least_top, sorted.size() / static_cast<std::size_t>(options.eta));
+      const std::size_t top = quota.Of(sorted.size());
       for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(ranking.InTop(sorted[i]), i < top);
+      ASSERT_EQ(top == 0, ranking.WorstOfTop() == nullptr);
+      if (top > 0) {
+        ASSERT_EQ(ranking.WorstOfTop()->trial, sorted[top - 1].trial);
+      }
+      ASSERT_EQ(top == sorted.size(), ranking.BestOfRest() == nullptr);
+      if (top < sorted.size()) {
+        ASSERT_EQ(ranking.BestOfRest()->trial, sorted[top].trial);
+      }
       if (!random.Chance(0.1)) continue;
       StateWriter writer;
       ranking.Save(writer);
-      Ranking loaded(options);
+      Ranking loaded(quota);
       StateReader reader(writer.bytes());
       ASSERT_TRUE(loaded.Load(reader));
       ASSERT_TRUE(reader.Finish());
@@ -72,7 +98,7 @@ TEST(RankingTest, MarksOutOfOrderAreCorruption) {
     writer.Put(TrialId(1));
     writer.Put(value);
   }
-  Ranking ranking({.eta = 2});
+  Ranking ranking({.whole = 2});
   StateReader reader(writer.bytes());
   const Status status = ranking.Load(reader);
   ASSERT_FALSE(status);

@@ -18,7 +18,7 @@ std::unexpected<Error> Unreadable() {
 RungBook::RungBook(const StopperSpec& spec, std::size_t least_top)
     : spec_(spec),
       rungs_(spec),
-      rankings_(rungs_.size(), Ranking({.eta = spec.eta, .least_top = least_top})) {}
+      rankings_(rungs_.size(), Ranking({.whole = spec.eta, .least = least_top})) {}
 
 RungBook::TrialState RungBook::At(TrialId trial) const {
   return Number(trial) < trials_.size() ? trials_[Number(trial)] : TrialState{};

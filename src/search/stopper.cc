@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "search/asha.h"
 #include "search/asha_promotion.h"
+#include "search/halving.h"
 #include "search/none.h"
+#include "search/patience.h"
+#include "search/percentile.h"
 
 namespace sluice {
 namespace {
@@ -17,6 +21,7 @@ struct Kind {
   const char* name;
   bool needs_max_budget;
   std::unique_ptr<Stopper> (*make)(const StopperSpec& spec);
+  std::vector<std::string> options;
 };
 
 template <typename T>
@@ -24,11 +29,51 @@ std::unique_ptr<Stopper> Make(const StopperSpec& spec) {
   return std::make_unique<T>(spec);
 }
 
-constexpr std::array kKinds = {
-    Kind{"none", false, Make<NoStopper>},
-    Kind{"asha", true, Make<Asha>},
-    Kind{"asha-promotion", true, Make<AshaPromotion>},
-};
+std::unique_ptr<Stopper> MakeMedian(const StopperSpec& spec) {
+  StopperSpec median = spec;
+  median.percentile = 50;
+  return std::make_unique<Percentile>(median);
+}
+
+const std::vector<Kind>& Kinds() {
+  static const auto& kinds = *new std::vector<Kind>{
+      {"none", false, Make<NoStopper>, {}},
+      {"asha", true, Make<Asha>, {}},
+      {"asha-promotion", true, Make<AshaPromotion>, {}},
+      {"median", false, MakeMedian, {"startup", "min_trials"}},
+      {"percentile", false, Make<Percentile>, {"percentile", "startup", "min_trials"}},
+      {"patience", false, Make<Patience>, {"patience", "min_delta"}},
+      {"sha", true, Make<Halving>, {"bracket"}},
+      {"hyperband", true, Make<Halving>, {}},
+  };
+  return kinds;
+}
+
+const Kind* FindKind(std::string_view name) {
+  const auto kind = std::ranges::find(Kinds(), name, &Kind::name);
+  return kind == Kinds().end() ? nullptr : &*kind;
+}
+
+std::unexpected<Error> OutOfRange(std::string_view option, std::string_view expected,
+                                  const auto& found) {
+  return InvalidArgument(fmt::format("{}: expected {}, found {}", option, expected, found));
+}
+
+Status CheckOptions(const StopperSpec& spec) {
+  const double thousandths = spec.percentile * 1000;
+  if (!(spec.percentile >= 0 && spec.percentile <= 100) ||
+      std::abs(thousandths - std::round(thousandths)) > 1e-6) {
+    return OutOfRange("percentile", "0 to 100 with at most three decimals", spec.percentile);
+  }
+  if (spec.startup < 0) return OutOfRange("startup", "0 or more", spec.startup);
+  if (spec.min_trials < 1) return OutOfRange("min_trials", "1 or more", spec.min_trials);
+  if (spec.patience < 1) return OutOfRange("patience", "1 or more", spec.patience);
+  if (!(spec.min_delta >= 0) || std::isinf(spec.min_delta)) {
+    return OutOfRange("min_delta", "a number of 0 or more", spec.min_delta);
+  }
+  if (spec.bracket < 0) return OutOfRange("bracket", "1 or more", spec.bracket);
+  return {};
+}
 
 Status Check(const StopperSpec& spec, bool needs_max_budget) {
   if (spec.eta < 2)
@@ -41,6 +86,7 @@ Status Check(const StopperSpec& spec, bool needs_max_budget) {
     return InvalidArgument(
         fmt::format("max_budget: expected 1 or more, found {}", spec.max_budget));
   }
+  SLUICE_TRY(CheckOptions(spec));
   if (!needs_max_budget) return {};
   if (spec.max_budget == kNoLimit) {
     return InvalidArgument(fmt::format(
@@ -59,15 +105,39 @@ Status Check(const StopperSpec& spec, bool needs_max_budget) {
 const std::vector<std::string>& StopperNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Kind& kind : kKinds) all.emplace_back(kind.name);
+    for (const Kind& kind : Kinds()) all.emplace_back(kind.name);
     return all;
   }();
   return names;
 }
 
+const std::vector<std::string>& StopperOptions(std::string_view name) {
+  const Kind* kind = FindKind(name);
+  SLUICE_CHECK(kind != nullptr, "options are asked of a stopper there is");
+  return kind->options;
+}
+
+const std::vector<std::string>& AllStopperOptions() {
+  static const std::vector<std::string> options = [] {
+    std::vector<std::string> all;
+    for (const Kind& kind : Kinds()) {
+      for (const std::string& option : kind.options) {
+        if (std::ranges::find(all, option) == all.end()) all.push_back(option);
+      }
+    }
+    return all;
+  }();
+  return options;
+}
+
+bool NeedsMaxBudget(std::string_view name) {
+  const Kind* kind = FindKind(name);
+  return kind != nullptr && kind->needs_max_budget;
+}
+
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec) {
-  const auto kind = std::ranges::find(kKinds, spec.name, &Kind::name);
-  if (kind == kKinds.end()) {
+  const Kind* kind = FindKind(spec.name);
+  if (kind == nullptr) {
     return NotFound(fmt::format("expected one of the stoppers {}, found '{}'{}",
                                 Join(StopperNames()), spec.name,
                                 DidYouMean(spec.name, StopperNames())));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/digest.h"
@@ -54,16 +55,23 @@ struct Ruling {
 //            and other trials. A trial whose work has reached its target always gets a ruling here,
 //            a kGoOn among them having a target beyond its work, unless the target was the study's
 //            full budget: then it is complete;
-//   End      when a trial has ended for good without a kStop (complete, failed): it is never ruled
-//            upon again;
-//   Next     when devices are free: a group of paused trials worth resuming, or nothing.
+//   End      when a trial has ended for good without a kStop (complete, failed), once: it is never
+//            ruled upon again, but its end may settle what becomes of others;
+//   Closed   when no more trials will come, as often as it likes: what waited for them waits no
+//            longer. Should more come all the same (the study is resumed), they are admitted as ever;
+//   Next     when devices are free: a group of paused trials worth resuming, or nothing;
+//   Ready    whether to ask Next for what a report made ready, even if no launch has ended since.
+// A ruling on another trial than the one that reported is a kStop: paused trials are resumed by Next
+// alone.
 class Stopper {
  public:
   virtual ~Stopper() = default;
   virtual Work Admit(TrialId trial) = 0;
   virtual std::vector<Ruling> Report(TrialId trial, Work work, double value) = 0;
-  virtual void End(TrialId trial, bool failed) = 0;
+  virtual std::vector<Ruling> End(TrialId trial, bool failed) = 0;
+  virtual std::vector<Ruling> Closed() { return {}; }
   virtual std::optional<TrialGroup> Next() = 0;
+  virtual bool Ready() const { return false; }
 
   virtual void Save(StateWriter& writer) const = 0;
   virtual Status Load(StateReader& reader) = 0;
@@ -72,16 +80,31 @@ class Stopper {
 
 struct StopperSpec {
   std::string name = "none";
-  Work min_budget = 1;         // first rung
-  Work max_budget = kNoLimit;  // full budget
-  std::int64_t eta = 3;        // reduction factor
+  Work min_budget = 1;          // first rung, or nothing is stopped before
+  Work max_budget = kNoLimit;   // full budget
+  std::int64_t eta = 3;         // reduction factor
+  double percentile = 50;       // trials among the best so many per cent go on; three decimals
+  std::int64_t startup = 5;     // median, percentile: trials that must be complete first
+  std::int64_t min_trials = 1;  // median, percentile: of them with a value to compare with
+  Work patience = 10;           // patience: work without improvement
+  double min_delta = 0;         // patience: what is an improvement
+  std::int64_t bracket = 0;     // sha: trials of a bracket; 0: as many as let one reach the end
 };
 
-// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume).
+// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), median,
+// percentile, patience, sha, hyperband.
 const std::vector<std::string>& StopperNames();
 
-// Fails on an unknown name (suggesting the nearest), eta < 2, min_budget < 1, and for asha without
-// a max_budget or with min_budget > max_budget.
+// The options that a stopper takes besides the budget, as StopperSpec calls them, and those that any
+// takes.
+const std::vector<std::string>& StopperOptions(std::string_view name);
+const std::vector<std::string>& AllStopperOptions();
+// Whether a stopper of this name works only with a max_budget.
+bool NeedsMaxBudget(std::string_view name);
+
+// Fails on an unknown name (suggesting the nearest), on options out of their range (eta < 2,
+// min_budget < 1, a percentile beyond 100, ...), and for a stopper that needs a max_budget without
+// one or with min_budget > max_budget.
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec);
 
 }  // namespace sluice

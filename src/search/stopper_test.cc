@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/random.h"
 #include "base/state.h"
 
@@ -29,11 +31,41 @@ TEST(StopperTest, BudgetsThatMakeNoSenseAreRefused) {
               HasSubstr("eta: expected 2 or more, found 1"));
   EXPECT_THAT(ErrorOf({.name = "none", .min_budget = 0}).message, HasSubstr("min_budget"));
   EXPECT_THAT(ErrorOf({.name = "none", .max_budget = 0}).message, HasSubstr("max_budget"));
-  for (const char* name : {"asha", "asha-promotion"}) {
+  for (const char* name : {"asha", "asha-promotion", "sha", "hyperband"}) {
     EXPECT_THAT(ErrorOf({.name = name}).message, HasSubstr("max_budget: the stopper"));
     EXPECT_THAT(ErrorOf({.name = name, .min_budget = 10, .max_budget = 9}).message,
                 HasSubstr("min_budget: expected at most max_budget = 9, found 10"));
   }
+}
+
+TEST(StopperTest, OptionsOutOfRangeAreRefused) {
+  EXPECT_THAT(ErrorOf({.name = "percentile", .percentile = 101}).message,
+              HasSubstr("percentile: expected 0 to 100 with at most three decimals, found 101"));
+  EXPECT_THAT(ErrorOf({.name = "percentile", .percentile = 0.0001}).message,
+              HasSubstr("at most three decimals"));
+  EXPECT_THAT(ErrorOf({.name = "percentile", .percentile = std::nan("")}).message,
+              HasSubstr("percentile: expected"));
+  EXPECT_THAT(ErrorOf({.name = "median", .startup = -1}).message,
+              HasSubstr("startup: expected 0 or more, found -1"));
+  EXPECT_THAT(ErrorOf({.name = "median", .min_trials = 0}).message,
+              HasSubstr("min_trials: expected 1 or more, found 0"));
+  EXPECT_THAT(ErrorOf({.name = "patience", .patience = 0}).message,
+              HasSubstr("patience: expected 1 or more, found 0"));
+  EXPECT_THAT(ErrorOf({.name = "patience", .min_delta = -1}).message,
+              HasSubstr("min_delta: expected a number of 0 or more, found -1"));
+  EXPECT_THAT(ErrorOf({.name = "sha", .max_budget = 9, .bracket = -1}).message,
+              HasSubstr("bracket: expected 1 or more, found -1"));
+}
+
+TEST(StopperTest, TheMedianIsPercentileFifty) {
+  const auto median = MakeStopper({.name = "median", .percentile = 1, .startup = 2}).value();
+  for (const std::uint32_t id : {1, 2, 3, 4}) median->Admit(TrialId(id));
+  for (const std::uint32_t id : {1, 2}) {
+    median->Report(TrialId(id), 1, id);
+    median->End(TrialId(id), /*failed=*/false);
+  }
+  EXPECT_TRUE(median->Report(TrialId(3), 1, 1.5).empty());
+  EXPECT_FALSE(median->Report(TrialId(4), 1, 1.6).empty());
 }
 
 TEST(StopperTest, NoneRunsEveryTrialToTheFullBudget) {
@@ -46,7 +78,8 @@ TEST(StopperTest, NoneRunsEveryTrialToTheFullBudget) {
 }
 
 TEST(StopperTest, AStateOfAnotherSpecIsRefused) {
-  for (const char* name : {"asha", "asha-promotion"}) {
+  for (const std::string& name : StopperNames()) {
+    if (name == "none") continue;  // it keeps nothing
     StateWriter writer;
     MakeStopper({.name = name, .max_budget = 9}).value()->Save(writer);
     StateReader reader(writer.bytes());
@@ -74,6 +107,35 @@ TEST(StopperTest, AHundredThousandTrialsAreQuick) {
     stopper->Save(writer);
     EXPECT_LT(writer.bytes().size(), 100'000u * 40);
   }
+}
+
+TEST(StopperTest, ABracketOfAHundredThousandIsQuick) {
+  constexpr std::uint32_t kTrials = 100'000;
+  const auto sha = MakeStopper({.name = "sha", .max_budget = 81, .bracket = kTrials}).value();
+  Random random(1);
+  for (std::uint32_t id = 1; id <= kTrials; ++id) sha->Admit(TrialId(id));
+  std::size_t promoted = 0;
+  for (std::uint32_t id = 1; id <= kTrials; ++id) {
+    for (const Ruling& ruling : sha->Report(TrialId(id), 1, random.Uniform())) {
+      promoted += ruling.verdict == Verdict::kGoOn ? 1 : 0;
+    }
+  }
+  while (const auto group = sha->Next()) promoted += group->members.size();
+  EXPECT_EQ(promoted, kTrials / 3);
+}
+
+TEST(StopperTest, AHundredThousandCurvesBesideTheMedianAreQuick) {
+  const auto median = MakeStopper({.name = "median", .max_budget = 9}).value();
+  Random random(1);
+  for (std::uint32_t id = 1; id <= 100'000; ++id) {
+    median->Admit(TrialId(id));
+    for (Work work = 1; work <= 9; ++work) {
+      if (!median->Report(TrialId(id), work, random.Uniform()).empty()) break;
+    }
+  }
+  StateWriter writer;
+  median->Save(writer);
+  EXPECT_LT(writer.bytes().size(), 100'000u * 12 * 9);
 }
 
 }  // namespace

@@ -41,6 +41,12 @@ inline StopperSpec AnySpec(Random& random, std::string name) {
   spec.max_budget =
       spec.min_budget + static_cast<Work>(random.Below(random.Chance(0.5) ? 10 : 100));
   spec.eta = static_cast<std::int64_t>(2 + random.Below(3));
+  spec.percentile = static_cast<double>(random.Below(401)) / 4;
+  spec.startup = static_cast<std::int64_t>(random.Below(4));
+  spec.min_trials = static_cast<std::int64_t>(1 + random.Below(3));
+  spec.patience = static_cast<Work>(1 + random.Below(8));
+  spec.min_delta = random.Chance(0.5) ? 0 : 1;
+  spec.bracket = static_cast<std::int64_t>(random.Chance(0.5) ? 0 : 1 + random.Below(20));
   return spec;
 }
 

@@ -119,7 +119,7 @@ def test_killed_controller_changes_no_result(house, tmp_path_factory, sampler):
     assert results(house) == results(undisturbed)
 
 
-@pytest.mark.parametrize("stopper", ["asha", "asha-promotion"])
+@pytest.mark.parametrize("stopper", ["asha", "asha-promotion", "sha", "hyperband"])
 def test_killed_controller_with_early_stopping(house, stopper):
     prepare(house, f"stopper: {stopper}\nbudget: {{min: 1, max: 6, eta: 2}}")
     survive(house, KILLS, random.Random(f"kills {stopper}"))
@@ -127,6 +127,7 @@ def test_killed_controller_with_early_stopping(house, stopper):
     assert len(house.states()) == TRIALS
     assert "running" not in house.states().values()
     assert "waiting" not in house.states().values()
+    assert stopper == "asha-promotion" or "paused" not in house.states().values()
 
 
 SLOW = """

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 #include "policy/policy.h"
@@ -14,7 +15,7 @@ namespace {
 
 using namespace sluice;
 
-StudyCreated Created(const char* stopper) {
+StudyCreated Created(const std::string& stopper) {
   const std::string source =
       std::string(
           "program: train\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: 9\n"
@@ -79,10 +80,13 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const StudyCreated studies[] = {Created("none"), Created("asha"),
-                                         Created("asha-promotion")};
+  static const std::vector<StudyCreated> studies = [] {
+    std::vector<StudyCreated> all;
+    for (const std::string& stopper : StopperNames()) all.push_back(Created(stopper));
+    return all;
+  }();
   if (size < 4) return 0;
-  const StudyCreated& created = studies[data[0] % 3];
+  const StudyCreated& created = studies[data[0] % studies.size()];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 4, size - 4);
   if (data[1] % 2 == 0) {
     TryLoad(bytes, created);

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "search/stopper.h"
+
+namespace sluice {
+
+// Stops a trial that no longer improves, whatever the others do.
+//
+// A report improves on the trial's best if it is smaller by more than min_delta; then it is the
+// best. At any other report of work w the trial stops if w is at least min_budget and at least
+// `patience` beyond the work of its best, or beyond 0 if it has reported nothing but NaN.
+class Patience final : public Stopper {
+ public:
+  explicit Patience(const StopperSpec& spec) : spec_(spec) {}
+
+  Work Admit(TrialId trial) override;
+  // Nothing for a trial that was stopped or has ended.
+  std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
+  std::vector<Ruling> End(TrialId trial, bool failed) override;
+  std::optional<TrialGroup> Next() override { return std::nullopt; }
+
+  void Save(StateWriter& writer) const override;
+  Status Load(StateReader& reader) override;
+  void AddTo(Digest& digest) const override;
+
+ private:
+  struct Best {
+    double value;  // NaN: none yet
+    Work work = 0;
+  };
+
+  StopperSpec spec_;
+  TrialId last_{};
+  std::map<TrialId, Best> running_;
+};
+
+}  // namespace sluice
