@@ -2,10 +2,11 @@
 
 import json
 import pathlib
+import re
 import sys
 
 import pytest
-from house import BINARIES
+from house import BINARIES, ROOT
 
 LOGS_ONCE = """
 import wandb
@@ -461,3 +462,33 @@ def test_a_script_that_makes_sweeps_itself_is_told_what_to_do(sweeps):
     sweeps.tune(BASIC + "retries: 0\n", "import wandb\nwandb.agent('id', function=print)\n")
     [(note,)] = sweeps.house.query("SELECT DISTINCT note FROM trials")
     assert "run 'sluice tune sweep.yaml'" in note
+
+
+def test_the_examples_of_the_documentation(sweeps):
+    text = (ROOT / "docs/sweeps.md").read_text()
+    first, *others = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    [script] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    commands = re.findall(r"^    \$ (?:SLUICE_WANDB=real )?sluice (.*)$", text, re.MULTILINE)
+    assert len(commands) == 4 and others
+    for other in others:
+        sweeps.write(other)
+        done = sweeps.run("check", "sweep.yaml", "--json", check=False)
+        assert json.loads(done.stdout)["sampler"] == "grid"
+    sweeps.write(first, script)
+    for command in commands[:3]:
+        sweeps.run(*command.split(), "-q" if command.startswith("tune") else "--json")
+    states = sweeps.house.states()
+    assert len(states) == 8 and set(states.values()) <= {"complete", "stopped"}
+    assert all("momentum" in metrics for _, _, metrics in sweeps.house.reports())
+    assert max(work for _, work, _ in sweeps.house.reports()) == 9
+    assert sweeps.house.json("best")["params"]["epochs"] == 9
+
+
+def test_every_macro_and_distribution_is_documented():
+    text = (ROOT / "docs/sweeps.md").read_text()
+    code = (ROOT / "src/engine/sweep_distribution.cc").read_text()
+    names = re.findall(r'\{"(\w+)", Family::', code)
+    code = (ROOT / "src/engine/sweep_command.cc").read_text()
+    names += [f"${{{name}}}" for name in re.findall(r'\{"(\w+)", "[^"]+"\}', code)]
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}`" not in text] == []

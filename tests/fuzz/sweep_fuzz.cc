@@ -1,3 +1,5 @@
+// rooms: engine
+
 // Any bytes at all are a sweep or are refused with a message, and what a sweep asks for can be told
 // to a program: never a crash, a hang or much memory.
 #include <cstddef>
