@@ -70,7 +70,6 @@ examples:
   sluice tune study.yaml
   sluice tune study.yaml --name lr-again --trials 100
   sluice tune study.yaml --seed 7 --plain > tune.log
-  sluice tune sweep.yaml --trials 50      a sweep that has no run_cap
   sluice tune study.yaml --json | jq 'select(.event == "summary") | .best.params'
 )";
 

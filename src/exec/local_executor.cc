@@ -220,6 +220,11 @@ Status LocalExecutor::SpawnHost(const Trial& trial) {
   host.at = at;
   host.grant = trial.grant;
   WatchOutput(host);
+  // What it printed before it was watched made no event.
+  loop_.At(loop_.Now(), [this, name = host.name] {
+    if (const auto found = hosts_.find(name); found != hosts_.end())
+      ReadOutput(*found->second, /*at_end=*/false);
+  });
   return {};
 }
 
