@@ -278,7 +278,9 @@ class NumbersReader {
     std::vector<Choice> choices;
     std::vector<double> weights;
     const double whole = std::log(parameter_.high / parameter_.low);
-    for (double k = first; k <= last; ++k) {
+    const auto count = static_cast<int>(last - first) + 1;
+    for (int i = 0; i < count; ++i) {
+      const double k = first + i;
       const double begin = k == first ? parameter_.low : (k - 0.5) * q;
       const double end = k == last ? parameter_.high : (k + 0.5) * q;
       choices.push_back(MultipleChoice(k, q));
