@@ -15,7 +15,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::DoubleEq;
 using ::testing::DoubleNear;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -395,7 +394,7 @@ TEST(SweepReaderTest, ParametersInsideParameters) {
 
 TEST(SweepReaderTest, ParametersTooDeepInsideEachOther) {
   std::string text = "{value: 1}";
-  for (int i = 0; i < 20; ++i) text = "{parameters: {x: " + text + "}}";
+  for (int i = 0; i < 20; ++i) text.insert(0, "{parameters: {x: ").append("}}");
   EXPECT_THAT(ProblemOfX(text), HasSubstr("expected at most 16 parameters inside each other"));
 }
 
