@@ -411,6 +411,7 @@ class Client:
                 self._trial.target = message.get("target")
             elif self._trial._verdict != "stop":
                 self._trial._verdict = kind
+                self._trial._why = message.get("why")
         self._notify()
 
     def _hear_ack(self, message: dict) -> None:

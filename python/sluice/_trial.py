@@ -32,6 +32,7 @@ class Trial:
         self._reported = -1
         self._seq = 0
         self._verdict = None
+        self._why = None  # of a verdict to stop
         self._was_cut_short = False
         self._over = False
 

@@ -95,8 +95,10 @@ struct Findings {
 
 // "python train.py": the script, if it can be told and is not there.
 std::optional<std::string> MissingScript(const StudyFile& file) {
-  if (file.spec.program.size() < 2) return std::nullopt;
-  const std::filesystem::path script = file.spec.program[1];
+  const std::vector<std::string>& program = file.spec.program;
+  const std::size_t place = program.front() == "/usr/bin/env" ? 2 : 1;
+  if (program.size() <= place) return std::nullopt;
+  const std::filesystem::path script = program[place];
   const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
   if (std::ranges::find(endings, script.extension().string()) == endings.end()) return std::nullopt;
   if (script.string().find_first_of("{}") != std::string::npos || script.string().starts_with('-'))
@@ -109,7 +111,7 @@ std::optional<std::string> MissingScript(const StudyFile& file) {
 
 bool NamesAParameter(const StudySpec& spec) {
   const auto names_one = [&](const std::string& text) {
-    if (text == "{args}" || text.find("{params}") != std::string::npos) return true;
+    if (text.starts_with("{args") || text.find("{params}") != std::string::npos) return true;
     return std::ranges::any_of(spec.space.parameters(), [&](const Parameter& p) {
       return text.find("{" + p.name + "}") != std::string::npos;
     });
@@ -142,15 +144,23 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   }
   if (const auto script = MissingScript(file))
     found.warnings.push_back(fmt::format("program: found no {}", *script));
-  if (!NamesAParameter(spec)) {
+  // A script that imports wandb has them from there.
+  if (!spec.sweep && !NamesAParameter(spec)) {
     found.warnings.push_back(
         "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
         "$SLUICE_PARAMS");
   }
   for (std::string& remark : Remarks(spec.space, Examine(spec.space)))
     found.warnings.push_back(std::move(remark));
+  if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {
+    found.warnings.push_back(
+        "resources: trials see no GPU unless the file asks for one: add 'resources: {gpus: 1}'");
+  }
+  found.warnings.insert(found.warnings.end(), spec.notes.begin(), spec.notes.end());
+  if (const Status status = CheckHasEnd(spec, /*trials_given=*/false); !status)
+    found.errors.push_back(status.error());
   const auto points = spec.space.Cardinality();
-  if (points && *points < static_cast<std::uint64_t>(spec.trials)) {
+  if (points && !spec.endless && *points < static_cast<std::uint64_t>(spec.trials)) {
     found.warnings.push_back(fmt::format("trials is {}, but the space has only {}", spec.trials,
                                          Counted(static_cast<long long>(*points), "point")));
   }
@@ -178,7 +188,7 @@ std::string DescribeSize(const Space& space) {
 }
 
 std::string DescribeEnd(const StudySpec& spec) {
-  std::string text = Counted(spec.trials, "trial");
+  std::string text = spec.endless ? "--trials N are made" : Counted(spec.trials, "trial");
   for (const StopAt& stop : spec.stop_at) {
     text += fmt::format(
         ", or {} {} {}", stop.metric,

@@ -57,10 +57,16 @@ std::string DescribeStopper(const StudySpec& spec) {
     return fmt::format("{}: in brackets, trials to {}: {}", name, spec.unit,
                        DescribeBrackets(stopper));
   }
+  constexpr std::size_t kMostShown = 8;
   std::vector<std::string> levels;
   for (const Work level : JudgedAt(stopper)) levels.push_back(std::to_string(level));
-  return fmt::format("{}: judged at {} {}; the best 1/{} go on, up to {}", name, spec.unit,
-                     Join(levels), stopper.eta, stopper.max_budget);
+  if (levels.size() > kMostShown) {
+    levels.resize(kMostShown);
+    levels.emplace_back("...");
+  }
+  return fmt::format(
+      "{}: judged at {} {}; the best 1/{} go on{}", name, spec.unit, Join(levels), stopper.eta,
+      stopper.max_budget == kMaxBudget ? "" : fmt::format(", up to {}", stopper.max_budget));
 }
 
 std::vector<Work> JudgedAt(const StopperSpec& stopper) {

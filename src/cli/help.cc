@@ -54,6 +54,8 @@ Makes a study from a file and runs it to its end in this terminal. Everything re
 disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
 runs save and leave, a second one kills it; 'sluice resume NAME' goes on.
 
+A sweep file of Weights & Biases is a study too: its scripts run as they are (docs/sweeps.md).
+
   --name NAME   call the study this instead of what the file says
   --trials N    make this many trials instead of what the file says
   --seed N      draw the same parameters again
@@ -75,7 +77,7 @@ constexpr std::string_view kCheck = R"(usage: sluice check STUDY.yaml
 
 Reads a study file and says what 'sluice tune' would do with it on this machine: what is
 searched and how, how many trials run at once, and what looks wrong. Nothing is run and nothing
-is written.
+is written. Of a sweep file of Weights & Biases it also says which keys have no effect.
 
   --store FILE  the store to look for a study of the same name in
   --json        as a JSON object

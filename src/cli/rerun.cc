@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/print.h"
+#include "engine/arguments_codec.h"
 #include "engine/study.h"
 #include "engine/templates.h"
 
@@ -25,22 +26,21 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   values["trial"] = std::to_string(Number(trial.id));
   values["launch"] = std::to_string(Number(trial.launch));
   values["budget"] = std::to_string(trial.work);
-  std::vector<std::string> args;
-  bool passed = std::ranges::find(spec->program, "{args}") != spec->program.end();
-  for (std::size_t i = 0; i < spec->space.size(); ++i) {
-    const std::string& name = spec->space.parameters()[i].name;
-    if (spec->space.IsActive(*point, i)) {
-      values[name] = FormatValue(spec->space.ValueAt(*point, i));
-      args.push_back(fmt::format("--{}={}", name, values[name]));
-    }
-    const auto names_it = [&](const std::string& item) {
-      return item.find("{" + name + "}") != std::string::npos;
-    };
-    passed = passed || std::ranges::any_of(spec->program, names_it);
+  for (const std::string& item : spec->program) {
+    for (const std::string& name : EnvironmentWords(item)) values["envvar:" + name] = "$" + name;
   }
+  Arguments arguments = ArgumentsOf(*spec, *point);
+  values["args_json"] = arguments.values["args_json"];
+  const bool passed = std::ranges::any_of(spec->program, [&](const std::string& item) {
+    if (item.starts_with("{args")) return true;
+    return std::ranges::any_of(arguments.values, [&](const auto& value) {
+      return item.find("{" + value.first + "}") != std::string::npos;
+    });
+  });
   if (!passed) return std::nullopt;
   std::string line;
-  for (const std::string& item : ExpandProgram(spec->program, values, args)) {
+  values.merge(arguments.values);
+  for (const std::string& item : ExpandProgram(spec->program, values, arguments.lists)) {
     if (!line.empty()) line += ' ';
     line += ShellQuoted(item);
   }

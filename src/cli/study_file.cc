@@ -75,8 +75,19 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
   return StudyFile{std::move(spec), std::move(source), absolute.parent_path().string()};
 }
 
+Status CheckHasEnd(const StudySpec& spec, bool trials_given) {
+  if (!spec.endless || trials_given) return {};
+  return InvalidArgument(fmt::format(
+      "run_cap: expected how many trials, since the method {} goes on without end, found nothing; "
+      "add 'run_cap: 24' to the file, or give --trials 24",
+      spec.sampler.name == "tpe" ? "bayes" : spec.sampler.name));
+}
+
 Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder) {
-  const std::string& program = spec.program.front();
+  // 'env' looks for what follows it as we do here.
+  const bool by_env = spec.program.front() == "/usr/bin/env" && spec.program.size() > 1 &&
+                      spec.program[1].find_first_of("=-") == std::string::npos;
+  const std::string& program = by_env ? spec.program[1] : spec.program.front();
   // What a template or an environment of its own makes of it is known when a trial starts.
   if (program.find_first_of("{}") != std::string::npos) return std::nullopt;
   if (program.find('/') != std::string::npos) {

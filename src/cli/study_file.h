@@ -19,6 +19,10 @@ struct StudyFile {
 // study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 
+// Fails if neither the file nor the command line says how many trials there are to be, as a sweep
+// may.
+Status CheckHasEnd(const StudySpec& spec, bool trials_given);
+
 // Where the program of a study is, looked for as a launch would: from the study's folder, on PATH
 // if it is a bare word. Fails with invalid_argument if there is none or it cannot be run. Nothing
 // is returned for one that is only known per trial.

@@ -93,8 +93,14 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
     }
     file.spec.name = *options.name;
   }
+  if (const Status good = CheckHasEnd(file.spec, options.trials.has_value()); !good)
+    return InvalidArgument(fmt::format("{}: {}", options.file, good.error().message));
   if (options.trials) file.spec.trials = *options.trials;
   SLUICE_TRY(FindProgram(file.spec, file.folder));
+  if (!options.quiet) {
+    for (const std::string& note : file.spec.notes)
+      Remark(fmt::format("{}: {}", options.file, note));
+  }
   const std::string name = file.spec.name;
   const std::uint64_t seed = options.seed     ? *options.seed
                              : file.spec.seed ? *file.spec.seed

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,18 @@ struct Timeouts {
   Duration lease = std::chrono::seconds(60);  // a worker silent for longer is dead
 };
 
+// A budget so large that no trial reaches it.
+constexpr Work kMaxBudget = 1'000'000'000'000;
+
+// What only a study that was written as a sweep of W&B has.
+struct SweepSpec {
+  // The keys, outermost first, of each parameter inside another; its name joins them with dots.
+  std::map<std::string, std::vector<std::string>> paths;
+  // Parameters whose choices are JSON texts, since some are lists, maps or null.
+  std::set<std::string> structured;
+  bool real_wandb = false;  // trials import the package itself, not what stands in for it
+};
+
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.
 struct StudySpec {
   std::string name;
@@ -66,9 +79,12 @@ struct StudySpec {
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch
   std::int64_t checkpoint_cap_bytes = 10LL << 30;  // of all trials together
+  std::optional<SweepSpec> sweep;
+  bool endless = false;            // the file sets no end, so `trials` is the most there can be
+  std::vector<std::string> notes;  // what the file says that has no effect
 };
 
-// Reads a study from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected
+// Reads a study, or a sweep of W&B (sweep_reader.h), from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected
 // ..."). A study without a name takes `default_name`. Everything the text can say wrongly is said
 // here, all of it at once, one message a line; a spec that is returned can be run. At most 1 MiB.
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,

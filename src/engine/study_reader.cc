@@ -10,6 +10,8 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "engine/study.h"
+#include "engine/study_keys.h"
+#include "engine/sweep_reader.h"
 #include "engine/templates.h"
 #include "policy/policy.h"
 #include "space/space_reader.h"
@@ -17,11 +19,9 @@
 namespace sluice {
 namespace {
 
-constexpr int kMaxTrials = 10'000'000;
 constexpr int kMaxParallelism = 100'000;
 constexpr int kMaxRetries = 100;
 constexpr std::int64_t kMaxEta = 1000;
-constexpr Work kMaxBudget = 1'000'000'000'000;
 constexpr std::size_t kLongestStudyName = 100;
 constexpr std::size_t kLongestMetric = 100;
 // Workers send three heartbeats within a lease.
@@ -51,6 +51,19 @@ class StudyReader {
     ReadSearch();
     ReadTrials();
     ReadStopAt();
+    ReadDeadline();
+    ReadResources();
+    ReadTimeouts();
+    ReadNumbers();
+    return std::move(spec_);
+  }
+
+  // The keys of RunningKeys() alone, into a spec whose space is known.
+  StudySpec ReadRunning(StudySpec spec) {
+    spec_ = std::move(spec);
+    for (const Parameter& parameter : spec_.space.parameters()) parameters_.insert(parameter.name);
+    ReadEnvironment();
+    ReadPolicy();
     ReadDeadline();
     ReadResources();
     ReadTimeouts();
@@ -192,6 +205,10 @@ class StudyReader {
     ReadObjective();
     ReadSampler();
     ReadStopper();
+    ReadPolicy();
+  }
+
+  void ReadPolicy() {
     if (const ConfigNode* node = map_.Find("policy")) {
       const auto name = node->OneOf(PolicyNames());
       if (!name) return;
@@ -201,10 +218,8 @@ class StudyReader {
   }
 
   std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string& metric) {
-    const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
-    if (metric.empty() || metric.size() > kLongestMetric || std::ranges::any_of(metric, control)) {
-      node.Report(fmt::format("expected a metric's name of at most {} characters, found '{}'",
-                              kLongestMetric, Shown(metric)));
+    if (const Status status = CheckMetricName(metric); !status) {
+      node.Report(status.error().message);
       return std::nullopt;
     }
     if (metric == spec_.unit) {
@@ -539,6 +554,26 @@ Status CheckStudyName(std::string_view name) {
       kLongestStudyName, Shown(name)));
 }
 
+const std::vector<std::string>& RunningKeys() {
+  static const auto& keys = *new std::vector<std::string>{
+      "deadline", "parallelism", "resources", "timeouts",   "retries",       "backoff",
+      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap"};
+  return keys;
+}
+
+StudySpec ReadRunningKeys(const ConfigNode& root, const ConfigMap& map, StudySpec spec) {
+  return StudyReader(root, map).ReadRunning(std::move(spec));
+}
+
+Status CheckMetricName(std::string_view name) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  if (!name.empty() && name.size() <= kLongestMetric && std::ranges::none_of(name, control))
+    return {};
+  return InvalidArgument(
+      fmt::format("expected a metric's name of at most {} characters, found '{}'", kLongestMetric,
+                  Shown(name)));
+}
+
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
                             std::string_view default_name) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
@@ -547,7 +582,9 @@ Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
     root.Expected("a study, keys such as program, space and objective");
     return std::unexpected(config.Check().error());
   }
-  StudySpec spec = StudyReader(root, *root.Map()).Read(default_name);
+  ConfigMap map = *root.Map();
+  StudySpec spec = IsSweep(map) ? ReadSweep(root, map, default_name)
+                                : StudyReader(root, std::move(map)).Read(default_name);
   SLUICE_TRY(config.Check());
   return spec;
 }

@@ -13,7 +13,27 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kArgs = "{args}";
+constexpr std::string_view kEnvironment = "envvar:";
+constexpr std::array<std::string_view, 4> kListWords = {"args", "args_no_hyphens", "args_no_equals",
+                                                        "args_no_boolean_flags"};
+
+bool IsListWord(std::string_view word) {
+  return std::ranges::find(kListWords, word) != kListWords.end();
+}
+
+// Whether an item is one such word in braces and nothing else.
+bool IsListItem(std::string_view item) {
+  return item.size() > 2 && item.front() == '{' && item.back() == '}' &&
+         IsListWord(item.substr(1, item.size() - 2));
+}
+
+bool IsEnvironmentWord(std::string_view word) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return word.starts_with(kEnvironment) && word.size() > kEnvironment.size() &&
+         std::ranges::all_of(word.substr(kEnvironment.size()), fits);
+}
 
 // A text cut at its templates.
 struct Piece {
@@ -55,8 +75,18 @@ bool IsOption(std::string_view item) {
 }  // namespace
 
 const std::vector<std::string>& TemplateWords() {
-  static const auto& words = *new std::vector<std::string>{
-      "trial", "launch", "budget", "params", "checkpoint", "seed", "study", "args"};
+  static const auto& words = *new std::vector<std::string>{"trial",
+                                                           "launch",
+                                                           "budget",
+                                                           "params",
+                                                           "checkpoint",
+                                                           "seed",
+                                                           "study",
+                                                           "args",
+                                                           "args_no_hyphens",
+                                                           "args_no_equals",
+                                                           "args_no_boolean_flags",
+                                                           "args_json"};
   return words;
 }
 
@@ -70,13 +100,13 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
           "for a brace itself",
           piece.text, Shown(text), piece.text, piece.text));
     }
-    if (piece.text == "args") {
+    if (IsListWord(piece.text)) {
       return InvalidArgument(
-          fmt::format("expected {{args}} as an item of the program on its own, found '{}'; put "
+          fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; put "
                       "spaces around it",
-                      Shown(text)));
+                      piece.text, Shown(text)));
     }
-    if (parameters.contains(piece.text)) continue;
+    if (parameters.contains(piece.text) || IsEnvironmentWord(piece.text)) continue;
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
     std::vector<std::string> known(parameters.begin(), parameters.end());
     known.insert(known.end(), TemplateWords().begin(), TemplateWords().end());
@@ -89,7 +119,7 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
 }
 
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters) {
-  if (item == kArgs) return {};
+  if (IsListItem(item)) return {};
   return CheckTemplate(item, parameters);
 }
 
@@ -115,13 +145,14 @@ bool HasValues(std::string_view text, const TemplateValues& values) {
 }
 
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
-                                       const TemplateValues& values,
-                                       const std::vector<std::string>& args) {
+                                       const TemplateValues& values, const TemplateLists& lists) {
   std::vector<std::string> items;
   bool after_option = false;  // the last item is an option as the program has it
   for (const std::string& item : program) {
-    if (item == kArgs) {
-      items.insert(items.end(), args.begin(), args.end());
+    if (IsListItem(item)) {
+      const auto found = lists.find(std::string_view(item).substr(1, item.size() - 2));
+      if (found != lists.end())
+        items.insert(items.end(), found->second.begin(), found->second.end());
       after_option = false;
     } else if (HasValues(item, values)) {
       items.push_back(Expand(item, values));
@@ -132,6 +163,22 @@ std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
     }
   }
   return items;
+}
+
+std::string EscapeTemplate(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped.append(c == '{' || c == '}' ? 2 : 1, c);
+  return escaped;
+}
+
+std::vector<std::string> EnvironmentWords(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    if (piece.kind == Piece::Kind::kWord && IsEnvironmentWord(piece.text))
+      names.emplace_back(piece.text.substr(kEnvironment.size()));
+  }
+  return names;
 }
 
 Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {

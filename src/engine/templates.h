@@ -11,19 +11,22 @@
 namespace sluice {
 
 // Programs and environments hold {words} that are filled in for each launch: a parameter's name or
-// one of TemplateWords(). {{ and }} stand for braces.
+// one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
+// stand for braces.
 using TemplateValues = std::map<std::string, std::string>;
+// What {args} and its kin become, which are many texts each.
+using TemplateLists = std::map<std::string, std::vector<std::string>, std::less<>>;
 using ParameterNames = std::set<std::string, std::less<>>;
 
 // The words that are not parameters; no parameter may be called like one.
 const std::vector<std::string>& TemplateWords();
 
 // Fails on a word that is neither in `parameters` nor in TemplateWords() (suggesting the nearest),
-// on a brace that has no partner, and on {args}, which is many texts and has its place in programs
-// only.
+// on a brace that has no partner, and on {args} and its kin, which are many texts and have their
+// place in programs only.
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 
-// The same for one item of a program, which may be {args} and nothing else.
+// The same for one item of a program, which may be {args}, or one of its kin, and nothing else.
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters);
 
 // Fills in a text that was checked. A word without a value becomes nothing. What values hold is not
@@ -33,12 +36,17 @@ std::string Expand(std::string_view text, const TemplateValues& values);
 // Whether each word of a text that was checked has a value: a parameter that is not active has none.
 bool HasValues(std::string_view text, const TemplateValues& values);
 
-// Fills in each item; an item {args} becomes the items `args`, such as --lr=0.1 for each parameter.
-// An item with a word that has no value is left out, and with it an option before it (an item such as
-// --lr or -l) that waits for it.
+// Fills in each item; an item {args} becomes the items of the list of that name, such as --lr=0.1
+// for each parameter. An item with a word that has no value is left out, and with it an option
+// before it (an item such as --lr or -l) that waits for it.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
-                                       const TemplateValues& values,
-                                       const std::vector<std::string>& args);
+                                       const TemplateValues& values, const TemplateLists& lists);
+
+// A text in which braces mean themselves.
+std::string EscapeTemplate(std::string_view text);
+
+// The names of the environment's variables that a text wants, as the words {envvar:NAME}.
+std::vector<std::string> EnvironmentWords(std::string_view text);
 
 // Splits a command line into items as a shell does, with its quotes and backslashes but no
 // expansion of any kind. Fails on a quote that is not closed and on what only a shell could do (|,

@@ -21,8 +21,10 @@ TEST(TemplatesTest, ExpandsWordsAndBraces) {
 }
 
 TEST(TemplatesTest, ArgsBecomeManyItems) {
-  EXPECT_THAT(ExpandProgram({"p", "{args}", "{lr}"}, {{"lr", "1 2"}}, {"--lr=1 2", "--n=3"}),
+  const TemplateLists lists = {{"args", {"--lr=1 2", "--n=3"}}, {"args_no_hyphens", {"lr=1 2"}}};
+  EXPECT_THAT(ExpandProgram({"p", "{args}", "{lr}"}, {{"lr", "1 2"}}, lists),
               ElementsAre("p", "--lr=1 2", "--n=3", "1 2"));
+  EXPECT_THAT(ExpandProgram({"p", "{args_no_hyphens}"}, {}, lists), ElementsAre("p", "lr=1 2"));
   EXPECT_THAT(ExpandProgram({"{args}"}, {}, {}), IsEmpty());
 }
 
@@ -48,7 +50,8 @@ TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
   EXPECT_EQ(Problem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
   EXPECT_EQ(Problem(CheckTemplate("{lrr}", {"lr"})),
             "expected a parameter or one of trial, launch, budget, params, checkpoint, seed, "
-            "study, args in braces, found "
+            "study, args, args_no_hyphens, args_no_equals, args_no_boolean_flags, args_json in "
+            "braces, found "
             "{lrr} (did you mean 'lr'?); write {{ and }} for braces themselves");
   EXPECT_EQ(Problem(CheckTemplate("a {lr", {"lr"})),
             "expected braces in pairs, as in {lr}, found a lone '{' in 'a {lr'; write {{ for a "
@@ -60,6 +63,19 @@ TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
   EXPECT_EQ(Problem(CheckProgramItem("x{args}", {})),
             "expected {args} as an item of the program on its own, found 'x{args}'; put spaces "
             "around it");
+}
+
+TEST(TemplatesTest, EnvironmentVariables) {
+  EXPECT_EQ(Problem(CheckTemplate("{envvar:HOME}/x", {})), "");
+  EXPECT_NE(Problem(CheckTemplate("{envvar:}", {})), "");
+  EXPECT_NE(Problem(CheckTemplate("{envvar:A B}", {})), "");
+  EXPECT_THAT(EnvironmentWords("{envvar:HOME}/{lr}{{envvar:X}}{envvar:Y}"),
+              ElementsAre("HOME", "Y"));
+  EXPECT_EQ(Expand("{envvar:HOME}/x", {{"envvar:HOME", "/root"}}), "/root/x");
+}
+
+TEST(TemplatesTest, EscapedTextMeansItself) {
+  EXPECT_EQ(Expand(EscapeTemplate("{lr} }{"), {{"lr", "1"}}), "{lr} }{");
 }
 
 TEST(TemplatesTest, SplitsLikeAShell) {

@@ -205,7 +205,7 @@ Status LocalExecutor::SpawnHost(const Trial& trial) {
   LaunchPlan plan = PlanLaunch(study(), trial, node, folders_, options_.paths.socket);
   const std::string& folder = plan.assign.folder;
   SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
-  SLUICE_TRY(WriteFile(folder + "/params.json", plan.assign.params));
+  SLUICE_TRY(WriteFile(folder + "/params.json", plan.params));
   SLUICE_TRY(WriteFile(folder + "/stdout", ""));
   std::error_code error;
   std::filesystem::create_directories(plan.assign.checkpoint_dir, error);
@@ -220,6 +220,11 @@ Status LocalExecutor::SpawnHost(const Trial& trial) {
   host.at = at;
   host.grant = trial.grant;
   WatchOutput(host);
+  // What it printed before it was watched made no event.
+  loop_.At(loop_.Now(), [this, name = host.name] {
+    if (const auto found = hosts_.find(name); found != hosts_.end())
+      ReadOutput(*found->second, /*at_end=*/false);
+  });
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "engine/arguments_codec.h"
 #include "engine/templates.h"
 #include "launcher/launcher.h"
 
@@ -75,6 +76,25 @@ std::string PythonPath() {
   const char* own = std::getenv("PYTHONPATH");
   return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR)
                                         : SLUICE_PYTHON_DIR;
+}
+
+// Whether `import wandb` is to find what stands in for it, in the package.
+bool UsesStandIn(const StudySpec& spec) {
+  const char* wanted = std::getenv("SLUICE_WANDB");
+  const bool real = wanted != nullptr && std::string_view(wanted) == "real";
+  return spec.sweep && !spec.sweep->real_wandb && !real;
+}
+
+// The variables that the study's templates name.
+void AddEnvironment(const StudySpec& spec, TemplateValues& values) {
+  const auto add = [&](std::string_view text) {
+    for (const std::string& name : EnvironmentWords(text)) {
+      const char* value = std::getenv(name.c_str());
+      values["envvar:" + name] = value != nullptr ? value : "";
+    }
+  };
+  for (const std::string& item : spec.program) add(item);
+  for (const auto& [name, text] : spec.environment) add(text);
 }
 
 }  // namespace
@@ -153,6 +173,9 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   plan.assign = MakeAssign(study, trial, folders);
   const std::string params_file = plan.assign.folder + "/params.json";
 
+  Arguments arguments = ArgumentsOf(study.spec, trial.point);
+  plan.params = std::move(arguments.json);
+  // A parameter of a sweep may be called like one of these: the words win.
   TemplateValues values = {
       {"trial", fmt::format("{}", Number(trial.id))},
       {"launch", fmt::format("{}", Number(trial.launch))},
@@ -161,16 +184,9 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
       {"checkpoint", plan.assign.checkpoint_dir},
       {"seed", fmt::format("{}", plan.assign.seed)},
       {"study", study.spec.name}};
-  std::vector<std::string> args;
-  const Space& space = study.spec.space;
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    const std::string& name = space.parameters()[i].name;
-    if (!space.IsActive(trial.point, i)) continue;
-    const std::string value = FormatValue(space.ValueAt(trial.point, i));
-    args.push_back(fmt::format("--{}={}", name, value));
-    values[name] = value;
-  }
-  plan.program = ExpandProgram(study.spec.program, values, args);
+  AddEnvironment(study.spec, values);
+  values.merge(arguments.values);
+  plan.program = ExpandProgram(study.spec.program, values, arguments.lists);
 
   auto& environment = plan.environment;
   const Milli threads = std::max<Milli>(1, trial.grant.cpus / kWhole);
@@ -189,6 +205,10 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   if (plan.assign.target) environment["SLUICE_BUDGET"] = values["budget"];
   for (const auto& [name, value] : study.spec.environment) {
     if (HasValues(value, values)) environment[name] = Expand(value, values);
+  }
+  if (UsesStandIn(study.spec)) {
+    environment["PYTHONPATH"] =
+        fmt::format("{}/sluice/_wandb:{}", SLUICE_PYTHON_DIR, environment["PYTHONPATH"]);
   }
   return plan;
 }

@@ -41,6 +41,7 @@ Result<Spawned> Spawn(const SpawnRequest& request);
 // granted.
 struct LaunchPlan {
   wire::Assign assign;
+  std::string params;  // what the file SLUICE_PARAMS holds
   std::vector<std::string> program;
   std::map<std::string, std::string> environment;
 };

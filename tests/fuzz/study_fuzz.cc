@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // What was accepted can be run.
   if (study->trials < 1 || study->program.empty() || study->space.size() == 0) std::abort();
   if (!sluice::CheckStudyName(study->name)) std::abort();
-  sluice::ExpandProgram(study->program, {}, {"--a=1"});
+  sluice::ExpandProgram(study->program, {}, {{"args", {"--a=1"}}});
   for (const auto& [name, value] : study->environment) sluice::Expand(value, {});
   return 0;
 }
