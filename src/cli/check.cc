@@ -176,6 +176,11 @@ std::string DescribeEnd(const StudySpec& spec) {
   return text;
 }
 
+std::string DescribeEnqueued(const StudySpec& spec) {
+  if (spec.enqueue.empty()) return "";
+  return Counted(static_cast<long long>(spec.enqueue.size()), "point") + ", tried first";
+}
+
 void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
           const Findings& found) {
   const StudySpec& spec = file.spec;
@@ -194,6 +199,7 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
                   {"runs in", file.folder},
                   {"objective", fmt::format("{} {}", direction, spec.objective.metric)},
                   {"sampler", spec.sampler.name},
+                  {"enqueued", DescribeEnqueued(spec)},
                   {"stopper", DescribeStopper(spec)},
                   {"until", DescribeEnd(spec)},
                   {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus),
@@ -235,6 +241,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("direction",
              spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
   object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
+  object.Add("enqueued", static_cast<std::int64_t>(spec.enqueue.size()));
   object.AddJson("rungs", JsonArray(rungs));
   object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit
                                    ? "null"

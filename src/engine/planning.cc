@@ -104,26 +104,33 @@ void Engine::StartPlaced(const Plan& plan) {
   }
 }
 
-// Finds more work for a study that has room: paused trials worth resuming first, then new ones.
-// True if trials now wait that the plan did not know of.
+// Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
+// which those that were enqueued come before the sampler's. True if trials now wait that the plan
+// did not know of.
 bool Engine::Feed(Study& study, int appetite) {
   appetite -= static_cast<int>(study.asked - study.answered);
-  bool resumed = false;
+  bool found = false;
   while (appetite > 0) {
     if (const auto group = study.stopper->Next()) {
       const std::size_t before = study.waiting.size();
       Resume(study, *group);
       appetite -= static_cast<int>(study.waiting.size() - before);
-      resumed = resumed || study.waiting.size() > before;
+      found = found || study.waiting.size() > before;
       continue;
     }
-    const auto made =
-        static_cast<std::uint64_t>(study.trials.size()) + (study.asked - study.answered);
-    if (study.exhausted || made >= static_cast<std::uint64_t>(study.trials_wanted)) break;
-    commands_.push_back(Propose{study.id, study.asked++});
+    if (study.room() == 0) break;
+    if (!study.queue.empty()) {
+      MakeTrial(study, std::move(study.queue.front())).enqueued = true;
+      study.queue.pop_front();
+      found = true;
+    } else if (study.exhausted) {
+      break;
+    } else {
+      commands_.push_back(Propose{study.id, study.asked++});
+    }
     --appetite;
   }
-  return resumed;
+  return found;
 }
 
 void Engine::Resume(Study& study, const TrialGroup& group) {
@@ -160,8 +167,8 @@ void Engine::End(Study& study, Finish reason) {
 void Engine::FinishIfIdle(Study& study) {
   if (study.finished || !study.running.empty()) return;
   if (study.ending == Finish::kNot) {
-    const bool all_made =
-        study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+    const bool all_made = (study.exhausted && study.queue.empty()) ||
+                          study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
     if (!all_made || !study.waiting.empty() || study.asked != study.answered) return;
     if (draining_ || cluster_.nodes().empty()) return;
     study.ending =

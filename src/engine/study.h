@@ -13,6 +13,7 @@
 #include "cluster/cluster.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
+#include "space/partial_point.h"
 #include "space/space.h"
 
 namespace sluice {
@@ -43,6 +44,19 @@ struct Timeouts {
   Duration lease = std::chrono::seconds(60);  // a worker silent for longer is dead
 };
 
+// Trials of an earlier study that the sampler is to know of before it proposes anything. Where they
+// are is only written down here: reading them is left to whoever makes the study.
+struct WarmStart {
+  enum class Missing { kSkip, kFill, kRefuse };  // trials without one of our parameters
+
+  std::string study;                       // may be empty with `optuna`: the only one there
+  std::string store;                       // another store than our own
+  std::string optuna;                      // or an Optuna file
+  std::optional<int> best;                 // so many of them; nothing: all
+  std::map<std::string, std::string> map;  // their names of parameters to ours
+  Missing missing = Missing::kSkip;
+};
+
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.
 struct StudySpec {
   std::string name;
@@ -66,6 +80,8 @@ struct StudySpec {
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch
   std::int64_t checkpoint_cap_bytes = 10LL << 30;  // of all trials together
+  std::vector<PartialPoint> enqueue;               // points to try first
+  std::optional<WarmStart> warm_start;
 };
 
 // Reads a study from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected

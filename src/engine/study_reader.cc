@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
+#include "engine/points_reader.h"
 #include "engine/study.h"
 #include "engine/templates.h"
 #include "policy/policy.h"
@@ -28,9 +29,10 @@ constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",   "program", "space",       "objective",   "sampler",    "stopper",       "budget",
-      "trials",  "stop_at", "deadline",    "parallelism", "resources",  "timeouts",      "retries",
-      "backoff", "seed",    "environment", "policy",      "output_cap", "checkpoint_cap"};
+      "study",      "program",        "space",   "objective", "sampler",     "stopper",
+      "budget",     "trials",         "stop_at", "deadline",  "parallelism", "resources",
+      "timeouts",   "retries",        "backoff", "seed",      "environment", "policy",
+      "output_cap", "checkpoint_cap", "enqueue", "warm_start"};
   return keys;
 }
 
@@ -47,6 +49,7 @@ class StudyReader {
     ReadProgram();
     ReadEnvironment();
     ReadSearch();
+    ReadPoints();
     ReadTrials();
     ReadStopAt();
     ReadDeadline();
@@ -293,6 +296,13 @@ class StudyReader {
       node->Report(stopper.error().message);
   }
 
+  void ReadPoints() {
+    if (const ConfigNode* node = map_.Find("enqueue"); node != nullptr && space_good_)
+      spec_.enqueue = ReadEnqueue(*node, spec_.space);
+    if (const ConfigNode* node = map_.Find("warm_start"))
+      spec_.warm_start = ReadWarmStart(*node, space_good_ ? &spec_.space : nullptr);
+  }
+
   void ReadTrials() {
     if (const ConfigNode* node = map_.Find("trials")) {
       if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials}))
@@ -315,7 +325,8 @@ class StudyReader {
                       kMaxTrials, *points));
       return;
     }
-    spec_.trials = static_cast<int>(*points);
+    // Points of the user's own come on top of the grid.
+    spec_.trials = static_cast<int>(*points) + static_cast<int>(spec_.enqueue.size());
   }
 
   void ReadStopAt() {

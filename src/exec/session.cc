@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "engine/points.h"
 #include "exec/connection.h"
 #include "exec/controller.h"
 #include "exec/launch_folder.h"
@@ -103,7 +104,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
 }
 
 // Asks the controller that runs the study; its answer comes once the wish is on disk.
-Status AskController(const StorePaths& paths, const wire::Ask& ask) {
+Result<wire::Answer> AskController(const StorePaths& paths, const wire::Ask& ask) {
   SLUICE_ASSIGN(const int descriptor, ConnectTo(paths.socket));
   const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -127,7 +128,38 @@ Status AskController(const StorePaths& paths, const wire::Ask& ask) {
   if (answer == nullptr)
     return Unavailable("the controller did not understand: is it of another version?");
   if (!answer->ok) return FailedPrecondition(answer->message);
-  return {};
+  return *answer;
+}
+
+// Writes down what happens while nobody runs the study.
+Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
+  Batch batch;
+  batch.study = opened.id;
+  std::uint64_t seq = Number(opened.ledger->last());
+  for (EventBody& body : bodies) {
+    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
+    (void)opened.engine->Apply(batch.events.back().second);
+  }
+  for (const TrialKey& key : opened.engine->TakeChanged()) {
+    const Trial& changed = *opened.engine->trial(key);
+    batch.trials.push_back(
+        {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+  }
+  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
+  return opened.ledger->Commit(batch);
+}
+
+EnqueueEnd EndFrom(const wire::Values& facts) {
+  EnqueueEnd end{.at_once = true};
+  for (const auto& [name, value] : facts) {
+    const int number = static_cast<int>(value);
+    if (name == "added") end.added = number;
+    if (name == "known") end.known = number;
+    if (name == "waiting") end.waiting = number;
+    if (name == "room") end.room = number;
+    if (name == "total") end.total = number;
+  }
+  return end;
 }
 
 }  // namespace
@@ -162,6 +194,8 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
                        .seed = request.seed,
                        .spec = spec};
   SLUICE_ASSIGN(const StudySpec as_written, ReadStudy(request.source, spec.name, spec.name));
+  PointsEnqueued enqueued{.study = opened.id, .points = {}};
+  SLUICE_ASSIGN(enqueued.points, FillInAll(spec.space, spec.enqueue, request.seed, 0));
   Batch batch;
   batch.study = opened.id;
   std::uint64_t seq = Number(opened.ledger->last());
@@ -172,6 +206,8 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
     batch.events.emplace_back(EventSeq(++seq),
                               Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
   }
+  if (!enqueued.points.empty())
+    batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(enqueued)});
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
@@ -200,12 +236,17 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
     return FailedPrecondition(fmt::format(
         "the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
   }
-  const bool open =
-      !study.finished || study.ending == Finish::kAsked || study.ending == Finish::kDeadline;
+  // Points that came after the end of an exhausted space.
+  const bool enqueued =
+      study.ending == Finish::kExhausted && !study.queue.empty() && study.room() > 0;
+  const bool open = !study.finished || study.ending == Finish::kAsked ||
+                    study.ending == Finish::kDeadline || enqueued;
   if (!open && !more) {
-    return FailedPrecondition(
-        fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
-                    spec.name, Name(study.ending), study.trials_wanted));
+    const QueueStanding queue = QueueOf(study);
+    return FailedPrecondition(fmt::format(
+        "study '{}' is finished ({}): go on with more trials by --trials N, N above {}{}",
+        spec.name, Name(study.ending), study.trials_wanted,
+        queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
   // The devices of today come first: what is resumed is planned on them.
   std::vector<EventBody> first = {ControllerStarted{machine.node},
@@ -221,8 +262,10 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
       return FailedPrecondition(
           fmt::format("study '{}' is finished already ({})", name, info.ending));
   }
-  if (FindLockHolder(paths).pid != 0)
-    return AskController(paths, {.verb = "stop", .study = name, .trial = {}});
+  if (FindLockHolder(paths).pid != 0) {
+    SLUICE_TRY(AskController(paths, {.verb = "stop", .study = name, .trial = {}}));
+    return {};
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
@@ -247,26 +290,47 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
                       Number(trial), Name(found.state)));
     }
   }
-  if (FindLockHolder(paths).pid != 0)
-    return AskController(paths, {.verb = "retry", .study = name, .trial = trial});
+  if (FindLockHolder(paths).pid != 0) {
+    SLUICE_TRY(AskController(paths, {.verb = "retry", .study = name, .trial = trial}));
+    return {};
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
-  // Written down only: nothing starts before somebody resumes the study.
-  Batch batch;
-  batch.study = opened.id;
-  std::uint64_t seq = Number(opened.ledger->last());
-  for (EventBody body : {EventBody(DrainAsked{}), EventBody(RetryAsked{{opened.id, trial}})}) {
-    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
-    (void)opened.engine->Apply(batch.events.back().second);
+  // Nothing starts before somebody resumes the study.
+  return WriteDown(opened, {DrainAsked{}, RetryAsked{{opened.id, trial}}});
+}
+
+Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& name,
+                                 const std::vector<std::string>& points) {
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_TRY(reader->FindStudy(name));
   }
-  for (const TrialKey& key : opened.engine->TakeChanged()) {
-    const Trial& changed = *opened.engine->trial(key);
-    batch.trials.push_back(
-        {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+  if (FindLockHolder(paths).pid != 0) {
+    const wire::Ask ask{.verb = "enqueue", .study = name, .trial = {}, .points = points};
+    if (wire::Encode(wire::FromWorker(ask)).size() > wire::kLongestLine) {
+      return InvalidArgument(
+          fmt::format("expected at most 1 MiB of points at once while the study runs, found {} "
+                      "points with more: give them in parts",
+                      points.size()));
+    }
+    SLUICE_ASSIGN(const wire::Answer answer, AskController(paths, ask));
+    return EndFrom(answer.facts);
   }
-  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
-  return opened.ledger->Commit(batch);
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("enqueueing points of '{}'", name)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  const Study& study = *opened.engine->study(opened.id);
+  SLUICE_ASSIGN(PointsEnqueued enqueued, MakePoints(study, points));
+  EnqueueEnd end{.added = static_cast<int>(enqueued.points.size()),
+                 .known = CountKnown(study, enqueued)};
+  SLUICE_TRY(WriteDown(opened, {std::move(enqueued)}));
+  const QueueStanding standing = QueueOf(study);
+  end.waiting = standing.waiting;
+  end.room = standing.room;
+  end.total = standing.total;
+  return end;
 }
 
 Status DeleteStudy(const StorePaths& paths, const std::string& name) {
