@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "exec/machine.h"
 #include "exec/session.h"
+#include "ledger/earlier_study.h"
 #include "search/rungs.h"
 
 namespace sluice {
@@ -81,6 +82,7 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
 // What a launch would trip over although the study file is good.
 struct Findings {
   std::optional<std::string> program;
+  std::string warm_start;  // what it comes to
   std::vector<std::string> warnings;
   std::vector<Error> errors;
 };
@@ -138,6 +140,17 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
     found.warnings.push_back(
         "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
         "$SLUICE_PARAMS");
+  }
+  if (spec.warm_start) {
+    const auto knowledge = GatherKnowledge(
+        spec, {.store = context.paths.database, .folder = file.folder}, spec.seed.value_or(0));
+    if (knowledge) {
+      found.warm_start = knowledge->summary;
+      for (const std::string& note : knowledge->notes)
+        found.warnings.push_back("warm_start: " + note);
+    } else {
+      found.errors.push_back(knowledge.error());
+    }
   }
   const auto points = spec.space.Cardinality();
   if (points && *points < static_cast<std::uint64_t>(spec.trials)) {
@@ -200,6 +213,7 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
                   {"objective", fmt::format("{} {}", direction, spec.objective.metric)},
                   {"sampler", spec.sampler.name},
                   {"enqueued", DescribeEnqueued(spec)},
+                  {"warm start", found.warm_start},
                   {"stopper", DescribeStopper(spec)},
                   {"until", DescribeEnd(spec)},
                   {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus),
@@ -242,6 +256,8 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
              spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
   object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
   object.Add("enqueued", static_cast<std::int64_t>(spec.enqueue.size()));
+  object.AddOptional("warm_start",
+                     found.warm_start.empty() ? std::nullopt : std::optional(found.warm_start));
   object.AddJson("rungs", JsonArray(rungs));
   object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit
                                    ? "null"

@@ -12,10 +12,10 @@
 namespace sluice {
 namespace {
 
-Result<std::vector<PartialPoint>> ReadPoints(const EnqueueOptions& options, const Space& space) {
+Result<std::vector<PointPart>> ReadPoints(const EnqueueOptions& options, const Space& space) {
   if (options.file) return ReadPointsFile(*options.file, space);
-  SLUICE_ASSIGN(PartialPoint point, ReadAssignments(options.values, space));
-  return std::vector<PartialPoint>{std::move(point)};
+  SLUICE_ASSIGN(PointPart point, ReadAssignments(options.values, space));
+  return std::vector<PointPart>{std::move(point)};
 }
 
 // What is still to be done for all points to be tried; nothing if that comes by itself.
@@ -52,9 +52,9 @@ Result<int> RunVerb(const Context& context, const EnqueueOptions& options) {
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(const std::string source, reader->Source(study.id));
   SLUICE_ASSIGN(const StudySpec spec, ReadStudy(source, study.name, study.name));
-  SLUICE_ASSIGN(const std::vector<PartialPoint> partial, ReadPoints(options, spec.space));
+  SLUICE_ASSIGN(const std::vector<PointPart> partial, ReadPoints(options, spec.space));
   std::vector<std::string> points;
-  for (const PartialPoint& point : partial) points.push_back(EncodePartial(spec.space, point));
+  for (const PointPart& point : partial) points.push_back(EncodePart(spec.space, point));
   SLUICE_ASSIGN(const EnqueueEnd end, EnqueuePoints(context.paths, study.name, points));
   const std::string command = WhatItTakes(study, end);
   if (!context.json) {

@@ -20,7 +20,7 @@ class Points {
  public:
   explicit Points(std::string file) : file_(std::move(file)) {}
 
-  void Add(int line, const Space& space, Result<PartialPoint> point) {
+  void Add(int line, const Space& space, Result<PointPart> point) {
     // That a constraint is broken is found by trying; the points are drawn for good later.
     if (point) {
       if (auto whole = FillIn(space, *point, Random(0)); !whole)
@@ -35,7 +35,7 @@ class Points {
     if (!text_.empty()) text_ += '\n';
     text_ += fmt::format("{}:{}: {}", file_, line, message);
   }
-  Result<std::vector<PartialPoint>> Finish() {
+  Result<std::vector<PointPart>> Finish() {
     if (problems_ > kMostProblems) text_ += fmt::format("\nand {} more", problems_ - kMostProblems);
     if (problems_ > 0) return InvalidArgument(std::move(text_));
     if (points_.empty())
@@ -45,12 +45,12 @@ class Points {
 
  private:
   std::string file_;
-  std::vector<PartialPoint> points_;
+  std::vector<PointPart> points_;
   std::string text_;
   std::size_t problems_ = 0;
 };
 
-Result<std::vector<PartialPoint>> ParseJsonLines(std::string_view text, const std::string& file,
+Result<std::vector<PointPart>> ParseJsonLines(std::string_view text, const std::string& file,
                                                  const Space& space) {
   Points points(file);
   for (int line = 1; !text.empty(); ++line) {
@@ -58,18 +58,18 @@ Result<std::vector<PartialPoint>> ParseJsonLines(std::string_view text, const st
     const std::string_view content = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    points.Add(line, space, DecodePartial(space, content));
+    points.Add(line, space, DecodePart(space, content));
   }
   return points.Finish();
 }
 
-Result<PartialPoint> ReadRow(const Space& space, const std::vector<std::size_t>& columns,
+Result<PointPart> ReadRow(const Space& space, const std::vector<std::size_t>& columns,
                              const std::vector<std::string>& fields) {
   if (fields.size() != columns.size()) {
     return InvalidArgument(fmt::format("expected {} fields as in the header, found {}",
                                        columns.size(), fields.size()));
   }
-  PartialPoint partial(space.size());
+  PointPart partial(space.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].empty()) continue;
     SLUICE_ASSIGN(partial[columns[i]], CoordinateOfText(space.parameters()[columns[i]], fields[i]));
@@ -77,7 +77,7 @@ Result<PartialPoint> ReadRow(const Space& space, const std::vector<std::size_t>&
   return partial;
 }
 
-Result<std::vector<PartialPoint>> ParseCsv(std::string_view text, const std::string& file,
+Result<std::vector<PointPart>> ParseCsv(std::string_view text, const std::string& file,
                                            const Space& space) {
   Points points(file);
   std::vector<std::size_t> columns;
@@ -105,8 +105,8 @@ Result<std::vector<PartialPoint>> ParseCsv(std::string_view text, const std::str
 
 }  // namespace
 
-Result<PartialPoint> ReadAssignments(const std::vector<std::string>& words, const Space& space) {
-  PartialPoint partial(space.size());
+Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const Space& space) {
+  PointPart partial(space.size());
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -124,13 +124,13 @@ Result<PartialPoint> ReadAssignments(const std::vector<std::string>& words, cons
   return partial;
 }
 
-Result<std::vector<PartialPoint>> ParsePoints(std::string_view text, const std::string& file,
+Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
                                               const Space& space) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets begin files so
   return file.ends_with(".csv") ? ParseCsv(text, file, space) : ParseJsonLines(text, file, space);
 }
 
-Result<std::vector<PartialPoint>> ReadPointsFile(const std::string& path, const Space& space) {
+Result<std::vector<PointPart>> ReadPointsFile(const std::string& path, const Space& space) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     return InvalidArgument(fmt::format("{}: expected a file of points, found a folder", path));

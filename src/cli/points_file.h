@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "space/partial_point.h"
+#include "space/point_part.h"
 
 namespace sluice {
 
@@ -13,14 +13,14 @@ namespace sluice {
 // ("points.jsonl:3: lr: expected ..."), several of them at once.
 
 // Words such as lr=0.1, which make one point.
-Result<PartialPoint> ReadAssignments(const std::vector<std::string>& words, const Space& space);
+Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const Space& space);
 
 // A file of points: CSV with a header line if it is called *.csv, else a JSON object a line. At
 // most 16 MiB.
-Result<std::vector<PartialPoint>> ReadPointsFile(const std::string& path, const Space& space);
+Result<std::vector<PointPart>> ReadPointsFile(const std::string& path, const Space& space);
 
 // The same of its text. `file` is what messages call it.
-Result<std::vector<PartialPoint>> ParsePoints(std::string_view text, const std::string& file,
+Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
                                               const Space& space);
 
 }  // namespace sluice

@@ -69,7 +69,7 @@ struct KnownTrial {
 // What the sampler is to know from the beginning. The engine has no use for it.
 struct KnowledgeGiven {
   StudyId study{};
-  std::string source;  // where it is from, for people
+  std::string source;  // which trials of which study, for people
   std::vector<KnownTrial> trials;
 };
 

@@ -25,7 +25,7 @@ std::unexpected<Error> InPoint(std::size_t index, std::size_t count, Error error
 
 }  // namespace
 
-Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<PartialPoint>& partial,
+Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<PointPart>& partial,
                                      std::uint64_t seed, std::uint64_t enqueued_before) {
   const Random stream = Random(seed).Fork("enqueue");
   std::vector<Point> points;
@@ -44,9 +44,9 @@ Result<PointsEnqueued> MakePoints(const Study& study, const std::vector<std::str
         fmt::format("expected at most {} points in the queue of '{}', found {} there and {} more",
                     kMostEnqueued, study.spec.name, study.queue.size(), points.size()));
   }
-  std::vector<PartialPoint> partial;
+  std::vector<PointPart> partial;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    auto point = DecodePartial(space, points[i]);
+    auto point = DecodePart(space, points[i]);
     if (!point) return InPoint(i, points.size(), std::move(point).error());
     partial.push_back(std::move(*point));
   }

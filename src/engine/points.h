@@ -16,7 +16,7 @@ constexpr std::size_t kMostEnqueued = 100'000;
 // Whole points from parts of them. What is missing is drawn; the draws follow from the study's seed
 // and the number of points enqueued before, so the same wishes give the same points. Fails on the
 // first that cannot be, naming it by its number if there are several.
-Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<PartialPoint>& partial,
+Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<PointPart>& partial,
                                      std::uint64_t seed, std::uint64_t enqueued_before);
 
 // The event that enqueues these points, each a JSON object with some or all of the parameters.

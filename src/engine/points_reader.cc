@@ -5,20 +5,20 @@
 #include <charconv>
 #include <set>
 
+#include "engine/warm_start.h"
+
 namespace sluice {
 namespace {
-
-constexpr int kMostKnown = 100'000;
 
 // A message that begins with a parameter's name, for a node whose path ends with it.
 std::string WithoutName(const Error& error, const std::string& name) {
   return error.message.substr(name.size() + 2);
 }
 
-std::optional<PartialPoint> ReadPoint(const ConfigNode& node, const Space& space) {
+std::optional<PointPart> ReadPoint(const ConfigNode& node, const Space& space) {
   const auto map = node.Map();
   if (!map) return std::nullopt;
-  PartialPoint partial(space.size());
+  PointPart partial(space.size());
   bool good = true;
   for (const auto& [name, value] : map->entries()) {
     const auto index = FindParameter(space, name);
@@ -55,7 +55,9 @@ std::optional<int> ReadHowMany(const ConfigNode& node) {
     int count = 0;
     const char* end = text->data() + text->size();
     const auto [rest, error] = std::from_chars(text->data() + 5, end, count);
-    if (error == std::errc() && rest == end && count >= 1 && count <= kMostKnown) return count;
+    if (error == std::errc() && rest == end && count >= 1 &&
+        static_cast<std::size_t>(count) <= kMostKnown)
+      return count;
   }
   node.Expected(fmt::format("all, or 'best N' with N from 1 to {}", kMostKnown));
   return std::nullopt;
@@ -80,8 +82,8 @@ void ReadMap(const ConfigNode& node, const Space* space, WarmStart& warm) {
 
 }  // namespace
 
-std::vector<PartialPoint> ReadEnqueue(const ConfigNode& node, const Space& space) {
-  std::vector<PartialPoint> points;
+std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space) {
+  std::vector<PointPart> points;
   if (!node.is_list()) {
     node.Expected("a list of points", "write 'enqueue: [{lr: 0.1}, {lr: 0.2}]'");
     return points;

@@ -5,7 +5,7 @@
 
 #include "base/config.h"
 #include "engine/study.h"
-#include "space/partial_point.h"
+#include "space/point_part.h"
 
 namespace sluice {
 
@@ -13,7 +13,7 @@ namespace sluice {
 // What is wrong is reported to the file.
 
 // A list of maps, each a point or a part of one.
-std::vector<PartialPoint> ReadEnqueue(const ConfigNode& node, const Space& space);
+std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space);
 
 // Names are checked against the space if there is one.
 std::optional<WarmStart> ReadWarmStart(const ConfigNode& node, const Space* space);

@@ -63,6 +63,7 @@ Controller::Controller(Parts parts, Watcher& watcher)
       search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
       executor_(*loop_, *this,
                 {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
+  knowledge_ = std::move(parts.knowledge);
   events_since_snapshot_ = parts.events_since_snapshot;
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
                "the system gives us three descriptors");
@@ -308,6 +309,8 @@ void Controller::Tick() {
 }
 
 void Controller::ObserveAll() {
+  for (Observation& observation : std::exchange(knowledge_, {}))
+    search_->Observe(std::move(observation));
   for (const Trial& trial : study().trials) Observe(trial);
 }
 

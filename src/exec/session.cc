@@ -14,6 +14,7 @@
 #include "exec/controller.h"
 #include "exec/launch_folder.h"
 #include "exec/machine.h"
+#include "ledger/earlier_study.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
@@ -99,6 +100,8 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   parts.ledger = std::move(opened.ledger);
   SLUICE_ASSIGN(parts.events_since_snapshot,
                 EventsSinceSnapshot(parts.ledger->database(), opened.id));
+  SLUICE_ASSIGN(parts.knowledge,
+                ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
   parts.engine = std::move(opened.engine);
   return Controller(std::move(parts), watcher).Run(std::move(first));
 }
@@ -169,6 +172,13 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
+  // Before anything is made: what it names may not be there.
+  std::optional<Knowledge> knowledge;
+  if (spec.warm_start) {
+    SLUICE_ASSIGN(knowledge,
+                  GatherKnowledge(spec, {.store = request.paths.database, .folder = request.folder},
+                                  request.seed));
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
@@ -208,9 +218,18 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   }
   if (!enqueued.points.empty())
     batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(enqueued)});
+  if (knowledge) {
+    batch.events.emplace_back(
+        EventSeq(++seq),
+        Event{now, KnowledgeGiven{opened.id, knowledge->summary, std::move(knowledge->trials)}});
+  }
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
+  if (knowledge) {
+    watcher.Say("warm start: " + knowledge->summary);
+    for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
+  }
   return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec,
                        request.seed, watcher);
 }

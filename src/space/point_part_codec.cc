@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "space/partial_point.h"
+#include "space/point_part.h"
 
 namespace sluice {
 namespace {
@@ -41,9 +41,9 @@ Result<double> CoordinateOf(const Parameter& parameter, const Value& value) {
   return Coordinate(parameter, std::visit([](const auto& held) { return Json(held); }, value));
 }
 
-Result<PartialPoint> DecodePartial(const Space& space, std::string_view json) {
+Result<PointPart> DecodePart(const Space& space, std::string_view json) {
   SLUICE_ASSIGN(const Json object, ParseObject(json));
-  PartialPoint partial(space.size());
+  PointPart partial(space.size());
   for (const auto& [name, value] : object.items()) {
     SLUICE_ASSIGN(const std::size_t index, FindParameter(space, name));
     if (value.is_null()) continue;
@@ -52,7 +52,7 @@ Result<PartialPoint> DecodePartial(const Space& space, std::string_view json) {
   return partial;
 }
 
-std::string EncodePartial(const Space& space, const PartialPoint& partial) {
+std::string EncodePart(const Space& space, const PointPart& partial) {
   SLUICE_CHECK(partial.size() == space.size(), "a partial point is of the space it is written in");
   Json object = Json::object();
   for (std::size_t i = 0; i < partial.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "space/partial_point.h"
+#include "space/point_part.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ struct Draw {
   bool random = false;                  // another draw may be another point
 };
 
-Draw DrawOnce(const Space& space, const PartialPoint& partial, Random& draws) {
+Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
   // A coordinate for each parameter, used or not, so that what one value is never shifts another.
   std::vector<double> unit(space.size());
   for (double& coordinate : unit) coordinate = draws.Uniform();
@@ -68,7 +68,7 @@ Result<double> CoordinateOfText(const Parameter& parameter, const std::string& t
   return CoordinateOf(parameter, text);
 }
 
-Result<Point> FillIn(const Space& space, const PartialPoint& partial, Random draws) {
+Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws) {
   SLUICE_CHECK(partial.size() == space.size(), "a partial point is of the space it is filled in");
   Draw draw;
   for (int i = 0; i < kMostDraws; ++i) {
@@ -85,7 +85,7 @@ Result<Point> FillIn(const Space& space, const PartialPoint& partial, Random dra
   }
   return InvalidArgument(fmt::format("expected a point that keeps {}, found {}",
                                      BrokenConstraint(space, draw.point),
-                                     EncodePartial(space, partial)));
+                                     EncodePart(space, partial)));
 }
 
 }  // namespace sluice

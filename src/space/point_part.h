@@ -14,7 +14,7 @@ namespace sluice {
 
 // A point of which some values are known, in the order of the parameters: nothing where the value
 // is left to be filled in.
-using PartialPoint = std::vector<std::optional<double>>;
+using PointPart = std::vector<std::optional<double>>;
 
 // Parameters by name, as a program or a user gave them.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
@@ -30,8 +30,8 @@ Result<std::size_t> FindParameter(const Space& space, std::string_view name);
 
 // A JSON object with some of the parameters, null for one that is to be filled in. Fails on unknown
 // names and on values outside the space.
-Result<PartialPoint> DecodePartial(const Space& space, std::string_view json);
-std::string EncodePartial(const Space& space, const PartialPoint& partial);
+Result<PointPart> DecodePart(const Space& space, std::string_view json);
+std::string EncodePart(const Space& space, const PointPart& partial);
 
 // The members of a JSON object of scalars; lists, objects and null are left out. Fails on what is
 // no object.
@@ -40,6 +40,6 @@ Result<NamedValues> DecodeNamedValues(std::string_view json);
 // The point with what is missing drawn from the space, again and again until every value that was
 // given is of an active parameter and the constraints hold. Fails with the parameter that is not
 // active or the constraint that does not hold, if that never comes.
-Result<Point> FillIn(const Space& space, const PartialPoint& partial, Random draws);
+Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws);
 
 }  // namespace sluice
