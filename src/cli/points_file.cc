@@ -51,7 +51,7 @@ class Points {
 };
 
 Result<std::vector<PointPart>> ParseJsonLines(std::string_view text, const std::string& file,
-                                                 const Space& space) {
+                                              const Space& space) {
   Points points(file);
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -64,7 +64,7 @@ Result<std::vector<PointPart>> ParseJsonLines(std::string_view text, const std::
 }
 
 Result<PointPart> ReadRow(const Space& space, const std::vector<std::size_t>& columns,
-                             const std::vector<std::string>& fields) {
+                          const std::vector<std::string>& fields) {
   if (fields.size() != columns.size()) {
     return InvalidArgument(fmt::format("expected {} fields as in the header, found {}",
                                        columns.size(), fields.size()));
@@ -78,7 +78,7 @@ Result<PointPart> ReadRow(const Space& space, const std::vector<std::size_t>& co
 }
 
 Result<std::vector<PointPart>> ParseCsv(std::string_view text, const std::string& file,
-                                           const Space& space) {
+                                        const Space& space) {
   Points points(file);
   std::vector<std::size_t> columns;
   CsvReader reader(text);
@@ -125,7 +125,7 @@ Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const S
 }
 
 Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
-                                              const Space& space) {
+                                           const Space& space) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets begin files so
   return file.ends_with(".csv") ? ParseCsv(text, file, space) : ParseJsonLines(text, file, space);
 }

@@ -21,6 +21,6 @@ Result<std::vector<PointPart>> ReadPointsFile(const std::string& path, const Spa
 
 // The same of its text. `file` is what messages call it.
 Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
-                                              const Space& space);
+                                           const Space& space);
 
 }  // namespace sluice

@@ -80,7 +80,7 @@ struct StudySpec {
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch
   std::int64_t checkpoint_cap_bytes = 10LL << 30;  // of all trials together
-  std::vector<PointPart> enqueue;               // points to try first
+  std::vector<PointPart> enqueue;                  // points to try first
   std::optional<WarmStart> warm_start;
 };
 
