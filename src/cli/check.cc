@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "exec/machine.h"
 #include "exec/session.h"
+#include "ledger/earlier_study.h"
 #include "space/feasibility.h"
 
 namespace sluice {
@@ -89,6 +90,7 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
 // What a launch would trip over although the study file is good.
 struct Findings {
   std::optional<std::string> program;
+  std::string warm_start;  // what it comes to
   std::vector<std::string> warnings;
   std::vector<Error> errors;
 };
@@ -159,6 +161,17 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   found.warnings.insert(found.warnings.end(), spec.notes.begin(), spec.notes.end());
   if (const Status status = CheckHasEnd(spec, /*trials_given=*/false); !status)
     found.errors.push_back(status.error());
+  if (spec.warm_start) {
+    const auto knowledge = GatherKnowledge(
+        spec, {.store = context.paths.database, .folder = file.folder}, spec.seed.value_or(0));
+    if (knowledge) {
+      found.warm_start = knowledge->summary;
+      for (const std::string& note : knowledge->notes)
+        found.warnings.push_back("warm_start: " + note);
+    } else {
+      found.errors.push_back(knowledge.error());
+    }
+  }
   const auto points = spec.space.Cardinality();
   if (points && !spec.endless && *points < static_cast<std::uint64_t>(spec.trials)) {
     found.warnings.push_back(fmt::format("trials is {}, but the space has only {}", spec.trials,
@@ -199,6 +212,11 @@ std::string DescribeEnd(const StudySpec& spec) {
   return text;
 }
 
+std::string DescribeEnqueued(const StudySpec& spec) {
+  if (spec.enqueue.empty()) return "";
+  return Counted(static_cast<long long>(spec.enqueue.size()), "point") + ", tried first";
+}
+
 void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
           const Findings& found) {
   const StudySpec& spec = file.spec;
@@ -219,6 +237,8 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
                   {"runs in", file.folder},
                   {"objective", fmt::format("{} {}", direction, spec.objective.metric)},
                   {"sampler", spec.sampler.name},
+                  {"enqueued", DescribeEnqueued(spec)},
+                  {"warm start", found.warm_start},
                   {"stopper", DescribeStopper(spec)},
                   {"until", DescribeEnd(spec)},
                   {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus),
@@ -256,6 +276,9 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("direction",
              spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
   object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
+  object.Add("enqueued", static_cast<std::int64_t>(spec.enqueue.size()));
+  object.AddOptional("warm_start",
+                     found.warm_start.empty() ? std::nullopt : std::optional(found.warm_start));
   object.AddJson("rungs", JsonArray(rungs));
   object.AddJson("max_budget", spec.stopper.max_budget == kNoLimit
                                    ? "null"

@@ -32,4 +32,31 @@ const std::string& CsvLine::Finish() {
   return line_;
 }
 
+std::optional<std::vector<std::string>> CsvReader::Next() {
+  if (rest_.empty()) return std::nullopt;
+  line_ = next_line_++;
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  while (!rest_.empty()) {
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    if (c == '\n' && quoted) ++next_line_;
+    if (c == '"' && quoted && rest_.starts_with('"')) {
+      fields.back() += c;
+      rest_.remove_prefix(1);
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (quoted) {
+      fields.back() += c;
+    } else if (c == ',') {
+      fields.emplace_back();
+    } else if (c == '\n') {
+      break;
+    } else if (c != '\r' || !rest_.starts_with('\n')) {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
 }  // namespace sluice

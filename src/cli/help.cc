@@ -24,6 +24,7 @@ look
   export [NAME]     trials or reports as CSV or JSON lines
 
 change
+  enqueue NAME P=V  try points of your own first
   retry TRIAL       give a failed or stopped trial another chance
   stop [NAME]       end a study for good
   delete NAME       remove a study and all its files
@@ -231,6 +232,24 @@ examples:
   sluice retry 7 --study fashion && sluice resume fashion
 )";
 
+constexpr std::string_view kEnqueue = R"(usage: sluice enqueue NAME PARAMETER=VALUE...
+       sluice enqueue NAME --file FILE
+
+Gives a study points to try before those its sampler proposes, first in, first tried: at once if
+the study runs, else when it is resumed. Parameters that are left out are drawn from the space.
+Enqueued points count in the study's number of trials. All points of a file are taken, or none.
+
+  --file FILE   points as JSON objects, one a line, or CSV with a header if it is called *.csv
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice enqueue fashion lr=0.01 width=64
+  sluice enqueue fashion lr=0.01          the other parameters are drawn
+  sluice enqueue fashion --file points.jsonl && sluice resume fashion --trials 40
+)";
+
 constexpr std::string_view kStop = R"(usage: sluice stop [NAME]
 
 Ends a study for good: trials that run are stopped, no new ones are made, what was reported
@@ -303,11 +322,11 @@ struct Page {
   std::string_view help;
 };
 constexpr std::array kPages = {
-    Page{"tune", kTune},       Page{"check", kCheck},   Page{"resume", kResume},
-    Page{"studies", kStudies}, Page{"status", kStatus}, Page{"watch", kWatch},
-    Page{"trials", kTrials},   Page{"best", kBest},     Page{"logs", kLogs},
-    Page{"export", kExport},   Page{"retry", kRetry},   Page{"stop", kStop},
-    Page{"delete", kDelete},   Page{"doctor", kDoctor}};
+    Page{"tune", kTune},       Page{"check", kCheck},     Page{"resume", kResume},
+    Page{"studies", kStudies}, Page{"status", kStatus},   Page{"watch", kWatch},
+    Page{"trials", kTrials},   Page{"best", kBest},       Page{"logs", kLogs},
+    Page{"export", kExport},   Page{"enqueue", kEnqueue}, Page{"retry", kRetry},
+    Page{"stop", kStop},       Page{"delete", kDelete},   Page{"doctor", kDoctor}};
 
 }  // namespace
 

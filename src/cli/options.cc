@@ -21,7 +21,8 @@ using Text = std::optional<std::string>;
 
 struct Words {
   Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch,
-      format, output, topic;
+      format, output, topic, points;
+  std::vector<std::string> values;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
   bool reports = false, version = false;
@@ -83,6 +84,11 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
   } else if (verb == "retry") {
     Add(app, "TRIAL", words.trial);
     Add(app, "--study", words.study);
+  } else if (verb == "enqueue") {
+    Add(app, "NAME", words.study);
+    app.add_option_function<std::vector<std::string>>(
+        "VALUES", [&words](const std::vector<std::string>& values) { words.values = values; });
+    Add(app, "--file", words.points);
   } else if (verb == "delete") {
     Add(app, "NAME", words.study);
     app.add_flag("-y,--yes", words.yes);
@@ -222,6 +228,24 @@ Result<LogsOptions> ReadLogs(const Words& words) {
   return logs;
 }
 
+Result<EnqueueOptions> ReadEnqueue(const Words& words) {
+  EnqueueOptions enqueue{.study = {}, .values = words.values, .file = words.points};
+  SLUICE_ASSIGN(enqueue.study, Need("enqueue", "the name of a study", words.study));
+  if (enqueue.study.find('=') != std::string::npos) {
+    return InvalidArgument(fmt::format(
+        "enqueue: expected the name of a study before the values of a point, found '{}': {}",
+        enqueue.study, SeeHelp("enqueue")));
+  }
+  if (enqueue.values.empty() == !enqueue.file) {
+    return InvalidArgument(
+        fmt::format("enqueue: expected either values such as lr=0.1 or --file FILE, found {}: {}",
+                    enqueue.file ? "both" : "neither", SeeHelp("enqueue")));
+  }
+  if (enqueue.file && enqueue.file->empty())
+    return InvalidArgument("--file: expected a file, found ''");
+  return enqueue;
+}
+
 Result<ExportOptions> ReadExport(const Words& words) {
   ExportOptions options;
   options.study = words.study;
@@ -266,6 +290,8 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   } else if (verb == "retry") {
     SLUICE_ASSIGN(const TrialId trial, ReadTrial(verb, words.trial));
     options.verb = RetryOptions{trial, words.study};
+  } else if (verb == "enqueue") {
+    SLUICE_ASSIGN(options.verb, ReadEnqueue(words));
   } else if (verb == "stop") {
     options.verb = StopOptions{words.study};
   } else if (verb == "delete") {

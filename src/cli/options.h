@@ -76,6 +76,12 @@ struct RetryOptions {
   std::optional<std::string> study;
 };
 
+struct EnqueueOptions {
+  std::string study;
+  std::vector<std::string> values;  // "lr=0.1": one point
+  std::optional<std::string> file;  // of points
+};
+
 struct StopOptions {
   std::optional<std::string> study;
 };
@@ -110,7 +116,8 @@ struct Options {
   bool json = false;
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
-               RetryOptions, StopOptions, DeleteOptions, ExportOptions, DoctorOptions>
+               RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
+               DoctorOptions>
       verb;
 };
 

@@ -53,6 +53,18 @@ TEST(OptionsTest, GlobalFlagsStandBeforeOrAfterTheVerb) {
   }
 }
 
+TEST(OptionsTest, EnqueueTakesAStudyAndItsValues) {
+  const auto point = ParseAs<EnqueueOptions>({"enqueue", "s", "lr=0.1", "x=-3", "--json"});
+  EXPECT_EQ(point.study, "s");
+  EXPECT_THAT(point.values, ::testing::ElementsAre("lr=0.1", "x=-3"));
+  EXPECT_EQ(ParseAs<EnqueueOptions>({"enqueue", "s", "--file", "p.csv"}).file, "p.csv");
+  EXPECT_THAT(ErrorOf({"enqueue", "s"}), HasSubstr("found neither"));
+  EXPECT_THAT(ErrorOf({"enqueue", "s", "a=1", "--file", "f"}), HasSubstr("found both"));
+  EXPECT_THAT(ErrorOf({"enqueue", "s", "--file", ""}), HasSubstr("--file: expected a file"));
+  EXPECT_THAT(ErrorOf({"enqueue", "a=1"}), HasSubstr("expected the name of a study before"));
+  EXPECT_THAT(ErrorOf({"enqueue"}), HasSubstr("expected the name of a study"));
+}
+
 TEST(OptionsTest, AStudyMayBeCalledLikeAVerb) {
   EXPECT_EQ(ParseAs<StatusOptions>({"status", "trials"}).study, "trials");
   EXPECT_EQ(ParseAs<ResumeOptions>({"resume", "best"}).study, "best");

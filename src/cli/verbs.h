@@ -30,6 +30,7 @@ Result<int> RunVerb(const Context& context, const TrialsOptions& options);
 Result<int> RunVerb(const Context& context, const BestOptions& options);
 Result<int> RunVerb(const Context& context, const LogsOptions& options);
 Result<int> RunVerb(const Context& context, const RetryOptions& options);
+Result<int> RunVerb(const Context& context, const EnqueueOptions& options);
 Result<int> RunVerb(const Context& context, const StopOptions& options);
 Result<int> RunVerb(const Context& context, const DeleteOptions& options);
 Result<int> RunVerb(const Context& context, const ExportOptions& options);

@@ -31,6 +31,12 @@ std::string_view Name(Finish finish) {
   SLUICE_CHECK(false, "a finish has a name");
 }
 
+int Study::room() const {
+  const auto made = static_cast<std::uint64_t>(trials.size()) + (asked - answered);
+  const auto wanted = static_cast<std::uint64_t>(trials_wanted);
+  return made < wanted ? static_cast<int>(wanted - made) : 0;
+}
+
 Engine::Engine(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
 
 std::vector<Command> Engine::Apply(const Event& event) {
@@ -153,20 +159,33 @@ void Engine::On(const Proposed& event) {
     study->exhausted = true;
     return;
   }
+  MakeTrial(*study, *event.point);
+}
+
+Trial& Engine::MakeTrial(Study& study, Point point) {
   Trial trial;
-  trial.id = TrialId(study->trials.size() + 1);
-  trial.point = *event.point;
+  trial.id = TrialId(study.trials.size() + 1);
+  trial.point = std::move(point);
   trial.created = now_;
-  trial.target = study->stopper->Admit(trial.id);
+  trial.target = study.stopper->Admit(trial.id);
   // Trials that go straight to the full budget are one group (grid, random); the others come one by
   // one.
-  const bool whole = trial.target == study->spec.stopper.max_budget;
-  if (!whole || study->groups == 0) ++study->groups;
-  trial.group = GroupId(study->groups);
-  study->trials.push_back(std::move(trial));
-  ++study->counts[static_cast<std::size_t>(TrialState::kWaiting)];
-  Enqueue(*study, study->trials.back());
-  Changed(*study, study->trials.back());
+  const bool whole = trial.target == study.spec.stopper.max_budget;
+  if (!whole || study.groups == 0) ++study.groups;
+  trial.group = GroupId(study.groups);
+  study.trials.push_back(std::move(trial));
+  ++study.counts[static_cast<std::size_t>(TrialState::kWaiting)];
+  Enqueue(study, study.trials.back());
+  Changed(study, study.trials.back());
+  return study.trials.back();
+}
+
+// No new plan: a point may be enqueued while nobody is there to start its trial.
+void Engine::On(const PointsEnqueued& event) {
+  Study* study = FindStudy(event.study);
+  if (study == nullptr) return;
+  study->enqueued += event.points.size();
+  study->queue.insert(study->queue.end(), event.points.begin(), event.points.end());
 }
 
 Admission Engine::Admit(TrialKey key, LaunchId launch, Position position) const {

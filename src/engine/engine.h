@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ struct Study {
   bool exhausted = false;
   std::uint64_t asked = 0;  // proposals asked for
   std::uint64_t answered = 0;
+  std::uint64_t enqueued = 0;  // points given by hand so far
+  std::deque<Point> queue;     // those of them that are not trials yet
   std::uint32_t groups = 0;
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
@@ -58,6 +61,8 @@ struct Study {
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
+  // How many more trials may be made, beside those whose proposals are on their way.
+  int room() const;
 };
 
 // What becomes of a message about a launch.
@@ -119,6 +124,8 @@ class Engine {
   void On(const LeaseExpired& event);
   void On(const RetryAsked& event);
   void On(const Woken& event);
+  void On(const PointsEnqueued& event);
+  void On(const KnowledgeGiven&) {}
 
   Study* FindStudy(StudyId id);
   Study& Made(const StudyCreated& event);
@@ -126,6 +133,7 @@ class Engine {
   void Changed(Study& study, Trial& trial);
   void SetState(Study& study, Trial& trial, TrialState state);
   void Enqueue(Study& study, Trial& trial);
+  Trial& MakeTrial(Study& study, Point point);
 
   void Judge(Study& study, Trial& trial);
   void Follow(Study& study, const Ruling& ruling);

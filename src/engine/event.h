@@ -52,6 +52,27 @@ struct Proposed {
   std::optional<Point> point;
 };
 
+// Points to try before the sampler is asked, in this order. They wait for the next plan.
+struct PointsEnqueued {
+  StudyId study{};
+  std::vector<Point> points;
+};
+
+// A trial of an earlier study.
+struct KnownTrial {
+  Point point;
+  Outcome outcome = Outcome::kComplete;
+  Work work = 0;
+  double value = 0;  // of the objective
+};
+
+// What the sampler is to know from the beginning. The engine has no use for it.
+struct KnowledgeGiven {
+  StudyId study{};
+  std::string source;  // which trials of which study, for people
+  std::vector<KnownTrial> trials;
+};
+
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 // Where in a launch's stream of messages an event stands. Both rise within a launch, and one of
@@ -133,7 +154,7 @@ struct Event {
   Time time{};
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
-               LeaseExpired, RetryAsked, Woken>
+               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven>
       body;
 };
 

@@ -11,7 +11,8 @@ namespace sluice {
 namespace {
 
 bool AllMade(const Study& study) {
-  return study.exhausted || study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+  return (study.exhausted && study.queue.empty()) ||
+         study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
 }
 
 }  // namespace
@@ -112,26 +113,33 @@ void Engine::StartPlaced(const Plan& plan) {
   }
 }
 
-// Finds more work for a study that has room: paused trials worth resuming first, then new ones.
-// True if trials now wait that the plan did not know of.
+// Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
+// which those that were enqueued come before the sampler's. True if trials now wait that the plan
+// did not know of.
 bool Engine::Feed(Study& study, int appetite) {
   appetite -= static_cast<int>(study.asked - study.answered);
-  bool resumed = false;
+  bool found = false;
   while (appetite > 0) {
     if (const auto group = study.stopper->Next()) {
       const std::size_t before = study.waiting.size();
       Resume(study, *group);
       appetite -= static_cast<int>(study.waiting.size() - before);
-      resumed = resumed || study.waiting.size() > before;
+      found = found || study.waiting.size() > before;
       continue;
     }
-    const auto made =
-        static_cast<std::uint64_t>(study.trials.size()) + (study.asked - study.answered);
-    if (study.exhausted || made >= static_cast<std::uint64_t>(study.trials_wanted)) break;
-    commands_.push_back(Propose{study.id, study.asked++});
+    if (study.room() == 0) break;
+    if (!study.queue.empty()) {
+      MakeTrial(study, std::move(study.queue.front())).enqueued = true;
+      study.queue.pop_front();
+      found = true;
+    } else if (study.exhausted) {
+      break;
+    } else {
+      commands_.push_back(Propose{study.id, study.asked++});
+    }
     --appetite;
   }
-  return resumed;
+  return found;
 }
 
 void Engine::Resume(Study& study, const TrialGroup& group) {

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 1;
+constexpr int kSnapshotVersion = 2;
 
 struct Saver {
   StateWriter& writer;
@@ -40,8 +40,8 @@ template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
       visit(s.finished);
-  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.groups), visit(s.best),
-      visit(s.checkpoint_bytes), visit(s.running);
+  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
+      visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
   visit(s.waiting);
 }
 
@@ -67,6 +67,9 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   if (!Lists(study.running, study, TrialState::kRunning) ||
       !Lists(study.waiting, study, TrialState::kWaiting))
     return false;
+  for (const Point& point : study.queue) {
+    if (point.size() != study.spec.space.size()) return false;
+  }
   std::int64_t saved_bytes = 0;
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
@@ -96,6 +99,8 @@ std::string Engine::Save() const {
     ForEachStudyField(*study, Saver{writer});
     writer.Put(study->trials.size());
     for (const Trial& trial : study->trials) ForEachField(trial, Saver{writer});
+    writer.Put(study->queue.size());
+    for (const Point& point : study->queue) Saver{writer}(point);
     study->stopper->Save(writer);
   }
   return writer.Take();
@@ -125,6 +130,8 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
       if (static_cast<std::size_t>(trial.state) >= kTrialStates) return Unreadable();
       ++study.counts[static_cast<std::size_t>(trial.state)];
     }
+    for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left)
+      Loader{reader}(study.queue.emplace_back());
     SLUICE_TRY(study.stopper->Load(reader));
     if (!reader.ok() || !IsWhole(study, unexplained)) return Unreadable();
   }

@@ -14,6 +14,7 @@
 #include "cluster/cluster.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
+#include "space/point_part.h"
 #include "space/space.h"
 
 namespace sluice {
@@ -56,6 +57,19 @@ struct SweepSpec {
   bool real_wandb = false;  // trials import the package itself, not what stands in for it
 };
 
+// Trials of an earlier study that the sampler is to know of before it proposes anything. Where they
+// are is only written down here: reading them is left to whoever makes the study.
+struct WarmStart {
+  enum class Missing { kSkip, kFill, kRefuse };  // trials without one of our parameters
+
+  std::string study;                       // may be empty with `optuna`: the only one there
+  std::string store;                       // another store than our own
+  std::string optuna;                      // or an Optuna file
+  std::optional<int> best;                 // so many of them; nothing: all
+  std::map<std::string, std::string> map;  // their names of parameters to ours
+  Missing missing = Missing::kSkip;
+};
+
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.
 struct StudySpec {
   std::string name;
@@ -82,11 +96,14 @@ struct StudySpec {
   std::optional<SweepSpec> sweep;
   bool endless = false;            // the file sets no end, so `trials` is the most there can be
   std::vector<std::string> notes;  // what the file says that has no effect
+  std::vector<PointPart> enqueue;  // points to try first
+  std::optional<WarmStart> warm_start;
 };
 
-// Reads a study, or a sweep of W&B (sweep_reader.h), from YAML text. `file` is what messages call it ("study.yaml:12: lr: expected
-// ..."). A study without a name takes `default_name`. Everything the text can say wrongly is said
-// here, all of it at once, one message a line; a spec that is returned can be run. At most 1 MiB.
+// Reads a study, or a sweep of W&B (sweep_reader.h), from YAML text. `file` is what messages call it
+// ("study.yaml:12: lr: expected ..."). A study without a name takes `default_name`. Everything the
+// text can say wrongly is said here, all of it at once, one message a line; a spec that is returned
+// can be run. At most 1 MiB.
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
                             std::string_view default_name);
 

@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
+#include "engine/points_reader.h"
 #include "engine/study.h"
 #include "engine/study_keys.h"
 #include "engine/sweep_reader.h"
@@ -29,10 +30,10 @@ constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",     "program",    "space",         "constraints", "objective", "sampler",
-      "stopper",   "budget",     "trials",        "stop_at",     "deadline",  "parallelism",
-      "resources", "timeouts",   "retries",       "backoff",     "seed",      "environment",
-      "policy",    "output_cap", "checkpoint_cap"};
+      "study",     "program",    "space",          "constraints", "objective", "sampler",
+      "stopper",   "budget",     "trials",         "stop_at",     "deadline",  "parallelism",
+      "resources", "timeouts",   "retries",        "backoff",     "seed",      "environment",
+      "policy",    "output_cap", "checkpoint_cap", "enqueue",     "warm_start"};
   return keys;
 }
 
@@ -49,6 +50,7 @@ class StudyReader {
     ReadProgram();
     ReadEnvironment();
     ReadSearch();
+    ReadPoints();
     ReadTrials();
     ReadStopAt();
     ReadDeadline();
@@ -370,6 +372,13 @@ class StudyReader {
     return good;
   }
 
+  void ReadPoints() {
+    if (const ConfigNode* node = map_.Find("enqueue"); node != nullptr && space_good_)
+      spec_.enqueue = ReadEnqueue(*node, spec_.space);
+    if (const ConfigNode* node = map_.Find("warm_start"))
+      spec_.warm_start = ReadWarmStart(*node, space_good_ ? &spec_.space : nullptr);
+  }
+
   void ReadTrials() {
     if (const ConfigNode* node = map_.Find("trials")) {
       if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials}))
@@ -392,7 +401,8 @@ class StudyReader {
                       kMaxTrials, *points));
       return;
     }
-    spec_.trials = static_cast<int>(*points);
+    // Points of the user's own come on top of the grid.
+    spec_.trials = static_cast<int>(*points) + static_cast<int>(spec_.enqueue.size());
   }
 
   void ReadStopAt() {

@@ -156,6 +156,9 @@ class TestEngine {
   Lines Drain() { return Happen(DrainAsked{}); }
   Lines Restart() { return Happen(ControllerStarted{node_}); }
   Lines Retry(int trial) { return Happen(RetryAsked{Key(trial)}); }
+  Lines Enqueue(std::vector<Point> points) {
+    return Happen(PointsEnqueued{kStudy, std::move(points)});
+  }
 
   static TrialKey Key(int trial) { return {kStudy, TrialId(static_cast<std::uint32_t>(trial))}; }
   const sluice::Trial& Trial(int trial) const { return *engine_->trial(Key(trial)); }

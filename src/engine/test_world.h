@@ -286,7 +286,7 @@ class World {
   }
 
   void Fault() {
-    switch (random_.Below(6)) {
+    switch (random_.Below(7)) {
       case 0: return Happen(DrainAsked{});
       case 1:
         See("resumed");
@@ -299,9 +299,24 @@ class World {
         if (random_.Chance(0.3)) Happen(StudyStopAsked{kStudy});
         return;
       case 3: return RetrySome();
-      case 4: return Die(/*losing_commands=*/false);
+      case 4: return EnqueueSome();
+      case 5: return Die(/*losing_commands=*/false);
       default: return Die(/*losing_commands=*/true);
     }
+  }
+
+  // Points of the user's own, at any time; a controller looks at once whether there is room.
+  void EnqueueSome() {
+    See("enqueued");
+    PointsEnqueued event{kStudy, {}};
+    for (std::uint64_t left = 1 + random_.Below(3); left > 0; --left) {
+      std::vector<double> unit(created_.spec.space.size());
+      for (double& coordinate : unit) coordinate = random_.Uniform();
+      event.points.push_back(created_.spec.space.FromUnit(unit));
+      given_.push_back(event.points.back());
+    }
+    Happen(std::move(event));
+    if (random_.Chance(0.5)) Happen(Woken{});
   }
 
   void RetrySome() {
@@ -378,6 +393,7 @@ class World {
   std::deque<std::uint64_t> proposals_;
   std::map<TrialKey, Process> processes_;
   std::vector<std::pair<TrialKey, LaunchId>> lost_;
+  std::vector<Point> given_;  // all that were enqueued
   bool lose_commands_ = false;
   bool keep_digests_ = false;
   std::vector<Event> history_;
@@ -458,6 +474,13 @@ inline void World::CheckInvariants(bool retry) {
   const bool through = s.ending == Finish::kTrials || s.ending == Finish::kExhausted;
   if (s.finished && through && synchronous && s.count(TrialState::kPaused) > 0)
     Say("finished while a trial waits for its fate");
+  std::vector<Point> tried;
+  for (const Trial& trial : s.trials) {
+    if (trial.enqueued) tried.push_back(trial.point);
+  }
+  tried.insert(tried.end(), s.queue.begin(), s.queue.end());
+  if (tried != given_ || s.enqueued != given_.size())
+    Say("enqueued points are lost, doubled or out of order");
 }
 
 }  // namespace sluice

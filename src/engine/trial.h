@@ -33,6 +33,7 @@ struct Trial {
   StopReason leave_reason = StopReason::kStopped;
   bool exempt = false;       // retried by hand: the stopper has no say any more
   bool evicted = false;      // its checkpoint was removed
+  bool enqueued = false;     // its point was given by hand
   LaunchId launch{};         // the latest
   std::uint64_t seq = 0;     // of that launch: the last message seen
   std::uint64_t offset = 0;  // of that launch: output consumed
@@ -73,8 +74,8 @@ template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason),
       visit(t.exempt);
-  visit(t.evicted), visit(t.launch), visit(t.seq), visit(t.offset), visit(t.launch_work),
-      visit(t.launch_target);
+  visit(t.evicted), visit(t.enqueued), visit(t.launch), visit(t.seq), visit(t.offset),
+      visit(t.launch_work), visit(t.launch_target);
   visit(t.failures);
   visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes),
       visit(t.value);

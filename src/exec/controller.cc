@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "engine/points.h"
 
 namespace sluice {
 namespace {
@@ -62,6 +63,7 @@ Controller::Controller(Parts parts, Watcher& watcher)
       search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
       executor_(*loop_, *this,
                 {.paths = parts.paths, .launcher = parts.launcher, .study = parts.study}) {
+  knowledge_ = std::move(parts.knowledge);
   events_since_snapshot_ = parts.events_since_snapshot;
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
                "the system gives us three descriptors");
@@ -232,6 +234,7 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
     return refuse(
         fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
   }
+  wire::Values facts;
   if (ask.verb == "stop") {
     Happened(StudyStopAsked{study_}, std::nullopt);
   } else if (ask.verb == "retry") {
@@ -243,11 +246,24 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
                                 Number(ask.trial), Name(trial->state)));
     }
     Happened(RetryAsked{{study_, ask.trial}}, std::nullopt);
+  } else if (ask.verb == "enqueue") {
+    auto points = MakePoints(study(), ask.points);
+    if (!points) return refuse(points.error().message);
+    const int known = CountKnown(study(), *points);
+    const auto added = static_cast<double>(points->points.size());
+    Happened(std::move(*points), std::nullopt);
+    const QueueStanding standing = QueueOf(study());
+    facts = {{"added", added},
+             {"known", known},
+             {"waiting", standing.waiting},
+             {"room", standing.room},
+             {"total", standing.total}};
+    Happened(Woken{}, std::nullopt);  // plans: there may be room for one of them now
   } else {
     return refuse(fmt::format("cannot '{}'", ask.verb));
   }
   gathered_effects_.answers.push_back(
-      [answer] { answer(wire::Answer{.ok = true, .message = ""}); });
+      [answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
 }
 
 void Controller::Interrupted() {
@@ -293,6 +309,8 @@ void Controller::Tick() {
 }
 
 void Controller::ObserveAll() {
+  for (Observation& observation : std::exchange(knowledge_, {}))
+    search_->Observe(std::move(observation));
   for (const Trial& trial : study().trials) Observe(trial);
 }
 

@@ -31,6 +31,7 @@ class Controller : public ExecutorOwner {
     std::unique_ptr<Ledger> ledger;
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Sampler> sampler;
+    std::vector<Observation> knowledge;  // that the sampler has beside the study's own trials
     std::int64_t events_since_snapshot = 0;
   };
 
@@ -86,6 +87,7 @@ class Controller : public ExecutorOwner {
   std::vector<std::pair<EventSeq, Event>> gathered_;
   Effects gathered_effects_;
   Effects committing_effects_;
+  std::vector<Observation> knowledge_;
   std::int64_t events_since_snapshot_ = 0;
   int interrupts_ = 0;
   bool changed_ = true;

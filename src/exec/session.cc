@@ -9,10 +9,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include "engine/points.h"
 #include "exec/connection.h"
 #include "exec/controller.h"
 #include "exec/launch_folder.h"
 #include "exec/machine.h"
+#include "ledger/earlier_study.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
@@ -98,12 +100,14 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   parts.ledger = std::move(opened.ledger);
   SLUICE_ASSIGN(parts.events_since_snapshot,
                 EventsSinceSnapshot(parts.ledger->database(), opened.id));
+  SLUICE_ASSIGN(parts.knowledge,
+                ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
   parts.engine = std::move(opened.engine);
   return Controller(std::move(parts), watcher).Run(std::move(first));
 }
 
 // Asks the controller that runs the study; its answer comes once the wish is on disk.
-Status AskController(const StorePaths& paths, const wire::Ask& ask) {
+Result<wire::Answer> AskController(const StorePaths& paths, const wire::Ask& ask) {
   SLUICE_ASSIGN(const int descriptor, ConnectTo(paths.socket));
   const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -127,7 +131,38 @@ Status AskController(const StorePaths& paths, const wire::Ask& ask) {
   if (answer == nullptr)
     return Unavailable("the controller did not understand: is it of another version?");
   if (!answer->ok) return FailedPrecondition(answer->message);
-  return {};
+  return *answer;
+}
+
+// Writes down what happens while nobody runs the study.
+Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
+  Batch batch;
+  batch.study = opened.id;
+  std::uint64_t seq = Number(opened.ledger->last());
+  for (EventBody& body : bodies) {
+    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
+    (void)opened.engine->Apply(batch.events.back().second);
+  }
+  for (const TrialKey& key : opened.engine->TakeChanged()) {
+    const Trial& changed = *opened.engine->trial(key);
+    batch.trials.push_back(
+        {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+  }
+  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
+  return opened.ledger->Commit(batch);
+}
+
+EnqueueEnd EndFrom(const wire::Values& facts) {
+  EnqueueEnd end{.at_once = true};
+  for (const auto& [name, value] : facts) {
+    const int number = static_cast<int>(value);
+    if (name == "added") end.added = number;
+    if (name == "known") end.known = number;
+    if (name == "waiting") end.waiting = number;
+    if (name == "room") end.room = number;
+    if (name == "total") end.total = number;
+  }
+  return end;
 }
 
 }  // namespace
@@ -137,6 +172,13 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
+  // Before anything is made: what it names may not be there.
+  std::optional<Knowledge> knowledge;
+  if (spec.warm_start) {
+    SLUICE_ASSIGN(knowledge,
+                  GatherKnowledge(spec, {.store = request.paths.database, .folder = request.folder},
+                                  request.seed));
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
@@ -162,6 +204,8 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
                        .seed = request.seed,
                        .spec = spec};
   SLUICE_ASSIGN(const StudySpec as_written, ReadStudy(request.source, spec.name, spec.name));
+  PointsEnqueued enqueued{.study = opened.id, .points = {}};
+  SLUICE_ASSIGN(enqueued.points, FillInAll(spec.space, spec.enqueue, request.seed, 0));
   Batch batch;
   batch.study = opened.id;
   std::uint64_t seq = Number(opened.ledger->last());
@@ -172,9 +216,20 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
     batch.events.emplace_back(EventSeq(++seq),
                               Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
   }
+  if (!enqueued.points.empty())
+    batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(enqueued)});
+  if (knowledge) {
+    batch.events.emplace_back(
+        EventSeq(++seq),
+        Event{now, KnowledgeGiven{opened.id, knowledge->summary, std::move(knowledge->trials)}});
+  }
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
+  if (knowledge) {
+    watcher.Say("warm start: " + knowledge->summary);
+    for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
+  }
   return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec,
                        request.seed, watcher);
 }
@@ -200,12 +255,17 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
     return FailedPrecondition(fmt::format(
         "the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
   }
-  const bool open =
-      !study.finished || study.ending == Finish::kAsked || study.ending == Finish::kDeadline;
+  // Points that came after the end of an exhausted space.
+  const bool enqueued =
+      study.ending == Finish::kExhausted && !study.queue.empty() && study.room() > 0;
+  const bool open = !study.finished || study.ending == Finish::kAsked ||
+                    study.ending == Finish::kDeadline || enqueued;
   if (!open && !more) {
-    return FailedPrecondition(
-        fmt::format("study '{}' is finished ({}): go on with more trials by --trials N, N above {}",
-                    spec.name, Name(study.ending), study.trials_wanted));
+    const QueueStanding queue = QueueOf(study);
+    return FailedPrecondition(fmt::format(
+        "study '{}' is finished ({}): go on with more trials by --trials N, N above {}{}",
+        spec.name, Name(study.ending), study.trials_wanted,
+        queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
   // The devices of today come first: what is resumed is planned on them.
   std::vector<EventBody> first = {ControllerStarted{machine.node},
@@ -221,8 +281,10 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
       return FailedPrecondition(
           fmt::format("study '{}' is finished already ({})", name, info.ending));
   }
-  if (FindLockHolder(paths).pid != 0)
-    return AskController(paths, {.verb = "stop", .study = name, .trial = {}});
+  if (FindLockHolder(paths).pid != 0) {
+    SLUICE_TRY(AskController(paths, {.verb = "stop", .study = name, .trial = {}}));
+    return {};
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
@@ -247,26 +309,47 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
                       Number(trial), Name(found.state)));
     }
   }
-  if (FindLockHolder(paths).pid != 0)
-    return AskController(paths, {.verb = "retry", .study = name, .trial = trial});
+  if (FindLockHolder(paths).pid != 0) {
+    SLUICE_TRY(AskController(paths, {.verb = "retry", .study = name, .trial = trial}));
+    return {};
+  }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
-  // Written down only: nothing starts before somebody resumes the study.
-  Batch batch;
-  batch.study = opened.id;
-  std::uint64_t seq = Number(opened.ledger->last());
-  for (EventBody body : {EventBody(DrainAsked{}), EventBody(RetryAsked{{opened.id, trial}})}) {
-    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
-    (void)opened.engine->Apply(batch.events.back().second);
+  // Nothing starts before somebody resumes the study.
+  return WriteDown(opened, {DrainAsked{}, RetryAsked{{opened.id, trial}}});
+}
+
+Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& name,
+                                 const std::vector<std::string>& points) {
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_TRY(reader->FindStudy(name));
   }
-  for (const TrialKey& key : opened.engine->TakeChanged()) {
-    const Trial& changed = *opened.engine->trial(key);
-    batch.trials.push_back(
-        {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
+  if (FindLockHolder(paths).pid != 0) {
+    const wire::Ask ask{.verb = "enqueue", .study = name, .trial = {}, .points = points};
+    if (wire::Encode(wire::FromWorker(ask)).size() > wire::kLongestLine) {
+      return InvalidArgument(
+          fmt::format("expected at most 1 MiB of points at once while the study runs, found {} "
+                      "points with more: give them in parts",
+                      points.size()));
+    }
+    SLUICE_ASSIGN(const wire::Answer answer, AskController(paths, ask));
+    return EndFrom(answer.facts);
   }
-  batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
-  return opened.ledger->Commit(batch);
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("enqueueing points of '{}'", name)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  const Study& study = *opened.engine->study(opened.id);
+  SLUICE_ASSIGN(PointsEnqueued enqueued, MakePoints(study, points));
+  EnqueueEnd end{.added = static_cast<int>(enqueued.points.size()),
+                 .known = CountKnown(study, enqueued)};
+  SLUICE_TRY(WriteDown(opened, {std::move(enqueued)}));
+  const QueueStanding standing = QueueOf(study);
+  end.waiting = standing.waiting;
+  end.room = standing.room;
+  end.total = standing.total;
+  return end;
 }
 
 Status DeleteStudy(const StorePaths& paths, const std::string& name) {

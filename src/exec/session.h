@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -59,6 +60,21 @@ Status StopStudy(const StorePaths& paths, const std::string& study);
 // Gives a failed or stopped trial another chance: at once if a controller lives, else when the
 // study is resumed.
 Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
+
+// What came of points that were enqueued.
+struct EnqueueEnd {
+  int added = 0;
+  int known = 0;         // of those added: tried or enqueued before
+  int waiting = 0;       // in the queue, with those of before
+  int room = 0;          // trials that the study may still make
+  int total = 0;         // of trials, so that all that wait are tried
+  bool at_once = false;  // a controller runs the study
+};
+
+// Gives a study points to try before those its sampler proposes: all of them, or none and the
+// reason. Each is a JSON object with some or all of the parameters; the others are drawn.
+Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& study,
+                                 const std::vector<std::string>& points);
 
 // Removes a study and all its files. Fails while a controller runs it.
 Status DeleteStudy(const StorePaths& paths, const std::string& study);

@@ -38,6 +38,12 @@ Json Numbers(const Point& point) {
   return array;
 }
 
+Point PointFrom(const Json& json) {
+  Point point;
+  for (const Json& value : json) point.push_back(NumberFromJson(value));
+  return point;
+}
+
 // What every event of a launch begins with.
 template <typename Body>
 Json OfLaunch(const Body& body) {
@@ -114,6 +120,21 @@ struct Encoder {
     json["trial"] = Number(e.trial.trial);
   }
   void operator()(const Woken&) { Become({}, "woken"); }
+  void operator()(const PointsEnqueued& e) {
+    Become(e.study, "points_enqueued");
+    json["points"] = Json::array();
+    for (const Point& point : e.points) json["points"].push_back(Numbers(point));
+  }
+  void operator()(const KnowledgeGiven& e) {
+    Become(e.study, "knowledge_given");
+    json = {{"source", e.source}, {"trials", Json::array()}};
+    for (const KnownTrial& trial : e.trials) {
+      json["trials"].push_back({{"point", Numbers(trial.point)},
+                                {"outcome", static_cast<int>(trial.outcome)},
+                                {"work", trial.work},
+                                {"value", NumberToJson<Json>(trial.value)}});
+    }
+  }
 
  private:
   void Become(StudyId its_study, std::string_view its_kind) {
@@ -126,6 +147,18 @@ struct Encoder {
     json = OfLaunch(body);
   }
 };
+
+Result<KnownTrial> KnownTrialFrom(const Json& json) {
+  const int outcome = json.at("outcome");
+  if (outcome < 0 || outcome > static_cast<int>(Outcome::kFailed)) {
+    return Corruption(
+        fmt::format("an event of kind 'knowledge_given' does not read back: outcome {}", outcome));
+  }
+  return KnownTrial{.point = PointFrom(json.at("point")),
+                    .outcome = static_cast<Outcome>(outcome),
+                    .work = json.at("work"),
+                    .value = NumberFromJson(json.at("value"))};
+}
 
 std::string_view CheckedText(const Json& json) { return json.get_ref<const std::string&>(); }
 
@@ -160,10 +193,7 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "drain_asked") return event(DrainAsked{});
   if (kind == "proposed") {
     Proposed proposed{.study = study, .counter = json.at("counter"), .point = {}};
-    if (json.contains("point")) {
-      proposed.point.emplace();
-      for (const Json& value : json["point"]) proposed.point->push_back(NumberFromJson(value));
-    }
+    if (json.contains("point")) proposed.point = PointFrom(json["point"]);
     return event(std::move(proposed));
   }
   if (kind == "attributes_set") {
@@ -199,7 +229,21 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "retry_asked")
     return event(RetryAsked{{study, TrialId(json.at("trial").get<std::uint32_t>())}});
   if (kind == "woken") return event(Woken{});
-  return Corruption(fmt::format("an event of unknown kind '{}'", kind));
+  if (kind == "points_enqueued") {
+    PointsEnqueued enqueued{.study = study, .points = {}};
+    for (const Json& point : json.at("points")) enqueued.points.push_back(PointFrom(point));
+    return event(std::move(enqueued));
+  }
+  if (kind == "knowledge_given") {
+    KnowledgeGiven given{.study = study, .source = json.at("source"), .trials = {}};
+    for (const Json& each : json.at("trials")) {
+      SLUICE_ASSIGN(KnownTrial trial, KnownTrialFrom(each));
+      given.trials.push_back(std::move(trial));
+    }
+    return event(std::move(given));
+  }
+  return Corruption(fmt::format(
+      "an event of unknown kind '{}': if a newer Sluice wrote it, update sluice", kind));
 }
 
 }  // namespace

@@ -98,6 +98,27 @@ TEST(EventCodecTest, APointKeepsEveryBit) {
   EXPECT_FALSE(RoundTrip(Proposed{StudyId(3), 1, {}}).point);
 }
 
+TEST(EventCodecTest, EnqueuedPointsAndKnowledge) {
+  const std::vector<Point> points = {{0.1, 3}, {-0.0, kInfinity}};
+  EXPECT_EQ(RoundTrip(PointsEnqueued{StudyId(3), points}).points, points);
+  EXPECT_EQ(RoundTrip(PointsEnqueued{StudyId(3), points}).study, StudyId(3));
+  EXPECT_TRUE(std::isnan(RoundTrip(PointsEnqueued{StudyId(3), {{kNaN}}}).points[0][0]));
+  EXPECT_TRUE(RoundTrip(PointsEnqueued{StudyId(3), {}}).points.empty());
+
+  const KnowledgeGiven back = RoundTrip(KnowledgeGiven{
+      .study = StudyId(3),
+      .source = "study 'a'",
+      .trials = {{.point = {0.5}, .outcome = Outcome::kStopped, .work = 7, .value = 0.1},
+                 {.point = {1}, .outcome = Outcome::kComplete, .work = 27, .value = -kInfinity}}});
+  EXPECT_EQ(back.source, "study 'a'");
+  ASSERT_EQ(back.trials.size(), 2U);
+  EXPECT_EQ(back.trials[0].point, Point{0.5});
+  EXPECT_EQ(back.trials[0].outcome, Outcome::kStopped);
+  EXPECT_EQ(back.trials[0].work, 7);
+  EXPECT_EQ(back.trials[0].value, 0.1);
+  EXPECT_EQ(back.trials[1].value, -kInfinity);
+}
+
 TEST(EventCodecTest, EventsOfALaunch) {
   const AttributesSet attributes{kTrial, LaunchId(2), kPosition, R"({"b":1,"a":"x","c":true})"};
   ExpectSamePlace(RoundTrip(attributes), attributes);
@@ -159,6 +180,11 @@ TEST(EventCodecTest, WhatDoesNotReadBackIsDamage) {
       {"controller_started", R"({"name":"n"})"},
       {"study_created", "[]"},
       {"launch_ended", "{\"trial\":1}"},
+      {"points_enqueued", "{}"},
+      {"points_enqueued", R"({"points":[["x"]]})"},
+      {"knowledge_given", R"({"source":"a"})"},
+      {"knowledge_given",
+       R"({"source":"a","trials":[{"point":[1],"outcome":9,"work":1,"value":1}]})"},
       {"reported", "{}"}};
   for (const auto& [kind, body] : bad) {
     const auto decoded = DecodeEvent(At(0), StudyId(1), kind, body);

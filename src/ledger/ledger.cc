@@ -182,7 +182,7 @@ Status Ledger::WriteTrial(const TrialRow& row) {
   put.Bind(16, static_cast<std::int64_t>(trial.busy.count()));
   put.Bind(17, trial.saved_work);
   put.Bind(18, trial.saved_bytes);
-  put.Bind(19, std::string_view(trial.note));
+  put.Bind(19, trial.note.empty() && trial.enqueued ? "enqueued" : std::string_view(trial.note));
   return put.Run();
 }
 

@@ -98,6 +98,34 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
   return engine;
 }
 
+Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& study) {
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind = "
+                       "'knowledge_given' ORDER BY seq"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
+  std::vector<Observation> observations;
+  while (true) {
+    SLUICE_ASSIGN(const bool found, query.Step());
+    if (!found) return observations;
+    SLUICE_ASSIGN(Event event, DecodeEvent(FromMicros(query.Integer(0)), study.id, query.Text(1),
+                                           query.Text(2)));
+    for (KnownTrial& trial : std::get<KnowledgeGiven>(event.body).trials) {
+      if (trial.point.size() != study.spec.space.size()) {
+        return Corruption(
+            fmt::format("{}: an earlier trial that study '{}' knows of is not of its space",
+                        database.path(), study.spec.name));
+      }
+      const auto number = static_cast<std::uint32_t>(observations.size());
+      observations.push_back({.trial = TrialId(Number(kFirstKnownTrial) + number),
+                              .point = std::move(trial.point),
+                              .outcome = trial.outcome,
+                              .work = trial.work,
+                              .value = study.spec.objective.Loss(trial.value)});
+    }
+  }
+}
+
 Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study) {
   SLUICE_ASSIGN(
       Statement query,

@@ -23,6 +23,10 @@ enum class Recover {
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
                                               Recover how = Recover::kFromSnapshot);
 
+// What the sampler of a study is to know beside the study's own trials, as it is to be told: the
+// same after every restart.
+Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& study);
+
 // How many events of the study came after its latest snapshot.
 Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study);
 

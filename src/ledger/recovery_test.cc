@@ -142,7 +142,7 @@ TEST(RecoveryTest, SaysWhatIsWrongWithAStore) {
   ASSERT_TRUE(
       ledger->database().Execute("UPDATE events SET kind = 'riddle' WHERE kind = 'proposed'"));
   EXPECT_EQ(RecoverEngine(ledger->database(), kStudy).error().message,
-            "an event of unknown kind 'riddle'");
+            "an event of unknown kind 'riddle': if a newer Sluice wrote it, update sluice");
 }
 
 }  // namespace

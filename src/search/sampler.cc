@@ -45,6 +45,10 @@ const std::vector<std::string>& SamplerNames() {
   return names;
 }
 
+bool Learns(std::string_view sampler) {
+  return sampler != "random" && sampler != "grid" && sampler != "sobol";
+}
+
 Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
                                              std::uint64_t seed) {
   for (const Kind& kind : kKinds) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -36,12 +37,18 @@ class Sampler {
   virtual void Observe(const Observation& observation) = 0;
 };
 
+// Trials of earlier studies (warm_start) are observed with ids from here on.
+constexpr TrialId kFirstKnownTrial{1U << 31};
+
 struct SamplerSpec {
   std::string name = "random";
 };
 
 // The samplers there are, in the order they are listed to users.
 const std::vector<std::string>& SamplerNames();
+
+// Whether a sampler's proposals depend on what it observes.
+bool Learns(std::string_view sampler);
 
 // Fails on an unknown name (suggesting the nearest), and where sampler and space do not go
 // together: grid with a continuous parameter, or with more than 2^53 points.

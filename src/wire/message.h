@@ -70,11 +70,12 @@ struct Failed {
   std::uint64_t seq = 0;
   std::string reason;
 };
-// From the command line: "stop" a study, "retry" a trial.
+// From the command line: "stop" a study, "retry" a trial, "enqueue" points.
 struct Ask {
   std::string verb;
   std::string study;
   TrialId trial{};
+  std::vector<std::string> points = {};  // JSON objects
 };
 using FromWorker =
     std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done, Failed, Ask>;
@@ -121,6 +122,7 @@ struct Refuse {
 struct Answer {
   bool ok = false;
   std::string message;
+  Values facts = {};  // what came of it
 };
 using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
 

@@ -87,7 +87,9 @@ struct ToJson {
     return json;
   }
   Json operator()(const Ask& m) const {
-    return {{"type", "ask"}, {"verb", m.verb}, {"study", m.study}, {"trial", Number(m.trial)}};
+    Json json = {{"type", "ask"}, {"verb", m.verb}, {"study", m.study}, {"trial", Number(m.trial)}};
+    for (const std::string& point : m.points) json["points"].push_back(Json::parse(point));
+    return json;
   }
 
   Json operator()(const Welcome& m) const {
@@ -130,7 +132,9 @@ struct ToJson {
   Json operator()(const Exit&) const { return {{"type", "exit"}}; }
   Json operator()(const Refuse& m) const { return {{"type", "refuse"}, {"reason", m.reason}}; }
   Json operator()(const Answer& m) const {
-    return {{"type", "answer"}, {"ok", m.ok}, {"message", m.message}};
+    Json json = {{"type", "answer"}, {"ok", m.ok}, {"message", m.message}};
+    for (const auto& [name, value] : m.facts) json["facts"][name] = NumberToJson<Json>(value);
+    return json;
   }
 };
 
@@ -173,6 +177,16 @@ class Members {
     if (found == json_.end() || !found->is_object())
       return Miss(key, "an object"), std::string("{}");
     return Dump(*found);
+  }
+  std::vector<std::string> Objects(const char* key) {
+    std::vector<std::string> texts;
+    const auto found = json_.find(key);
+    if (found == json_.end() || !found->is_array()) return Miss(key, "a list of objects"), texts;
+    for (const Json& each : *found) {
+      if (!each.is_object()) return Miss(key, "a list of objects"), texts;
+      texts.push_back(Dump(each));
+    }
+    return texts;
   }
   Values Numbers(const char* key) {
     Values values;
@@ -283,10 +297,11 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   if (type == "failed")
     return finish(Failed{.at = in.Launch(), .seq = in.Seq(), .reason = in.Text("reason")});
   if (type == "ask") {
-    return finish(
-        Ask{.verb = in.Text("verb"),
-            .study = in.Text("study"),
-            .trial = TrialId(static_cast<std::uint32_t>(in.Integer("trial", 0, UINT32_MAX)))});
+    Ask m{.verb = in.Text("verb"),
+          .study = in.Text("study"),
+          .trial = TrialId(static_cast<std::uint32_t>(in.Integer("trial", 0, UINT32_MAX)))};
+    if (in.Has("points")) m.points = in.Objects("points");
+    return finish(std::move(m));
   }
   return InvalidArgument(
       fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
@@ -303,8 +318,11 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
   if (type == "stop") return finish(Stop{.at = in.Launch(), .why = in.Text("why")});
   if (type == "exit") return finish(Exit{});
   if (type == "refuse") return finish(Refuse{in.Text("reason")});
-  if (type == "answer")
-    return finish(Answer{.ok = in.Boolean("ok"), .message = in.Text("message")});
+  if (type == "answer") {
+    Answer m{.ok = in.Boolean("ok"), .message = in.Text("message")};
+    if (in.Has("facts")) m.facts = in.Numbers("facts");
+    return finish(std::move(m));
+  }
   if (type == "welcome") {
     return finish(Welcome{.lease_ms = in.Integer("lease_ms", 1, kMostWork),
                           .window = static_cast<int>(in.Integer("window", 1, 1 << 20))});

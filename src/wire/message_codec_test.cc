@@ -83,6 +83,8 @@ TEST(MessageCodecTest, WorkersMessagesComeBack) {
             R"({"params":61706,"name":"x","deep":{"a":[1,2.5]}})");
   EXPECT_EQ(FromThere(Ask{"retry", "s", TrialId(3)}).trial, TrialId(3));
   EXPECT_EQ(FromThere(Ask{"stop", "s", {}}).verb, "stop");
+  const Ask enqueue{"enqueue", "s", {}, {R"({"lr":0.1,"act":"re\"lu"})", "{}"}};
+  EXPECT_EQ(FromThere(enqueue).points, enqueue.points);
 }
 
 TEST(MessageCodecTest, ValuesKeepEveryBit) {
@@ -131,6 +133,8 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
   EXPECT_EQ(ToThere(Stop{{TrialId(7), LaunchId(2)}, "study"}).why, "study");
   EXPECT_EQ(ToThere(Refuse{"no"}).reason, "no");
   EXPECT_EQ(ToThere(Answer{true, "m"}).message, "m");
+  const Answer told{true, "m", {{"added", 3}, {"waiting", 5}}};
+  EXPECT_EQ(ToThere(told).facts, told.facts);
   EXPECT_EQ(ToThere(Welcome{1, 1}).window, 1);
   ToThere(Exit{});
 }

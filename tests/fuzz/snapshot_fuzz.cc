@@ -55,7 +55,7 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
     const LaunchId launch = trial != nullptr ? trial->launch : LaunchId{};
     now += 1'000'000;
     const Time time = FromMicros(now);
-    switch (code / 8 % 6) {
+    switch (code / 8 % 7) {
       case 0: engine->Apply({time, Proposed{StudyId{1}, proposals++, Point{0.5}}}); break;
       case 1:
         if (trial != nullptr)
@@ -72,6 +72,7 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
       case 3: engine->Apply({time, LeaseExpired{key, launch}}); break;
       case 4: engine->Apply({time, Woken{}}); break;
       case 5: engine->Apply({time, RetryAsked{key}}); break;
+      case 6: engine->Apply({time, PointsEnqueued{StudyId{1}, {{0.25}, {0.75}}}}); break;
     }
   }
   return engine->Save();

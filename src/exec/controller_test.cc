@@ -1,0 +1,96 @@
+// What a sampler is told before its first proposal.
+
+#include "exec/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ledger/recovery.h"
+#include "ledger/test_store.h"
+
+namespace sluice {
+namespace {
+
+class Silent : public Watcher {
+ public:
+  void Tick(const Study&, Time) override {}
+  void Say(std::string_view) override {}
+};
+
+// Remembers what it observes and has nothing to propose, so that its study ends at once.
+class Listener : public Sampler {
+ public:
+  explicit Listener(std::vector<Observation>& heard) : heard_(heard) {}
+  std::optional<Point> Propose(std::uint64_t) override { return std::nullopt; }
+  void Observe(const Observation& observation) override { heard_.push_back(observation); }
+
+ private:
+  std::vector<Observation>& heard_;
+};
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  // A study that maximizes, so that values are turned on their way to the sampler.
+  void SetUp() override {
+    const std::string source = SourceOf("trials: 2\nobjective: {maximize: accuracy}\n");
+    created_ = {
+        .study = kStudy, .source = source, .folder = "/", .seed = 1, .spec = SpecOf(source)};
+    auto ledger = OpenLedger(folder_ / "s.db");
+    auto engine = NewEngine();
+    Recorder recorder(*ledger, kStudy, 10);
+    ASSERT_TRUE(recorder.Record(*engine, {At(1), created_}));
+    const KnowledgeGiven given{
+        .study = kStudy,
+        .source = "2 of 2 trials of study 'a'",
+        .trials = {{.point = {0.25}, .outcome = Outcome::kComplete, .work = 9, .value = 0.75},
+                   {.point = {0.5}, .outcome = Outcome::kStopped, .work = 3, .value = 0.5}}};
+    ASSERT_TRUE(recorder.Record(*engine, {At(1), given}));
+    ASSERT_TRUE(recorder.Flush(*engine, /*snapshot=*/true));
+  }
+
+  // A controller takes over and runs the study as far as it goes.
+  std::vector<Observation> Run(std::optional<int> trials) {
+    std::vector<Observation> heard;
+    Controller::Parts parts;
+    parts.paths = StorePaths::For(folder_ / "s.db");
+    std::filesystem::create_directories(parts.paths.run);
+    parts.launcher = "/nowhere";
+    parts.study = kStudy;
+    parts.loop = std::move(*EventLoop::Open());
+    parts.ledger = OpenLedger(parts.paths.database);
+    parts.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
+    parts.sampler = std::make_unique<Listener>(heard);
+    auto knowledge = ReadKnowledge(parts.ledger->database(), *parts.engine->study(kStudy));
+    EXPECT_TRUE(knowledge);
+    parts.knowledge = std::move(*knowledge);
+    Silent silent;
+    const auto end =
+        Controller(std::move(parts), silent)
+            .Run({ControllerStarted{NodeOf(kWhole)}, StudyResumed{kStudy, trials, {}}});
+    EXPECT_TRUE(end) << end.error().message;
+    return heard;
+  }
+
+  TestFolder folder_;
+  StudyCreated created_;
+};
+
+void ExpectKnowledge(const std::vector<Observation>& heard) {
+  ASSERT_EQ(heard.size(), 2U);
+  EXPECT_EQ(heard[0].trial, kFirstKnownTrial);
+  EXPECT_EQ(heard[0].point, Point{0.25});
+  EXPECT_EQ(heard[0].outcome, Outcome::kComplete);
+  EXPECT_EQ(heard[0].work, 9);
+  EXPECT_EQ(heard[0].value, -0.75);  // smaller is better, for samplers
+  EXPECT_EQ(Number(heard[1].trial), Number(kFirstKnownTrial) + 1);
+  EXPECT_EQ(heard[1].outcome, Outcome::kStopped);
+  EXPECT_EQ(heard[1].value, -0.5);
+}
+
+TEST_F(ControllerTest, TheSamplerKnowsEarlierTrialsBeforeItsFirstProposalAndAfterARestart) {
+  ExpectKnowledge(Run({}));
+  ExpectKnowledge(Run(5));
+}
+
+}  // namespace
+}  // namespace sluice

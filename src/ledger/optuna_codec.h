@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "space/space.h"
+
+namespace sluice {
+
+// The JSON in an Optuna storage. Python writes it, so NaN and the infinities are bare words in it;
+// here they become texts. Deeply nested or overlong texts are refused.
+
+// A parameter as one of Optuna's distributions. Laws other than log become uniform over their
+// range, a log-normal one log; an ordinal is a categorical.
+std::string EncodeDistribution(const Space& space, std::size_t index);
+
+// The inverse. `low` may equal `high`, which CheckParameter refuses: Optuna allows it. The message
+// of a failure begins with the parameter's name.
+Result<Parameter> DecodeDistribution(const std::string& name, std::string_view json);
+
+// An object of parameter values; members that are lists or objects are left out.
+Result<std::map<std::string, Value>> DecodeValues(std::string_view json);
+
+// The members of an object, each as JSON, in order.
+Result<std::vector<std::pair<std::string, std::string>>> DecodeMembers(std::string_view json);
+// The inverse; a member that is null is left out.
+Result<std::string> EncodeMembers(const std::vector<std::pair<std::string, std::string>>& members);
+
+// The first text of a list of texts; "" if it is none.
+std::string DecodeFirstText(std::string_view json);
+std::string EncodeTexts(const std::vector<std::string>& texts);
+
+// One value as JSON, which is also how a study file writes it.
+std::string EncodeValue(const Value& value);
+
+}  // namespace sluice

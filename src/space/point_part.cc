@@ -1,0 +1,91 @@
+#include "space/point_part.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMostDraws = 10'000;
+
+struct Draw {
+  Point point;
+  std::optional<std::size_t> inactive;  // given, but not active here
+  bool random = false;                  // another draw may be another point
+};
+
+Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
+  // A coordinate for each parameter, used or not, so that what one value is never shifts another.
+  std::vector<double> unit(space.size());
+  for (double& coordinate : unit) coordinate = draws.Uniform();
+  Draw draw{.point = Point(space.size(), std::numeric_limits<double>::quiet_NaN()),
+            .inactive = std::nullopt};
+  for (const std::vector<std::size_t>& group : space.groups()) {
+    for (const std::size_t i : group) {
+      if (!space.IsActive(draw.point, i)) {
+        if (partial[i] && !draw.inactive) draw.inactive = i;
+        continue;
+      }
+      draw.point[i] = partial[i] ? *partial[i] : space.FromUnit(i, unit[i]);
+      draw.random = draw.random || !partial[i];
+    }
+  }
+  return draw;
+}
+
+// The first constraint that the point breaks, if it can be told.
+std::string BrokenConstraint(const Space& space, const Point& point) {
+  for (const std::string& constraint : space.constraints()) {
+    const auto alone = Space::Make(space.parameters(), {constraint});
+    if (alone && !alone->Satisfies(point)) return fmt::format("the constraint '{}'", constraint);
+  }
+  return "the constraints";
+}
+
+}  // namespace
+
+Result<std::size_t> FindParameter(const Space& space, std::string_view name) {
+  if (const auto index = space.Find(name)) return *index;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : space.parameters()) names.push_back(parameter.name);
+  return InvalidArgument(
+      fmt::format("{}: no parameter of the study has this name{}", name, DidYouMean(name, names)));
+}
+
+Result<double> CoordinateOfText(const Parameter& parameter, const std::string& text) {
+  for (const Choice& choice : parameter.choices) {
+    if (FormatValue(choice) == text) return CoordinateOf(parameter, choice);
+  }
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && rest == end) return CoordinateOf(parameter, number);
+  return CoordinateOf(parameter, text);
+}
+
+Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws) {
+  SLUICE_CHECK(partial.size() == space.size(), "a partial point is of the space it is filled in");
+  Draw draw;
+  for (int i = 0; i < kMostDraws; ++i) {
+    draw = DrawOnce(space, partial, draws);
+    if (!draw.inactive && space.Satisfies(draw.point)) return std::move(draw.point);
+    if (!draw.random) break;
+  }
+  if (draw.inactive) {
+    const Parameter& parameter = space.parameters()[*draw.inactive];
+    return InvalidArgument(
+        fmt::format("{}: expected no value, since it is not active here (when: "
+                    "{}): leave it out",
+                    parameter.name, parameter.when));
+  }
+  return InvalidArgument(fmt::format("expected a point that keeps {}, found {}",
+                                     BrokenConstraint(space, draw.point),
+                                     EncodePart(space, partial)));
+}
+
+}  // namespace sluice
