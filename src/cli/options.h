@@ -85,13 +85,19 @@ struct DeleteOptions {
   bool yes = false;
 };
 
-enum class ExportFormat { kCsv, kJsonl };
+enum class ExportFormat { kCsv, kJsonl, kOptuna };
 
 struct ExportOptions {
   std::optional<std::string> study;
   std::optional<ExportFormat> format;
   bool reports = false;
   std::optional<std::string> file;
+};
+
+struct ImportOptions {
+  std::string file;                  // an Optuna storage
+  std::optional<std::string> study;  // its name there; the only one, if not given
+  std::optional<std::string> name;   // its name here; the same, if not given
 };
 
 struct DoctorOptions {
@@ -110,7 +116,8 @@ struct Options {
   bool json = false;
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
-               RetryOptions, StopOptions, DeleteOptions, ExportOptions, DoctorOptions>
+               RetryOptions, StopOptions, DeleteOptions, ExportOptions, ImportOptions,
+               DoctorOptions>
       verb;
 };
 

@@ -33,6 +33,7 @@ Result<int> RunVerb(const Context& context, const RetryOptions& options);
 Result<int> RunVerb(const Context& context, const StopOptions& options);
 Result<int> RunVerb(const Context& context, const DeleteOptions& options);
 Result<int> RunVerb(const Context& context, const ExportOptions& options);
+Result<int> RunVerb(const Context& context, const ImportOptions& options);
 Result<int> RunVerb(const Context& context, const DoctorOptions& options);
 
 }  // namespace sluice
