@@ -277,7 +277,6 @@ examples:
   sluice export > trials.csv
   sluice export fashion --reports -o curves.csv
   sluice export fashion --format jsonl | jq .params
-  sluice export fashion -o trials.jsonl
   sluice export fashion --format optuna -o fashion.db
 )";
 
