@@ -7,11 +7,13 @@
 #include "cli/csv.h"
 #include "cli/describe.h"
 #include "cli/flat_json.h"
+#include "cli/new_file.h"
 #include "cli/output_file.h"
 #include "cli/print.h"
 #include "cli/print_json.h"
 #include "cli/verbs.h"
 #include "exec/session.h"
+#include "ledger/optuna_writer.h"
 
 namespace sluice {
 namespace {
@@ -131,6 +133,24 @@ Result<std::int64_t> WriteReports(Reader& reader, const StudyInfo& study, Export
   return rows;
 }
 
+// Written by SQLite into a file of its own.
+Result<std::int64_t> WriteOptuna(Reader& reader, const StudyInfo& study, const std::string& path) {
+  SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
+  SLUICE_ASSIGN(const std::int64_t rows, WriteOptunaStudy(reader, study, file.temporary()));
+  SLUICE_TRY(file.Commit());
+  return rows;
+}
+
+Result<std::int64_t> WriteText(Reader& reader, const StudyInfo& study, const ExportOptions& options,
+                               ExportFormat format) {
+  SLUICE_ASSIGN(OutputSink sink, OutputSink::Open(options.file));
+  SLUICE_ASSIGN(const std::int64_t rows, options.reports
+                                             ? WriteReports(reader, study, format, sink)
+                                             : WriteTrials(reader, study, format, sink));
+  SLUICE_TRY(sink.Commit());
+  return rows;
+}
+
 ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
   if (options.format) return *options.format;
   if (!options.file) return json ? ExportFormat::kJsonl : ExportFormat::kCsv;
@@ -148,11 +168,9 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options) {
   SLUICE_TRY(reader->database().Execute("BEGIN"));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);
-  SLUICE_ASSIGN(OutputSink sink, OutputSink::Open(options.file));
-  SLUICE_ASSIGN(const std::int64_t rows, options.reports
-                                             ? WriteReports(*reader, study, format, sink)
-                                             : WriteTrials(*reader, study, format, sink));
-  SLUICE_TRY(sink.Commit());
+  SLUICE_ASSIGN(const std::int64_t rows, format == ExportFormat::kOptuna
+                                             ? WriteOptuna(*reader, study, *options.file)
+                                             : WriteText(*reader, study, options, format));
   if (!options.file || *options.file == "-") return kExitOk;
   if (context.json) {
     JsonObject object;

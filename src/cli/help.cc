@@ -21,13 +21,14 @@ look
   trials [NAME]     its trials as a table
   best [NAME]       the best trial, its parameters, and how to run it again
   logs TRIAL        what a trial printed
-  export [NAME]     trials or reports as CSV or JSON lines
+  export [NAME]     trials or reports as CSV, JSON lines or an Optuna storage
 
 change
   enqueue NAME P=V  try points of your own first
   retry TRIAL       give a failed or stopped trial another chance
   stop [NAME]       end a study for good
   delete NAME       remove a study and all its files
+  import FILE       take in a study of Optuna's
 
   doctor            check this machine and the store
 
@@ -280,14 +281,18 @@ examples:
 )";
 
 constexpr std::string_view kExport =
-    R"(usage: sluice export [NAME] [--format csv|jsonl] [--reports] [-o FILE]
+    R"(usage: sluice export [NAME] [--format csv|jsonl|optuna] [--reports] [-o FILE]
 
 Writes a study's trials, one a row, or with --reports every report of every trial. Parameters
 are the columns params_NAME, facts the trials told of themselves attributes_NAME.
 
-  --format F         csv or jsonl; by default what the file's name ends with, else csv
+With --format optuna it writes an SQLite file that Optuna 3.2 to 5 loads and goes on with. Stopped
+and paused trials are pruned there; a trial's value is its best report, as in 'sluice best'.
+
+  --format F         csv, jsonl or optuna; by default what the file's name ends with, else csv
   --reports          one row a report: trial, launch, time, work, and a column for each metric
-  -o, --output FILE  write a file (whole or not at all) instead of standard output
+  -o, --output FILE  write a file (whole or not at all) instead of standard output; one of
+                     Optuna's must be new
   --store FILE       where studies are kept
   --json             to standard output: the same as --format jsonl
   -h, --help         print this
@@ -296,7 +301,26 @@ examples:
   sluice export > trials.csv
   sluice export fashion --reports -o curves.csv
   sluice export fashion --format jsonl | jq .params
-  sluice export fashion -o trials.jsonl
+  sluice export fashion --format optuna -o fashion.db
+)";
+
+constexpr std::string_view kImport = R"(usage: sluice import FILE [--study NAME] [--name NAME]
+
+Takes a study of Optuna's into the store: its trials, values and intermediate values, as a finished
+study that status, trials, best and export show. FILE is an SQLite file of Optuna 3.2 to 5; it is
+only read. The study has no program, so it cannot be resumed: begin a new study from it with
+'warm_start: {optuna: FILE}' in its file.
+
+  --study NAME  which of the studies in the file; not needed if there is one
+  --name NAME   what to call it here, if not the same
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice import optuna.db
+  sluice import optuna.db --study resnet --name resnet-2024
+  sluice import optuna.db && sluice best
 )";
 
 constexpr std::string_view kDoctor = R"(usage: sluice doctor [--replay NAME]
@@ -326,7 +350,8 @@ constexpr std::array kPages = {
     Page{"studies", kStudies}, Page{"status", kStatus},   Page{"watch", kWatch},
     Page{"trials", kTrials},   Page{"best", kBest},       Page{"logs", kLogs},
     Page{"export", kExport},   Page{"enqueue", kEnqueue}, Page{"retry", kRetry},
-    Page{"stop", kStop},       Page{"delete", kDelete},   Page{"doctor", kDoctor}};
+    Page{"stop", kStop},       Page{"delete", kDelete},   Page{"import", kImport},
+    Page{"doctor", kDoctor}};
 
 }  // namespace
 

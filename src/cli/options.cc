@@ -97,6 +97,10 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--format", words.format);
     app.add_flag("--reports", words.reports);
     Add(app, "-o,--output", words.output);
+  } else if (verb == "import") {
+    Add(app, "FILE", words.file);
+    Add(app, "--study", words.study);
+    Add(app, "--name", words.name);
   } else if (verb == "doctor") {
     Add(app, "--replay", words.study);
   } else if (verb == "help") {
@@ -254,9 +258,19 @@ Result<ExportOptions> ReadExport(const Words& words) {
   if (words.output && words.output->empty())
     return InvalidArgument("--output: expected a file, found ''");
   if (words.format) {
-    const std::vector<std::string> formats = {"csv", "jsonl"};
+    const std::vector<std::string> formats = {"csv", "jsonl", "optuna"};
     SLUICE_ASSIGN(const std::size_t format, ReadOneOf("--format", *words.format, formats));
     options.format = static_cast<ExportFormat>(format);
+  }
+  if (options.format == ExportFormat::kOptuna) {
+    if (!options.file || *options.file == "-") {
+      return InvalidArgument(
+          "export: expected a file for --format optuna, as in '-o study.db', found none");
+    }
+    if (options.reports) {
+      return InvalidArgument(
+          "export: expected no --reports with --format optuna, which holds trials and reports");
+    }
   }
   if (words.json && !options.file && options.format == ExportFormat::kCsv) {
     return InvalidArgument("export: expected either --json or --format csv, found both");
@@ -299,6 +313,10 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
     options.verb = DeleteOptions{std::move(study), words.yes};
   } else if (verb == "export") {
     SLUICE_ASSIGN(options.verb, ReadExport(words));
+  } else if (verb == "import") {
+    SLUICE_ASSIGN(std::string file,
+                  Need(verb, "an Optuna storage, as in 'sluice import optuna.db'", words.file));
+    options.verb = ImportOptions{std::move(file), words.study, words.name};
   } else if (verb == "doctor") {
     options.verb = DoctorOptions{words.study};
   }

@@ -91,13 +91,19 @@ struct DeleteOptions {
   bool yes = false;
 };
 
-enum class ExportFormat { kCsv, kJsonl };
+enum class ExportFormat { kCsv, kJsonl, kOptuna };
 
 struct ExportOptions {
   std::optional<std::string> study;
   std::optional<ExportFormat> format;
   bool reports = false;
   std::optional<std::string> file;
+};
+
+struct ImportOptions {
+  std::string file;                  // an Optuna storage
+  std::optional<std::string> study;  // its name there; the only one, if not given
+  std::optional<std::string> name;   // its name here; the same, if not given
 };
 
 struct DoctorOptions {
@@ -117,7 +123,7 @@ struct Options {
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
                RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
-               DoctorOptions>
+               ImportOptions, DoctorOptions>
       verb;
 };
 

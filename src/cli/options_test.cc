@@ -43,6 +43,13 @@ TEST(OptionsTest, TuneTakesItsOverrides) {
   EXPECT_FALSE(tune.plain);
 }
 
+TEST(OptionsTest, ImportTakesBothNames) {
+  const auto import = ParseAs<ImportOptions>({"import", "a.db", "--study", "s", "--name", "n"});
+  EXPECT_EQ(import.file, "a.db");
+  EXPECT_EQ(import.study, "s");
+  EXPECT_EQ(import.name, "n");
+}
+
 TEST(OptionsTest, GlobalFlagsStandBeforeOrAfterTheVerb) {
   for (const auto& words : {std::vector<const char*>{"--store", "x.db", "--json", "status"},
                             std::vector<const char*>{"status", "--store", "x.db", "--json"}}) {
@@ -114,6 +121,8 @@ TEST(OptionsTest, AMistypedWordSuggestsTheNearest) {
 TEST(OptionsTest, WhatIsMissingIsSaid) {
   EXPECT_THAT(ErrorOf({"tune"}), HasSubstr("expected a study file"));
   EXPECT_THAT(ErrorOf({"check"}), HasSubstr("expected a study file"));
+  EXPECT_THAT(ErrorOf({"import"}), HasSubstr("import: expected an Optuna storage"));
+  EXPECT_THAT(ErrorOf({"export", "--format", "optuna"}), HasSubstr("expected a file"));
   EXPECT_THAT(ErrorOf({"resume"}), HasSubstr("the name of a study"));
   EXPECT_THAT(ErrorOf({"delete"}), HasSubstr("the name of a study"));
   EXPECT_THAT(ErrorOf({"logs"}), HasSubstr("the number of a trial"));

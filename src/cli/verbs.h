@@ -34,6 +34,7 @@ Result<int> RunVerb(const Context& context, const EnqueueOptions& options);
 Result<int> RunVerb(const Context& context, const StopOptions& options);
 Result<int> RunVerb(const Context& context, const DeleteOptions& options);
 Result<int> RunVerb(const Context& context, const ExportOptions& options);
+Result<int> RunVerb(const Context& context, const ImportOptions& options);
 Result<int> RunVerb(const Context& context, const DoctorOptions& options);
 
 }  // namespace sluice

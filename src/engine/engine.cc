@@ -434,6 +434,10 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
     Enqueue(study, trial);
     return;
   }
+  if (event.ending == Ending::kStopped) {
+    if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);
+    return Close(study, trial, TrialState::kStopped);
+  }
   if (event.ending == Ending::kFailed) return Fail(study, trial, event.reason);
   if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
   // Running it again would give the same: this failure is final.

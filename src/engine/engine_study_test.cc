@@ -37,6 +37,18 @@ TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
   EXPECT_EQ(Number(t.Study().best), 1U);
 }
 
+TEST(EngineStudyTest, ATrialThatAnotherTunerGaveUpIsStopped) {
+  TestEngine t("trials: 2\nretries: 3\n");
+  t.Propose(2);
+  t.Report(1, 1, 0.5);
+  t.End(1, Ending::kStopped);
+  EXPECT_THAT(t.End(2, Ending::kStopped), ElementsAre("finished"));
+  EXPECT_EQ(t.State(1), TrialState::kStopped);
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+  EXPECT_EQ(Name(t.Study().ending), "all trials done");
+  EXPECT_EQ(Number(t.Study().best), 1U);
+}
+
 TEST(EngineStudyTest, AProposalIsTakenOnceAndInTurn) {
   TestEngine t("trials: 3\n");
   // A controller that took over asks for the new ones before those that were under way.

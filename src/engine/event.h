@@ -122,10 +122,11 @@ struct LaunchHeard {
 };
 
 enum class Ending {
-  kDone,    // the program ended well, or said that it is done with this trial
-  kPaused,  // it left as it was asked to, and wants to go on later
-  kFailed,  // it ended badly, or said so, or could not be started
-  kLost,    // it never ran, or vanished without its own fault
+  kDone,     // the program ended well, or said that it is done with this trial
+  kPaused,   // it left as it was asked to, and wants to go on later
+  kFailed,   // it ended badly, or said so, or could not be started
+  kLost,     // it never ran, or vanished without its own fault
+  kStopped,  // another tuner, from which the study was imported, had given it up
 };
 
 struct LaunchEnded {

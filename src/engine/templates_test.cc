@@ -31,7 +31,7 @@ TEST(TemplatesTest, ArgsBecomeManyItems) {
 TEST(TemplatesTest, WhatHasNoValueIsLeftOutWithItsOption) {
   const TemplateValues values = {{"lr", "0.1"}, {"budget", ""}};
   const auto expanded = [&](const std::vector<std::string>& program) {
-    return ExpandProgram(program, values, {"--lr=0.1"});
+    return ExpandProgram(program, values, {{"args", {"--lr=0.1"}}});
   };
   EXPECT_THAT(expanded({"p", "--momentum", "{momentum}", "--lr", "{lr}"}),
               ElementsAre("p", "--lr", "0.1"));

@@ -16,6 +16,7 @@
 #include "exec/machine.h"
 #include "ledger/earlier_study.h"
 #include "ledger/lock.h"
+#include "ledger/optuna_study_file.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
 
@@ -51,23 +52,6 @@ Status CheckFits(const StudySpec& spec, const Node& node) {
                   spec.name, static_cast<double>(spec.demand.cpus) / kWhole,
                   static_cast<double>(spec.demand.gpus) / kWhole,
                   static_cast<double>(node.cpus) / kWhole, node.devices.size()));
-}
-
-// A row of the studies table by name; id 0 if there is none.
-Result<StudyId> StudyNamed(Database& database, const std::string& name) {
-  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT id FROM studies WHERE name = ?"));
-  query.Bind(1, std::string_view(name));
-  SLUICE_ASSIGN(const bool found, query.Step());
-  return StudyId(found ? static_cast<std::uint32_t>(query.Integer(0)) : 0);
-}
-
-Result<StudyId> NextStudyId(Database& database) {
-  // Ids of deleted studies are not used again while any event could name them.
-  SLUICE_ASSIGN(Statement query,
-                database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
-                                 "coalesce((SELECT max(study) FROM events), 0)) + 1"));
-  SLUICE_TRY(query.Step());
-  return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
 }
 
 struct OpenedStudy {
@@ -241,6 +225,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, request.study));
   const Study& study = *opened.engine->study(opened.id);
   const StudySpec spec = study.spec;
+  SLUICE_TRY(CheckHasProgram(spec));
   const std::uint64_t seed = study.seed;
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
@@ -316,6 +301,7 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  SLUICE_TRY(CheckHasProgram(opened.engine->study(opened.id)->spec));
   // Nothing starts before somebody resumes the study.
   return WriteDown(opened, {DrainAsked{}, RetryAsked{{opened.id, trial}}});
 }

@@ -216,7 +216,7 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "launch_ended") {
     auto ended = LaunchFrom<LaunchEnded>(study, json);
     const int ending = json.at("ending");
-    if (ending < 0 || ending > static_cast<int>(Ending::kLost)) {
+    if (ending < 0 || ending > static_cast<int>(Ending::kStopped)) {
       return Corruption(
           fmt::format("an event of kind '{}' does not read back: ending {}", kind, ending));
     }

@@ -134,7 +134,8 @@ TEST(EventCodecTest, EventsOfALaunch) {
 }
 
 TEST(EventCodecTest, AnEnd) {
-  for (const Ending ending : {Ending::kDone, Ending::kPaused, Ending::kFailed, Ending::kLost}) {
+  for (const Ending ending :
+       {Ending::kDone, Ending::kPaused, Ending::kFailed, Ending::kLost, Ending::kStopped}) {
     const LaunchEnded ended{kTrial, LaunchId(2), kPosition, ending, "why\n\"quoted\"", 0};
     ExpectSamePlace(RoundTrip(ended), ended);
     EXPECT_EQ(RoundTrip(ended).ending, ending);

@@ -212,4 +212,19 @@ Status Ledger::WriteStudy(const StudyRow& row, Time updated) {
   return put.Run();
 }
 
+Result<StudyId> StudyNamed(Database& database, const std::string& name) {
+  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT id FROM studies WHERE name = ?"));
+  query.Bind(1, std::string_view(name));
+  SLUICE_ASSIGN(const bool found, query.Step());
+  return StudyId(found ? static_cast<std::uint32_t>(query.Integer(0)) : 0);
+}
+
+Result<StudyId> NextStudyId(Database& database) {
+  SLUICE_ASSIGN(Statement query,
+                database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
+                                 "coalesce((SELECT max(study) FROM events), 0)) + 1"));
+  SLUICE_TRY(query.Step());
+  return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
+}
+
 }  // namespace sluice

@@ -76,4 +76,10 @@ class Ledger {
   EventSeq last_{};
 };
 
+// The id of the study of this name; 0 if there is none.
+Result<StudyId> StudyNamed(Database& database, const std::string& name);
+// The id for a new study. Ids of deleted studies are not used again while any event could name
+// them.
+Result<StudyId> NextStudyId(Database& database);
+
 }  // namespace sluice

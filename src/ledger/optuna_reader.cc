@@ -183,9 +183,10 @@ class StudyFile {
     }
     if (studies.empty()) return NotFound(fmt::format("{}: expected a study, found none", path_));
     if (!name && studies.size() > 1) {
-      return InvalidArgument(
-          fmt::format("{}: expected the name of one of its {} studies: {}: choose one with --study",
-                      path_, studies.size(), Join(names)));
+      return InvalidArgument(fmt::format(
+          "{}: expected one study, found {}: {}: say which one (--study NAME, or study: NAME in a "
+          "study file)",
+          path_, studies.size(), Join(names)));
     }
     const auto found = name ? std::ranges::find(names, *name) - names.begin() : std::ptrdiff_t{0};
     if (found == std::ssize(names)) {

@@ -41,9 +41,9 @@ struct OptunaStudy {
 };
 
 // Reads a study from an SQLite file of Optuna's (3.2 to 5). Without a name, the only one there is.
-// - invalid_argument: the file is not Optuna's; the study has several objectives; one parameter has
-//   distributions that cannot be joined;
-// - not_found: no such file, no study or several and none named, no study of this name;
+// - invalid_argument: the file is not Optuna's; it holds several studies and none is named; the
+//   study has several objectives; one parameter has distributions that cannot be joined;
+// - not_found: no such file, no study in it, or none of this name;
 // - failed_precondition: Optuna has to upgrade the file first, or is newer than this program knows;
 // - corruption: the file is damaged, or says what Optuna would not.
 // None (Python's) becomes the text "None". The file is not written to.

@@ -132,7 +132,7 @@ double NumberOf(const Space& space, std::size_t index, const Value& value) {
   const double nth = std::round((*number - parameter.low) / step);
   if (!(nth >= 0 && nth < static_cast<double>(*count))) return kNone;
   const double on_step = space.Nth(index, static_cast<std::uint64_t>(nth));
-  const double slack = parameter.kind == ParameterKind::kInt ? 0 : 1e-8 * step;
+  const double slack = parameter.kind == ParameterKind::kInt ? 0 : 2e-8 * step;
   return std::abs(on_step - *number) <= slack ? on_step : kNone;
 }
 

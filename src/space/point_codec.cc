@@ -93,7 +93,7 @@ bool JsonCanHold(std::string_view text) {
 std::string Space::Encode(const Point& point) const {
   Json object = Json::object();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (std::isnan(point[i]) && conditions_[i]) continue;
+    if (std::isnan(point[i])) continue;  // not active
     std::visit([&](const auto& held) { object[parameters_[i].name] = held; }, ValueAt(point, i));
   }
   return object.dump();

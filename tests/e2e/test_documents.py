@@ -103,5 +103,6 @@ def test_commands_of_the_reference_run(house):
         seen.add(words[0])
         house.run(*words, "-q" if words[0] in ("tune", "resume") else "--json")
     assert seen >= set(
-        "tune check resume studies status watch trials best logs export enqueue retry delete doctor".split()
+        "tune check resume studies status watch trials best logs export enqueue retry delete "
+        "import doctor".split()
     )

@@ -1,0 +1,532 @@
+"""Studies go to Optuna and come from it, with the real package on the other side."""
+
+import json
+import math
+import os
+import sqlite3
+import time
+import warnings
+
+import optuna
+import pytest
+from house import ROOT, House, python_program
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+STUDY = """\
+study: kinds
+program: PROGRAM
+space:
+  lr: {float: [1.0e-4, 1.0], log: true}
+  momentum: {float: [0.0, 0.95], step: 0.1}
+  drop: {float: [0.0, 0.5]}
+  width: {int: [16, 128], log: true}
+  layers: {int: [1, 9], step: 2}
+  optimizer: {choice: [sgd, 7, 2.5, true]}
+  size: {ordinal: [small, medium, large]}
+objective: {minimize: loss}
+stopper: asha
+budget: {max: 9}
+trials: 24
+parallelism: 1
+retries: 0
+seed: 3
+environment: {PYTHONPATH: PACKAGE}
+"""
+
+SCRIPT = """\
+import sluice
+params = sluice.params()
+number = sluice.trial().number
+if number == 5:
+    raise SystemExit("trial 5 never works")
+sluice.set_attribute("host", "here")
+for epoch in range(1, 10):
+    loss = 1 / epoch + abs(params["lr"] - 0.1) + params["drop"]
+    if epoch == 2:
+        loss = float("nan")
+    if epoch == 9:
+        loss += 0.5  # the best was before
+    sluice.report(epoch, loss=loss, accuracy=1 - loss / 4)
+    if sluice.should_stop():
+        break
+"""
+
+STATES = {
+    "complete": TrialState.COMPLETE,
+    "stopped": TrialState.PRUNED,
+    "failed": TrialState.FAIL,
+}
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    """A house with a study that has every kind of parameter and of trial, and its export."""
+    house = House(tmp_path_factory.mktemp("optuna"))
+    program = python_program(house.write("train.py", SCRIPT))
+    text = STUDY.replace("PROGRAM", program).replace("PACKAGE", str(ROOT / "python"))
+    house.write("study.yaml", text)
+    house.run("tune", "study.yaml", "-q")
+    house.run("export", "kinds", "--format", "optuna", "-o", "kinds.db")
+    yield house
+    house.close()
+
+
+def storage(path):
+    return f"sqlite:///{path}"
+
+
+def load(path, name):
+    return optuna.load_study(storage=storage(path), study_name=name)
+
+
+def curves(house, name):
+    """(work, objective) of every report, by trial."""
+    metric = house.json("status", name)["metric"]
+    rows = house.run("export", name, "--reports", "--format", "jsonl").stdout.splitlines()
+    found = {}
+    for row in map(json.loads, rows):
+        if metric in row["metrics"]:
+            found.setdefault(row["trial"], {})[row["work"]] = float(row["metrics"][metric])
+    return found
+
+
+def same(a, b):
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def copy(source, target):
+    target.write_bytes(source.read_bytes())
+    return target
+
+
+def edited(source, target, sql):
+    with sqlite3.connect(copy(source, target)) as database:
+        database.executescript(sql)
+    database.close()
+    return target
+
+
+def refused(house, *words, code):
+    done = house.run(*words, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("sluice: ")
+    return done.stderr
+
+
+# Export
+
+
+def test_optuna_sees_the_same_trials(tuned):
+    study = load(tuned.folder / "kinds.db", "kinds")
+    ours = tuned.json("trials", "kinds")
+    assert study.direction == optuna.study.StudyDirection.MINIMIZE
+    assert study.metric_names == ["loss"]
+    assert [trial.number for trial in study.trials] == list(range(24))
+    assert {trial["state"] for trial in ours} == set(STATES), "the study has all kinds of trials"
+    reports = curves(tuned, "kinds")
+    for mine, theirs in zip(ours, study.trials, strict=True):
+        assert theirs.state == STATES[mine["state"]]
+        assert theirs.params == mine["params"]
+        assert all(
+            isinstance(theirs.params[name], type(value)) for name, value in mine["params"].items()
+        )
+        expected = reports.get(mine["trial"], {})
+        assert theirs.intermediate_values.keys() == expected.keys()
+        assert all(same(theirs.intermediate_values[work], expected[work]) for work in expected)
+        if theirs.state == TrialState.FAIL:
+            assert theirs.values is None
+            assert "trial 5 never works" in theirs.user_attrs["note"]
+        else:
+            assert theirs.value == mine["best_value"]
+            assert theirs.user_attrs["host"] == "here"
+            assert theirs.user_attrs["metrics"].keys() == {"loss", "accuracy"}
+        assert theirs.duration.total_seconds() == pytest.approx(mine["busy_s"], abs=1e-5)
+
+
+def test_the_best_is_the_same(tuned):
+    study = load(tuned.folder / "kinds.db", "kinds")
+    best = tuned.json("best", "kinds")
+    assert best["state"] == "complete" and best["best_value"] != best["value"]
+    assert study.best_value == best["best_value"]
+    assert study.best_trial.number == best["trial"] - 1
+    assert study.best_params == best["params"]
+
+
+def test_distributions(tuned):
+    [trial] = load(tuned.folder / "kinds.db", "kinds").get_trials(states=[TrialState.FAIL])
+    assert trial.distributions == {
+        "lr": FloatDistribution(1e-4, 1.0, log=True),
+        "momentum": FloatDistribution(0.0, 0.9, step=0.1),
+        "drop": FloatDistribution(0.0, 0.5),
+        "width": IntDistribution(16, 128, log=True),
+        "layers": IntDistribution(1, 9, step=2),
+        "optimizer": CategoricalDistribution(["sgd", 7, 2.5, True]),
+        "size": CategoricalDistribution(["small", "medium", "large"]),
+    }
+
+
+def objective(trial):
+    lr = trial.suggest_float("lr", 1e-4, 1.0, log=True)
+    trial.suggest_float("momentum", 0.0, 0.9, step=0.1)
+    drop = trial.suggest_float("drop", 0.0, 0.5)
+    trial.suggest_int("width", 16, 128, log=True)
+    trial.suggest_int("layers", 1, 9, step=2)
+    trial.suggest_categorical("optimizer", ["sgd", 7, 2.5, True])
+    trial.suggest_categorical("size", ["small", "medium", "large"])
+    trial.report(lr + drop, 1)
+    return lr + drop
+
+
+def test_optuna_goes_on_with_the_study(tuned, tmp_path):
+    path = copy(tuned.folder / "kinds.db", tmp_path / "more.db")
+    sampler = optuna.samplers.TPESampler(seed=1, multivariate=True)
+    study = optuna.load_study(storage=storage(path), study_name="kinds", sampler=sampler)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        study.optimize(objective, n_trials=5)
+        asked = study.ask()
+        study.tell(asked, objective(asked))
+    assert [trial.number for trial in study.trials] == list(range(30))
+    again = load(path, "kinds")
+    assert [trial.state for trial in again.trials[24:]] == [TrialState.COMPLETE] * 6
+    assert again.best_value == min(
+        trial.value for trial in again.get_trials(states=[TrialState.COMPLETE])
+    )
+
+
+def test_waiting_trials_are_run_by_optuna(tuned, tmp_path):
+    """A failed trial that is to be tried again, and the study is not resumed."""
+    house = House(tmp_path)
+    copy(tuned.store, house.store)
+    house.run("retry", 5, "--study", "kinds")
+    house.run("export", "kinds", "--format", "optuna", "-o", "kinds.db")
+    study = load(tmp_path / "kinds.db", "kinds")
+    [waiting] = study.get_trials(states=[TrialState.WAITING])
+    params = house.json("trials", "kinds")[4]["params"]
+    assert (waiting.number, waiting.params, waiting.intermediate_values) == (4, {}, {})
+    study.optimize(objective, n_trials=1)
+    assert study.trials[4].state == TrialState.COMPLETE and study.trials[4].params == params
+
+
+def test_an_export_replaces_nothing(tuned):
+    before = (tuned.folder / "kinds.db").read_bytes()
+    said = refused(tuned, "export", "kinds", "--format", "optuna", "-o", "kinds.db", code=1)
+    assert "kinds.db: exists already" in said
+    assert (tuned.folder / "kinds.db").read_bytes() == before
+    said = refused(tuned, "export", "kinds", "--format", "optuna", "-o", "no/kinds.db", code=2)
+    assert "make the folder first" in said
+    assert not list(tuned.folder.glob("*.db.*")), "nothing half-written is left"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "export: expected a file for --format optuna"),
+        (["-o", "-"], "export: expected a file for --format optuna"),
+        (["-o", "x.db", "--reports"], "expected no --reports with --format optuna"),
+    ],
+)
+def test_wrong_usage_of_export(tuned, words, said):
+    assert said in refused(tuned, "export", "kinds", "--format", "optuna", *words, code=2)
+
+
+def test_export_in_json(tuned):
+    told = tuned.json("export", "kinds", "--format", "optuna", "-o", "json.db")
+    assert told == {"study": "kinds", "file": "json.db", "rows": 24}
+
+
+def test_a_thousand_trials_are_exported_at_once(house):
+    script = """\
+import sluice
+for trial in sluice.trials():
+    for epoch in range(1, 21):
+        trial.report(epoch, loss=trial.params["x"] / epoch)
+"""
+    program = python_program(house.write("train.py", script))
+    house.write(
+        "study.yaml",
+        f"study: many\nprogram: {program}\nspace: {{x: {{float: [0, 1]}}}}\n"
+        f"objective: {{minimize: loss}}\ntrials: 1000\nbudget: {{max: 20}}\n"
+        f"environment: {{PYTHONPATH: {ROOT / 'python'}}}\n",
+    )
+    house.run("tune", "study.yaml", "-q")
+    used = os.times()
+    begin = time.monotonic()
+    house.run("export", "many", "--format", "optuna", "-o", "many.db")
+    took = time.monotonic() - begin
+    busy = sum(os.times()[2:4]) - sum(used[2:4])
+    assert busy < 1.0, f"took {took:.2f} s, {busy:.2f} s of them busy"
+    study = load(house.folder / "many.db", "many")
+    assert len(study.trials) == 1000 and len(study.trials[-1].intermediate_values) == 20
+    house.run("import", "many.db", "--name", "again")
+    assert house.json("best", "again")["best_value"] == study.best_value
+
+
+# Import
+
+
+def test_a_round_trip_gives_the_same_trials(tuned, tmp_path):
+    house = House(tmp_path)
+    told = house.json("import", tuned.folder / "kinds.db", "--name", "back")
+    assert told == {
+        "study": "back",
+        "file": str(tuned.folder / "kinds.db"),
+        "rows": 24,
+        "renamed": {},
+    }
+    keep = ["trial", "state", "params", "value", "best_value", "best_work", "work", "note"]
+    ours, theirs = tuned.json("trials", "kinds"), house.json("trials", "back")
+    assert [[trial[key] for key in keep] for trial in theirs] == [
+        [trial[key] for key in keep] for trial in ours
+    ]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert other["busy_s"] == pytest.approx(mine["busy_s"], abs=1e-5)
+        assert other["attributes"].items() >= mine["attributes"].items()
+    before, after = curves(tuned, "kinds"), curves(house, "back")
+    assert before.keys() == after.keys()
+    for trial, curve in before.items():
+        assert curve.keys() == after[trial].keys()
+        assert all(same(curve[work], after[trial][work]) for work in curve)
+    assert house.json("best", "back")["trial"] == tuned.json("best", "kinds")["trial"]
+    status = house.json("status", "back")
+    assert (status["state"], status["metric"], status["direction"]) == (
+        "finished",
+        "loss",
+        "minimize",
+    )
+    assert "replays to the same state" in house.run("doctor", "--replay", "back").stdout
+    house.run("export", "back", "--format", "optuna", "-o", "again.db")
+    first, second = load(tuned.folder / "kinds.db", "kinds"), load(tmp_path / "again.db", "back")
+    for a, b in zip(first.trials, second.trials, strict=True):
+        assert (a.state, a.values, a.params) == (b.state, b.values, b.params)
+        assert a.distributions == b.distributions
+
+
+def conditional(trial):
+    kind = trial.suggest_categorical("kind", ["tree", "net", None])
+    x = trial.suggest_float("x", -1, 1)
+    trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+    trial.suggest_float("grid", 0, 1, step=0.25)
+    trial.suggest_int("seed", 3, 3)  # one value; the name means something in our templates
+    if kind == "tree":
+        trial.suggest_int("depth", 1, 2 + trial.number)  # a range that grows
+    if kind == "net":
+        trial.suggest_int("units per layer", 16, 256, log=True)
+    trial.set_user_attr("odd", [float("nan"), {"a": "NaN"}])
+    for step in range(3):
+        trial.report(x - 3 + step, step)
+    if trial.number % 5 == 1:
+        raise optuna.TrialPruned
+    if trial.number % 5 == 2:
+        raise RuntimeError("no")
+    if trial.number == 3:
+        return float("nan")
+    return x
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A file that Optuna made, with one study."""
+    path = tmp_path_factory.mktemp("theirs") / "theirs.db"
+    sampler = optuna.samplers.RandomSampler(seed=7)
+    study = optuna.create_study(
+        storage=storage(path), study_name="their study", direction="maximize", sampler=sampler
+    )
+    study.enqueue_trial({"x": -1.5})  # outside of what will be its range
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.optimize(conditional, n_trials=15, catch=(RuntimeError,))
+        study.enqueue_trial({"x": 0.25, "kind": "net"})
+    return path
+
+
+def test_import_of_a_study_that_optuna_made(house, theirs):
+    said = house.run("import", theirs, "--name", "theirs").stdout
+    assert "theirs: 16 trials from" in said
+    assert "parameter 'units per layer' is called 'units_per_layer' here" in said
+    study = load(theirs, "their study")
+    trials = house.json("trials", "theirs")
+    back = {state: name for name, state in STATES.items()}
+    renamed = {"units per layer": "units_per_layer", "seed": "seed_2"}
+    for mine, other in zip(trials, study.trials, strict=True):
+        state = TrialState.PRUNED if other.state == TrialState.WAITING else other.state
+        assert mine["state"] == back[state]
+        params = other.params or other.system_attrs["fixed_params"]
+        assert mine["params"] == {
+            renamed.get(name, name): "None" if value is None else value
+            for name, value in params.items()
+        }
+        if other.state == TrialState.COMPLETE:
+            assert mine["best_value"] == mine["value"] == other.value
+            assert mine["attributes"] == {"odd": ["NaN", {"a": "NaN"}]}
+    assert len({frozenset(trial["params"]) for trial in trials}) >= 3, "some are conditional"
+    assert trials[2]["note"] == "failed in Optuna"
+    assert trials[15]["note"] == "was waiting in Optuna when it was imported"
+    # Steps from 0 are work from 1, and what was returned, being better, comes after them.
+    assert list(curves(house, "theirs")[1]) == [1, 2, 3, 4]
+    best = house.json("best", "theirs")
+    assert (best["trial"] - 1, best["best_value"]) == (study.best_trial.number, study.best_value)
+    assert "replays to the same state" in house.run("doctor", "--replay", "theirs").stdout
+    assert house.json("status")["name"] == "theirs", "it is the study that was changed last"
+
+
+def test_what_a_trial_returned_counts_not_what_it_passed_on_the_way(house, tmp_path):
+    path = tmp_path / "peak.db"
+    study = optuna.create_study(storage=storage(path), study_name="peak", direction="maximize")
+
+    def overfitted(trial):
+        x = trial.suggest_float("x", 0, 1)
+        for step, value in enumerate([5.0 - trial.number, x]):
+            trial.report(value, step)
+        return x
+
+    study.optimize(overfitted, n_trials=6)
+    house.run("import", path)
+    best = house.json("best", "peak")
+    assert (best["trial"] - 1, best["best_value"]) == (study.best_trial.number, study.best_value)
+    rows = house.run("export", "peak", "--reports", "--format", "jsonl").stdout.splitlines()
+    assert [json.loads(row)["metrics"] for row in rows[:3]] == [
+        {"intermediate": 5.0},
+        {"intermediate": study.trials[0].value},
+        {"value": study.trials[0].value},
+    ]
+    assert all(trial["note"] is None for trial in house.json("trials", "peak"))
+
+
+def test_an_imported_study_does_not_run(house, theirs):
+    house.run("import", theirs, "--name", "theirs")
+    before = house.json("trials", "theirs")
+    for words in (["resume", "theirs", "--trials", 50], ["retry", 3, "--study", "theirs"]):
+        said = refused(house, *words, code=1)
+        assert "was imported from Optuna and has no program to run" in said
+        assert "warm_start" in said
+    assert house.json("trials", "theirs") == before
+    assert house.json("status", "theirs")["state"] == "finished"
+    house.run("delete", "theirs", "--yes")
+    assert house.json("studies") == []
+
+
+def test_names(house, theirs):
+    said = refused(house, "import", theirs, code=2)
+    assert "found 'their study': choose what to call it here with --name" in said
+    said = refused(house, "import", theirs, "--study", "their studi", "--name", "a", code=2)
+    assert "no study 'their studi' (did you mean 'their study'?): it has their study" in said
+    assert not house.store.exists(), "nothing is made for a study that is not taken in"
+    house.run("import", theirs, "--name", "a")
+    said = refused(house, "import", theirs, "--name", "a", code=1)
+    assert "a study 'a' is in" in said and "--name" in said
+    assert "expected an Optuna storage" in refused(house, "import", code=2)
+
+
+def test_several_studies_in_a_file(house, tmp_path):
+    path = tmp_path / "two.db"
+    for name in ("one", "two"):
+        study = optuna.create_study(storage=storage(path), study_name=name)
+        study.optimize(lambda trial: trial.suggest_int("n", 1, 5), n_trials=3)
+    said = refused(house, "import", path, code=2)
+    assert "expected one study, found 2: one, two: say which one (--study NAME" in said
+    house.run("import", path, "--study", "two")
+    assert house.json("trials", "two")[2]["params"].keys() == {"n"}
+    optuna.create_study(storage=storage(path), study_name="none")
+    said = refused(house, "import", path, "--study", "none", code=2)
+    assert "expected a trial with parameters, found none" in said
+
+
+def test_several_objectives_are_refused(house, tmp_path):
+    path = tmp_path / "multi.db"
+    study = optuna.create_study(
+        storage=storage(path), study_name="multi", directions=["minimize", "maximize"]
+    )
+    study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 1.0), n_trials=2)
+    said = refused(house, "import", path, code=2)
+    assert "expected a study with one objective, found 'multi' with 2" in said
+
+
+def test_the_direction_comes_along(house, theirs, tmp_path):
+    house.run("import", theirs, "--name", "up")
+    down = edited(theirs, tmp_path / "d.db", "UPDATE study_directions SET direction = 'MINIMIZE'")
+    house.run("import", down, "--name", "down")
+    assert house.json("status", "up")["direction"] == "maximize"
+    assert house.json("status", "down")["direction"] == "minimize"
+    assert house.json("best", "down")["best_value"] < house.json("best", "up")["best_value"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "said"),
+    [
+        ("UPDATE version_info SET schema_version = 11", 1, "found schema 11: bring it forward"),
+        ("UPDATE alembic_version SET version_num = 'v2.6.0.a'", 1, "found schema 12 (v2.6.0.a)"),
+        ("DROP TABLE alembic_version", 1, "found an older one: bring it forward with 'optuna sto"),
+        ("DROP TABLE version_info", 2, "found an SQLite file of something else"),
+        ("ALTER TABLE trials RENAME COLUMN state TO mood", 2, "expected the tables of Optuna"),
+        ("UPDATE trials SET state = 'LOST'", 1, "trial 0: expected a state such as COMPLETE"),
+        ("UPDATE study_directions SET direction = 'NOT_SET'", 1, "found 'NOT_SET'"),
+        ("UPDATE trial_params SET distribution_json = '[[' ", 1, "kind: expected JSON, found"),
+        ("UPDATE trial_params SET distribution_json = '{}' ", 1, "kind: expected a distribution"),
+        ("UPDATE trial_params SET param_value = 7.5 WHERE param_name = 'kind'", 1, "trial 0: kind"),
+        ("UPDATE trial_params SET param_value = NULL", 1, "expected a value of its distribution"),
+        ("UPDATE trial_intermediate_values SET step = step - 9", 1, "expected rising steps from 0"),
+        ("UPDATE trial_user_attributes SET value_json = 'x'", 1, "its user attributes: expected J"),
+        (
+            "UPDATE trial_params SET distribution_json = replace(distribution_json, "
+            "'\"log\": false', '\"log\": true'), param_value = 0.5 WHERE trial_id = 3 AND "
+            "param_name = 'x'",
+            1,
+            "x: expected low > 0 with log",
+        ),
+        (
+            "UPDATE trial_params SET distribution_json = (SELECT distribution_json FROM "
+            "trial_params WHERE param_name = 'lr') WHERE trial_id = 3 AND param_name = 'x'",
+            2,
+            "x: expected one distribution in all trials, found float and log float",
+        ),
+        (
+            "UPDATE trial_params SET distribution_json = "
+            "'{\"name\": \"CategoricalDistribution\", \"attributes\": {\"choices\": [1, \"1\"]}}', "
+            "param_value = 0 WHERE param_name = 'lr'",
+            2,
+            "lr: expected each choice once",
+        ),
+    ],
+)
+def test_what_optuna_would_not_write(house, theirs, tmp_path, sql, code, said):
+    path = edited(theirs, tmp_path / "bad.db", sql)
+    assert said in refused(house, "import", path, "--name", "bad", code=code)
+    assert not house.store.exists() or house.json("studies") == []
+
+
+def test_files_of_others(house, tmp_path):
+    assert "no such file" in refused(house, "import", "nowhere.db", code=2)
+    assert "found no file" in refused(house, "import", tmp_path, code=2)
+    for content in ("", "SQLite format", "x" * 5000):
+        path = house.write("other.db", content)
+        assert "found a file that is none" in refused(house, "import", path, code=2)
+    with sqlite3.connect(tmp_path / "mine.db") as database:
+        database.execute("CREATE TABLE trials (a)")
+    database.close()
+    said = refused(house, "import", tmp_path / "mine.db", code=2)
+    assert "expected an Optuna storage, found an SQLite file of something else" in said
+
+
+def test_damaged_files_are_refused_or_read(house, theirs, tmp_path):
+    """Pages overwritten here and there: whatever is left of the file, nothing crashes or hangs."""
+    whole = theirs.read_bytes()
+    page = 4096
+    seen = set()
+    for number in range(len(whole) // page):
+        broken = bytearray(whole)
+        begin = number * page + (100 if number == 0 else 0)
+        broken[begin : begin + 200] = bytes((7 * i + number) % 256 for i in range(200))
+        path = tmp_path / "broken.db"
+        path.write_bytes(broken)
+        done = house.run("import", path, "--name", f"n{number}", check=False, seconds=20)
+        assert done.returncode in (0, 1, 2), done.stderr
+        seen.add("the file is damaged" in done.stderr)
+    cut = tmp_path / "cut.db"
+    cut.write_bytes(whole[: len(whole) // 2])
+    assert "the file is damaged" in refused(house, "import", cut, "--name", "cut", code=1)
+    assert True in seen
