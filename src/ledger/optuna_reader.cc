@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <memory>
+#include <span>
 #include <string_view>
-#include <tuple>
 
 #include "base/text.h"
-#include "ledger/database.h"
 #include "ledger/optuna_codec.h"
+#include "ledger/optuna_file.h"
 #include "ledger/optuna_schema.h"
 #include "ledger/optuna_space.h"
 
@@ -48,20 +44,18 @@ double NumberOfType(const Statement& row, int number, int type) {
   return word == "FINITE" ? row.Number(number) : std::numeric_limits<double>::quiet_NaN();
 }
 
+// As many names as anybody reads.
+std::string Listed(std::span<const std::string> names) {
+  constexpr std::size_t kMost = 20;
+  return Join(names.first(std::min(names.size(), kMost))) + (names.size() > kMost ? ", ..." : "");
+}
+
 // Reads one study table by table. Messages begin with the file.
-class StudyFile {
+class StudyReader {
  public:
-  StudyFile(std::unique_ptr<Database> database, std::string path)
-      : database_(std::move(database)), path_(std::move(path)) {}
+  explicit StudyReader(OptunaFile file) : file_(std::move(file)) {}
 
   Result<OptunaStudy> Read(const std::optional<std::string>& name) {
-    // One moment for all that is read, even while Optuna writes; and nothing the file brings along
-    // is run.
-    const Status begun =
-        database_->Execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN");
-    if (!begun) return Explain(begun.error());
-    SLUICE_TRY(CheckTables());
-    SLUICE_TRY(CheckVersion());
     SLUICE_TRY(ChooseStudy(name));
     SLUICE_TRY(ReadDirection());
     SLUICE_TRY(ReadMetric());
@@ -76,33 +70,12 @@ class StudyFile {
 
  private:
   std::unexpected<Error> Damaged(std::string_view what) const {
-    return Corruption(fmt::format("{}: study '{}': {}", path_, study_.name, what));
-  }
-
-  // What SQLite says of a file that is not the user's store.
-  std::unexpected<Error> Explain(Error error) const {
-    if (error.code != ErrorCode::kCorruption) return std::unexpected(std::move(error));
-    return Corruption(fmt::format(
-        "{}: the file is damaged: mend a copy of it with 'sqlite3 FILE .recover'", path_));
-  }
-
-  Result<Statement> Prepare(std::string_view sql) {
-    auto query = database_->Prepare(sql);
-    if (query) return query;
-    if (query.error().code != ErrorCode::kUnavailable) return Explain(std::move(query).error());
-    return InvalidArgument(fmt::format("expected the tables of Optuna, found others: {}",
-                                       std::move(query).error().message));
-  }
-
-  Result<bool> Step(Statement& query) const {
-    auto row = query.Step();
-    if (!row) return Explain(std::move(row).error());
-    return row;
+    return Corruption(fmt::format("{}: study '{}': {}", file_.path(), study_.name, what));
   }
 
   // A query on the study that was chosen.
   Result<Statement> OfStudy(std::string_view sql) {
-    SLUICE_ASSIGN(Statement query, Prepare(sql));
+    SLUICE_ASSIGN(Statement query, file_.Prepare(sql));
     query.Bind(1, id_);
     return query;
   }
@@ -116,84 +89,38 @@ class StudyFile {
                                       "trial_id FROM trials WHERE study_id = ?) {}",
                                       columns, table, more)));
     while (true) {
-      SLUICE_ASSIGN(const bool row, Step(query));
+      SLUICE_ASSIGN(const bool row, file_.Step(query));
       if (!row) return {};
       const auto place = places_.find(query.Integer(0));
       if (place != places_.end()) SLUICE_TRY(visit(query, place->second));
     }
   }
 
-  Status CheckTables() {
-    SLUICE_ASSIGN(Statement query,
-                  Prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND "
-                          "name = ? AND sql LIKE 'CREATE TABLE%'"));
-    for (const std::string_view table :
-         {"version_info", "alembic_version", "studies", "study_directions",
-          "study_system_attributes", "trials", "trial_params", "trial_values",
-          "trial_intermediate_values", "trial_user_attributes", "trial_system_attributes"}) {
-      query.Bind(1, table);
-      SLUICE_TRY(Step(query));
-      const bool found = query.Integer(0) == 1;
-      query.Reset();
-      if (found) continue;
-      if (table == "alembic_version" || table == "trial_intermediate_values") return Outdated("");
-      return InvalidArgument(fmt::format(
-          "{}: expected an Optuna storage, found an SQLite file of something else (it has no "
-          "table '{}')",
-          path_, table));
-    }
-    return {};
-  }
-
-  std::unexpected<Error> Outdated(std::string_view found) const {
-    return FailedPrecondition(fmt::format(
-        "{}: expected an Optuna storage of schema {} ({}), found {}: bring it forward with "
-        "'optuna storage upgrade --storage sqlite:///{}', with Optuna 3.2 to 5",
-        path_, kOptunaSchema, kOptunaRevision, found.empty() ? "an older one" : found, path_));
-  }
-
-  Status CheckVersion() {
-    SLUICE_ASSIGN(Statement schema, Prepare("SELECT schema_version FROM version_info LIMIT 1"));
-    SLUICE_ASSIGN(const bool row, Step(schema));
-    if (!row || schema.Integer(0) != kOptunaSchema) {
-      return Outdated(row ? fmt::format("schema {}", schema.Integer(0)) : "no schema");
-    }
-    SLUICE_ASSIGN(Statement revision, Prepare("SELECT version_num FROM alembic_version LIMIT 1"));
-    SLUICE_ASSIGN(const bool known, Step(revision));
-    if (!known || revision.Text(0) != kOptunaRevision) {
-      return Outdated(fmt::format("schema {} ({})", schema.Integer(0),
-                                  known ? revision.Text(0).substr(0, 32) : "no revision"));
-    }
-    return {};
-  }
-
   Status ChooseStudy(const std::optional<std::string>& name) {
-    constexpr std::size_t kMostListed = 1000;
-    SLUICE_ASSIGN(Statement query,
-                  Prepare(fmt::format("SELECT study_id, study_name FROM studies ORDER BY study_id "
-                                      "LIMIT {}",
-                                      kMostListed)));
-    std::vector<std::pair<std::int64_t, std::string>> studies;
+    SLUICE_ASSIGN(Statement query, file_.Prepare("SELECT study_id, study_name FROM studies ORDER "
+                                                 "BY study_id"));
+    std::vector<std::int64_t> ids;
     std::vector<std::string> names;
     while (true) {
-      SLUICE_ASSIGN(const bool row, Step(query));
+      SLUICE_ASSIGN(const bool row, file_.Step(query));
       if (!row) break;
-      studies.emplace_back(query.Integer(0), query.Text(1).substr(0, kLongestName));
-      names.push_back(studies.back().second);
+      ids.push_back(query.Integer(0));
+      names.emplace_back(query.Text(1).substr(0, kLongestName));
     }
-    if (studies.empty()) return NotFound(fmt::format("{}: expected a study, found none", path_));
-    if (!name && studies.size() > 1) {
+    if (ids.empty()) return NotFound(fmt::format("{}: expected a study, found none", file_.path()));
+    if (!name && ids.size() > 1) {
       return InvalidArgument(fmt::format(
           "{}: expected one study, found {}: {}: say which one (--study NAME, or study: NAME in a "
           "study file)",
-          path_, studies.size(), Join(names)));
+          file_.path(), ids.size(), Listed(names)));
     }
     const auto found = name ? std::ranges::find(names, *name) - names.begin() : std::ptrdiff_t{0};
     if (found == std::ssize(names)) {
-      return NotFound(fmt::format("{}: no study '{}'{}: it has {}", path_, *name,
-                                  DidYouMean(*name, names), Join(names)));
+      return NotFound(fmt::format("{}: no study '{}'{}: it has {}", file_.path(), *name,
+                                  DidYouMean(*name, names), Listed(names)));
     }
-    std::tie(id_, study_.name) = studies[static_cast<std::size_t>(found)];
+    id_ = ids[static_cast<std::size_t>(found)];
+    study_.name = names[static_cast<std::size_t>(found)];
     return {};
   }
 
@@ -203,7 +130,7 @@ class StudyFile {
                           "objective LIMIT 100"));
     std::vector<std::string> directions;
     while (true) {
-      SLUICE_ASSIGN(const bool row, Step(query));
+      SLUICE_ASSIGN(const bool row, file_.Step(query));
       if (!row) break;
       directions.emplace_back(query.Text(0));
     }
@@ -211,7 +138,7 @@ class StudyFile {
       return InvalidArgument(
           fmt::format("{}: expected a study with one objective, found '{}' with {}: only studies "
                       "with one objective can be used",
-                      path_, study_.name, directions.size()));
+                      file_.path(), study_.name, directions.size()));
     }
     // Optuna calls a study that was never told one NOT_SET.
     const std::string direction = directions.empty() ? "" : directions.front();
@@ -226,7 +153,7 @@ class StudyFile {
     SLUICE_ASSIGN(Statement query,
                   OfStudy("SELECT value_json FROM study_system_attributes WHERE study_id = ? AND "
                           "\"key\" = 'study:metric_names'"));
-    SLUICE_ASSIGN(const bool row, Step(query));
+    SLUICE_ASSIGN(const bool row, file_.Step(query));
     if (row) study_.metric = DecodeFirstText(query.Text(0));
     return {};
   }
@@ -236,7 +163,7 @@ class StudyFile {
                   OfStudy("SELECT trial_id, state, datetime_start, datetime_complete FROM trials "
                           "WHERE study_id = ? ORDER BY number, trial_id"));
     while (true) {
-      SLUICE_ASSIGN(const bool row, Step(query));
+      SLUICE_ASSIGN(const bool row, file_.Step(query));
       if (!row) return {};
       if (std::ssize(study_.trials) == kMaxTrials)
         return Damaged(fmt::format("expected at most {} trials, found more", kMaxTrials));
@@ -293,7 +220,8 @@ class StudyFile {
   }
 
   std::unexpected<Error> Refused(const Error& error) const {
-    return Fail(error.code, fmt::format("{}: study '{}': {}", path_, study_.name, error.message));
+    return Fail(error.code,
+                fmt::format("{}: study '{}': {}", file_.path(), study_.name, error.message));
   }
 
   Status AddDistribution(const Parameter& parameter) {
@@ -366,8 +294,7 @@ class StudyFile {
     return {};
   }
 
-  std::unique_ptr<Database> database_;
-  const std::string path_;
+  OptunaFile file_;
   OptunaStudy study_;
   std::int64_t id_ = 0;
   std::map<std::int64_t, std::size_t> places_;  // of a trial_id in the study's trials
@@ -375,33 +302,12 @@ class StudyFile {
   std::map<std::pair<std::string, std::string>, Parameter> distributions_;
 };
 
-Status CheckFile(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    return NotFound(fmt::format("{}: no such file: name an Optuna storage", path));
-  if (!std::filesystem::is_regular_file(status))
-    return InvalidArgument(fmt::format("{}: expected an Optuna storage, found no file", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return FailedPrecondition(fmt::format("{}: cannot read it: mend its permissions", path));
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::array<char, kMagic.size()> begin{};
-  file.read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), begin.size()) == kMagic) return {};
-  return InvalidArgument(
-      fmt::format("{}: expected an Optuna storage in an SQLite file, found a file that is none; a "
-                  "journal can be copied into one with optuna.copy_study",
-                  path));
-}
-
 }  // namespace
 
 Result<OptunaStudy> ReadOptunaStudy(const std::string& path,
                                     const std::optional<std::string>& name) {
-  SLUICE_TRY(CheckFile(path));
-  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead));
-  return StudyFile(std::move(database), path).Read(name);
+  SLUICE_ASSIGN(OptunaFile file, OptunaFile::Open(path));
+  return StudyReader(std::move(file)).Read(name);
 }
 
 }  // namespace sluice

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "ledger/database.h"
+
+namespace sluice {
+
+// An Optuna storage that is only read: a file that anybody may have made. All that is read is of
+// one moment, even while Optuna writes. Errors begin with the file and speak of it, not of our
+// store.
+class OptunaFile {
+ public:
+  // Fails with
+  // - not_found: there is no such file;
+  // - invalid_argument: it is not Optuna's;
+  // - failed_precondition: it is of another schema than ours, or cannot be read;
+  // - corruption: it is damaged.
+  static Result<OptunaFile> Open(const std::string& path);
+
+  Result<Statement> Prepare(std::string_view sql);
+  Result<bool> Step(Statement& query) const;
+  const std::string& path() const { return database_->path(); }
+
+ private:
+  explicit OptunaFile(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  Status CheckTables();
+  Status CheckVersion();
+  std::unexpected<Error> Explain(Error error) const;
+  std::unexpected<Error> Outdated(std::string_view found) const;
+
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace sluice
