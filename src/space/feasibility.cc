@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "space/enumeration.h"
-#include "space/law.h"
 
 namespace sluice {
 namespace {
@@ -23,6 +22,12 @@ constexpr std::uint64_t kEnoughToStop = 20'000;    // draws, where plenty satisf
 constexpr double kNearlyNone = 1e-4;
 constexpr double kFew = 0.01;
 constexpr std::size_t kMaskBits = 64;
+
+// In instructions of an expression, roughly.
+std::uint64_t CostOfValue(const Parameter& parameter) {
+  if (parameter.law != Law::kBeta) return 20;
+  return 150 + static_cast<std::uint64_t>(4 * std::sqrt(parameter.first + parameter.second));
+}
 
 class Examiner {
  public:
@@ -38,8 +43,9 @@ class Examiner {
       if (!group.empty() && space.condition(group.front()) != nullptr)
         need(*space.condition(group.front()));
     }
-    constexpr std::uint64_t kCostOfValue = 20;
-    cost_ += kCostOfValue * static_cast<std::uint64_t>(std::ranges::count(needed_, true));
+    for (std::size_t i = 0; i < space.size(); ++i) {
+      if (needed_[i]) cost_ += CostOfValue(space.parameters()[i]);
+    }
   }
 
   Feasibility Run() {

@@ -37,7 +37,7 @@ double BetaFraction(double x, double a, double b) {
     d = 1 / away_from_zero(1 + odd * d);
     c = away_from_zero(1 + odd / c);
     result *= d * c;
-    if (std::abs(d * c - 1) < 1e-16) break;
+    if (std::abs(d * c - 1) < 1e-15) break;
   }
   return result;
 }
@@ -51,13 +51,16 @@ double LowerBetaQuantile(double share, double a, double b) {
   const double log_front = std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b) + std::log(a);
   double x = std::exp((std::log(share) + log_front) / a);
   if (!(x > 0 && x < high)) x = high / 2;
+  // What rounding leaves uncertain of the law's value.
+  const double noise = 4e-16 * (1 + a + b) * share;
   for (int i = 0; i < 200; ++i) {
     const double error = BetaCdf(x, a, b) - share;
     (error > 0 ? high : low) = x;
+    if (std::abs(error) <= noise) break;
     const double density = std::exp(LogBetaTerm(x, a, b)) / (x * (1 - x));
     double next = x - error / density;
     if (!(next > low && next < high)) next = low + (high - low) / 2;
-    if (std::abs(next - x) <= 1e-16 * x || next == x) return next;
+    if (std::abs(next - x) <= 1e-16 * x) break;
     x = next;
   }
   return x;
