@@ -26,7 +26,7 @@ seed: 5
 
 QUICK = ["sh", "-c", "echo '{{\"loss\": 0.5}}'"]
 # Reports once it may.
-WAITS = ["sh", "-c", "while ! test -e go; do sleep 0.01; done; echo '{{\"loss\": 0.5}}'"]
+WAITS = ["sh", "-c", ": > started; while ! test -e go; do sleep 0.01; done; echo '{{\"loss\": 0.5}}'"]
 
 
 def prepare(house, trials=4, more="", program=QUICK, name="mine", file="study.yaml"):
@@ -161,7 +161,7 @@ def test_enqueue_after_the_end(house):
 def test_enqueue_while_nobody_runs_an_interrupted_study(house):
     prepare(house, program=WAITS, trials=3)
     tuning = house.start("tune", "study.yaml", "-q")
-    wait_until(lambda: "running" in house.states().values(), what="a running trial")
+    wait_until((house.folder / "started").exists, what="a program that runs")
     tuning.send_signal(signal.SIGKILL)
     tuning.wait()
     said = house.run("enqueue", "mine", "lr=0.01").stdout
