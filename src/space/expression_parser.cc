@@ -51,7 +51,7 @@ Result<Expression> ExpressionParser::Run() {
 Result<ExpressionParser::Operand> ExpressionParser::Joined(
     Result<Operand> (ExpressionParser::*part)(), Op op) {
   const std::string_view word = op == Op::kAnd ? "and" : "or";
-  SLUICE_ASSIGN(const Operand first, (this->*part)());
+  SLUICE_ASSIGN(Operand first, (this->*part)());
   if (!Next().Is(word)) return first;
   SLUICE_TRY(WantTruth(first));
   const bool decides = op == Op::kOr;
@@ -116,7 +116,7 @@ Result<ExpressionParser::Operand> ExpressionParser::Compared() {
   const bool negated = Next().Is("not") && tokens_[at_ + 1].Is("in");
   if (negated) ++at_;
   if (Skip("in")) return Membership(left, negated);
-  const Operand first = left;
+  Operand first = left;
   bool constant = first.literal.has_value();
   bool value = true;
   bool compared = false;
@@ -180,7 +180,7 @@ Result<ExpressionParser::Operand> ExpressionParser::Arithmetic(const Operand& le
   if (left.literal && right.literal) {
     const double value =
         Expression::Binary(op, std::get<double>(*left.literal), std::get<double>(*right.literal));
-    const Operand folded = Constant(left.begin, right.end, left.code, value);
+    Operand folded = Constant(left.begin, right.end, left.code, value);
     if (std::isfinite(value)) return folded;
     return At(left.begin, fmt::format("expected a finite number, found {}", Shown(Source(folded))));
   }
@@ -230,7 +230,7 @@ Result<ExpressionParser::Operand> ExpressionParser::Signed() {
 
 // Binds tighter than a sign on its left, and looser than one on its right.
 Result<ExpressionParser::Operand> ExpressionParser::Power() {
-  SLUICE_ASSIGN(const Operand base, Primary());
+  SLUICE_ASSIGN(Operand base, Primary());
   if (!Next().Is("**")) return base;
   const Nesting nesting(*this);
   SLUICE_TRY(CheckDepth());

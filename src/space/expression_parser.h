@@ -65,7 +65,10 @@ class ExpressionParser {
                    Shared shared);
   Status ReconcileChoices(const Operand& left, const Comparison& comparison, const Operand& right,
                           Shared shared);
-  Result<double> Position(const Operand& literal, const Parameter& parameter) const;
+  Status ReconcileLiteral(const Operand& literal, const Operand& other);
+  Status CheckOrdered(const Operand& side, const Comparison& comparison,
+                      const Operand& other) const;
+  std::unexpected<Error> NotAChoice(const Operand& operand, const Operand& other) const;
   void Renumber(const Operand& operand, const Parameter& other);
   Status CheckIsChoice(const Operand& literal, const Parameter& parameter) const;
   Status WantNumber(const Operand& operand, std::string_view where) const;

@@ -270,8 +270,9 @@ TEST(ExpressionTest, SizeAndDepthAreBounded) {
     while (text.size() + bit.size() < 4000) text += bit;
     EXPECT_THAT(Problem(text), HasSubstr("levels of parentheses")) << bit;
   }
-  std::string deep = "1";
-  for (int i = 0; i < 60; ++i) deep = "1 + 2 * max(3, " + deep + " + lr)";
+  std::string deep;
+  for (int i = 0; i < 60; ++i) deep += "1 + 2 * max(3, ";
+  deep += "lr" + close;
   EXPECT_THAT(Problem(deep + " < 1"), HasSubstr("less nested"));
   std::string wide = "lr < 1";
   while (wide.size() < 4000) wide += " and lr < 1";

@@ -78,12 +78,6 @@ Status ExpressionParser::CheckIsChoice(const Operand& literal, const Parameter& 
                         nearest.empty() ? "" : fmt::format(" (did you mean {}?)", Shown(nearest))));
 }
 
-Result<double> ExpressionParser::Position(const Operand& literal,
-                                          const Parameter& parameter) const {
-  SLUICE_TRY(CheckIsChoice(literal, parameter));
-  return static_cast<double>(*IndexOf(parameter, *literal.literal));
-}
-
 Status ExpressionParser::Reconcile(const Operand& left, const Comparison& comparison,
                                    const Operand& right, Shared shared) {
   if (left.type == Type::kChoice || right.type == Type::kChoice)
@@ -100,23 +94,27 @@ Status ExpressionParser::Reconcile(const Operand& left, const Comparison& compar
   return {};
 }
 
+// An ordinal, or one of its choices beside it.
+Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& comparison,
+                                      const Operand& other) const {
+  const auto ordinal = [](const Operand& operand) {
+    return operand.parameter != nullptr && operand.parameter->kind == ParameterKind::kOrdinal;
+  };
+  if (ordinal(side)) return {};
+  if (side.literal && other.parameter != nullptr && other.type == Type::kChoice) return {};
+  return At(side.begin,
+            fmt::format("expected numbers, or an ordinal and one of its choices, around '{}', "
+                        "found {}",
+                        comparison.symbol, Describe(side)));
+}
+
 // Both sides end up as positions in one list of choices.
 Status ExpressionParser::ReconcileChoices(const Operand& left, const Comparison& comparison,
                                           const Operand& right, Shared shared) {
   const bool equality = comparison.op == Op::kEqual || comparison.op == Op::kNotEqual;
   if (!equality) {
-    for (const Operand* side : {&left, &right}) {
-      const bool ordinal =
-          side->parameter != nullptr && side->parameter->kind == ParameterKind::kOrdinal;
-      const Operand& other = side == &left ? right : left;
-      const bool of_ordinal =
-          side->literal && other.parameter != nullptr && other.type == Type::kChoice;
-      if (ordinal || of_ordinal) continue;
-      return At(side->begin,
-                fmt::format("expected numbers, or an ordinal and one of its choices, around '{}', "
-                            "found {}",
-                            comparison.symbol, Describe(*side)));
-    }
+    SLUICE_TRY(CheckOrdered(left, comparison, right));
+    SLUICE_TRY(CheckOrdered(right, comparison, left));
   }
   // What takes part in two comparisons keeps its number.
   const bool other_list = left.parameter != nullptr && right.parameter != nullptr &&
@@ -136,26 +134,11 @@ Status ExpressionParser::ReconcileChoices(const Operand& left, const Comparison&
     made_.code_[left.code].value = 0;
     return {};
   }
-  if (left.literal || right.literal) {
-    const Operand& constant = left.literal ? left : right;
-    const Operand& other = left.literal ? right : left;
-    if (other.parameter == nullptr || other.type != Type::kChoice) {
-      if (other.parameter != nullptr) return CheckIsChoice(constant, *other.parameter);
-      return At(constant.begin,
-                fmt::format("expected {} to compare with {}, found {}",
-                            other.type == Type::kNumber ? "a number" : "true or false",
-                            Source(other), Describe(constant)));
-    }
-    SLUICE_ASSIGN(made_.code_[constant.code].value, Position(constant, *other.parameter));
-    return {};
-  }
-  for (const auto& [side, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
-    if (side->type == Type::kChoice) continue;
-    return At(side->begin, fmt::format("expected one of {}, the choices of {}, found {}",
-                                       ShowChoices(*other->parameter),
-                                       QuotedName(other->parameter->name), Describe(*side)));
-  }
-  if (left.parameter->choices == right.parameter->choices) return {};
+  if (left.literal) return ReconcileLiteral(left, right);
+  if (right.literal) return ReconcileLiteral(right, left);
+  if (left.type != Type::kChoice) return NotAChoice(left, right);
+  if (right.type != Type::kChoice) return NotAChoice(right, left);
+  if (!other_list) return {};
   if (!equality) {
     return At(right.begin,
               fmt::format("expected two ordinals of the same choices around '{}', found {}",
@@ -163,6 +146,25 @@ Status ExpressionParser::ReconcileChoices(const Operand& left, const Comparison&
   }
   Renumber(right, *left.parameter);
   return {};
+}
+
+Status ExpressionParser::ReconcileLiteral(const Operand& literal, const Operand& other) {
+  if (other.parameter == nullptr) {
+    return At(literal.begin, fmt::format("expected {} to compare with {}, found {}",
+                                         other.type == Type::kNumber ? "a number" : "true or false",
+                                         Source(other), Describe(literal)));
+  }
+  SLUICE_TRY(CheckIsChoice(literal, *other.parameter));
+  made_.code_[literal.code].value =
+      static_cast<double>(*IndexOf(*other.parameter, *literal.literal));
+  return {};
+}
+
+std::unexpected<Error> ExpressionParser::NotAChoice(const Operand& operand,
+                                                    const Operand& other) const {
+  return At(operand.begin, fmt::format("expected one of {}, the choices of {}, found {}",
+                                       ShowChoices(*other.parameter),
+                                       QuotedName(other.parameter->name), Describe(operand)));
 }
 
 // A choice that the other does not have gets a number that none has.
