@@ -256,7 +256,7 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
     for (std::size_t k = 0; k < observed; ++k)
       cells[k] = static_cast<std::uint32_t>(axes_[axis].CellOf(at(k)));
     cells[observed] = static_cast<std::uint32_t>(axes_[axis].centres.size());
-    tables_[axis] = MakeTable(axes_[axis], kernels.width);
+    tables_[axis] = MakeTable(axes_[axis], kernels.cell_width);
     return;
   }
   float* centres = &centres_[axis * padded_];

@@ -38,9 +38,11 @@ class Parzen {
   struct Kernels {
     std::span<const double> rows;     // coordinates, a row of axes.size() for each kernel
     std::span<const double> weights;  // one for each row, above 0
-    // The standard deviation of kernels. `gaps`: on a continuum it is instead, for each kernel and
-    // axis, the larger of the gaps to its neighbours there, at least `narrowest`.
+    // The standard deviation of kernels on a continuum, and on ordered cells. `gaps`: on a
+    // continuum it is instead, for each kernel and axis, the larger of the gaps to its neighbours
+    // there, at least `narrowest`.
     double width = 0.1;
+    double cell_width = 0.1;
     bool gaps = false;
     double narrowest = 0.01;
   };

@@ -77,7 +77,9 @@ double SlowDensity(const std::vector<Axis>& axes, const Parzen::Kernels& kernels
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
       const auto own =
           k < count ? std::optional(kernels.rows[k * axes.size() + axis]) : std::nullopt;
-      product *= KernelDensity(axes[axis], x[axis], own, kernels.width, count + 1);
+      const double width =
+          axes[axis].kind == Axis::Kind::kContinuous ? kernels.width : kernels.cell_width;
+      product *= KernelDensity(axes[axis], x[axis], own, width, count + 1);
     }
     density += product;
   }
@@ -92,7 +94,8 @@ TEST(Parzen, IsTheMixtureWrittenOutSlowly) {
     const std::vector<double> rows = AnyRows(space, count, random);
     std::vector<double> weights(count);
     for (double& weight : weights) weight = random.Uniform(0.1, 2);
-    const Parzen::Kernels kernels{.rows = rows, .weights = weights, .width = 0.15};
+    const Parzen::Kernels kernels{
+        .rows = rows, .weights = weights, .width = 0.15, .cell_width = 0.1};
     const Parzen parzen(axes, kernels);
     const std::vector<double> at = AnyRows(space, 20, random);
     std::vector<float> logs(20);
@@ -143,7 +146,7 @@ TEST(Parzen, DrawsFollowTheDensity) {
   Random random(2);
   const std::vector<double> rows = AnyRows(space, 5, random);
   const std::vector<double> weights = {1, 2, 3, 4, 5};
-  const Parzen::Kernels kernels{.rows = rows, .weights = weights, .width = 0.2};
+  const Parzen::Kernels kernels{.rows = rows, .weights = weights, .width = 0.2, .cell_width = 0.2};
   const Parzen parzen(axes, kernels);
   constexpr int kDraws = 40'000;
   std::vector<std::vector<double>> drawn(axes.size());
@@ -156,7 +159,7 @@ TEST(Parzen, DrawsFollowTheDensity) {
     const std::vector<Axis> alone = {axes[axis]};
     std::vector<double> column;
     for (std::size_t k = 0; k < weights.size(); ++k) column.push_back(rows[k * axes.size() + axis]);
-    const Parzen::Kernels one{.rows = column, .weights = weights, .width = 0.2};
+    const Parzen::Kernels one{.rows = column, .weights = weights, .width = 0.2, .cell_width = 0.2};
     const bool cells = axes[axis].kind != Axis::Kind::kContinuous;
     const std::size_t bins = cells ? axes[axis].centres.size() : 10;
     for (std::size_t bin = 0; bin < bins; ++bin) {

@@ -13,11 +13,10 @@ namespace {
 
 constexpr std::size_t kMostGood = 18;
 constexpr std::size_t kRecent = 25;  // bad trials that count in full
-// Bandwidths by trial (search/parzen.h): gaps follow a few points closely, where one figure for all
-// is steadier, and much cheaper, for many.
+// Gaps (search/parzen.h) follow a few points closely, where one figure for all is steadier, and much
+// cheaper, for many.
 constexpr std::size_t kFewBad = 50;
-constexpr double kGoodWidth = 0.2;
-constexpr double kBadWidth = 0.4;
+constexpr double kWidth = 0.2;  // of one kernel
 
 std::size_t GoodOf(std::size_t trials) { return std::min((trials + 9) / 10, kMostGood); }
 
@@ -30,9 +29,9 @@ int LevelOf(std::size_t trials) {
   return trials == 0 ? 0 : std::bit_width((trials - 1) / TpeGroup::kMostKernels);
 }
 
-// Scott's rule with another constant.
-double WidthOf(double at_one, std::size_t kernels, std::size_t axes) {
-  return at_one * std::pow(static_cast<double>(std::max<std::size_t>(kernels, 1)),
+// Scott's rule: how much narrower many kernels are.
+double WidthOf(std::size_t kernels, std::size_t axes) {
+  return kWidth * std::pow(static_cast<double>(std::max<std::size_t>(kernels, 1)),
                            -1 / (static_cast<double>(axes) + 4));
 }
 
@@ -146,16 +145,17 @@ TpeGroup::Densities TpeGroup::MakeDensities(std::span<const std::vector<double>>
     good.insert(at->first.trial);
   const Rows good_rows = GoodRows(good);
   const Rows bad_rows = BadRows(good, pending);
-  const auto kernels = [&](const Rows& rows, double width, std::size_t few) {
+  const auto kernels = [&](const Rows& rows, std::size_t few) {
     const std::size_t count = rows.weights.size();
     return Parzen::Kernels{.rows = rows.coordinates,
                            .weights = rows.weights,
-                           .width = WidthOf(width, count, axes_.size()),
+                           .width = WidthOf(count, axes_.size()),
+                           .cell_width = WidthOf(count, 1),
                            .gaps = count < few,
                            .narrowest = NarrowestOf(count)};
   };
-  return {.good = Parzen(axes_, kernels(good_rows, kGoodWidth, kMostGood + 1)),
-          .bad = Parzen(axes_, kernels(bad_rows, kBadWidth, kFewBad))};
+  return {.good = Parzen(axes_, kernels(good_rows, kMostGood + 1)),
+          .bad = Parzen(axes_, kernels(bad_rows, kFewBad))};
 }
 
 }  // namespace sluice
