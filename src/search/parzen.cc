@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMostCells = 64;
-constexpr std::size_t kLanes = 16;  // of the loops over kernels
+constexpr std::size_t kLanes = 8;  // of the loops over kernels
 constexpr double kPriorWeight = 1;
 constexpr double kPriorWidth = 1;
 constexpr double kPriorCentre = 0.5;
@@ -46,13 +46,13 @@ class Parzen::LogScale {
   }
 
  private:
-  static constexpr std::size_t kSteps = 512;
+  static constexpr std::size_t kSteps = 256;
   std::array<float, kSteps + 1> values_;
 };
 
 namespace {
 
-// Sixteen numbers side by side, in as many registers as the processor needs for them.
+// Eight numbers side by side, in as many registers as the processor needs for them.
 using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 using LaneBits [[gnu::vector_size(kLanes * sizeof(float))]] = std::int32_t;
 
