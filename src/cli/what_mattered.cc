@@ -64,7 +64,7 @@ std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   });
   if (!good) return std::nullopt;
   if (space.Contains(point)) return point;
-  Point active = point;  // the space may not know that a parameter can be inactive
+  Point active = point;  // trials from elsewhere may lack a value without a condition
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (std::isnan(active[i])) active[i] = space.FromUnit(i, 0.5);
   }

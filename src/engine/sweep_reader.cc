@@ -112,10 +112,6 @@ class SweepReader {
     const auto method = node != nullptr ? node->OneOf(methods) : std::nullopt;
     if (!method) return;
     spec_.sampler.name = *method == "bayes" ? "tpe" : *method;
-    if (std::ranges::find(SamplerNames(), spec_.sampler.name) == SamplerNames().end()) {
-      node->Report("expected grid or random, found bayes, whose sampler tpe is not there");
-      return;
-    }
     method_good_ = true;
     if (!space_good_) return;
     if (const auto sampler = MakeSampler(spec_.sampler, spec_.space, 0); !sampler) {

@@ -41,7 +41,7 @@ class Sampler {
 constexpr TrialId kFirstKnownTrial{1U << 31};
 
 struct SamplerSpec {
-  std::string name = "random";
+  std::string name = "tpe";
 };
 
 // The samplers there are, in the order they are listed to users.
