@@ -49,7 +49,7 @@ TEST(StudyReaderTest, ReadsAMinimalFile) {
   EXPECT_EQ(study->space.size(), 1U);
   EXPECT_EQ(study->objective.metric, "accuracy");
   EXPECT_EQ(study->objective.direction, Direction::kMaximize);
-  EXPECT_EQ(study->sampler.name, "random");
+  EXPECT_EQ(study->sampler.name, "tpe");
   EXPECT_EQ(study->stopper.name, "none");
   EXPECT_EQ(study->stopper.max_budget, kNoLimit);
   EXPECT_EQ(study->trials, 24);
@@ -247,9 +247,9 @@ TEST(StudyReaderTest, ChecksObjectives) {
 }
 
 TEST(StudyReaderTest, ChecksSearches) {
-  EXPECT_EQ(
-      With("sampler: gird"),
-      "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, found gird (did you mean 'grid'?)");
+  EXPECT_EQ(With("sampler: gird"),
+            "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, found gird (did you "
+            "mean 'grid'?)");
   EXPECT_THAT(With("sampler: grid"),
               HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
   EXPECT_EQ(With("policy: fluid"), "study.yaml:1: policy: expected fifo, found fluid");

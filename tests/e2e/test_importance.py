@@ -18,6 +18,7 @@ program: {program}
 space:
 {space}
 objective: {{{objective}: loss}}
+sampler: random
 trials: {trials}
 parallelism: 1
 seed: 7

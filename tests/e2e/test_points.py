@@ -17,6 +17,7 @@ space:
   width: {{int: [16, 64], step: 16}}
   act: {{choice: [relu, tanh, 3]}}
 objective: {{minimize: loss}}
+sampler: random
 trials: {trials}
 parallelism: 1
 resources: {{cpus: 0.25}}
@@ -26,7 +27,11 @@ seed: 5
 
 QUICK = ["sh", "-c", "echo '{{\"loss\": 0.5}}'"]
 # Reports once it may.
-WAITS = ["sh", "-c", ": > started; while ! test -e go; do sleep 0.01; done; echo '{{\"loss\": 0.5}}'"]
+WAITS = [
+    "sh",
+    "-c",
+    ": > started; while ! test -e go; do sleep 0.01; done; echo '{{\"loss\": 0.5}}'",
+]
 
 
 def prepare(house, trials=4, more="", program=QUICK, name="mine", file="study.yaml"):
@@ -82,7 +87,7 @@ def test_a_grid_is_tried_whole_beside_points_of_its_own(house):
 @pytest.mark.parametrize(
     "points, message",
     [
-        ("{lr: 0.1}", "study.yaml:13: enqueue: expected a list of points, found {lr: 0.1}"),
+        ("{lr: 0.1}", "study.yaml:14: enqueue: expected a list of points, found {lr: 0.1}"),
         ("[{lr: 2}]", "enqueue[0].lr: expected a number in [0.0001, 0.1], found 2"),
         ("[{}, {width: 17}]", "enqueue[1].width: expected a whole number in [16, 64] in steps of"),
         ("[{act: sigmoid}]", "enqueue[0].act: expected one of relu, tanh, 3, found \"sigmoid\""),
@@ -473,3 +478,28 @@ def test_warm_start_from_optuna(house):
     assert {k["work"] for k in known} == {1, 4}
     (house.folder / "optuna.db").unlink()
     house.run("resume", "mine", "--trials", 2, "-q")
+
+
+BOWL = """
+import sluice
+
+for trial in sluice.trials():
+    p = trial.params
+    trial.report(1, loss=(p["a"] - 0.3) ** 2 + (p["b"] - 0.7) ** 2)
+"""
+
+
+def test_tpe_begins_where_an_earlier_study_ended(house):
+    text = (
+        "program: python bowl.py\nspace: {a: {float: [0, 1]}, b: {float: [0, 1]}}\n"
+        "objective: {minimize: loss}\nparallelism: 1\nseed: 3\n"
+    )
+    house.write("bowl.py", BOWL)
+    house.write("old.yaml", text + "sampler: random\ntrials: 60\n")
+    house.write("new.yaml", text + "sampler: tpe\ntrials: 12\nwarm_start: {study: old}\n")
+    house.run("tune", "old.yaml", "-q")
+    assert "does not learn" not in house.run("check", "new.yaml").stdout
+    house.run("tune", "new.yaml", "-q")
+    old = sorted(trial["value"] for trial in house.json("trials", "old"))
+    new = sorted(trial["value"] for trial in house.json("trials", "new"))
+    assert new[len(new) // 2] < old[len(old) // 2] / 3
