@@ -55,4 +55,23 @@ std::string Join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
+bool NestsDeeperThan(std::string_view json, int depth) {
+  int at = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++at > depth) return true;
+    } else if (c == '}' || c == ']') {
+      --at;
+    }
+  }
+  return false;
+}
+
 }  // namespace sluice

@@ -15,4 +15,8 @@ std::string DidYouMean(std::string_view typed, std::span<const std::string> cand
 // "a, b, c"
 std::string Join(std::span<const std::string> parts, std::string_view separator = ", ");
 
+// Whether the brackets of a JSON text nest deeper than this. A parser may not recurse, but what it
+// builds is copied, printed and destroyed recursively: bound it before.
+bool NestsDeeperThan(std::string_view json, int depth);
+
 }  // namespace sluice

@@ -40,5 +40,12 @@ TEST(TextTest, PartsAreJoined) {
   EXPECT_EQ(Join({}), "");
 }
 
+TEST(TextTest, NestingIsCountedOutsideOfTexts) {
+  EXPECT_FALSE(NestsDeeperThan(R"({"a": [1, {"b": "[[[["}]})", 3));
+  EXPECT_TRUE(NestsDeeperThan(R"({"a": [1, {"b": "[[[["}]})", 2));
+  EXPECT_FALSE(NestsDeeperThan(R"(["\"[[[", [], [], []])", 2));
+  EXPECT_TRUE(NestsDeeperThan(std::string(100'000, '['), 32));
+}
+
 }  // namespace
 }  // namespace sluice

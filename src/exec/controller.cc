@@ -140,6 +140,7 @@ void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
 void Controller::Execute(std::vector<Command> commands) {
   for (Command& command : commands) {
     if (const auto* propose = std::get_if<Propose>(&command)) {
+      TellSearch();
       search_->Ask(propose->counter);
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
       Wake(wake->time);
@@ -174,9 +175,9 @@ Batch Controller::TakeBatch() {
   batch.study = study_;
   events_since_snapshot_ += static_cast<std::int64_t>(gathered_.size());
   batch.events = std::exchange(gathered_, {});
-  for (const TrialKey& key : engine_->TakeChanged()) {
+  TellSearch();
+  for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
-    Observe(trial);
     // Parameters never change: they are written with the trial's first row.
     const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
     batch.trials.push_back(
@@ -308,6 +309,15 @@ void Controller::Tick() {
   loop_->At(now + kTickEvery, [this] { Tick(); });
 }
 
+// Whoever is asked for a proposal knows all that happened before: what is proposed depends on the
+// events, not on when they reach the disk.
+void Controller::TellSearch() {
+  for (const TrialKey& key : engine_->TakeChanged()) {
+    Observe(*engine_->trial(key));
+    unwritten_.insert(key);
+  }
+}
+
 void Controller::ObserveAll() {
   for (Observation& observation : std::exchange(knowledge_, {}))
     search_->Observe(std::move(observation));
@@ -319,7 +329,7 @@ void Controller::Observe(const Trial& trial) {
                           .point = trial.point,
                           .outcome = Outcome::kRunning,
                           .work = trial.work,
-                          .value = study().spec.objective.Loss(trial.value)};
+                          .value = study().spec.objective.Loss(trial.best_value)};
   if (trial.state == TrialState::kComplete) observation.outcome = Outcome::kComplete;
   if (trial.state == TrialState::kStopped) observation.outcome = Outcome::kStopped;
   if (trial.state == TrialState::kFailed) observation.outcome = Outcome::kFailed;

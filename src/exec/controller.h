@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ class Controller : public ExecutorOwner {
   void Proposals();
   void Wake(Time time);
   void Tick();
+  void TellSearch();
   void ObserveAll();
   void Observe(const Trial& trial);
   bool Over() const;
@@ -85,6 +87,7 @@ class Controller : public ExecutorOwner {
   LocalExecutor executor_;
 
   std::vector<std::pair<EventSeq, Event>> gathered_;
+  std::set<TrialKey> unwritten_;  // trials that changed since the last batch
   Effects gathered_effects_;
   Effects committing_effects_;
   std::vector<Observation> knowledge_;

@@ -327,6 +327,7 @@ Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& nam
                 StoreLock::Acquire(paths, fmt::format("enqueueing points of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
   const Study& study = *opened.engine->study(opened.id);
+  SLUICE_TRY(CheckHasProgram(study.spec));
   SLUICE_ASSIGN(PointsEnqueued enqueued, MakePoints(study, points));
   EnqueueEnd end{.added = static_cast<int>(enqueued.points.size()),
                  .known = CountKnown(study, enqueued)};

@@ -75,7 +75,11 @@ struct Encoder {
 
   void operator()(const StudyCreated& e) {
     Become(e.study, "study_created");
-    json = {{"name", e.spec.name}, {"folder", e.folder}, {"seed", e.seed}, {"source", e.source}};
+    json = {{"name", e.spec.name},
+            {"folder", e.folder},
+            {"seed", e.seed},
+            {"sampler", e.spec.sampler.name},
+            {"source", e.source}};
   }
   void operator()(const StudyResumed& e) {
     Become(e.study, "study_resumed");
@@ -179,6 +183,9 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     }
     created.spec = std::move(*spec);
     created.spec.name = name;
+    // Before the sampler was written down there was no tpe, and who named none got random.
+    if (created.spec.sampler.name == "tpe")
+      created.spec.sampler.name = json.value("sampler", "random");
     return event(std::move(created));
   }
   if (kind == "study_resumed") {

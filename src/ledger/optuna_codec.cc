@@ -55,9 +55,10 @@ std::string Shown(std::string_view text) {
          (text.size() > kShown ? "..." : "");
 }
 
-Result<Json> Parse(std::string_view text) {
-  if (text.size() > kLongestText) {
-    return Corruption(fmt::format("expected at most 1 MiB of JSON, found {} bytes", text.size()));
+Result<Json> Parse(std::string_view text, std::size_t longest = kLongestText) {
+  if (text.size() > longest) {
+    return Corruption(
+        fmt::format("expected at most {} MiB of JSON, found {} bytes", longest >> 20, text.size()));
   }
   const auto plain = Plain(text);
   Json json = plain ? Json::parse(*plain, nullptr, /*allow_exceptions=*/false) : Json();
@@ -145,7 +146,7 @@ std::string EncodeDistribution(const Space& space, std::size_t index) {
   if (parameter.kind == ParameterKind::kInt) {
     return Json({{"name", "IntDistribution"},
                  {"attributes",
-                  {{"log", parameter.law == Law::kLog},
+                  {{"log", parameter.law == Law::kLog && parameter.step <= 1},
                    {"step", static_cast<std::int64_t>(parameter.step == 0 ? 1 : parameter.step)},
                    {"low", static_cast<std::int64_t>(parameter.low)},
                    {"high", static_cast<std::int64_t>(high)}}}})
@@ -199,7 +200,8 @@ Result<std::map<std::string, Value>> DecodeValues(std::string_view text) {
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> DecodeMembers(std::string_view text) {
-  SLUICE_ASSIGN(const Json json, Parse(text));
+  constexpr std::size_t kLongest = std::size_t{64} << 20;  // attributes add up over many messages
+  SLUICE_ASSIGN(const Json json, Parse(text, kLongest));
   if (!json.is_object())
     return Corruption(fmt::format("expected an object, found {}", Shown(text)));
   std::vector<std::pair<std::string, std::string>> members;

@@ -111,7 +111,7 @@ Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& 
     SLUICE_ASSIGN(Event event, DecodeEvent(FromMicros(query.Integer(0)), study.id, query.Text(1),
                                            query.Text(2)));
     for (KnownTrial& trial : std::get<KnowledgeGiven>(event.body).trials) {
-      if (trial.point.size() != study.spec.space.size()) {
+      if (!study.spec.space.Contains(trial.point)) {
         return Corruption(
             fmt::format("{}: an earlier trial that study '{}' knows of is not of its space",
                         database.path(), study.spec.name));

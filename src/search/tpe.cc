@@ -41,7 +41,8 @@ TpeSampler::TpeSampler(const Space& space, std::uint64_t seed)
   if (size_) {
     if (auto all = GridSampler::Make(space)) all_ = std::move(*all);
   }
-  for (const auto& parameters : space.groups()) groups_.emplace_back(space, parameters);
+  for (const auto& parameters : space.groups())
+    if (!parameters.empty()) groups_.emplace_back(space, parameters);
 }
 
 void TpeSampler::Observe(const Observation& observation) {

@@ -121,9 +121,15 @@ TpeGroup::Rows TpeGroup::GoodRows(const std::set<TrialId>& good) const {
 // for all of them.
 TpeGroup::Rows TpeGroup::BadRows(const std::set<TrialId>& good,
                                  std::span<const std::vector<double>> pending) const {
+  // What was known before the study began is older than its trials.
   std::vector<Unit> units;
-  for (const auto& [trial, unit] : sampled_)
-    if (!good.contains(trial)) units.push_back(unit);
+  const auto add = [&](auto begin, auto end) {
+    for (auto at = begin; at != end; ++at)
+      if (!good.contains(at->first)) units.push_back(at->second);
+  };
+  const auto known = sampled_.lower_bound(kFirstKnownTrial);
+  add(known, sampled_.end());
+  add(sampled_.begin(), known);
   Rows rows;
   const auto all = static_cast<double>(ranked_.size() - good.size());
   const double each = all / static_cast<double>(std::max<std::size_t>(units.size(), 1));

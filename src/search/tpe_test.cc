@@ -250,5 +250,31 @@ TEST(Tpe, ObeysNarrowConstraints) {
   }
 }
 
+// As many bad trials known from before at the left end as of its own at the right: the own ones are
+// the recent ones, and count more.
+TEST(Tpe, WhatWasKnownBeforeIsOlderThanItsOwnTrials) {
+  TpeGroup group(Floats(1), {0});
+  std::vector<std::vector<double>> units;
+  for (std::uint32_t i = 0; i < 200; ++i)
+    units.push_back({i % 2 == 0 ? 0.0005 * i : 1 - 0.0005 * i - 1e-9});
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const TrialId trial{i % 2 == 0 ? Number(kFirstKnownTrial) + i : i + 1};
+    group.Add(trial, RankOf(Complete(Number(trial), {units[i]}, 1)), units[i]);
+  }
+  std::vector<float> bad(2);
+  group.MakeDensities({}).bad.LogDensity(std::vector<double>{0.05, 0.95}, bad);
+  EXPECT_GT(bad[1], bad[0] + 0.5F);
+}
+
+TEST(Tpe, ASpaceWithoutAParameterThatIsAlwaysThere) {
+  const Space space = Space::Make({{.name = "x", .low = 0, .high = 1, .when = "1 > 2"}}).value();
+  TpeSampler sampler(space, 1);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const Point point = sampler.Propose(i).value();
+    EXPECT_TRUE(space.Contains(point));
+    sampler.Observe(Complete(i + 1, point, 1));
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "space/point_part.h"
 
 namespace sluice {
@@ -14,6 +15,9 @@ using Json = nlohmann::ordered_json;
 
 Result<Json> ParseObject(std::string_view text) {
   constexpr std::size_t kShown = 80;
+  constexpr int kDeepest = 32;
+  if (NestsDeeperThan(text, kDeepest))
+    return InvalidArgument("expected a JSON object that is not nested so deeply");
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
   return InvalidArgument(fmt::format(

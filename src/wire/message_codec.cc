@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_number.h"
+#include "base/text.h"
 #include "wire/message.h"
 
 namespace sluice::wire {
@@ -13,27 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 32;
 constexpr Work kMostWork = std::int64_t{1} << 62;
-
-// nlohmann parses recursively nothing, but what it builds is destroyed recursively: bound the depth
-// before.
-bool TooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kDeepest) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -230,7 +210,8 @@ class Members {
 
 Result<Json> ParseObject(std::string_view line) {
   if (line.size() > kLongestLine) return InvalidArgument("expected a line of at most 1 MiB");
-  if (TooDeep(line)) return InvalidArgument("expected a JSON object that is not nested so deeply");
+  if (NestsDeeperThan(line, kDeepest))
+    return InvalidArgument("expected a JSON object that is not nested so deeply");
   Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("expected one JSON object a line");
   return json;
@@ -361,7 +342,7 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
     return std::nullopt;
-  if (TooDeep(line)) return std::nullopt;
+  if (NestsDeeperThan(line, kDeepest)) return std::nullopt;
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || (!json.contains(metric) && !json.contains("sluice")))
     return std::nullopt;
