@@ -1,9 +1,11 @@
-// What a sampler is told before its first proposal.
+// What a sampler is told before it is asked.
 
 #include "exec/controller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "ledger/recovery.h"
 #include "ledger/test_store.h"
@@ -28,11 +30,29 @@ class Listener : public Sampler {
   std::vector<Observation>& heard_;
 };
 
+// Proposes one point after another, and writes down what it knew of the trial before.
+class Proposer : public Sampler {
+ public:
+  explicit Proposer(std::vector<Outcome>& knew) : knew_(knew) {}
+  std::optional<Point> Propose(std::uint64_t counter) override {
+    if (counter > 0) knew_.push_back(outcomes_[TrialId(static_cast<std::uint32_t>(counter))]);
+    return Point{0.5};
+  }
+  void Observe(const Observation& observation) override {
+    outcomes_[observation.trial] = observation.outcome;
+  }
+
+ private:
+  std::map<TrialId, Outcome> outcomes_;
+  std::vector<Outcome>& knew_;
+};
+
 class ControllerTest : public ::testing::Test {
  protected:
   // A study that maximizes, so that values are turned on their way to the sampler.
   void SetUp() override {
-    const std::string source = SourceOf("trials: 2\nobjective: {maximize: accuracy}\n");
+    const std::string source =
+        SourceOf("trials: 4\nparallelism: 1\nretries: 0\nobjective: {maximize: accuracy}\n");
     created_ = {
         .study = kStudy, .source = source, .folder = "/", .seed = 1, .spec = SpecOf(source)};
     auto ledger = OpenLedger(folder_ / "s.db");
@@ -51,6 +71,10 @@ class ControllerTest : public ::testing::Test {
   // A controller takes over and runs the study as far as it goes.
   std::vector<Observation> Run(std::optional<int> trials) {
     std::vector<Observation> heard;
+    Run(std::make_unique<Listener>(heard), trials);
+    return heard;
+  }
+  void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials) {
     Controller::Parts parts;
     parts.paths = StorePaths::For(folder_ / "s.db");
     std::filesystem::create_directories(parts.paths.run);
@@ -59,7 +83,7 @@ class ControllerTest : public ::testing::Test {
     parts.loop = std::move(*EventLoop::Open());
     parts.ledger = OpenLedger(parts.paths.database);
     parts.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
-    parts.sampler = std::make_unique<Listener>(heard);
+    parts.sampler = std::move(sampler);
     auto knowledge = ReadKnowledge(parts.ledger->database(), *parts.engine->study(kStudy));
     EXPECT_TRUE(knowledge);
     parts.knowledge = std::move(*knowledge);
@@ -68,7 +92,6 @@ class ControllerTest : public ::testing::Test {
         Controller(std::move(parts), silent)
             .Run({ControllerStarted{NodeOf(kWhole)}, StudyResumed{kStudy, trials, {}}});
     EXPECT_TRUE(end) << end.error().message;
-    return heard;
   }
 
   TestFolder folder_;
@@ -90,6 +113,13 @@ void ExpectKnowledge(const std::vector<Observation>& heard) {
 TEST_F(ControllerTest, TheSamplerKnowsEarlierTrialsBeforeItsFirstProposalAndAfterARestart) {
   ExpectKnowledge(Run({}));
   ExpectKnowledge(Run(5));
+}
+
+// There is no launcher: each trial fails as it is started, and that makes room for the next.
+TEST_F(ControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext) {
+  std::vector<Outcome> knew;
+  Run(std::make_unique<Proposer>(knew), {});
+  EXPECT_THAT(knew, ::testing::ElementsAre(Outcome::kFailed, Outcome::kFailed, Outcome::kFailed));
 }
 
 }  // namespace
