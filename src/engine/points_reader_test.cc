@@ -85,5 +85,14 @@ TEST(PointsReaderTest, BadWarmStarts) {
   EXPECT_THAT(problems("{study: a, missing: no}"), HasSubstr("warm_start.missing: expected"));
 }
 
+TEST(PointsReaderTest, TwentyBadPointsAreEnough) {
+  std::string lines = "trials: 3\nconstraints: lr < 0.5\nenqueue:\n";
+  for (int i = 0; i < 50; ++i) lines += "  - {lr: 0.9}\n";
+  const auto study = ReadStudy(SourceOf(lines), "study.yaml", "study");
+  ASSERT_FALSE(study);
+  EXPECT_THAT(study.error().message, HasSubstr("study.yaml:23: enqueue[19]: expected a point"));
+  EXPECT_EQ(std::ranges::count(study.error().message, '\n'), 19);
+}
+
 }  // namespace
 }  // namespace sluice
