@@ -37,7 +37,7 @@ class Points {
     text_ += fmt::format("{}:{}: {}", file_, line, message);
   }
   // Whether enough is wrong to stop at.
-  bool full() const { return problems_ >= kMostProblems; }
+  bool full() const { return problems_ >= (draws_left_ == 0 ? 1 : kMostProblems); }
   Result<std::vector<PointPart>> Finish() {
     if (full()) text_ += "\nand maybe more: the rest was not looked at";
     if (problems_ > 0) return InvalidArgument(std::move(text_));

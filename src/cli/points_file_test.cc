@@ -46,6 +46,16 @@ TEST(PointsFileTest, EveryProblemIsSaidWithItsLine) {
                 "no JSON\nand maybe more: the rest was not looked at"));
 }
 
+TEST(PointsFileTest, PointsThatTakeTooLongToFillInAreSaidOnce) {
+  const Space space = *Space::Make(
+      {{.name = "a", .low = 0, .high = 1}, {.name = "b", .low = 0, .high = 1}}, {"a + b < 0.01"});
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += "{\"a\": 0}\n";
+  EXPECT_THAT(ParsePoints(many, "p.jsonl", space).error().message,
+              ::testing::MatchesRegex("p.jsonl:[0-9]+: expected points that are easily filled "
+                                      "in[^\n]*\nand maybe more: the rest was not looked at"));
+}
+
 TEST(PointsFileTest, CsvMeansWhatACommandLineMeans) {
   const auto points = ParsePoints("act,lr\n\"a,b\",0.5\n,1e-1\nc,\n", "p.csv", Example());
   ASSERT_TRUE(points) << points.error().message;

@@ -98,7 +98,7 @@ std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space) {
   for (const ConfigNode& each : items) {
     if (auto point = ReadPoint(each, space, draws_left)) {
       points.push_back(std::move(*point));
-    } else if (++problems == kMostProblems) {
+    } else if (++problems == kMostProblems || draws_left == 0) {
       break;
     }
   }

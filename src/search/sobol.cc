@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kBits = 32;
 constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
-constexpr std::uint64_t kMostMisses = 10'000;
+constexpr std::uint64_t kMostMisses = 10'000;     // in turn
+constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of those
 // Of the matrices that are compared: how many are tried for an axis, with how many axes before, on
 // how many first rows, and for how many axes that is worth the time.
 constexpr int kTries = 24;
@@ -199,8 +200,9 @@ std::optional<Point> SobolSampler::Propose(std::uint64_t counter) {
   };
   if (drawn_from_ && counter >= *drawn_from_) return draw();
   if (counter < proposed_) proposed_ = index_ = 0;
+  const std::uint64_t most = std::min(kMostMisses, kMostMissed / space_.size());
   std::uint64_t misses = 0;
-  while (index_ < kIndices && misses < kMostMisses) {
+  while (index_ < kIndices && misses < most) {
     Point point = space_.FromUnit(sequence_.At(index_++));
     if (!space_.Satisfies(point)) {
       ++misses;

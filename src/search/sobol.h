@@ -33,8 +33,8 @@ class SobolSequence {
 };
 
 // The points of a scrambled Sobol sequence that satisfy the constraints, in its order; once ten
-// thousand in turn do not, points drawn at random. A proposal is a function of seed and counter
-// alone.
+// thousand in turn do not (fewer where there are more than a hundred axes), points drawn at random.
+// A proposal is a function of seed and counter alone.
 class SobolSampler final : public Sampler {
  public:
   SobolSampler(const Space& space, std::uint64_t seed);
