@@ -13,7 +13,6 @@
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "ledger/earlier_study.h"
-#include "space/feasibility.h"
 
 namespace sluice {
 namespace {
@@ -152,8 +151,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
         "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
         "$SLUICE_PARAMS");
   }
-  for (std::string& remark : Remarks(spec.space, Examine(spec.space)))
-    found.warnings.push_back(std::move(remark));
+  found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {
     found.warnings.push_back(
         "resources: trials see no GPU unless the file asks for one: add 'resources: {gpus: 1}'");

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "cli/csv.h"
+#include "space/fill_in.h"
 
 namespace sluice {
 namespace {
@@ -23,7 +24,7 @@ class Points {
   void Add(int line, const Space& space, Result<PointPart> point) {
     // That a constraint is broken is found by trying; the points are drawn for good later.
     if (point) {
-      if (auto whole = FillIn(space, *point, Random(0)); !whole)
+      if (auto whole = FillIn(space, *point, Random(0), draws_left_); !whole)
         return Problem(line, whole.error().message);
       points_.push_back(std::move(*point));
     } else {
@@ -31,12 +32,14 @@ class Points {
     }
   }
   void Problem(int line, std::string_view message) {
-    if (++problems_ > kMostProblems) return;
+    ++problems_;
     if (!text_.empty()) text_ += '\n';
     text_ += fmt::format("{}:{}: {}", file_, line, message);
   }
+  // Whether enough is wrong to stop at.
+  bool full() const { return problems_ >= (draws_left_ == 0 ? 1 : kMostProblems); }
   Result<std::vector<PointPart>> Finish() {
-    if (problems_ > kMostProblems) text_ += fmt::format("\nand {} more", problems_ - kMostProblems);
+    if (full()) text_ += "\nand maybe more: the rest was not looked at";
     if (problems_ > 0) return InvalidArgument(std::move(text_));
     if (points_.empty())
       return InvalidArgument(fmt::format("{}: expected at least one point, found none", file_));
@@ -48,12 +51,13 @@ class Points {
   std::vector<PointPart> points_;
   std::string text_;
   std::size_t problems_ = 0;
+  std::uint64_t draws_left_ = kMostDrawsOfAll;
 };
 
 Result<std::vector<PointPart>> ParseJsonLines(std::string_view text, const std::string& file,
                                               const Space& space) {
   Points points(file);
-  for (int line = 1; !text.empty(); ++line) {
+  for (int line = 1; !text.empty() && !points.full(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view content = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -82,13 +86,16 @@ Result<std::vector<PointPart>> ParseCsv(std::string_view text, const std::string
   Points points(file);
   std::vector<std::size_t> columns;
   CsvReader reader(text);
-  while (const auto row = reader.Next()) {
+  while (!points.full()) {
+    const auto row = reader.Next();
+    if (!row) break;
     if (row->size() == 1 && row->front().empty()) continue;  // an empty line
     if (!columns.empty()) {
       points.Add(reader.line(), space, ReadRow(space, columns, *row));
       continue;
     }
     for (const std::string& name : *row) {
+      if (points.full()) break;
       const auto index = FindParameter(space, name);
       if (!index) {
         points.Problem(reader.line(), index.error().message);

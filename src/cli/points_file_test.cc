@@ -40,7 +40,20 @@ TEST(PointsFileTest, EveryProblemIsSaidWithItsLine) {
             "p.jsonl:4: expected a JSON object such as {\"lr\": 0.1}, found text that is no JSON");
   std::string many;
   for (int i = 0; i < 30; ++i) many += "no\n";
-  EXPECT_THAT(ParsePoints(many, "p.jsonl", Example()).error().message, HasSubstr("\nand 10 more"));
+  EXPECT_THAT(
+      ParsePoints(many, "p.jsonl", Example()).error().message,
+      HasSubstr("p.jsonl:20: expected a JSON object such as {\"lr\": 0.1}, found text that is "
+                "no JSON\nand maybe more: the rest was not looked at"));
+}
+
+TEST(PointsFileTest, PointsThatTakeTooLongToFillInAreSaidOnce) {
+  const Space space = *Space::Make(
+      {{.name = "a", .low = 0, .high = 1}, {.name = "b", .low = 0, .high = 1}}, {"a + b < 0.01"});
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += "{\"a\": 0}\n";
+  EXPECT_THAT(ParsePoints(many, "p.jsonl", space).error().message,
+              ::testing::MatchesRegex("p.jsonl:[0-9]+: expected points that are easily filled "
+                                      "in[^\n]*\nand maybe more: the rest was not looked at"));
 }
 
 TEST(PointsFileTest, CsvMeansWhatACommandLineMeans) {

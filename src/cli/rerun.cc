@@ -10,6 +10,29 @@
 #include "engine/templates.h"
 
 namespace sluice {
+namespace {
+
+// Stands before and after the name of a variable until its item is quoted.
+constexpr char kMark = '\x01';
+
+// An item for a shell that puts in the variables that are marked.
+std::string QuotedWithVariables(const std::string& item) {
+  if (!item.contains(kMark)) return ShellQuoted(item);
+  std::string out = "\"";
+  bool inside = false;  // a name
+  for (const char c : item) {
+    if (c == kMark) {
+      out += inside ? "}" : "${";
+      inside = !inside;
+      continue;
+    }
+    if (std::string_view("\"\\$`").contains(c)) out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
 
 std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
                                         const TrialInfo& trial) {
@@ -27,7 +50,8 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   values["launch"] = std::to_string(Number(trial.launch));
   values["budget"] = std::to_string(trial.work);
   for (const std::string& item : spec->program) {
-    for (const std::string& name : EnvironmentWords(item)) values["envvar:" + name] = "$" + name;
+    for (const std::string& name : EnvironmentWords(item))
+      values["envvar:" + name] = kMark + name + kMark;
   }
   Arguments arguments = ArgumentsOf(*spec, *point);
   values["args_json"] = arguments.values["args_json"];
@@ -42,7 +66,7 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   values.merge(arguments.values);
   for (const std::string& item : ExpandProgram(spec->program, values, arguments.lists)) {
     if (!line.empty()) line += ' ';
-    line += ShellQuoted(item);
+    line += QuotedWithVariables(item);
   }
   return line;
 }

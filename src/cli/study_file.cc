@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "engine/new_study.h"
 
 namespace sluice {
 namespace {
@@ -72,7 +73,11 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
   if (error)
     return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
   SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
-  return StudyFile{std::move(spec), std::move(source), absolute.parent_path().string()};
+  SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
+  return StudyFile{.spec = std::move(spec),
+                   .source = std::move(source),
+                   .folder = absolute.parent_path().string(),
+                   .remarks = std::move(remarks)};
 }
 
 Status CheckHasEnd(const StudySpec& spec, bool trials_given) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/study.h"
@@ -11,11 +12,12 @@ namespace sluice {
 // A study file that was read and found good.
 struct StudyFile {
   StudySpec spec;
-  std::string source;  // its text
-  std::string folder;  // it lies in, absolute: where its program runs
+  std::string source;                // its text
+  std::string folder;                // it lies in, absolute: where its program runs
+  std::vector<std::string> remarks;  // what its space leaves to be known, of CheckNewStudy
 };
 
-// Fails with invalid_argument on what is wrong with the file, and not_found where there is none. A
+// Fails with invalid_argument on what is wrong with the file, as a new study, and not_found where there is none. A
 // study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 

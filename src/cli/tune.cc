@@ -98,8 +98,9 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
   if (options.trials) file.spec.trials = *options.trials;
   SLUICE_TRY(FindProgram(file.spec, file.folder));
   if (!options.quiet) {
-    for (const std::string& note : file.spec.notes)
-      Remark(fmt::format("{}: {}", options.file, note));
+    for (const auto& notes : {file.spec.notes, file.remarks}) {
+      for (const std::string& note : notes) Remark(fmt::format("{}: {}", options.file, note));
+    }
   }
   const std::string name = file.spec.name;
   const std::uint64_t seed = options.seed     ? *options.seed

@@ -6,6 +6,8 @@
 #include <bit>
 #include <set>
 
+#include "space/fill_in.h"
+
 namespace sluice {
 namespace {
 
@@ -29,8 +31,9 @@ Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<Point
                                      std::uint64_t seed, std::uint64_t enqueued_before) {
   const Random stream = Random(seed).Fork("enqueue");
   std::vector<Point> points;
+  std::uint64_t draws_left = kMostDrawsOfAll;
   for (std::size_t i = 0; i < partial.size(); ++i) {
-    auto point = FillIn(space, partial[i], stream.Fork(enqueued_before + i));
+    auto point = FillIn(space, partial[i], stream.Fork(enqueued_before + i), draws_left);
     if (!point) return InPoint(i, partial.size(), std::move(point).error());
     points.push_back(std::move(*point));
   }

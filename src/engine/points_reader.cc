@@ -6,16 +6,20 @@
 #include <set>
 
 #include "engine/warm_start.h"
+#include "space/fill_in.h"
 
 namespace sluice {
 namespace {
+
+constexpr int kMostProblems = 20;
 
 // A message that begins with a parameter's name, for a node whose path ends with it.
 std::string WithoutName(const Error& error, const std::string& name) {
   return error.message.substr(name.size() + 2);
 }
 
-std::optional<PointPart> ReadPoint(const ConfigNode& node, const Space& space) {
+std::optional<PointPart> ReadPoint(const ConfigNode& node, const Space& space,
+                                   std::uint64_t& draws_left) {
   const auto map = node.Map();
   if (!map) return std::nullopt;
   PointPart partial(space.size());
@@ -40,7 +44,7 @@ std::optional<PointPart> ReadPoint(const ConfigNode& node, const Space& space) {
     }
   }
   if (!good) return std::nullopt;
-  if (const auto whole = FillIn(space, partial, Random(0)); !whole) {
+  if (const auto whole = FillIn(space, partial, Random(0), draws_left); !whole) {
     node.Report(whole.error().message);
     return std::nullopt;
   }
@@ -89,8 +93,14 @@ std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space) {
     return points;
   }
   const std::vector<ConfigNode> items = *node.List();
+  std::uint64_t draws_left = kMostDrawsOfAll;
+  int problems = 0;
   for (const ConfigNode& each : items) {
-    if (auto point = ReadPoint(each, space)) points.push_back(std::move(*point));
+    if (auto point = ReadPoint(each, space, draws_left)) {
+      points.push_back(std::move(*point));
+    } else if (++problems == kMostProblems || draws_left == 0) {
+      break;
+    }
   }
   return points;
 }

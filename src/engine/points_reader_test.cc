@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/test_engine.h"
 
 namespace sluice {
@@ -83,6 +85,15 @@ TEST(PointsReaderTest, BadWarmStarts) {
               HasSubstr("warm_start.map.rate: l: no parameter of the study has this name"));
   EXPECT_THAT(problems("{study: a, map: {a: lr, b: lr}}"), HasSubstr("found lr twice"));
   EXPECT_THAT(problems("{study: a, missing: no}"), HasSubstr("warm_start.missing: expected"));
+}
+
+TEST(PointsReaderTest, TwentyBadPointsAreEnough) {
+  std::string lines = "trials: 3\nconstraints: lr < 0.5\nenqueue:\n";
+  for (int i = 0; i < 50; ++i) lines += "  - {lr: 0.9}\n";
+  const auto study = ReadStudy(SourceOf(lines), "study.yaml", "study");
+  ASSERT_FALSE(study);
+  EXPECT_THAT(study.error().message, HasSubstr("study.yaml:23: enqueue[19]: expected a point"));
+  EXPECT_EQ(std::ranges::count(study.error().message, '\n'), 19);
 }
 
 }  // namespace

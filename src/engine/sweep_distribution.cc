@@ -251,8 +251,8 @@ class NumbersReader {
       // A law narrower than q is rounded to what lies nearest.
       first = last = std::round((parameter_.low + parameter_.high) / 2 / *q);
     }
-    first = std::clamp(first, -most, most);
-    last = std::clamp(last, -most, most);
+    first = std::clamp(first, -most, most) + 0.0;  // which makes 0 of -0
+    last = std::clamp(last, -most, most) + 0.0;
     if (first == last) {
       Become({MultipleChoice(first, *q)}, {});
       return true;

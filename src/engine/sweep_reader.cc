@@ -181,6 +181,11 @@ class SweepReader {
       if (strict->Boolean()) Note("early_terminate.strict", "has no effect here");
     }
     if (!good) return;
+    if (min && max && *min > *max) {
+      return node->Report(fmt::format(
+          "expected min_iter <= max_iter, found {} and {}; remove max_iter, or lower min_iter",
+          *min, *max));
+    }
     if (!min && !max) return node->Expected("min_iter, or max_iter and s", "add 'min_iter: 3'");
     spec_.stopper = {.name = "asha",
                      .min_budget = min.value_or(1),

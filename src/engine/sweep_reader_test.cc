@@ -277,6 +277,7 @@ TEST(SweepReaderTest, QuantizedRanges) {
   EXPECT_EQ(tenths.high, 0.7);
   EXPECT_EQ(tenths.step, 0.1);
   EXPECT_EQ(X("{distribution: q_uniform, min: 0, max: 4.5}").high, 4);
+  EXPECT_FALSE(std::signbit(X("{distribution: q_uniform, min: 0, max: 4.5}").low));
   EXPECT_THAT(X("{distribution: q_uniform, min: 0.9, max: 1.2}").choices, ElementsAre(Choice(1L)));
   EXPECT_THAT(ProblemOfX("{distribution: q_uniform, min: 0.2, max: 0.8}"),
               HasSubstr("x: expected a multiple of q = 1 from 0.2 to 0.8, found none"));
@@ -476,6 +477,9 @@ TEST(SweepReaderTest, HyperbandBecomesAsha) {
               HasSubstr("early_terminate: expected min_iter, or max_iter and s"));
   EXPECT_THAT(Problems("early_terminate: {type: hyperband, max_iter: 27}"),
               HasSubstr("early_terminate: expected s, the number of brackets, beside max_iter"));
+  EXPECT_THAT(Problems("early_terminate: {type: hyperband, min_iter: 9, max_iter: 3}"),
+              HasSubstr("early_terminate: expected min_iter <= max_iter, found 9 and 3; remove "
+                        "max_iter, or lower min_iter"));
   EXPECT_THAT(Problems("early_terminate: {type: hyperbend, min_iter: 3}"),
               HasSubstr("early_terminate.type: expected hyperband, found hyperbend"));
   EXPECT_THAT(Problems("early_terminate: {type: hyperband, min_iter: 3, eta: 1}"),

@@ -78,6 +78,11 @@ std::string PythonPath() {
                                         : SLUICE_PYTHON_DIR;
 }
 
+// Whether it leads to that package, as it no longer does where the study sets one of its own.
+bool WithPackage(std::string_view path) {
+  return fmt::format(":{}:", path).contains(fmt::format(":{}:", SLUICE_PYTHON_DIR));
+}
+
 // Whether `import wandb` is to find what stands in for it, in the package.
 bool UsesStandIn(const StudySpec& spec) {
   const char* wanted = std::getenv("SLUICE_WANDB");
@@ -206,6 +211,8 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   for (const auto& [name, value] : study.spec.environment) {
     if (HasValues(value, values)) environment[name] = Expand(value, values);
   }
+  if (std::string& path = environment["PYTHONPATH"]; !WithPackage(path))
+    path += fmt::format("{}{}", path.empty() ? "" : ":", SLUICE_PYTHON_DIR);
   if (UsesStandIn(study.spec)) {
     environment["PYTHONPATH"] =
         fmt::format("{}/sluice/_wandb:{}", SLUICE_PYTHON_DIR, environment["PYTHONPATH"]);

@@ -5,13 +5,15 @@
 #include <bit>
 
 #include "base/random.h"
+#include "space/draw.h"
 
 namespace sluice {
 namespace {
 
 constexpr int kBits = 32;
 constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
-constexpr std::uint64_t kMostMisses = 1'000'000;
+constexpr std::uint64_t kMostMisses = 10'000;     // in turn
+constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of those
 // Of the matrices that are compared: how many are tried for an axis, with how many axes before, on
 // how many first rows, and for how many axes that is worth the time.
 constexpr int kTries = 24;
@@ -185,16 +187,22 @@ std::vector<double> SobolSequence::At(std::uint64_t index) const {
 }
 
 SobolSampler::SobolSampler(const Space& space, std::uint64_t seed)
-    : space_(space), sequence_(space.size(), seed) {}
+    : space_(space), sequence_(space.size(), seed), seed_(seed) {}
 
 std::optional<Point> SobolSampler::Propose(std::uint64_t counter) {
   if (space_.constraints().empty()) {
     if (counter >= kIndices) return std::nullopt;
     return space_.FromUnit(sequence_.At(counter));
   }
+  const auto draw = [&] {
+    Random draws = Random(seed_).Fork("sobol-draw").Fork(counter);
+    return DrawPoint(space_, draws);
+  };
+  if (drawn_from_ && counter >= *drawn_from_) return draw();
   if (counter < proposed_) proposed_ = index_ = 0;
+  const std::uint64_t most = std::min(kMostMisses, kMostMissed / space_.size());
   std::uint64_t misses = 0;
-  while (index_ < kIndices && misses < kMostMisses) {
+  while (index_ < kIndices && misses < most) {
     Point point = space_.FromUnit(sequence_.At(index_++));
     if (!space_.Satisfies(point)) {
       ++misses;
@@ -203,7 +211,8 @@ std::optional<Point> SobolSampler::Propose(std::uint64_t counter) {
     misses = 0;
     if (proposed_++ == counter) return point;
   }
-  return std::nullopt;
+  drawn_from_ = proposed_;
+  return draw();
 }
 
 }  // namespace sluice

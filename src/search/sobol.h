@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "search/sampler.h"
@@ -31,13 +32,14 @@ class SobolSequence {
   std::vector<AxisBits> axes_;
 };
 
-// The points of a scrambled Sobol sequence that satisfy the constraints, in its order. A proposal
-// is a function of seed and counter alone.
+// The points of a scrambled Sobol sequence that satisfy the constraints, in its order; once ten
+// thousand in turn do not (fewer where there are more than a hundred axes), points drawn at random.
+// A proposal is a function of seed and counter alone.
 class SobolSampler final : public Sampler {
  public:
   SobolSampler(const Space& space, std::uint64_t seed);
 
-  // Nothing if a million points in turn satisfy no constraint, or after 2^32.
+  // Nothing where no point is found that satisfies the constraints, or after 2^32.
   std::optional<Point> Propose(std::uint64_t counter) override;
   void Observe(const Observation&) override {}
 
@@ -48,6 +50,8 @@ class SobolSampler final : public Sampler {
   // both rise together; with them, an older proposal is found by going through all again.
   std::uint64_t proposed_ = 0;
   std::uint64_t index_ = 0;
+  std::uint64_t seed_ = 0;
+  std::optional<std::uint64_t> drawn_from_;  // the first proposal that is drawn, once known
 };
 
 }  // namespace sluice

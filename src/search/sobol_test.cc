@@ -101,5 +101,20 @@ TEST(Sobol, LeavesOutWhatConstraintsRefuseAndKeepsTheOrder) {
   EXPECT_EQ(some.Propose(4), expected[4]);  // again
 }
 
+TEST(Sobol, DrawsWhereHardlyAnyPointSatisfies) {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"a", "b", "c"})
+    parameters.push_back({.name = name, .kind = ParameterKind::kInt, .low = 1, .high = 1000});
+  const Space space = Space::Make(parameters, {"a < 4", "b == a", "c == b"}).value();
+  SobolSampler sampler(space, 3);
+  std::vector<Point> points;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    points.push_back(sampler.Propose(i).value());
+    EXPECT_TRUE(space.Contains(points.back()));
+  }
+  EXPECT_EQ(sampler.Propose(1), points[1]);  // again
+  EXPECT_EQ(SobolSampler(space, 3).Propose(2), points[2]);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -1,15 +1,20 @@
 #include "space/draw.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "space/cost.h"
 #include "space/enumeration.h"
 
 namespace sluice {
 
 std::optional<Point> DrawPoint(const Space& space, Random& random) {
-  constexpr int kMostDraws = 1'000'000;
+  constexpr std::uint64_t kMostDraws = 1'000'000;
+  constexpr std::uint64_t kMostWork = 60'000'000;  // of all draws
+  const std::uint64_t draws =
+      std::clamp<std::uint64_t>(kMostWork / CostOfPoint(space), 1, kMostDraws);
   std::vector<double> unit(space.size());
-  for (int i = 0; i < kMostDraws; ++i) {
+  for (std::uint64_t i = 0; i < draws; ++i) {
     for (double& coordinate : unit) coordinate = random.Uniform();
     Point point = space.FromUnit(unit);
     if (space.Satisfies(point)) return point;

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "space/cost.h"
 #include "space/enumeration.h"
 
 namespace sluice {
@@ -17,17 +18,12 @@ namespace {
 constexpr std::uint64_t kDraws = 200'000;
 constexpr std::uint64_t kMostWork = 40'000'000;  // instructions and the like, of all draws
 constexpr std::uint64_t kEnumeratedSteps = 400'000;
-constexpr std::uint64_t kEnoughToRefuse = 50'000;  // draws
+constexpr std::uint64_t kEnoughToRefuse = 50'000;  // draws, where few satisfy
+constexpr std::uint64_t kEnoughInVain = 1'000;     // draws, where none satisfies
 constexpr std::uint64_t kEnoughToStop = 20'000;    // draws, where plenty satisfy
 constexpr double kNearlyNone = 1e-4;
 constexpr double kFew = 0.01;
 constexpr std::size_t kMaskBits = 64;
-
-// In instructions of an expression, roughly.
-std::uint64_t CostOfValue(const Parameter& parameter) {
-  if (parameter.law != Law::kBeta) return 20;
-  return 150 + static_cast<std::uint64_t>(4 * std::sqrt(parameter.first + parameter.second));
-}
 
 class Examiner {
  public:
@@ -85,7 +81,7 @@ class Examiner {
   // Only what expressions mention is drawn.
   void Draw() {
     Random random = Random(0).Fork("feasibility");
-    const std::uint64_t draws = std::clamp<std::uint64_t>(kMostWork / (cost_ + 1), 100, kDraws);
+    const std::uint64_t draws = std::clamp<std::uint64_t>(kMostWork / (cost_ + 1), 1, kDraws);
     Point point(space_.size(), std::numeric_limits<double>::quiet_NaN());
     while (found_.looked_at < draws) {
       for (const std::size_t i : space_.order()) {
@@ -176,7 +172,8 @@ Feasibility Examine(const Space& space) {
 
 Status CheckFeasible(const Space& space, const Feasibility& found) {
   const bool none = found.satisfying == 0 && found.points.value_or(0) == 0 && !found.rules.empty();
-  const bool sure = found.exact || found.points || found.looked_at >= kEnoughToRefuse;
+  const bool sure =
+      found.exact || found.points || found.looked_at >= (none ? kEnoughInVain : kEnoughToRefuse);
   if (none && sure) {
     return InvalidArgument(
         fmt::format("expected a point at which all constraints hold, found none among {}: {}; "

@@ -97,5 +97,36 @@ TEST(FeasibilityTest, Remarks) {
                           "such as a=0, b=0, and so does not hold there"));
 }
 
+TEST(FeasibilityTest, CostlySpacesWithoutPointsAreRefusedToo) {
+  std::vector<Parameter> floats;
+  std::string sum = "x0";
+  for (int i = 0; i < 40; ++i) floats.push_back(Float("x" + std::to_string(i)));
+  for (int i = 1; i < 40; ++i) sum += " + x" + std::to_string(i);
+  EXPECT_THAT(Problem(floats, {sum + " < -1"}), HasSubstr("never holds"));
+
+  std::vector<Parameter> bits;
+  std::vector<std::string> pairs;
+  for (int i = 0; i < 1000; ++i) bits.push_back(Int("b" + std::to_string(i), 1));
+  for (int i = 0; i < 1000; ++i)
+    pairs.push_back("b" + std::to_string(i) + " != b" + std::to_string((i + 7) % 1000));
+  pairs.push_back("b0 == b7");
+  EXPECT_NE(Problem(bits, pairs), "none");
+}
+
+TEST(FeasibilityTest, SlowLawsAreDrawnLessOften) {
+  std::vector<Parameter> slow;
+  std::string rule = "x0 > 0.5";
+  for (int i = 0; i < 300; ++i) {
+    slow.push_back({.name = "x" + std::to_string(i),
+                    .low = 0,
+                    .high = 1,
+                    .law = Law::kBeta,
+                    .first = 1e6,
+                    .second = 1e6});
+    if (i > 0) rule += " or x" + std::to_string(i) + " > 0.5";
+  }
+  EXPECT_LT(Examine(Space::Make(slow, {rule}).value()).looked_at, 100u);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -7,11 +7,12 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "space/fill_in.h"
 
 namespace sluice {
 namespace {
 
-constexpr int kMostDraws = 10'000;
+constexpr std::uint64_t kMostDraws = 10'000;
 
 struct Draw {
   Point point;
@@ -40,9 +41,9 @@ Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
 
 // The first constraint that the point breaks, if it can be told.
 std::string BrokenConstraint(const Space& space, const Point& point) {
-  for (const std::string& constraint : space.constraints()) {
-    const auto alone = Space::Make(space.parameters(), {constraint});
-    if (alone && !alone->Satisfies(point)) return fmt::format("the constraint '{}'", constraint);
+  for (std::size_t i = 0; i < space.rules().size(); ++i) {
+    if (!space.Satisfies(point, space.rules()[i]))
+      return fmt::format("the constraint '{}'", space.constraints()[i]);
   }
   return "the constraints";
 }
@@ -69,9 +70,22 @@ Result<double> CoordinateOfText(const Parameter& parameter, const std::string& t
 }
 
 Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws) {
+  std::uint64_t draws_left = kMostDraws;
+  return FillIn(space, partial, draws, draws_left);
+}
+
+Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
+                     std::uint64_t& draws_left) {
   SLUICE_CHECK(partial.size() == space.size(), "a partial point is of the space it is filled in");
   Draw draw;
-  for (int i = 0; i < kMostDraws; ++i) {
+  for (std::uint64_t i = 0; i < kMostDraws; ++i) {
+    if (draws_left == 0) {
+      return InvalidArgument(
+          "expected points that are easily filled in so that the constraints hold, found that "
+          "drawing for them and those before takes too long: give fewer of them at once, or more "
+          "of their values");
+    }
+    --draws_left;
     draw = DrawOnce(space, partial, draws);
     if (!draw.inactive && space.Satisfies(draw.point)) return std::move(draw.point);
     if (!draw.random) break;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "space/fill_in.h"
+
 namespace sluice {
 namespace {
 
@@ -90,6 +92,21 @@ TEST(PointPartTest, NamedValuesAreTheScalars) {
   EXPECT_EQ(values[2], (NamedValues::value_type{"c", std::string("x")}));
   EXPECT_EQ(values[3], (NamedValues::value_type{"d", true}));
   EXPECT_FALSE(DecodeNamedValues("3"));
+}
+
+TEST(PointPartTest, ManyPointsShareTheirDraws) {
+  const Space space =
+      *Space::Make({{.name = "a", .low = 0, .high = 1}, {.name = "b", .low = 0, .high = 1}},
+                   {"a < 2", "a + b > 3"});
+  std::uint64_t draws_left = 15'000;
+  const PointPart part = {0.5, std::nullopt};
+  EXPECT_EQ(FillIn(space, part, Random(1), draws_left).error().message,
+            "expected a point that keeps the constraint 'a + b > 3', found {\"a\":0.5}");
+  EXPECT_EQ(draws_left, 5'000u);
+  EXPECT_EQ(FillIn(space, part, Random(1), draws_left).error().message,
+            "expected points that are easily filled in so that the constraints hold, found that "
+            "drawing for them and those before takes too long: give fewer of them at once, or more "
+            "of their values");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "space/condition_reader.h"
-#include "space/feasibility.h"
 
 namespace sluice {
 namespace {
@@ -328,13 +327,7 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
     if (parameter) parameters.push_back(std::move(*parameter));
   }
   if (!good) return std::nullopt;
-  auto space = AssembleSpace(parameters, constraints);
-  if (!space || constraints == nullptr) return space;
-  if (const Status status = CheckFeasible(*space, Examine(*space)); !status) {
-    constraints->Report(status.error().message);
-    return std::nullopt;
-  }
-  return space;
+  return AssembleSpace(parameters, constraints);
 }
 
 }  // namespace sluice

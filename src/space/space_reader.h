@@ -22,8 +22,8 @@ namespace sluice {
 // is reported to the node's file under the parameter's name. Nothing if a parameter cannot be used;
 // a space where only keys were unknown or repeated, so that what depends on it can be checked too.
 //
-// `constraints` is the section that restricts it, if there is one; that no point satisfies them, or
-// nearly none, is reported there.
+// `constraints` is the section that restricts it, if there is one. Whether any point satisfies them
+// is not looked at here (feasibility.h).
 std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
                                const ConfigNode* constraints = nullptr);
 

@@ -218,10 +218,6 @@ TEST(SpaceReaderTest, RefusesBadConstraintsWhereTheyStand) {
   EXPECT_EQ(ProblemsOf(space + "constraints: [{a: 1}]\n"),
             "s.yaml:2: constraints: expected an expression such as lr * momentum < 0.5, found "
             "{a: 1}");
-  EXPECT_EQ(ProblemsOf(space + "constraints:\n  - a > 5\n  - a > 10 * b + 9\n"),
-            "s.yaml:2: constraints: expected a point at which all constraints hold, found none "
-            "among 200000 points drawn at random: 'a > 10 * b + 9' never holds; change the "
-            "constraints or widen the ranges");
 }
 
 TEST(SpaceReaderTest, RefusesBadNames) {

@@ -241,6 +241,21 @@ def test_tune_in_json_prints_nothing_but_json(made):
     )
 
 
+def test_the_command_of_a_trial_leaves_variables_to_the_shell(made):
+    folder = made["folder"]
+    study = folder / "variables.yaml"
+    study.write_text(
+        "study: variables\nspace: {n: {int: [1, 2]}}\nobjective: {maximize: score}\ntrials: 1\n"
+        "program: [sh, -c, 'echo \"{{\\\"score\\\": $0}}\"; echo \"$1\"', '{n}',"
+        " 'in {envvar:HOME} for $5']\n"
+    )
+    good("tune", study, "-q", store=made["store"])
+    best = json.loads(good("best", "variables", "--json", store=made["store"]))
+    assert best["command"].endswith('"in ${HOME} for \\$5"')
+    again = subprocess.run(best["command"], shell=True, capture_output=True, text=True, check=True)
+    assert again.stdout.splitlines()[-1] == f"in {os.environ['HOME']} for $5"
+
+
 def test_retry_runs_a_failed_trial_again(made):
     folder = made["folder"]
     (folder / "again.sh").write_text('test -e ok && echo "{\\"score\\": 1}"\n')

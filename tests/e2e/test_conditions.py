@@ -87,6 +87,18 @@ def test_check_says_what_is_left_of_the_space(house):
     assert house.json("check", "study.yaml")["constraints"] == ["b / a > 40"]
 
 
+def test_tune_says_what_is_odd_about_a_space_unless_quiet(house):
+    house.write(
+        "study.yaml",
+        "program: ['true', '{a}']\nspace:\n  a: {int: [1, 9]}\n"
+        "  b: {int: [1, 9], when: a > 9}\nobjective: {minimize: loss}\ntrials: 1\nretries: 0\n",
+    )
+    said = house.run("tune", "study.yaml", check=False).stderr
+    assert "study.yaml: b: is never active among all 9 points" in said
+    quiet = house.run("tune", "study.yaml", "-q", "--name", "quiet", check=False).stderr
+    assert "never active" not in quiet
+
+
 def test_bad_conditions_and_constraints_are_refused_before_the_first_trial(house):
     def said(space, more=""):
         text = f"program: sh train.sh {{args}}\nspace:\n{space}objective: {{minimize: loss}}\n"

@@ -379,6 +379,14 @@ def test_the_stand_in_goes_before_what_is_installed(sweeps):
     assert set(sweeps.house.states().values()) == {"complete"}
 
 
+def test_the_package_is_found_where_the_study_sets_its_own_path(sweeps):
+    (sweeps.house.folder / "src").mkdir()
+    (sweeps.house.folder / "src" / "mine.py").write_text("")
+    script = "import mine, sluice" + LOGS_ONCE
+    sweeps.tune(BASIC + "environment: {PYTHONPATH: src}\n", script)
+    assert set(sweeps.house.states().values()) == {"complete"}
+
+
 def test_a_study_has_no_stand_in(sweeps):
     sweeps.house.write("train.py", "import wandb, sluice\nprint(wandb.__version__)")
     sweeps.house.write(

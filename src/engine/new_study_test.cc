@@ -1,0 +1,39 @@
+#include "engine/new_study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Result<std::vector<std::string>> Check(const std::string& lines) {
+  const std::string text = SourceOf(lines);
+  return CheckNewStudy(ReadStudy(text, "study.yaml", "study").value(), text, "study.yaml");
+}
+
+// Reading does not refuse them: a study in a store stays one.
+TEST(NewStudyTest, RefusesConstraintsThatNeverHoldWhereTheyStand) {
+  const auto found = Check(
+      "trials: 3\nspace: {a: {int: [1, 9]}, b: {float: [0, 1]}}\n"
+      "constraints:\n  - a > 5\n  - a > 10 * b + 9\n");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "study.yaml:3: constraints: expected a point at which all constraints hold, found none "
+            "among 200000 points drawn at random: 'a > 10 * b + 9' never holds; change the "
+            "constraints or widen the ranges");
+}
+
+TEST(NewStudyTest, RemarksOnWhatIsLeftOfASpace) {
+  EXPECT_THAT(*Check("trials: 3\n"), IsEmpty());
+  EXPECT_THAT(*Check("trials: 3\nspace: {a: {int: [1, 9]}, b: {float: [0, 1], when: a > 9}}\n"),
+              ElementsAre(HasSubstr("b: is never active")));
+}
+
+}  // namespace
+}  // namespace sluice
