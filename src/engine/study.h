@@ -103,7 +103,7 @@ struct StudySpec {
 // Reads a study, or a sweep of W&B (sweep_reader.h), from YAML text. `file` is what messages call it
 // ("study.yaml:12: lr: expected ..."). A study without a name takes `default_name`. Everything the
 // text can say wrongly is said here, all of it at once, one message a line; a spec that is returned
-// can be run. At most 1 MiB.
+// can be run, unless its constraints leave no point (new_study.h). At most 1 MiB.
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
                             std::string_view default_name);
 
