@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-Result<std::unique_ptr<Sampler>> GridSampler::Make(const Space& space) {
+Result<std::unique_ptr<GridSampler>> GridSampler::Make(const Space& space) {
   for (const Parameter& parameter : space.parameters()) {
     if (parameter.Cardinality()) continue;
     return InvalidArgument(
@@ -25,7 +25,7 @@ Result<std::unique_ptr<Sampler>> GridSampler::Make(const Space& space) {
         "the grid sampler takes at most 2^53 points, found a space with more: use larger steps, "
         "fewer choices, or another sampler");
   }
-  return std::unique_ptr<Sampler>(new GridSampler(space, *size));
+  return std::unique_ptr<GridSampler>(new GridSampler(space, *size));
 }
 
 std::optional<Point> GridSampler::Propose(std::uint64_t counter) {

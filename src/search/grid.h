@@ -17,10 +17,12 @@ class GridSampler final : public Sampler {
  public:
   // Fails on a continuous parameter, saying what to do, on more than 2^53 points, and on a space
   // with conditions or constraints that takes too long to go through.
-  static Result<std::unique_ptr<Sampler>> Make(const Space& space);
+  static Result<std::unique_ptr<GridSampler>> Make(const Space& space);
 
   std::optional<Point> Propose(std::uint64_t counter) override;
   void Observe(const Observation&) override {}
+
+  std::uint64_t size() const { return size_; }
 
  private:
   GridSampler(const Space& space, std::uint64_t size) : space_(space), size_(size) {}

@@ -23,7 +23,10 @@ constexpr std::array kKinds = {
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<RandomSampler>(space, seed);
          }},
-    Kind{"grid", [](const Space& space, std::uint64_t) { return GridSampler::Make(space); }},
+    Kind{"grid",
+         [](const Space& space, std::uint64_t) -> Result<std::unique_ptr<Sampler>> {
+           return GridSampler::Make(space);
+         }},
     Kind{"sobol",
          [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
            return std::make_unique<SobolSampler>(space, seed);

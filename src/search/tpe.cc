@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/digest.h"
-#include "search/grid.h"
 
 namespace sluice {
 namespace {
@@ -37,10 +36,9 @@ TpeSampler::TpeSampler(const Space& space, std::uint64_t seed)
     : space_(space),
       stream_(Random(seed).Fork("tpe")),
       first_(space, seed),
-      size_(space.Cardinality()) {
-  if (size_) {
-    if (auto all = GridSampler::Make(space)) all_ = std::move(*all);
-  }
+      discrete_(std::ranges::all_of(space.parameters(), [](const Parameter& parameter) {
+        return parameter.Cardinality().has_value();
+      })) {
   for (const auto& parameters : space.groups())
     if (!parameters.empty()) groups_.emplace_back(space, parameters);
 }
@@ -54,7 +52,7 @@ void TpeSampler::Observe(const Observation& observation) {
   if (fresh) {
     known.unit = space_.ToUnit(observation.point);
     const std::uint64_t digest = DigestOf(observation.point);
-    if (size_) tried_.insert(digest);
+    if (discrete_) tried_.insert(digest);
     const auto proposed = std::ranges::find_if(
         pending_, [&](const auto& pending) { return pending.second.digest == digest; });
     if (proposed != pending_.end()) pending_.erase(proposed);
@@ -81,7 +79,7 @@ std::optional<Point> TpeSampler::Propose(std::uint64_t counter) {
 }
 
 bool TpeSampler::Tried(const Point& point) const {
-  if (!size_) return false;
+  if (!discrete_) return false;
   const std::uint64_t digest = DigestOf(point);
   return tried_.contains(digest) || std::ranges::any_of(pending_, [&](const auto& pending) {
            return pending.second.digest == digest;
@@ -89,10 +87,15 @@ bool TpeSampler::Tried(const Point& point) const {
 }
 
 std::optional<Point> TpeSampler::Untried(Random& random) {
-  if (!all_ || tried_.size() >= *size_) return std::nullopt;
-  const std::uint64_t start = random.Below(*size_);
-  for (std::uint64_t i = 0; i < *size_; ++i) {
-    auto point = all_->Propose((start + i) % *size_);
+  // Counting the points of a space with constraints takes a while, and most studies never ask.
+  if (discrete_ && !looked_) {
+    if (auto all = GridSampler::Make(space_)) all_ = std::move(*all);
+    looked_ = true;
+  }
+  if (!all_ || tried_.size() >= all_->size()) return std::nullopt;
+  const std::uint64_t start = random.Below(all_->size());
+  for (std::uint64_t i = 0; i < all_->size(); ++i) {
+    auto point = all_->Propose((start + i) % all_->size());
     if (point && !Tried(*point)) return point;
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "search/grid.h"
 #include "search/sampler.h"
 #include "search/sobol.h"
 #include "search/tpe_group.h"
@@ -60,8 +61,9 @@ class TpeSampler final : public Sampler {
   Space space_;
   Random stream_;
   SobolSampler first_;
-  std::optional<std::uint64_t> size_;  // of a discrete space,
-  std::unique_ptr<Sampler> all_;       // and its points in turn
+  bool discrete_;
+  std::unique_ptr<GridSampler> all_;  // the points of a discrete space, once they are needed
+  bool looked_ = false;               // for all of them: there may be too many
   std::vector<TpeGroup> groups_;
   std::map<TrialId, Known> known_;
   std::map<std::uint64_t, Pending> pending_;  // by counter
