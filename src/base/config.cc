@@ -602,7 +602,11 @@ std::optional<ConfigValue> ConfigNode::Value() const {
       Expected("a whole number of at most 64 bits", "quote it if a text is meant");
       return std::nullopt;
     }
-    if (const auto number = ParseNumber(raw_->text)) return ConfigValue(*number);
+    if (const auto number = ParseNumber(raw_->text)) {
+      if (std::isfinite(*number)) return ConfigValue(*number);
+      Expected("a finite number", "quote it if a text is meant");
+      return std::nullopt;
+    }
   }
   const auto text = Text();
   return text ? std::optional(ConfigValue(*text)) : std::nullopt;

@@ -53,7 +53,7 @@ class ConfigNode {
   std::optional<bool> Boolean() const;  // true or false, not yes or no
   std::optional<sluice::Duration> Duration() const;
   std::optional<std::int64_t> SizeBytes() const;  // 500kB, 16MiB, 2GB, or bytes
-  std::optional<ConfigValue> Value() const;
+  std::optional<ConfigValue> Value() const;       // no infinity, no NaN
   std::optional<std::string> OneOf(std::span<const std::string> names) const;
   std::optional<std::vector<ConfigNode>> List() const;
   // In the file's order. Keys that are repeated or are not plain words are reported and left out.

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "cli/csv.h"
-#include "space/fill_in.h"
+#include "space/point_part.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <set>
 
-#include "space/fill_in.h"
+#include "space/point_part.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/warm_start.h"
-#include "space/fill_in.h"
+#include "space/point_part.h"
 
 namespace sluice {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/result.h"
 #include "engine/study.h"
+#include "engine/templates.h"
 
 namespace sluice {
 
@@ -16,9 +17,14 @@ constexpr int kMaxTrials = 10'000'000;
 // too.
 const std::vector<std::string>& RunningKeys();
 
-// Reads those of a file into a spec whose space has been read. What is wrong is reported to the
-// file.
-StudySpec ReadRunningKeys(const ConfigNode& root, const ConfigMap& map, StudySpec spec);
+// Reads those of a file into a spec. `names` are the parameters that templates may use. What is
+// wrong is reported to the file.
+StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec);
+
+// Looking for the nearest word costs time, and nobody reads the thousandth suggestion.
+constexpr std::size_t kMostBadTemplates = 100;
+
+constexpr std::size_t kLongestMetric = 100;
 
 // Not empty, at most 100 bytes, no control characters.
 Status CheckMetricName(std::string_view name);

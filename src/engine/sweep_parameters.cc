@@ -11,25 +11,15 @@
 #include "base/text.h"
 #include "engine/arguments_codec.h"
 #include "engine/sweep_distribution.h"
+#include "space/space_reader.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kLongestName = 100;
 constexpr std::size_t kMaxParameters = 1000;
 constexpr std::size_t kMaxChoices = 1000;
 constexpr std::size_t kMaxDepth = 16;
 constexpr double kWeightSlack = 1e-6;  // of the sum of probabilities
-
-bool IsName(std::string_view text) {
-  const auto letter = [](char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  const auto inner = [&](char c) {
-    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
-  };
-  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, inner);
-}
 
 // Any value as JSON, or nothing where it holds a number that is none.
 std::optional<std::string> JsonOf(const ConfigNode& node) {
@@ -55,11 +45,6 @@ std::optional<std::string> JsonOf(const ConfigNode& node) {
   }
   const auto value = node.Value();
   if (!value) return std::nullopt;
-  if (const auto* number = std::get_if<double>(&*value);
-      number != nullptr && !std::isfinite(*number)) {
-    node.Expected("a finite number", "quote it if a text is meant");
-    return std::nullopt;
-  }
   return ChoiceJson(*value);
 }
 
@@ -106,7 +91,7 @@ class ParametersReader {
   void ReadEntry(const ConfigNode& value, const std::vector<std::string>& path) {
     const std::string name = Join(path, ".");
     const ConfigNode node = value.Named(Shown(name));
-    if (!IsName(path.back()) || name.size() > kLongestName) {
+    if (!IsParameterName(path.back()) || name.size() > kLongestName) {
       return Bad([&] {
         node.Report(fmt::format(
             "expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a "

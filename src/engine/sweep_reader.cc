@@ -67,7 +67,9 @@ class SweepReader {
     ReadEarlyTerminate();
     ReadRunCap();
     ReadWandb();
-    return ReadRunningKeys(root_, map_, std::move(spec_));
+    ParameterNames names;
+    for (const Parameter& parameter : spec_.space.parameters()) names.insert(parameter.name);
+    return ReadRunningKeys(map_, names, std::move(spec_));
   }
 
  private:

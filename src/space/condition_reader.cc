@@ -23,11 +23,6 @@ struct ExpressionAt {
 std::optional<std::string> ReadValue(const ConfigNode& node) {
   const auto value = node.Value();
   if (!value) return std::nullopt;
-  if (const auto* number = std::get_if<double>(&*value);
-      number != nullptr && !std::isfinite(*number)) {
-    node.Expected("a finite number", "quote it if a text is meant");
-    return std::nullopt;
-  }
   return QuotedValue(*value);
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "space/fill_in.h"
 
 namespace sluice {
 namespace {

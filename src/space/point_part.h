@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,5 +42,11 @@ Result<NamedValues> DecodeNamedValues(std::string_view json);
 // given is of an active parameter and the constraints hold. Fails with the parameter that is not
 // active or the constraint that does not hold, if that never comes.
 Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws);
+// The same for one of many points, as of a file: takes what it draws from `draws_left`, and fails
+// when nothing is left of it.
+Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
+                     std::uint64_t& draws_left);
+// How often is drawn at most for all points of a file or a request.
+constexpr std::uint64_t kMostDrawsOfAll = 1'000'000;
 
 }  // namespace sluice

@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "space/fill_in.h"
-
 namespace sluice {
 namespace {
 

@@ -14,7 +14,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kLongestName = 100;
 constexpr std::size_t kMaxParameters = 1000;
 constexpr std::size_t kMaxChoices = 1000;
 // Points hold integers as doubles, which are exact up to here.
@@ -60,20 +59,9 @@ const std::vector<std::string>& OptionWords() {
   return words;
 }
 
-bool IsName(std::string_view text) {
-  const auto letter = [](char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  const auto inner = [&](char c) {
-    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
-  };
-  return !text.empty() && text.size() <= kLongestName && letter(text.front()) &&
-         std::ranges::all_of(text, inner);
-}
-
 bool CheckName(const ConfigNode& node, const std::string& name,
                const std::vector<std::string>& reserved) {
-  if (!IsName(name)) {
+  if (!IsParameterName(name)) {
     node.Report(fmt::format(
         "expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a letter "
         "or '_', found '{}'",
@@ -199,12 +187,6 @@ bool ReadChoices(const ConfigNode& node, Parameter& parameter) {
       good = false;
       continue;
     }
-    if (const auto* number = std::get_if<double>(&*value);
-        number != nullptr && !std::isfinite(*number)) {
-      choice.Expected("a finite number", "quote it if a text is meant");
-      good = false;
-      continue;
-    }
     // 1 and '1' are one choice to a program that gets it as an argument.
     if (!seen.insert(FormatValue(*value)).second) {
       choice.Report(
@@ -304,6 +286,17 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
 }
 
 }  // namespace
+
+bool IsParameterName(std::string_view text) {
+  const auto letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  const auto inner = [&](char c) {
+    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+  };
+  return !text.empty() && text.size() <= kLongestName && letter(text.front()) &&
+         std::ranges::all_of(text, inner);
+}
 
 std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
                                const ConfigNode* constraints) {

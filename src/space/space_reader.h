@@ -9,6 +9,10 @@
 
 namespace sluice {
 
+// [A-Za-z_][A-Za-z0-9_.-]*, at most kLongestName long.
+constexpr std::size_t kLongestName = 100;
+bool IsParameterName(std::string_view text);
+
 // Reads the section of a file that says what can be tuned:
 //
 //   lr: {float: [1e-4, 1e-1], log: true}

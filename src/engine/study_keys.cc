@@ -1,0 +1,213 @@
+#include "engine/study_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/policy.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMaxParallelism = 100'000;
+constexpr int kMaxRetries = 100;
+// Workers send three heartbeats within a lease.
+constexpr Duration kShortestLease = std::chrono::milliseconds(100);
+
+// Each key leaves the default where it finds nothing good, so that the others are read all the
+// same.
+class RunningReader {
+ public:
+  RunningReader(const ConfigMap& map, const ParameterNames& names, StudySpec spec)
+      : map_(map), names_(names), spec_(std::move(spec)) {}
+
+  StudySpec Read() {
+    ReadEnvironment();
+    ReadPolicy();
+    ReadDeadline();
+    ReadResources();
+    ReadTimeouts();
+    ReadNumbers();
+    return std::move(spec_);
+  }
+
+ private:
+  // A key inside a section that may be missing.
+  static const ConfigNode* In(const std::optional<ConfigMap>& section, std::string_view key) {
+    return section ? section->Find(key) : nullptr;
+  }
+
+  std::optional<ConfigMap> Section(std::string_view key, const std::vector<std::string>& allowed) {
+    const ConfigNode* node = map_.Find(key);
+    if (node == nullptr) return std::nullopt;
+    auto section = node->Map();
+    if (section) section->AllowOnly(allowed);
+    return section;
+  }
+
+  void ReadEnvironment() {
+    const ConfigNode* node = map_.Find("environment");
+    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    if (!map) return;
+    std::size_t bad_templates = 0;
+    for (const auto& [name, value] : map->entries()) {
+      const auto fits = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+      };
+      if (name.empty() || !std::ranges::all_of(name, fits) ||
+          std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
+        value.Report(fmt::format(
+            "expected a variable's name of letters, digits and '_', found '{}'", Shown(name)));
+      } else if (name.starts_with("SLUICE_")) {
+        value.Report(
+            "expected a name that does not begin with SLUICE_, since Sluice sets those; choose "
+            "another");
+      }
+      const auto text = value.Text();
+      if (!text) continue;
+      if (bad_templates < kMostBadTemplates) {
+        if (const Status status = CheckTemplate(*text, names_); !status) {
+          value.Report(status.error().message);
+          ++bad_templates;
+        }
+      }
+      spec_.environment[name] = *text;
+    }
+  }
+
+  void ReadPolicy() {
+    if (const ConfigNode* node = map_.Find("policy")) {
+      const auto name = node->OneOf(PolicyNames());
+      if (!name) return;
+      spec_.policy = *name;
+      if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
+    }
+  }
+
+  void ReadDeadline() {
+    const ConfigNode* node = map_.Find("deadline");
+    if (node == nullptr) return;
+    if (node->is_scalar()) {
+      const auto text = node->Text();
+      if (!text) return;
+      if (const auto after = ParseDuration(*text); after && *after > Duration(0)) {
+        spec_.deadline_after = *after;
+        return;
+      }
+      if (const auto at = ParseTime(*text)) {
+        spec_.deadline_at = *at;
+        return;
+      }
+    }
+    node->Expected("a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z");
+  }
+
+  // An amount in thousandths, or nothing where it has more decimals than that.
+  static std::optional<Milli> ReadMilli(const ConfigNode& node, double max) {
+    const auto amount = node.Number({.min = 0, .max = max});
+    if (!amount) return std::nullopt;
+    const double milli = std::round(*amount * 1000);
+    if (std::abs(*amount * 1000 - milli) > 1e-6) {
+      node.Expected("at most three decimals");
+      return std::nullopt;
+    }
+    return static_cast<Milli>(milli);
+  }
+
+  void ReadResources() {
+    const auto section = Section("resources", {"cpus", "gpus"});
+    bool good = true;
+    if (const ConfigNode* node = In(section, "cpus")) {
+      const auto cpus = ReadMilli(*node, 100'000);
+      good = cpus.has_value();
+      spec_.demand.cpus = cpus.value_or(spec_.demand.cpus);
+    }
+    if (const ConfigNode* node = In(section, "gpus")) {
+      const auto gpus = ReadMilli(*node, 1000);
+      good = good && gpus;
+      if (gpus && *gpus > kWhole && *gpus % kWhole != 0) {
+        node->Expected("a share of one GPU, from 0 to 1, or a whole number of them");
+        good = false;
+      }
+      spec_.demand.gpus = gpus.value_or(spec_.demand.gpus);
+    }
+    if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
+      map_.Find("resources")
+          ->Expected("some of cpus or gpus", "give a small share such as {cpus: 0.1}");
+    }
+  }
+
+  void ReadTimeouts() {
+    const auto section = Section("timeouts", {"trial", "report", "grace", "lease"});
+    const auto read = [&](std::string_view key, Duration& into) {
+      const ConfigNode* node = In(section, key);
+      const auto duration = node != nullptr ? node->Duration() : std::nullopt;
+      if (duration) into = *duration;
+    };
+    read("trial", spec_.timeouts.trial);
+    read("report", spec_.timeouts.report);
+    read("grace", spec_.timeouts.grace);
+    read("lease", spec_.timeouts.lease);
+    if (spec_.timeouts.lease < kShortestLease) {
+      In(section, "lease")
+          ->Expected(fmt::format("a lease of at least {}", FormatDuration(kShortestLease)));
+    }
+  }
+
+  void ReadNumbers() {
+    const auto integer = [&](std::string_view key, IntegerRange range, auto& into) {
+      const ConfigNode* node = map_.Find(key);
+      const auto value = node != nullptr ? node->Integer(range) : std::nullopt;
+      if (value) into = static_cast<int>(*value);
+    };
+    integer("parallelism", {.min = 1, .max = kMaxParallelism}, spec_.parallelism);
+    integer("retries", {.min = 0, .max = kMaxRetries}, spec_.retries);
+    if (const ConfigNode* node = map_.Find("seed")) {
+      if (const auto seed = node->Integer({.min = 0}))
+        spec_.seed = static_cast<std::uint64_t>(*seed);
+    }
+    if (const ConfigNode* node = map_.Find("backoff"))
+      spec_.backoff = node->Duration().value_or(spec_.backoff);
+    const auto size = [&](std::string_view key, std::int64_t& into) {
+      const ConfigNode* node = map_.Find(key);
+      const auto bytes = node != nullptr ? node->SizeBytes() : std::nullopt;
+      if (!bytes) return;
+      into = *bytes;
+      if (*bytes == 0) node->Expected("a size above 0");
+    };
+    size("output_cap", spec_.output_cap_bytes);
+    size("checkpoint_cap", spec_.checkpoint_cap_bytes);
+  }
+
+  const ConfigMap& map_;
+  const ParameterNames& names_;
+  StudySpec spec_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& RunningKeys() {
+  static const auto& keys = *new std::vector<std::string>{
+      "deadline", "parallelism", "resources", "timeouts",   "retries",       "backoff",
+      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap"};
+  return keys;
+}
+
+StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec) {
+  return RunningReader(map, names, std::move(spec)).Read();
+}
+
+Status CheckMetricName(std::string_view name) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  if (!name.empty() && name.size() <= kLongestMetric && std::ranges::none_of(name, control))
+    return {};
+  return InvalidArgument(
+      fmt::format("expected a metric's name of at most {} characters, found '{}'", kLongestMetric,
+                  Shown(name)));
+}
+
+}  // namespace sluice
