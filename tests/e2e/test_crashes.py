@@ -197,7 +197,7 @@ objective: {{minimize: loss}}
 trials: 12
 seed: 1
 retries: 0
-parallelism: {parallelism}
+parallelism: 4
 resources: {{cpus: 0.25}}
 """,
     )
