@@ -11,8 +11,8 @@
 
 #include "engine/points.h"
 #include "exec/connection.h"
-#include "exec/controller.h"
 #include "exec/launch_folder.h"
+#include "exec/local_controller.h"
 #include "exec/machine.h"
 #include "ledger/earlier_study.h"
 #include "ledger/lock.h"
@@ -75,19 +75,21 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) 
 Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
                              std::vector<EventBody> first, const StudySpec& spec,
                              std::uint64_t seed, Watcher& watcher) {
-  Controller::Parts parts;
+  LocalController::Parts parts;
   parts.paths = paths;
   SLUICE_ASSIGN(parts.launcher, FindLauncher());
-  parts.study = opened.id;
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
-  SLUICE_ASSIGN(parts.events_since_snapshot,
+  Controller::Parts& controller = parts.controller;
+  controller.study = opened.id;
+  controller.last = parts.ledger->last();
+  SLUICE_ASSIGN(controller.events_since_snapshot,
                 EventsSinceSnapshot(parts.ledger->database(), opened.id));
-  SLUICE_ASSIGN(parts.knowledge,
+  SLUICE_ASSIGN(controller.knowledge,
                 ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
-  parts.engine = std::move(opened.engine);
-  return Controller(std::move(parts), watcher).Run(std::move(first));
+  controller.engine = std::move(opened.engine);
+  return LocalController(std::move(parts), watcher).Run(std::move(first));
 }
 
 // Asks the controller that runs the study; its answer comes once the wish is on disk.
