@@ -92,7 +92,7 @@ class LocalControllerTest : public ::testing::Test {
     Silent silent;
     const auto end =
         LocalController(std::move(parts), silent)
-            .Run({ControllerStarted{NodeOf(kWhole)}, StudyResumed{kStudy, trials, {}}});
+            .Run({ControllerStarted{{NodeOf(kWhole)}}, StudyResumed{kStudy, trials, {}}});
     EXPECT_TRUE(end) << end.error().message;
   }
 

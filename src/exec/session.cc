@@ -216,7 +216,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
     watcher.Say("warm start: " + knowledge->summary);
     for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
   }
-  return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec,
+  return RunController(request.paths, std::move(opened), {ControllerStarted{{machine.node}}}, spec,
                        request.seed, watcher);
 }
 
@@ -255,7 +255,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
   // The devices of today come first: what is resumed is planned on them.
-  std::vector<EventBody> first = {ControllerStarted{machine.node},
+  std::vector<EventBody> first = {ControllerStarted{{machine.node}},
                                   StudyResumed{opened.id, request.trials, request.deadline}};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
@@ -280,7 +280,7 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   Silent silent;
   // The end comes first: nothing new begins.
   std::vector<EventBody> first = {StudyStopAsked{opened.id},
-                                  ControllerStarted{InspectMachine().node}};
+                                  ControllerStarted{{InspectMachine().node}}};
   SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
   return {};
 }
