@@ -76,5 +76,20 @@ TEST_F(EngineNodesTest, AStudyWhoseNodesAreAllLostWaitsForThem) {
   EXPECT_THAT(Apply(NodesChanged{{Down(node_), node_}}), ElementsAre("start 1.2 0..end"));
 }
 
+TEST_F(EngineNodesTest, AStudyDoesNotEndWhileThereIsNoRoomToResumeWhatIsPaused) {
+  engine_ = NewEngine();
+  const StudySpec spec =
+      SpecOf("trials: 2\nstopper: sha\nbudget: {min: 1, max: 2, eta: 2}\nparallelism: 1\n");
+  Apply(StudyCreated{kStudy, "", "/", 1, spec});
+  Apply(ControllerStarted{{node_}});
+  Apply(Proposed{kStudy, 0, Point{0.1}});
+  Apply(ReportOf(1, 1, 1));  // it waits for the other at the first rung
+  Apply(NodesChanged{{Down(node_)}});
+  ASSERT_EQ(TrialOf(1).state, TrialState::kPaused);
+  Apply(StudyResumed{kStudy, 1, std::nullopt});  // and there will be no other
+  EXPECT_FALSE(engine_->study(kStudy)->finished);
+  EXPECT_THAT(Apply(NodesChanged{{node_}}), ElementsAre("start 1.2 1..2"));
+}
+
 }  // namespace
 }  // namespace sluice

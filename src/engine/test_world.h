@@ -71,7 +71,7 @@ class World {
   bool finished() const { return study().finished && processes_.empty(); }
   bool stuck() const {
     return processes_.empty() && proposals_.empty() && !wake_ && !study().finished &&
-           !engine_->draining();
+           !engine_->draining() && node_.up;
   }
 
   const Engine& engine() const { return *engine_; }
