@@ -20,7 +20,7 @@ TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
   auto engine = NewEngine();
   const StudySpec spec = SpecOf("trials: 3\n");
   EXPECT_THAT(Describe(engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, spec}})), IsEmpty());
-  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}})),
+  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{{NodeOf(2 * kWhole)}}})),
               ElementsAre("propose 0", "propose 1"));
   TestEngine t("trials: 3\n");
   EXPECT_THAT(t.Propose(0, 0.1), ElementsAre("start 1.1 0..end"));
@@ -202,7 +202,7 @@ TEST(EngineStudyTest, ADrainedTrialThatFinishesIsComplete) {
 
 TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   auto engine = NewEngine();
-  engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(2 * kWhole)}}});
   const StudyId second{2};
   engine->Apply(
       {At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
@@ -223,7 +223,7 @@ TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
   EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end gpu1"));
   t.Report(1, 1, 0.5);
   t.Report(2, 1, 0.5);
-  EXPECT_THAT(t.Happen(ControllerStarted{NodeOf(1 * kWhole, 1)}), IsEmpty());
+  EXPECT_THAT(t.Happen(ControllerStarted{{NodeOf(1 * kWhole, 1)}}), IsEmpty());
   EXPECT_THAT(t.End(2), IsEmpty());  // its GPU is gone
   EXPECT_THAT(t.End(1), ElementsAre("propose 2"));
   EXPECT_THAT(t.Propose(2, 0.5), ElementsAre("start 3.1 0..end gpu0"));
