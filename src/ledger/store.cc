@@ -4,7 +4,6 @@
 
 #include <array>
 #include <filesystem>
-#include <system_error>
 
 namespace sluice {
 namespace {
@@ -106,13 +105,12 @@ std::string StorePaths::StudyFolder(const std::string& study) const {
   return files + "/studies/" + study;
 }
 
-Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, const Disk& disk) {
+  if (!Database::Exists(path, disk)) {
     return NotFound(fmt::format(
         "{}: no store here yet: run 'sluice tune study.yaml' or name another with --store", path));
   }
-  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead));
+  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   if (version == 0) return NotFound(fmt::format("{}: the store is empty", path));
   if (version < kSchemaVersion) {
@@ -124,14 +122,13 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path) {
   return database;
 }
 
-Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) {
+Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, const Disk& disk) {
+  if (Database::Exists(path, disk)) {
     // Look before anything is written: a file that is not ours, or newer, stays as it is.
-    SLUICE_ASSIGN(auto peek, Database::Open(path, Database::Mode::kRead));
+    SLUICE_ASSIGN(auto peek, Database::Open(path, Database::Mode::kRead, disk));
     SLUICE_TRY(SchemaVersion(*peek));
   }
-  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate));
+  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   SLUICE_TRY(database->Execute(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"));
