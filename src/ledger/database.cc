@@ -43,6 +43,13 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
     case SQLITE_LOCKED:
       return {ErrorCode::kUnavailable, fmt::format("{}: the store is busy: try again", path)};
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK) {
+        return {ErrorCode::kFailedPrecondition,
+                fmt::format("{}: the store was interrupted while it was made: run 'sluice tune "
+                            "study.yaml' again",
+                            path)};
+      }
+      [[fallthrough]];
     case SQLITE_PERM:
       return {ErrorCode::kFailedPrecondition,
               fmt::format("{}: no permission to write the store: mend its permissions or name "
