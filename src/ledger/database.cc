@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -41,6 +43,13 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
     case SQLITE_LOCKED:
       return {ErrorCode::kUnavailable, fmt::format("{}: the store is busy: try again", path)};
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK) {
+        return {ErrorCode::kFailedPrecondition,
+                fmt::format("{}: the store was interrupted while it was made: run 'sluice tune "
+                            "study.yaml' again",
+                            path)};
+      }
+      [[fallthrough]];
     case SQLITE_PERM:
       return {ErrorCode::kFailedPrecondition,
               fmt::format("{}: no permission to write the store: mend its permissions or name "
@@ -136,19 +145,31 @@ std::string_view Statement::Blob(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode) {
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode,
+                                                 const Disk& disk) {
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= mode == Mode::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (mode == Mode::kCreate) flags |= SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
   errno = 0;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, flags, disk.vfs.empty() ? nullptr : disk.vfs.c_str());
   auto database = std::unique_ptr<Database>(new Database);
   database->handle_.reset(handle);
   database->path_ = path;
   if (code != SQLITE_OK) return std::unexpected(database->LastError(code));
   sqlite3_busy_timeout(handle, 5000);
   return database;
+}
+
+bool Database::Exists(const std::string& path, const Disk& disk) {
+  std::error_code ignored;
+  // SQLite's own look at the machine's disk takes an empty file for none.
+  if (disk.vfs.empty()) return std::filesystem::exists(path, ignored);
+  sqlite3_vfs* vfs = sqlite3_vfs_find(disk.vfs.c_str());
+  int found = 0;
+  return vfs != nullptr &&
+         vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
 }
 
 Result<Statement> Database::Prepare(std::string_view sql) {

@@ -14,6 +14,11 @@ namespace sluice {
 
 class Database;
 
+// The disk a database lies on, by the name of its SQLite VFS. Empty: the machine's own.
+struct Disk {
+  std::string vfs;
+};
+
 std::string SqliteVersion();
 
 // A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are
@@ -55,7 +60,9 @@ class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
 
-  static Result<std::unique_ptr<Database>> Open(const std::string& path, Mode mode);
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, Mode mode,
+                                                const Disk& disk = {});
+  static bool Exists(const std::string& path, const Disk& disk = {});
 
   Result<Statement> Prepare(std::string_view sql);
   Status Execute(const std::string& sql);

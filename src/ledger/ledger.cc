@@ -39,9 +39,9 @@ SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
   return row;
 }
 
-Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path) {
+Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk& disk) {
   auto ledger = std::make_unique<Ledger>();
-  SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path));
+  SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path, disk));
   Database& database = *ledger->database_;
   SLUICE_ASSIGN(Statement last,
                 database.Prepare("SELECT max(coalesce((SELECT max(seq) FROM events), 0), "

@@ -58,7 +58,7 @@ struct Batch {
 // Writes batches, each in one synchronous transaction. One thread at a time.
 class Ledger {
  public:
-  static Result<std::unique_ptr<Ledger>> Open(const std::string& path);
+  static Result<std::unique_ptr<Ledger>> Open(const std::string& path, const Disk& disk = {});
   Status Commit(const Batch& batch);
   EventSeq last() const { return last_; }
   Database& database() { return *database_; }

@@ -86,8 +86,8 @@ Result<std::vector<TrialInfo>> ReadTrials(Statement& query) {
 
 int StudyInfo::made() const { return std::accumulate(counts.begin(), counts.end(), 0); }
 
-Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
-  SLUICE_ASSIGN(auto database, OpenStoreForReading(path));
+Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path, const Disk& disk) {
+  SLUICE_ASSIGN(auto database, OpenStoreForReading(path, disk));
   return std::unique_ptr<Reader>(new Reader(std::move(database)));
 }
 

@@ -79,7 +79,7 @@ struct ReportInfo {
 // time.
 class Reader {
  public:
-  static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+  static Result<std::unique_ptr<Reader>> Open(const std::string& path, const Disk& disk = {});
 
   Result<std::vector<StudyInfo>> Studies();
   // By name; not_found suggests the nearest there is.

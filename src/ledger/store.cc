@@ -4,7 +4,6 @@
 
 #include <array>
 #include <filesystem>
-#include <system_error>
 
 namespace sluice {
 namespace {
@@ -59,6 +58,12 @@ Result<int> SchemaVersion(Database& database) {
   SLUICE_ASSIGN(const std::int64_t version, Pragma(database, "user_version"));
   SLUICE_ASSIGN(const std::int64_t pages, Pragma(database, "page_count"));
   if (pages == 0) return 0;
+  if (application == 0 && version == 0) {
+    // Whoever made the store was killed before the first table: SQLite had only set its journal up.
+    SLUICE_ASSIGN(Statement tables, database.Prepare("SELECT count(*) FROM sqlite_schema"));
+    SLUICE_ASSIGN(const bool counted, tables.Step());
+    if (counted && tables.Integer(0) == 0) return 0;
+  }
   if (application != kApplicationId) {
     return Corruption(
         fmt::format("{}: expected a Sluice store, found an SQLite file of something else: name "
@@ -106,13 +111,12 @@ std::string StorePaths::StudyFolder(const std::string& study) const {
   return files + "/studies/" + study;
 }
 
-Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, const Disk& disk) {
+  if (!Database::Exists(path, disk)) {
     return NotFound(fmt::format(
         "{}: no store here yet: run 'sluice tune study.yaml' or name another with --store", path));
   }
-  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead));
+  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   if (version == 0) return NotFound(fmt::format("{}: the store is empty", path));
   if (version < kSchemaVersion) {
@@ -124,17 +128,21 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path) {
   return database;
 }
 
-Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) {
-    // Look before anything is written: a file that is not ours, or newer, stays as it is.
-    SLUICE_ASSIGN(auto peek, Database::Open(path, Database::Mode::kRead));
+Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, const Disk& disk) {
+  // Look before anything is written: a file that is not ours, or newer, stays as it is. Beside a
+  // journal, which only a crash while a store is made leaves, nobody can look before it is rolled
+  // back.
+  if (Database::Exists(path, disk) && !Database::Exists(path + "-journal", disk)) {
+    SLUICE_ASSIGN(auto peek, Database::Open(path, Database::Mode::kRead, disk));
     SLUICE_TRY(SchemaVersion(*peek));
   }
-  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate));
+  SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
+  // EXTRA while the store is switched to its log: a rollback journal that came back after a power
+  // cut, because only its file and not its folder was synced, would undo everything since.
   SLUICE_TRY(database->Execute(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"));
+      "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
+      "PRAGMA wal_autocheckpoint = 4000"));
   SLUICE_TRY(Migrate(*database, version));
   return database;
 }

@@ -25,10 +25,12 @@ constexpr int kSchemaVersion = 1;
 
 // Opens a store for reading: fails with not_found if there is none, and without touching it if it
 // is none of ours, or newer than this program knows.
-Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path);
+Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path,
+                                                      const Disk& disk = {});
 
 // Opens a store for writing, makes it if there is none, brings an older schema forward. Call with
 // the lock held.
-Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path);
+Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path,
+                                                      const Disk& disk = {});
 
 }  // namespace sluice

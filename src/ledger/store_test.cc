@@ -132,6 +132,15 @@ TEST(StoreTest, AHalfMadeStoreIsMadeWhole) {
   EXPECT_TRUE(Ledger::Open(path));
 }
 
+TEST(StoreTest, AStoreWithoutItsFirstTableIsMadeWhole) {
+  const TestFolder folder;
+  const std::string path = folder / "s.db";
+  Execute(path, "PRAGMA journal_mode = WAL");  // where a controller may be killed too
+  EXPECT_EQ(OpenStoreForReading(path).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(OpenStoreForWriting(path));
+  EXPECT_TRUE(Ledger::Open(path));
+}
+
 TEST(StoreTest, SaysWhatToDoAboutAFolderThatIsNotThere) {
   const TestFolder folder;
   const auto opened = OpenStoreForWriting(folder / "no/s.db");

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "ledger/database.h"
+
+namespace sluice {
+
+// A disk in memory for the databases of one process, with the failures of a real one. What the
+// process writes it sees at once; a power cut leaves what was synced and, of the rest, any sectors
+// it likes. Files are created and deleted likewise: for good once their folder is synced, which
+// happens where SQLite does it on the machine's own disk (with the first sync of a new journal); a
+// file that is synced keeps its name, as on Linux's file systems.
+//
+//   MemoryDisk disk({.seed = 7});
+//   auto ledger = Ledger::Open("/s.db", disk.disk());
+//   ...
+//   ledger->reset();
+//   disk.Crash(MemoryDisk::Unsynced::kDrawn);
+//
+// SQLite knows the disk while the object lives, and nothing else is shared between disks. The same
+// calls on the same seed fail and survive in the same way. One thread at a time; close every
+// database before the disk goes.
+class MemoryDisk {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    bool lies_about_sync = false;  // syncs succeed and do nothing: to see that a test can fail
+  };
+
+  // What becomes of what was not synced.
+  enum class Unsynced {
+    kLost,
+    kKept,   // the process was killed, the machine goes on
+    kDrawn,  // any subset of sectors
+  };
+
+  // How often operations fail, as if the cable were loose.
+  struct FaultRates {
+    double write = 0;  // of writes, truncations, creations and deletions
+    double sync = 0;
+  };
+
+  static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+  explicit MemoryDisk(const Options& options);
+  ~MemoryDisk();
+  MemoryDisk(const MemoryDisk&) = delete;
+
+  // For Ledger::Open, Database::Open and their like.
+  Disk disk() const;
+
+  // How many operations changed the disk, or tried to: writes, truncations, syncs, creations and
+  // deletions. They are numbered from 0.
+  std::uint64_t operations() const;
+
+  // The process or the machine dies as it begins this operation: from then on nothing has any
+  // effect and everything fails, until Crash.
+  void DieAt(std::uint64_t operation);
+  bool dead() const;
+
+  // Whatever is open becomes useless: its operations fail and change nothing, closing it included.
+  // Then the machine is up again.
+  void Crash(Unsynced unsynced);
+
+  // This operation fails with an I/O error; a write may have done a part of its work.
+  void FailAt(std::uint64_t operation);
+  void FailOften(const FaultRates& rates);
+
+  // The disk is full when its files hold this many bytes. Not less than they hold is taken away.
+  void SetCapacity(std::uint64_t bytes);
+  std::uint64_t used_bytes() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+// Who holds which lock on one file, among the connections of one process: SQLite's five levels, and
+// the eight slots by which connections share a write-ahead log. Nobody waits: a lock is granted at
+// once, or refused.
+class MemoryLocks {
+ public:
+  enum class Level { kNone, kShared, kReserved, kPending, kExclusive };
+
+  struct Holder {
+    Level level = Level::kNone;
+    std::uint32_t shared_slots = 0, exclusive_slots = 0;  // a bit each
+  };
+
+  // The holder stays where it is until it is removed.
+  void Add(Holder* holder) { holders_.push_back(holder); }
+  void Remove(Holder* holder);
+
+  // Raises the holder to kShared, kReserved or kExclusive. Refused on the way to kExclusive it stays
+  // at kPending, so that no new readers come.
+  bool Raise(Holder& holder, Level level);
+  void Lower(Holder& holder, Level level);
+  bool AnyAtLeast(Level level) const { return OthersReach(nullptr, level); }
+
+  bool TakeSlots(Holder& holder, std::uint32_t slots, bool exclusive);
+  void DropSlots(Holder& holder, std::uint32_t slots);
+
+ private:
+  bool OthersReach(const Holder* holder, Level level) const;
+
+  std::vector<Holder*> holders_;
+};
+
+}  // namespace sluice
