@@ -24,7 +24,12 @@ Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& 
       workforce_(site, *this, parts.study),
       knowledge_(std::move(parts.knowledge)),
       events_since_snapshot_(parts.events_since_snapshot),
-      snapshot_every_(parts.snapshot_every) {}
+      snapshot_every_(parts.snapshot_every),
+      observer_(std::move(parts.observer)) {
+  // The clock may have been set back since the last event. Time goes on from there, or whatever is
+  // to be done at some time would wait until the clock has caught up.
+  ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
+}
 
 void Controller::Begin(std::vector<EventBody> first) {
   std::vector<wire::LaunchRef> inherited;
@@ -49,9 +54,10 @@ bool Controller::WaitsForProposal() const {
 }
 
 void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
-  Event event{site_.Now(), std::move(body)};
+  Event event{Now(), std::move(body)};
   std::vector<Command> commands = engine_->Apply(event);
   last_ = EventSeq(Number(last_) + 1);
+  if (observer_) observer_(event);
   gathered_.emplace_back(last_, std::move(event));
   if (receipt) gathered_effects_.receipts.push_back(std::move(*receipt));
   Execute(std::move(commands));
@@ -65,7 +71,7 @@ void Controller::Execute(std::vector<Command> commands) {
       TellSearch();
       searcher_.Ask(propose->counter);
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
-      site_.At(wake->time, [this] {
+      site_.At(wake->time == kNever ? kNever : wake->time - ahead_, [this] {
         if (!study().finished) Happened(Woken{});
       });
     } else {

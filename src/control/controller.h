@@ -40,7 +40,8 @@ class Controller final : public WorkforceOwner {
     EventSeq last{};                     // that the ledger holds
     std::vector<Observation> knowledge;  // that the sampler has beside the study's own trials
     std::int64_t events_since_snapshot = 0;
-    std::int64_t snapshot_every = 50'000;  // events: a restart replays no more than these
+    std::int64_t snapshot_every = 50'000;        // events: a restart replays no more than these
+    std::function<void(const Event&)> observer;  // sees each event when it has been applied
   };
 
   // All of them outlive it.
@@ -84,6 +85,7 @@ class Controller final : public WorkforceOwner {
     bool empty() const { return commands.empty() && receipts.empty() && answers.empty(); }
   };
 
+  Time Now() const { return site_.Now() + ahead_; }
   void Execute(std::vector<Command> commands);
   Batch TakeBatch();
   void Release(Effects effects);
@@ -97,6 +99,7 @@ class Controller final : public WorkforceOwner {
   Searcher& searcher_;
   std::unique_ptr<Engine> engine_;
   EventSeq last_{};
+  Duration ahead_{0};  // of the site's clock, where that is behind the last event
   Workforce workforce_;
 
   std::vector<std::pair<EventSeq, Event>> gathered_;
@@ -106,6 +109,7 @@ class Controller final : public WorkforceOwner {
   std::vector<Observation> knowledge_;
   std::int64_t events_since_snapshot_;
   std::int64_t snapshot_every_;
+  std::function<void(const Event&)> observer_;
   bool news_ = true;
   std::optional<Error> failure_;
 };

@@ -63,6 +63,7 @@ class Site {
  public:
   virtual ~Site() = default;
 
+  // Steady: never goes back, whatever happens to the machine's clock.
   virtual Time Now() const = 0;
   using TimerId = std::uint64_t;  // never 0
   virtual TimerId At(Time time, std::function<void()> handler) = 0;

@@ -96,6 +96,7 @@ class Engine {
   const Trial* trial(TrialKey key) const;
   const Cluster& cluster() const { return cluster_; }
   bool draining() const { return draining_; }
+  Time now() const { return now_; }  // of the last event
   int running() const;
 
   // Trials that changed since the last call, each once, in order of first change.

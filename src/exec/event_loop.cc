@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,22 @@
 #include "base/check.h"
 
 namespace sluice {
+namespace {
+
+Duration SinceBoot() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::duration_cast<Duration>(std::chrono::seconds(now.tv_sec) +
+                                              std::chrono::nanoseconds(now.tv_nsec));
+}
+
+}  // namespace
+
+EventLoop::EventLoop(int epoll)
+    : epoll_(epoll),
+      opened_(std::chrono::duration_cast<Duration>(
+          std::chrono::system_clock::now().time_since_epoch())),
+      opened_since_boot_(SinceBoot()) {}
 
 Result<std::unique_ptr<EventLoop>> EventLoop::Open() {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -95,9 +112,6 @@ void EventLoop::RunOnce() {
   }
 }
 
-Time EventLoop::Now() const {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return Time(std::chrono::duration_cast<Duration>(since));
-}
+Time EventLoop::Now() const { return opened_ + (SinceBoot() - opened_since_boot_); }
 
 }  // namespace sluice

@@ -34,10 +34,12 @@ class EventLoop {
   // Waits for something to happen and handles all of it.
   void RunOnce();
 
+  // The wall clock's time as the loop was opened, and what has passed since, sleep of the machine
+  // included: whoever sets the clock meanwhile hastens and delays nothing.
   Time Now() const;
 
  private:
-  explicit EventLoop(int epoll) : epoll_(epoll) {}
+  explicit EventLoop(int epoll);
 
   struct Watched {
     std::shared_ptr<Handler> handler;  // shared: a handler may forget itself while it runs
@@ -46,6 +48,8 @@ class EventLoop {
   };
   static std::uint64_t Tag(int descriptor, std::uint32_t round);
   int epoll_;
+  Time opened_;
+  Duration opened_since_boot_;
   std::map<int, Watched> watched_;
   std::map<std::pair<Time, TimerId>, Handler> timers_;
   std::map<TimerId, Time> timer_times_;

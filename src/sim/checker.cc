@@ -1,0 +1,211 @@
+#include "sim/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "ledger/recovery.h"
+#include "policy/policy.h"
+
+namespace sluice {
+namespace {
+
+// Whether a trial may change so within one event.
+bool IsLegal(TrialState from, TrialState to, const Event& event) {
+  using enum TrialState;
+  const bool retried = std::holds_alternative<RetryAsked>(event.body);
+  if (from == to) return true;
+  switch (from) {
+    case kWaiting: return to == kRunning || to == kStopped || to == kComplete;
+    case kRunning: return true;
+    case kPaused: return to == kWaiting || to == kRunning || to == kComplete || to == kStopped;
+    case kComplete: return false;
+    case kStopped:
+    case kFailed: return retried && (to == kWaiting || to == kRunning || to == kComplete);
+  }
+  return false;
+}
+
+// Launch and position of an event that a message of a worker caused.
+template <typename Visit>
+void VisitMessage(const Event& event, Visit visit) {
+  std::visit(
+      [&](const auto& body) {
+        if constexpr (requires {
+                        body.position;
+                        body.launch;
+                        body.trial;
+                      }) {
+          if (body.position.seq != 0) visit(body.trial.trial, body.launch, body.position.seq);
+        }
+      },
+      event.body);
+}
+
+}  // namespace
+
+void Checker::Say(std::string problem) {
+  if (problem_.empty()) problem_ = std::move(problem);
+}
+
+void Checker::Applied(const Engine& engine, const Event& event) {
+  ++events_;
+  const Study& study = *engine.studies().front();
+  CheckTransitions(study, event);
+  CheckBooks(engine, study);
+}
+
+void Checker::CheckTransitions(const Study& study, const Event& event) {
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    const Trial& trial = study.trials[i];
+    if (i == states_.size()) {
+      states_.push_back(trial.state);
+      works_.push_back(0);
+    }
+    if (!IsLegal(states_[i], trial.state, event)) {
+      Say(fmt::format("trial {} went from {} to {}", i + 1, Name(states_[i]), Name(trial.state)));
+    }
+    if (trial.work < works_[i]) Say(fmt::format("work of trial {} fell", i + 1));
+    states_[i] = trial.state;
+    works_[i] = trial.work;
+    if (trial.target > study.spec.stopper.max_budget)
+      Say(fmt::format("trial {} may go beyond the full budget", i + 1));
+    if (trial.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
+      Say(fmt::format("trial {} failed more often than retries allow", i + 1));
+  }
+  if (static_cast<int>(study.trials.size()) > study.trials_wanted) Say("more trials than wanted");
+}
+
+void Checker::CheckBooks(const Engine& engine, const Study& study) {
+  const std::vector<Node>& nodes = engine.cluster().nodes();
+  std::vector<Milli> cpus(nodes.size());
+  std::vector<std::vector<Milli>> shares(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) shares[n].resize(nodes[n].devices.size());
+  for (const TrialId id : study.running) {
+    const Grant& grant = study.trial(id).grant;
+    const std::size_t node = Number(grant.node) - 1;
+    if (study.trial(id).state != TrialState::kRunning || node >= nodes.size())
+      return Say("a trial that does not run is among those that do");
+    if (!nodes[node].up) Say("a trial runs on a node that is down");
+    cpus[node] += grant.cpus;
+    for (const DeviceId device : grant.devices) shares[node][Number(device)] += grant.gpu_share;
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const bool full = std::ranges::all_of(shares[n], [](Milli share) { return share <= kWhole; });
+    if (cpus[n] > nodes[n].cpus || !full) Say("a device is over-committed");
+    if (engine.cluster().FreeCpus(NodeId(static_cast<std::uint32_t>(n + 1))) !=
+        nodes[n].cpus - cpus[n])
+      Say("the cluster's books are wrong");
+  }
+  if (static_cast<int>(study.running.size()) != study.count(TrialState::kRunning))
+    Say("the list of running trials is wrong");
+  if (static_cast<int>(study.waiting.size()) != study.count(TrialState::kWaiting))
+    Say("the list of waiting trials is wrong");
+  if (study.spec.parallelism > 0 && static_cast<int>(study.running.size()) > study.spec.parallelism)
+    Say("too many trials at once");
+  if (study.finished && !study.running.empty()) Say("finished while a trial runs");
+}
+
+void Checker::Durable(const Batch& batch) {
+  for (const auto& [seq, event] : batch.events) {
+    if (shadow_ == nullptr) {
+      auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
+      SLUICE_CHECK(policy.has_value(), "a study's policy was checked when it was read");
+      shadow_ = std::make_unique<Engine>(std::move(*policy));
+    }
+    (void)shadow_->Apply(event);
+    last_ = seq;
+    if (std::holds_alternative<Reported>(event.body)) ++reports_;
+    VisitMessage(event, [&](TrialId trial, LaunchId launch, std::uint64_t message) {
+      if (!durable_.emplace(trial, launch, message).second)
+        Say(fmt::format("message {} of launch {} of trial {} was written twice", message,
+                        Number(launch), Number(trial)));
+      std::uint64_t& highest = highest_[{trial, launch}];
+      highest = std::max(highest, message);
+    });
+  }
+}
+
+void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
+  const auto found = highest_.find({at.trial, at.launch});
+  if (found == highest_.end() || found->second < seq)
+    Say(fmt::format("message {} of launch {} of trial {} was acknowledged before it was on disk",
+                    seq, Number(at.launch), Number(at.trial)));
+}
+
+void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_flight,
+                        bool in_depth) {
+  if (!in_flight.events.empty() && ledger.last() == in_flight.events.back().first)
+    Durable(in_flight);
+  if (ledger.last() != last_) {
+    return Say(fmt::format("the ledger ends at event {}, and {} were written",
+                           Number(ledger.last()), Number(last_)));
+  }
+  if (engine.Digest() != shadow_->Digest())
+    Say("a restart finds another state than what was written down");
+  // What had not reached the disk has not happened.
+  states_.clear();
+  works_.clear();
+  for (const Trial& trial : engine.studies().front()->trials) {
+    states_.push_back(trial.state);
+    works_.push_back(trial.work);
+  }
+  CheckReports(ledger.database());
+  CheckRows(ledger.database());
+  if (in_depth) CheckReplay(ledger.database());
+}
+
+void Checker::Finished(Ledger& ledger, const Engine& engine) {
+  if (engine.Digest() != shadow_->Digest()) Say("the engine is not what was written down");
+  if (!engine.studies().front()->finished) Say("the study is not finished");
+  if (!engine.cluster().idle()) Say("devices are granted to nobody");
+  CheckReports(ledger.database());
+  CheckRows(ledger.database());
+  CheckReplay(ledger.database());
+}
+
+void Checker::CheckReports(Database& database) {
+  auto query = database.Prepare(
+      "SELECT count(*), (SELECT count(*) FROM (SELECT DISTINCT trial, work FROM reports)) FROM "
+      "reports");
+  if (!query || !query->Step()) return Say("the reports do not read");
+  if (static_cast<std::uint64_t>(query->Integer(0)) != reports_) {
+    Say(fmt::format("{} reports were written and {} are there", reports_, query->Integer(0)));
+  }
+  if (query->Integer(0) != query->Integer(1)) Say("a trial reported the same work twice");
+}
+
+// What readers see is what the engine knows.
+void Checker::CheckRows(Database& database) {
+  const Study& study = *shadow_->studies().front();
+  auto query =
+      database.Prepare("SELECT trial, state, work, reports, best_value FROM trials ORDER BY trial");
+  std::size_t rows = 0;
+  while (query) {
+    const auto row = query->Step();
+    if (!row) return Say(row.error().message);
+    if (!*row) break;
+    const auto id = static_cast<std::size_t>(query->Integer(0));
+    if (id == 0 || id > study.trials.size()) return Say("a row of a trial that there is not");
+    const Trial& trial = study.trials[id - 1];
+    const double best = query->Number(4);
+    const bool same_best = best == trial.best_value || (std::isnan(best) && !trial.HasResult());
+    if (query->Text(1) != Name(trial.state) || query->Integer(2) != trial.work ||
+        query->Integer(3) != trial.reports || !same_best)
+      Say(fmt::format("readers see another trial {} than there is", id));
+    ++rows;
+  }
+  if (rows != study.trials.size()) Say("readers see more or fewer trials than there are");
+}
+
+void Checker::CheckReplay(Database& database) {
+  const auto replayed =
+      RecoverEngine(database, shadow_->studies().front()->id, Recover::kFromEvents);
+  if (!replayed) return Say(replayed.error().message);
+  if ((*replayed)->Digest() != shadow_->Digest())
+    Say("a replay of everything ends in another state");
+}
+
+}  // namespace sluice

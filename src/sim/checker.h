@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/engine.h"
+#include "ledger/ledger.h"
+#include "wire/message.h"
+
+namespace sluice {
+
+// Watches a study from outside: what its engine does after each event, what reaches the disk, what
+// workers are told, and what a restart finds. Keeps the first thing that was wrong.
+class Checker {
+ public:
+  // Empty while all is well.
+  const std::string& problem() const { return problem_; }
+  void Say(std::string problem);
+
+  // The engine has applied an event.
+  void Applied(const Engine& engine, const Event& event);
+  // A batch is on disk.
+  void Durable(const Batch& batch);
+  // A worker or the command line hears that something is on disk.
+  void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
+  // A controller takes over with this engine, made from what the ledger says; `in_flight` was being
+  // written when the last one died, and may have reached the disk or not. In depth: everything that
+  // ever happened is replayed too.
+  void Recovered(Ledger& ledger, const Engine& engine, const Batch& in_flight, bool in_depth);
+  // Nothing more will happen.
+  void Finished(Ledger& ledger, const Engine& engine);
+
+  std::uint64_t events() const { return events_; }
+
+ private:
+  // A message that a worker numbered.
+  using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
+
+  void CheckTransitions(const Study& study, const Event& event);
+  void CheckBooks(const Engine& engine, const Study& study);
+  void CheckReports(Database& database);
+  void CheckRows(Database& database);
+  void CheckReplay(Database& database);
+
+  std::string problem_;
+  std::uint64_t events_ = 0;
+  std::vector<TrialState> states_;  // after the last event
+  std::vector<Work> works_;
+  std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
+  std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
+  std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
+  EventSeq last_{};                                                // on disk
+  std::uint64_t reports_ = 0;
+};
+
+}  // namespace sluice

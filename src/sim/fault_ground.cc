@@ -1,0 +1,212 @@
+#include "sim/fault_ground.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace sluice {
+
+FaultGround::FaultGround(Options options)
+    : options_(std::move(options)), random_(options_.random.Fork("ground")) {}
+
+void FaultGround::SetListener(Listener* listener) {
+  listener_ = listener;
+  ++life_;
+  std::vector<FaultWorker*> alone;
+  for (auto& [peer, link] : std::exchange(links_, {})) {
+    if (link.worker != nullptr && link.down) alone.push_back(link.worker);
+  }
+  for (FaultWorker* worker : alone) worker->Closed();
+}
+
+void FaultGround::Heal() {
+  options_.faults = FaultPlan{};
+  for (std::size_t i = 0; i < options_.nodes.size(); ++i) BringBackNode(i);
+}
+
+Duration FaultGround::Latency() {
+  const auto most = static_cast<std::uint64_t>(options_.faults.latency.count());
+  return Duration(static_cast<std::int64_t>(1 + random_.Below(std::max<std::uint64_t>(1, most))));
+}
+
+void FaultGround::Later(Time& last, std::function<void()> what) {
+  last = std::max(last, timeline_.now() + Latency());
+  timeline_.At(last, [this, life = life_, what = std::move(what)] {
+    if (life == life_) what();
+  });
+}
+
+Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
+                          const wire::Assign& assign) {
+  SLUICE_CHECK(!living_.contains(worker), "a launch is started once");
+  if (random_.Chance(options_.faults.spawn_fails)) return Unavailable("cannot start the program");
+  workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
+                                                   random_.Fork(workers_.size())));
+  FaultWorker& added = *workers_.back();
+  HostFilesOf(worker) = {};
+  FilesOf(assign.at) = {.claim = worker, .taken_back = false, .paused = false, .spool = {}};
+  if (!options_.nodes[Number(grant.node) - 1].up) {  // gone without our knowledge: nothing starts
+    lost_.push_back(worker);
+    return {};
+  }
+  living_[worker] = &added;
+  added.Start(assign);
+  return {};
+}
+
+FaultWorker* FaultGround::FindWorker(const std::string& worker) {
+  const auto found = living_.find(worker);
+  return found == living_.end() ? nullptr : found->second;
+}
+
+// A trial's value at some work: it falls, at a rate of its own, to a level of its own; one in
+// twenty trials diverges.
+double FaultGround::ValueAt(TrialId trial, Work work) {
+  Random own = options_.random.Fork("curve").Fork(Number(trial));
+  const double level = own.Uniform();
+  const double fall = own.Uniform();
+  const bool diverges = own.Chance(0.05);
+  if (diverges && work > 5) return std::numeric_limits<double>::quiet_NaN();
+  const double noise = 0.05 * own.Fork(static_cast<std::uint64_t>(work)).Uniform();
+  return level + fall / static_cast<double>(work + 1) + noise;
+}
+
+PeerId FaultGround::AddLink(Link link) {
+  const PeerId peer = next_peer_++;
+  links_[peer] = std::move(link);
+  Later(links_[peer].last_up, [this, peer] { listener_->Connected(peer); });
+  return peer;
+}
+
+bool FaultGround::Connect(FaultWorker& worker) {
+  if (listener_ == nullptr) return false;
+  AddLink(
+      {.worker = &worker, .answer = {}, .up = true, .down = true, .last_up = {}, .last_down = {}});
+  return true;
+}
+
+PeerId FaultGround::LinkOf(const FaultWorker& worker) const {
+  for (const auto& [peer, link] : links_) {
+    if (link.worker == &worker && link.down) return peer;
+  }
+  return 0;
+}
+
+// The worker's side is closed; what it has sent still arrives.
+void FaultGround::Disconnect(FaultWorker& worker) {
+  const PeerId peer = LinkOf(worker);
+  if (peer == 0) return;
+  Link& link = links_[peer];
+  link.down = false;
+  Later(link.last_up, [this, peer] {
+    if (links_.erase(peer) > 0) listener_->Closed(peer);
+  });
+}
+
+void FaultGround::Send(FaultWorker& worker, std::string line) {
+  const PeerId peer = LinkOf(worker);
+  if (peer != 0) SendUp(peer, std::move(line));
+}
+
+void FaultGround::SendUp(PeerId peer, std::string line) {
+  Later(links_[peer].last_up, [this, peer, line = std::move(line)] {
+    const auto found = links_.find(peer);
+    if (found != links_.end() && found->second.up) listener_->Heard(peer, line);
+  });
+  MaybeCut(peer);
+}
+
+void FaultGround::Send(PeerId peer, std::string line) {
+  const auto found = links_.find(peer);
+  if (found == links_.end()) return;
+  Later(found->second.last_down, [this, peer, line = std::move(line)] {
+    const auto link = links_.find(peer);
+    if (link == links_.end() || !link->second.down) return;
+    if (link->second.worker != nullptr) return link->second.worker->Hear(line);
+    const auto message = wire::DecodeToWorker(line);
+    SLUICE_CHECK(message.has_value(), "a controller speaks the protocol");
+    if (const auto* answer = std::get_if<wire::Answer>(&*message)) link->second.answer(*answer);
+  });
+  MaybeCut(peer);
+}
+
+// By the controller: what it sent before still arrives.
+void FaultGround::Close(PeerId peer) {
+  const auto found = links_.find(peer);
+  if (found == links_.end()) return;
+  found->second.up = false;
+  Later(found->second.last_down, [this, peer] {
+    const auto link = links_.find(peer);
+    if (link == links_.end()) return;
+    FaultWorker* worker = link->second.down ? link->second.worker : nullptr;
+    links_.erase(link);
+    if (worker != nullptr) worker->Closed();
+  });
+}
+
+void FaultGround::MaybeCut(PeerId peer) {
+  if (links_[peer].worker != nullptr && random_.Chance(options_.faults.cut)) Cut(peer);
+}
+
+void FaultGround::Cut(PeerId peer) {
+  Link& link = links_[peer];
+  if (!link.down) return;
+  FaultWorker* worker = link.worker;
+  link.down = false;
+  if (random_.Chance(0.5)) link.up = false;  // else what is on its way arrives, perhaps late
+  // The controller may learn of it long after the worker has come back.
+  link.last_up =
+      std::max(link.last_up,
+               timeline_.now() + Duration(static_cast<std::int64_t>(random_.Below(3'000'000))));
+  Later(link.last_up, [this, peer] {
+    if (links_.erase(peer) > 0) listener_->Closed(peer);
+  });
+  if (worker != nullptr) worker->Closed();
+}
+
+void FaultGround::Printed(FaultWorker& worker) {
+  if (listener_ == nullptr) return;
+  Time soon{};
+  Later(soon, [this, name = worker.name()] {
+    if (living_.contains(name)) listener_->OutputGrew(name);
+  });
+}
+
+void FaultGround::Exited(FaultWorker& worker) {
+  living_.erase(worker.name());
+  if (listener_ == nullptr) return;
+  // After what it has said.
+  Time last{};
+  for (auto& [peer, link] : links_) {
+    if (link.worker == &worker && link.up) last = std::max(last, link.last_up);
+  }
+  Later(last, [this, name = worker.name()] { listener_->HostEnded(name); });
+}
+
+void FaultGround::Ask(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
+  if (listener_ == nullptr) return;
+  const PeerId peer = AddLink({.worker = nullptr,
+                               .answer = std::move(answer),
+                               .up = true,
+                               .down = true,
+                               .last_up = {},
+                               .last_down = {}});
+  SendUp(peer, wire::Encode(wire::FromWorker(ask)));
+}
+
+void FaultGround::LoseNode(std::size_t index) {
+  options_.nodes[index].up = false;
+  const auto node = NodeId(index + 1);
+  for (auto& [name, worker] : living_) {
+    if (worker->grant().node != node) continue;
+    worker->Freeze();
+    for (auto& [peer, link] : links_) {
+      if (link.worker == worker) link.up = link.down = false;
+    }
+    lost_.push_back(name);
+  }
+  for (const std::string& name : lost_) living_.erase(name);
+}
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/random.h"
+#include "base/time.h"
+
+namespace sluice {
+
+// Which things go wrong in a world, and how often. Each seed draws its own: with all of them at once
+// the rare ones would hide behind the frequent.
+struct FaultPlan {
+  // Of workers, at each step of their training.
+  double crash = 0;
+  double hang = 0;
+  double slow = 0;  // for good: ten times slower
+  double lie = 0;   // says something that the protocol forbids, or that is not true
+  // Of processes that are to be started.
+  double spawn_fails = 0;
+  double stillborn = 0;  // ends before it has said anything
+  // Of connections, at each line.
+  double cut = 0;
+  Duration latency{1000};  // at most
+
+  // Mean time between two of them; 0: never.
+  Duration node_loss{0};
+  Duration controller_crash{0};
+  Duration power_cut{0};  // of the controller's machine: what was not synced is gone
+  Duration disk_full{0};
+  Duration disk_error{0};
+  Duration clock_jump{0};
+  Duration user{0};  // who stops, resumes, retries, enqueues, interrupts
+};
+
+// What may happen in the world of this seed.
+FaultPlan DrawFaults(Random random);
+
+}  // namespace sluice

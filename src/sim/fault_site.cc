@@ -1,0 +1,168 @@
+#include "sim/fault_site.h"
+
+#include <memory>
+
+#include "base/check.h"
+#include "control/assignment.h"
+
+namespace sluice {
+
+FaultSite::FaultSite(FaultGround& ground, Duration clock_offset)
+    : ground_(ground), offset_(clock_offset) {}
+
+FaultSite::~FaultSite() {
+  for (const TimerId timer : timers_) ground_.timeline().Cancel(timer);
+}
+
+void FaultSite::Attach(Controller& controller, std::function<void()> after) {
+  controller_ = &controller;
+  after_ = std::move(after);
+}
+
+void FaultSite::Fuse() {
+  if (calls_left_ == 0) throw ControllerDied{};
+  --calls_left_;
+}
+
+void FaultSite::TellLost(const std::vector<std::string>& workers) {
+  for (const std::string& worker : workers) HostEnded(worker);
+}
+
+Site::TimerId FaultSite::At(Time time, std::function<void()> handler) {
+  // A timer knows its own number only once it has one.
+  const auto id = std::make_shared<TimerId>(0);
+  *id = ground_.timeline().At(time - offset_, [this, id, handler = std::move(handler)] {
+    timers_.erase(*id);
+    handler();
+    after_();
+  });
+  timers_.insert(*id);
+  return *id;
+}
+
+void FaultSite::Cancel(TimerId timer) {
+  if (timers_.erase(timer) > 0) ground_.timeline().Cancel(timer);
+}
+
+Status FaultSite::Spawn(const Trial& trial) {
+  Fuse();
+  const wire::LaunchRef at{trial.id, trial.launch};
+  const std::string worker = WorkerName(at);
+  // As a real program reads it from its file.
+  const auto file = wire::DecodeToWorker(
+      wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
+  SLUICE_CHECK(file.has_value(), "an assignment reads back");
+  SLUICE_TRY(ground_.Spawn(worker, trial.grant, std::get<wire::Assign>(*file)));
+  known_.insert(worker);
+  return {};
+}
+
+Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
+  Fuse();
+  LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch});
+  if (files.taken_back || !files.claim.empty())
+    return Unavailable("the launch was claimed by somebody else");
+  files.claim = worker;
+  return {};
+}
+
+Inherited FaultSite::Look(wire::LaunchRef at) {
+  Fuse();
+  LaunchFiles& files = ground_.FilesOf(at);
+  if (files.claim.empty()) {
+    files.taken_back = true;
+    return {};
+  }
+  const bool runs = ground_.FindWorker(files.claim) != nullptr;
+  if (runs) known_.insert(files.claim);
+  return {.fate = runs ? Inherited::Fate::kRuns : Inherited::Fate::kGone, .worker = files.claim};
+}
+
+bool FaultSite::Reach(const std::string& worker) {
+  if (ground_.FindWorker(worker) == nullptr) return false;
+  known_.insert(worker);
+  return true;
+}
+
+Speaker FaultSite::WhoSpeaks(const std::string& worker) {
+  return ground_.HostFilesOf(worker).speaker;
+}
+
+void FaultSite::Spoke(const std::string& worker, std::int64_t pid) {
+  Fuse();
+  ground_.HostFilesOf(worker).speaker = {.speaks = true, .pid = pid};
+}
+
+void FaultSite::Signal(const std::string& worker, Force force) {
+  Fuse();
+  // A process ends in its own time, and never inside of what its controller does.
+  ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
+    if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
+  });
+}
+
+std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
+                                    const LineHandler& handler) {
+  // A copy: whoever is told may cause more to be printed.
+  const std::string output = ground_.HostFilesOf(worker).output;
+  for (std::size_t end; (end = output.find('\n', from)) != std::string::npos; from = end + 1)
+    handler(std::string_view(output).substr(from, end - from), end + 1);
+  if (at_end && from < output.size()) {
+    handler(std::string_view(output).substr(from), output.size());
+    from = output.size();
+  }
+  return from;
+}
+
+std::vector<std::string> FaultSite::Spool(wire::LaunchRef at) { return ground_.FilesOf(at).spool; }
+
+LaunchEnd FaultSite::EndOf(wire::LaunchRef at, const std::string& worker) {
+  const std::optional<LaunchEnd>& exit = ground_.HostFilesOf(worker).exit;
+  if (!exit) return {LaunchEnd::Kind::kLost, "its launcher was killed"};
+  if (exit->kind == LaunchEnd::Kind::kDone && ground_.FilesOf(at).paused)
+    return {LaunchEnd::Kind::kPaused, ""};
+  return *exit;
+}
+
+LaunchPlaces FaultSite::PlacesOf(wire::LaunchRef at) const {
+  return {.folder = "/launches/" + WorkerName(at), .checkpoint = "/checkpoints"};
+}
+
+std::int64_t FaultSite::CheckpointBytes(TrialId trial) { return ground_.CheckpointOf(trial).bytes; }
+
+void FaultSite::RemoveCheckpoint(TrialId trial) {
+  Fuse();
+  ground_.CheckpointOf(trial) = {};
+}
+
+void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
+  Fuse();
+  ground_.Send(peer, wire::Encode(message));
+}
+
+void FaultSite::Close(PeerId peer) { ground_.Close(peer); }
+
+void FaultSite::Connected(PeerId peer) { controller_->workforce().Connected(peer); }
+
+void FaultSite::Heard(PeerId peer, std::string_view line) {
+  controller_->workforce().Heard(peer, line);
+  after_();
+}
+
+void FaultSite::Closed(PeerId peer) {
+  controller_->workforce().Closed(peer);
+  after_();
+}
+
+void FaultSite::OutputGrew(const std::string& worker) {
+  controller_->workforce().OutputGrew(worker);
+  after_();
+}
+
+void FaultSite::HostEnded(const std::string& worker) {
+  if (known_.erase(worker) == 0) return;
+  controller_->workforce().HostEnded(worker);
+  after_();
+}
+
+}  // namespace sluice

@@ -1,0 +1,307 @@
+#include "sim/fault_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "control/assignment.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kWindow = 16;  // small, so that it is full at times
+constexpr Duration kLookAgain = std::chrono::milliseconds(200);
+
+}  // namespace
+
+FaultWorker::FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits,
+                         Grant grant, Random random)
+    : world_(world),
+      name_(std::move(name)),
+      traits_(traits),
+      grant_(std::move(grant)),
+      random_(random),
+      pid_(static_cast<std::int64_t>(1 + random_.Below(1 << 22))) {}
+
+void FaultWorker::After(Duration delay, void (FaultWorker::*what)()) {
+  world_.timeline().After(delay, [this, what] {
+    if (alive_ && !hung_) (this->*what)();
+  });
+}
+
+std::optional<wire::LaunchRef> FaultWorker::at() const {
+  return task_ ? std::optional(task_->at) : std::nullopt;
+}
+
+void FaultWorker::Start(const wire::Assign& assign) {
+  lease_ = std::chrono::milliseconds(assign.lease_ms);
+  alone_since_ = world_.timeline().now();
+  Begin(assign);
+  After(traits_.startup, &FaultWorker::Boot);
+}
+
+void FaultWorker::Begin(const wire::Assign& assign) {
+  task_.emplace(assign.at);
+  task_->work = world_.CheckpointOf(assign.at.trial).work;
+  task_->target = assign.target;
+}
+
+void FaultWorker::Boot() {
+  if (random_.Chance(world_.faults().stillborn))
+    return Exit(LaunchEnd::Kind::kFailed, "exit code 1: ImportError");
+  if (traits_.speaks) Connect();
+  PlanStep();
+}
+
+// Whether it reached its target and is to wait for what becomes of it.
+bool FaultWorker::Awaits() const {
+  return traits_.speaks && task_->target && task_->work >= *task_->target;
+}
+
+void FaultWorker::PlanStep() {
+  if (step_planned_ || !task_ || task_->left != Left::kNot || Awaits()) return;
+  step_planned_ = true;
+  const double spread = 0.5 + random_.Uniform();
+  After(Duration(static_cast<std::int64_t>(static_cast<double>(traits_.step.count()) * spread) *
+                 slowness_),
+        &FaultWorker::Step);
+}
+
+void FaultWorker::Step() {
+  step_planned_ = false;
+  if (!task_ || task_->left != Left::kNot || Awaits()) return;
+  if (traits_.speaks && task_->outbox.Full(kWindow)) return PlanStep();
+  if (Misbehave()) return;
+  ++task_->work;
+  if (random_.Chance(traits_.save)) Save();
+  Report(task_->work, {{"loss", world_.ValueAt(task_->at.trial, task_->work)}});
+  const Work end = traits_.speaks
+                       ? traits_.own_end
+                       : std::min(traits_.own_end, task_->target.value_or(traits_.own_end));
+  if (task_->work >= end) return Leave(Left::kDone);
+  PlanStep();
+}
+
+// Whether that was the end of this step.
+bool FaultWorker::Misbehave() {
+  const FaultPlan& faults = world_.faults();
+  if (random_.Chance(faults.crash)) {
+    // Its own error that it could tell, or the whole process.
+    if (traits_.reuse && random_.Chance(0.5)) {
+      Leave(Left::kFailed);
+    } else if (random_.Chance(0.2)) {
+      Vanish();
+    } else {
+      Exit(LaunchEnd::Kind::kFailed, "killed by signal 11 (Segmentation fault)");
+    }
+    return true;
+  }
+  if (random_.Chance(faults.hang)) {
+    hung_ = true;
+    return true;
+  }
+  if (random_.Chance(faults.slow)) slowness_ = 10;
+  if (traits_.speaks && random_.Chance(faults.lie)) Lie();
+  return !alive_;
+}
+
+void FaultWorker::Lie() {
+  const wire::LaunchRef at = task_->at;
+  const std::uint64_t next = task_->outbox.last() + 1;
+  switch (random_.Below(9)) {
+    case 0: return world_.Send(*this, "{\"type\": \"report\", ");
+    case 1:  // says the last thing twice
+      if (!task_->outbox.unacknowledged().empty())
+        world_.Send(*this, task_->outbox.unacknowledged().back());
+      return;
+    case 2: return SayRaw(wire::Report{at, next + 3, task_->work + 1, {{"loss", 0.0}}});
+    case 3: return Report(std::max<Work>(1, task_->work), {{"loss", -1.0}});
+    case 4:
+      return SayRaw(
+          wire::Report{{TrialId(Number(at.trial) + 1), at.launch}, next, 1, {{"loss", 0.0}}});
+    case 5:
+      ++task_->work;
+      return Report(task_->work,
+                    random_.Chance(0.5)
+                        ? wire::Values{}
+                        : wire::Values{{"loss", std::numeric_limits<double>::quiet_NaN()}});
+    case 6: return SayRaw(MakeHello());
+    case 7: return Say(wire::Saved{{}, 0, task_->work + 100, 1});
+    default:  // does not wait for what becomes of it
+      task_->work += static_cast<Work>(1 + random_.Below(5));
+      return Report(task_->work, {{"loss", world_.ValueAt(at.trial, task_->work)}});
+  }
+}
+
+void FaultWorker::Save() {
+  Checkpoint& checkpoint = world_.CheckpointOf(task_->at.trial);
+  checkpoint = {.work = task_->work, .bytes = static_cast<std::int64_t>(1 + random_.Below(100))};
+  if (traits_.speaks) Say(wire::Saved{{}, 0, checkpoint.work, checkpoint.bytes});
+}
+
+void FaultWorker::Report(Work work, wire::Values values) {
+  if (traits_.speaks) return Say(wire::Report{{}, 0, work, std::move(values)});
+  std::string& output = world_.HostFilesOf(name_).output;
+  if (random_.Chance(0.2)) output += fmt::format("epoch {} done\n", work);
+  for (const auto& [name, value] : values)
+    output += fmt::format("{{\"epoch\": {}, \"{}\": {:.17g}}}\n", work, name, value);
+  world_.Printed(*this);
+}
+
+template <typename Message>
+void FaultWorker::Say(Message message) {
+  const std::string& line = task_->outbox.Add(std::move(message));
+  if (connected_) world_.Send(*this, line);
+}
+
+void FaultWorker::SayRaw(const wire::FromWorker& message) {
+  if (connected_) world_.Send(*this, wire::Encode(message));
+}
+
+// Leaves its trial: says so if it goes on to another, else by its end.
+void FaultWorker::Leave(Left how) {
+  if (task_->left != Left::kNot) return;
+  if (how == Left::kPaused) Save();
+  task_->left = how;
+  if (!traits_.reuse) {
+    world_.FilesOf(task_->at).paused = how == Left::kPaused;
+  } else if (how == Left::kPaused) {
+    Say(wire::Paused{});
+  } else if (how == Left::kDone) {
+    Say(wire::Done{});
+  } else {
+    Say(wire::Failed{{}, 0, "ValueError: out of luck"});
+  }
+  FinishLeaving();
+}
+
+// Once all it said is acknowledged.
+void FaultWorker::FinishLeaving() {
+  if (!task_ || task_->left == Left::kNot) return;
+  if (traits_.speaks && !task_->outbox.unacknowledged().empty()) return;
+  if (!traits_.reuse) return Exit(LaunchEnd::Kind::kDone, "");
+  task_.reset();
+  SayRaw(wire::Ready{});
+}
+
+void FaultWorker::Connect() {
+  if (connected_) return;
+  if (world_.Connect(*this)) {
+    connected_ = true;
+    return Greet();
+  }
+  if (world_.timeline().now() >= alone_since_ + lease_) return GoAlone();
+  After(kLookAgain, &FaultWorker::Connect);
+}
+
+wire::Hello FaultWorker::MakeHello() const {
+  wire::Hello hello;
+  hello.worker = name_;
+  hello.pid = pid_;
+  hello.client = "sim";
+  hello.reuse = traits_.reuse;
+  if (task_) {
+    hello.study = "sim";
+    hello.at = task_->at;
+  }
+  return hello;
+}
+
+void FaultWorker::Greet() {
+  SayRaw(MakeHello());
+  if (task_) {
+    for (const std::string& line : task_->outbox.unacknowledged()) world_.Send(*this, line);
+  } else {
+    SayRaw(wire::Ready{});
+  }
+  if (!beats_) Beat();
+  beats_ = true;
+}
+
+void FaultWorker::Beat() {
+  SayRaw(wire::Heartbeat{});
+  After(lease_ / 4, &FaultWorker::Beat);
+}
+
+void FaultWorker::Closed() {
+  if (!alive_) return;
+  connected_ = false;
+  alone_since_ = world_.timeline().now();
+  After(Duration(static_cast<std::int64_t>(random_.Below(300'000))), &FaultWorker::Connect);
+}
+
+// Nobody was heard for a lease: it saves, leaves what it could not deliver, and ends.
+void FaultWorker::GoAlone() {
+  if (task_ && task_->left == Left::kNot) {
+    Save();
+    task_->left = Left::kPaused;
+    world_.FilesOf(task_->at).paused = true;
+  }
+  if (task_) {
+    auto& spool = world_.FilesOf(task_->at).spool;
+    spool.insert(spool.end(), task_->outbox.unacknowledged().begin(),
+                 task_->outbox.unacknowledged().end());
+  }
+  Exit(LaunchEnd::Kind::kDone, "");
+}
+
+void FaultWorker::Hear(std::string_view line) {
+  if (!alive_ || hung_) return;
+  const auto message = wire::DecodeToWorker(line);
+  SLUICE_CHECK(message.has_value(), "a controller speaks the protocol");
+  const auto is_mine = [&](wire::LaunchRef at) {
+    return task_ && task_->at == at && task_->left == Left::kNot;
+  };
+  if (const auto* welcome = std::get_if<wire::Welcome>(&*message)) {
+    lease_ = std::chrono::milliseconds(welcome->lease_ms);
+  } else if (const auto* assign = std::get_if<wire::Assign>(&*message)) {
+    if (task_) return;  // heard already
+    Begin(*assign);
+    PlanStep();
+  } else if (const auto* ack = std::get_if<wire::Ack>(&*message)) {
+    if (!task_ || task_->at != ack->at) return;
+    task_->outbox.Acknowledge(ack->seq);
+    FinishLeaving();
+  } else if (const auto* budget = std::get_if<wire::Budget>(&*message)) {
+    if (!is_mine(budget->at)) return;
+    task_->target = budget->target;
+    PlanStep();
+  } else if (const auto* pause = std::get_if<wire::Pause>(&*message)) {
+    if (is_mine(pause->at)) Leave(Left::kPaused);
+  } else if (const auto* stop = std::get_if<wire::Stop>(&*message)) {
+    if (is_mine(stop->at)) Leave(Left::kDone);
+  } else if (std::holds_alternative<wire::Exit>(*message)) {
+    if (!task_) Exit(LaunchEnd::Kind::kDone, "");
+  } else if (std::holds_alternative<wire::Refuse>(*message)) {
+    GoAlone();
+  }
+}
+
+void FaultWorker::Signal(Force force) {
+  if (!alive_) return;
+  if (force == Force::kKill) return Exit(LaunchEnd::Kind::kFailed, "killed by signal 9 (Killed)");
+  const bool waits = traits_.stubborn || hung_;
+  world_.timeline().After(waits ? traits_.grace : Duration(1000), [this, waits] {
+    Exit(LaunchEnd::Kind::kFailed,
+         waits ? "killed by signal 9 (Killed)" : "killed by signal 15 (Terminated)");
+  });
+}
+
+void FaultWorker::Vanish() {
+  if (!alive_) return;
+  alive_ = false;
+  world_.Disconnect(*this);
+  world_.Exited(*this);
+}
+
+void FaultWorker::Exit(LaunchEnd::Kind kind, std::string reason) {
+  if (!alive_) return;
+  alive_ = false;
+  world_.HostFilesOf(name_).exit = LaunchEnd{kind, std::move(reason)};
+  world_.Disconnect(*this);
+  world_.Exited(*this);
+}
+
+}  // namespace sluice

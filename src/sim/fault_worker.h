@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "control/site.h"
+#include "sim/fault_plan.h"
+#include "sim/timeline.h"
+#include "wire/message.h"
+#include "wire/outbox.h"
+
+namespace sluice {
+
+// What a trial's program is like: the same for all trials of a study.
+struct ProgramTraits {
+  bool speaks = true;     // the protocol; else it prints lines
+  bool reuse = false;     // goes from trial to trial
+  bool stubborn = false;  // ends only when it is killed
+  Duration startup = std::chrono::milliseconds(500);
+  Duration step = std::chrono::milliseconds(400);
+  double save = 0.3;  // how often it saves a checkpoint
+  Work own_end = 30;  // it ends by itself here
+  Duration grace{0};  // of its launcher
+};
+
+struct Checkpoint {
+  Work work = 0;
+  std::int64_t bytes = 0;
+};
+
+// The files of a launch, and of the process that was started for one. They outlive both.
+struct LaunchFiles {
+  std::string claim;  // by this worker, or
+  bool taken_back = false;
+  bool paused = false;
+  std::vector<std::string> spool;
+};
+struct HostFiles {
+  Speaker speaker;
+  std::string output;
+  std::optional<LaunchEnd> exit;  // none: its launcher was killed, or lives
+};
+
+class FaultWorker;
+
+// What a worker finds around it.
+class WorkerWorld {
+ public:
+  virtual ~WorkerWorld() = default;
+  virtual Timeline& timeline() = 0;
+  virtual const FaultPlan& faults() const = 0;
+  virtual LaunchFiles& FilesOf(wire::LaunchRef at) = 0;
+  virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
+  virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
+  virtual double ValueAt(TrialId trial, Work work) = 0;
+  // A connection to the controller, if one listens: what comes of it is heard later.
+  virtual bool Connect(FaultWorker& worker) = 0;
+  virtual void Disconnect(FaultWorker& worker) = 0;
+  virtual void Send(FaultWorker& worker, std::string line) = 0;
+  virtual void Printed(FaultWorker& worker) = 0;
+  // Its process is gone; it is destroyed later.
+  virtual void Exited(FaultWorker& worker) = 0;
+};
+
+// The process of a trial's program, with the package or without, as the controller's machine could
+// meet it: it does what docs/protocol.md says, and now and then it does not. It outlives the timeline's
+// last step.
+class FaultWorker {
+ public:
+  FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
+              Random random);
+  FaultWorker(const FaultWorker&) = delete;
+
+  // What its trial file says.
+  void Start(const wire::Assign& assign);
+  void Signal(Force force);
+  // Without a trace: its node is gone, or nobody recorded its end.
+  void Vanish();
+  // The same in silence.
+  void Freeze() { alive_ = false; }
+
+  // From its connection.
+  void Hear(std::string_view line);
+  void Closed();
+
+  const std::string& name() const { return name_; }
+  std::int64_t pid() const { return pid_; }
+  const Grant& grant() const { return grant_; }
+  bool alive() const { return alive_; }
+  std::optional<wire::LaunchRef> at() const;
+
+ private:
+  enum class Left { kNot, kDone, kPaused, kFailed };
+  struct Task {
+    explicit Task(wire::LaunchRef its) : at(its), outbox(its) {}
+    wire::LaunchRef at;
+    wire::Outbox outbox;
+    Work work = 0;
+    std::optional<Work> target;
+    Left left = Left::kNot;
+  };
+
+  void Begin(const wire::Assign& assign);
+  void Boot();
+  void PlanStep();
+  void Step();
+  bool Misbehave();
+  void Lie();
+  void Save();
+  void Report(Work work, wire::Values values);
+  template <typename Message>
+  void Say(Message message);
+  void SayRaw(const wire::FromWorker& message);
+  void Leave(Left how);
+  void FinishLeaving();
+  void Connect();
+  wire::Hello MakeHello() const;
+  void Greet();
+  void Beat();
+  void GoAlone();
+  void Exit(LaunchEnd::Kind kind, std::string reason);
+  void After(Duration delay, void (FaultWorker::*what)());
+  bool Awaits() const;
+
+  WorkerWorld& world_;
+  std::string name_;
+  ProgramTraits traits_;
+  Grant grant_;
+  Random random_;
+  std::int64_t pid_;
+  bool alive_ = true;
+  bool hung_ = false;
+  bool connected_ = false;
+  bool step_planned_ = false;
+  bool beats_ = false;
+  int slowness_ = 1;
+  Duration lease_ = std::chrono::seconds(60);
+  Time alone_since_{};
+  std::optional<Task> task_;
+};
+
+}  // namespace sluice

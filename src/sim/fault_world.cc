@@ -1,0 +1,480 @@
+#include "sim/fault_world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "base/check.h"
+#include "ledger/recovery.h"
+#include "search/sampler.h"
+
+namespace sluice {
+namespace {
+
+constexpr StudyId kStudy{1};
+constexpr const char* kStore = "/sim.db";
+constexpr Duration kSyncAtMost = std::chrono::milliseconds(20);
+constexpr Duration kProposalAtMost = std::chrono::milliseconds(50);
+// What a healed world may take to end its study. A worker that hangs or is slow without anybody's
+// knowledge may hold it up for its time-outs, not for ever.
+constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
+constexpr std::uint64_t kHealedSteps = 3'000'000;
+
+template <typename T>
+T OneOf(Random& random, std::initializer_list<T> values) {
+  return values.begin()[random.Below(values.size())];
+}
+
+}  // namespace
+
+// Everything that dies with a controller.
+struct FaultWorld::Life {
+  // Commits on the simulated disk, after a while; a while later the controller hears of it.
+  class DiskCommitter final : public Committer {
+   public:
+    DiskCommitter(FaultWorld& world, Life& life) : world_(world), life_(life) {}
+    bool busy() const override { return busy_; }
+    void Submit(Batch batch) override {
+      busy_ = true;
+      batch_ = std::move(batch);
+      life_.Later(kSyncAtMost, [this] { Write(); });
+    }
+    Batch TakeInFlight() { return std::move(batch_); }
+
+   private:
+    void Write() {
+      Status written = life_.ledger->Commit(batch_);
+      if (world_.disk_.dead()) throw ControllerDied{};
+      if (written) world_.checker_.Durable(std::exchange(batch_, {}));
+      life_.Later(Duration(100), [this, written = std::move(written)] {
+        busy_ = false;
+        life_.controller->Committed(written);
+        world_.After();
+      });
+    }
+    FaultWorld& world_;
+    Life& life_;
+    bool busy_ = false;
+    Batch batch_;
+  };
+
+  // The real sampler, which takes its time.
+  class SlowSearcher final : public Searcher {
+   public:
+    SlowSearcher(FaultWorld& world, Life& life) : world_(world), life_(life) {}
+    void Observe(Observation observation) override { sampler->Observe(observation); }
+    void Ask(std::uint64_t counter) override {
+      life_.InTurn(last_, kProposalAtMost, [this, counter, point = sampler->Propose(counter)] {
+        life_.controller->Answered(counter, point);
+        world_.After();
+      });
+    }
+    std::unique_ptr<Sampler> sampler;
+
+   private:
+    FaultWorld& world_;
+    Life& life_;
+    Time last_{};
+  };
+
+  explicit Life(FaultWorld& world)
+      : timeline(world.ground_->timeline()),
+        random(world.random_.Fork(world.random_.Next())),
+        site(*world.ground_, world.clock_offset_),
+        committer(world, *this),
+        searcher(world, *this) {}
+  ~Life() {
+    for (const Timeline::Id plan : plans) timeline.Cancel(plan);
+  }
+
+  void Later(Duration at_most, std::function<void()> what) {
+    Time last{};
+    InTurn(last, at_most, std::move(what));
+  }
+  // Not before what was planned before.
+  void InTurn(Time& last, Duration at_most, std::function<void()> what) {
+    const auto delay =
+        static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(at_most.count()) + 1));
+    last = std::max(last, timeline.now() + Duration(delay));
+    const auto id = std::make_shared<Timeline::Id>(0);
+    *id = timeline.At(last, [this, id, what = std::move(what)] {
+      plans.erase(*id);
+      what();
+    });
+    plans.insert(*id);
+  }
+
+  Timeline& timeline;
+  Random random;
+  std::set<Timeline::Id> plans;
+  std::unique_ptr<Ledger> ledger;
+  FaultSite site;
+  DiskCommitter committer;
+  SlowSearcher searcher;
+  std::unique_ptr<Controller> controller;
+  bool interrupted = false;
+};
+
+FaultWorld::FaultWorld(const Options& options)
+    : options_(options),
+      random_(Random(options.seed).Fork("fault world")),
+      disk_({.seed = options.seed, .lies_about_sync = false}) {
+  created_ = {.study = kStudy, .source = "", .folder = "/", .seed = options.seed, .spec = {}};
+  created_.spec = DrawStudy();
+  Random drawn = random_.Fork("machines");
+  FaultGround::Options ground{.random = Random(options.seed),
+                              .faults = DrawFaults(random_.Fork("faults")),
+                              .program = {},
+                              .nodes = {},
+                              .study = "sim"};
+  ground.program.speaks = drawn.Chance(0.8);
+  ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
+  ground.program.stubborn = drawn.Chance(0.1);
+  ground.program.save = drawn.Uniform();
+  ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
+  ground.program.grace = created_.spec.timeouts.grace;
+  for (std::uint64_t left = 1 + drawn.Below(3); left > 0; --left) {
+    Node node{.name = fmt::format("node{}", left),
+              .cpus = static_cast<Milli>(2 + drawn.Below(6)) * kWhole,
+              .devices = {}};
+    for (std::uint64_t gpu = 0; gpu < 1 + drawn.Below(4); ++gpu) {
+      node.devices.push_back({.uuid = fmt::format("{}-{}", node.name, gpu),
+                              .kind = "A100",
+                              .memory_bytes = std::int64_t{40} << 30});
+    }
+    ground.nodes.push_back(std::move(node));
+  }
+  ground_ = std::make_unique<FaultGround>(std::move(ground));
+}
+
+FaultWorld::~FaultWorld() { life_.reset(); }
+
+StudySpec FaultWorld::DrawStudy() {
+  Random drawn = random_.Fork("study");
+  const auto& samplers = SamplerNames();
+  const auto& stoppers = StopperNames();
+  const std::string sampler = samplers[drawn.Below(samplers.size())];
+  std::string stopper = stoppers[drawn.Below(stoppers.size())];
+  std::string text = "program: train {args}\nobjective: {minimize: loss}\n";
+  text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
+  std::string options;
+  for (const std::string& option : StopperOptions(stopper)) {
+    if (option == "min_delta" || drawn.Chance(0.5)) continue;
+    options += fmt::format(", {}: {}", option, 1 + drawn.Below(option == "percentile" ? 60 : 4));
+  }
+  text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
+  text += sampler == "grid" ? "space: {n: {int: [1, 40]}, c: {choice: [a, b, c]}}\n"
+                            : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
+  if (NeedsMaxBudget(stopper) || stopper != "none" || drawn.Chance(0.5)) {
+    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + drawn.Below(3),
+                        9 + drawn.Below(20), 2 + drawn.Below(3));
+  }
+  if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
+  if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+  text +=
+      fmt::format("timeouts: {{lease: {}s, grace: {}s", 2 + drawn.Below(10), 1 + drawn.Below(5));
+  if (drawn.Chance(0.3)) text += ", trial: 90s";
+  if (drawn.Chance(0.3)) text += ", report: 20s";
+  text += "}\n";
+  if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
+  if (drawn.Chance(0.1)) text += "stop_at: {loss: 0.05}\n";
+  if (drawn.Chance(0.2)) text += fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
+  text += fmt::format("retries: {}\nbackoff: {}s\n", drawn.Below(3), 1 + drawn.Below(5));
+  created_.source = text;
+  auto spec = ReadStudy(text, "sim", "sim");
+  SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
+  return *std::move(spec);
+}
+
+Duration FaultWorld::Around(Duration mean) {
+  const double drawn = -std::log(1 - random_.Uniform()) * static_cast<double>(mean.count());
+  return Duration(static_cast<std::int64_t>(drawn) + 1);
+}
+
+void FaultWorld::Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)()) {
+  const Duration between = ground_->faults().*mean;
+  if (between.count() == 0) return;
+  ground_->timeline().After(Around(between), [this, mean, what] {
+    if (healed_) return;
+    (this->*what)();
+    Plan(mean, what);
+  });
+}
+
+void FaultWorld::PlanFaults() {
+  Plan(&FaultPlan::controller_crash, &FaultWorld::CrashController);
+  Plan(&FaultPlan::power_cut, &FaultWorld::CutPower);
+  Plan(&FaultPlan::disk_full, &FaultWorld::FillDisk);
+  Plan(&FaultPlan::disk_error, &FaultWorld::BreakDisk);
+  Plan(&FaultPlan::node_loss, &FaultWorld::LoseNode);
+  Plan(&FaultPlan::user, &FaultWorld::Interfere);
+}
+
+// The study is on disk before anything looks at it.
+Status FaultWorld::CreateStudy() {
+  SLUICE_ASSIGN(auto ledger, Ledger::Open(kStore, disk_.disk()));
+  SLUICE_ASSIGN(auto policy, MakePolicy(created_.spec.policy));
+  Engine engine(std::move(policy));
+  Batch batch;
+  batch.study = kStudy;
+  batch.events.emplace_back(EventSeq{1}, Event{Time{}, created_});
+  (void)engine.Apply(batch.events.back().second);
+  batch.studies.push_back(RowOf(*engine.study(kStudy)));
+  SLUICE_TRY(ledger->Commit(batch));
+  checker_.Durable(batch);
+  return {};
+}
+
+FaultWorld::Outcome FaultWorld::Run() {
+  if (const Status created = CreateStudy(); !created) checker_.Say(created.error().message);
+  PlanFaults();
+  Start();
+  while (checker_.problem().empty() && checker_.events() < options_.events) Step();
+  Heal();
+  const Time give_up = ground_->timeline().now() + kHealedAtMost;
+  std::uint64_t steps = 0;
+  while (checker_.problem().empty() && !finished_) {
+    Step();
+    if (++steps > kHealedSteps || ground_->timeline().now() > give_up)
+      checker_.Say("the study does not come to its end");
+  }
+  Outcome outcome{.problem = checker_.problem(),
+                  .events = checker_.events(),
+                  .digest = 0,
+                  .end = ground_->timeline().now(),
+                  .sights = sights_};
+  if (life_ != nullptr && life_->controller != nullptr) {
+    outcome.digest = life_->controller->engine().Digest();
+  }
+  return outcome;
+}
+
+void FaultWorld::Step() {
+  try {
+    if (ground_->timeline().empty()) return checker_.Say("nothing will ever happen again");
+    ground_->timeline().Step();
+    if (life_ != nullptr) EndLife();
+  } catch (const ControllerDied&) {
+    See("died at a step");
+    Bury(disk_.dead() ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
+    StartLater();
+  }
+}
+
+// A controller takes over, or tries to.
+void FaultWorld::Start() {
+  starting_ = false;
+  if (life_ != nullptr || finished_) return;
+  if (random_.Chance(0.3) && ground_->faults().clock_jump.count() > 0) {
+    See("clock jumped");
+    clock_offset_ = Duration(static_cast<std::int64_t>(random_.Below(2'000'000'000'000))) -
+                    std::chrono::seconds(1'000'000);
+  }
+  life_ = std::make_unique<Life>(*this);
+  std::vector<EventBody> first = {ControllerStarted{ground_->nodes()},
+                                  StudyResumed{kStudy, std::exchange(more_trials_, {}), {}}};
+  if (const Status opened = Open(*life_, std::move(first)); !opened) {
+    See("did not start");
+    const bool died = disk_.dead();
+    Bury(died ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
+    StartLater();
+  }
+}
+
+Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
+  SLUICE_ASSIGN(life.ledger, Ledger::Open(kStore, disk_.disk()));
+  Database& database = life.ledger->database();
+  Controller::Parts parts;
+  parts.study = kStudy;
+  parts.last = life.ledger->last();
+  SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy));
+  checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
+                     random_.Chance(0.2));
+  SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(database, kStudy));
+  SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
+  parts.snapshot_every = static_cast<std::int64_t>(50 + random_.Below(2000));
+  parts.observer = [this](const Event& event) {
+    checker_.Applied(life_->controller->engine(), event);
+  };
+  SLUICE_ASSIGN(life.searcher.sampler,
+                MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));
+  life.controller =
+      std::make_unique<Controller>(std::move(parts), life.site, life.committer, life.searcher);
+  life.site.Attach(*life.controller, [this] { After(); });
+  life.controller->Begin(std::move(first));
+  life.site.Listen();
+  After();
+  return {};
+}
+
+// The controller is no more. What its disk had not synced may be gone.
+void FaultWorld::Bury(MemoryDisk::Unsynced unsynced) {
+  ground_->SetListener(nullptr);
+  in_flight_ = life_->committer.TakeInFlight();
+  life_->controller.reset();
+  life_->ledger.reset();
+  life_.reset();
+  disk_.Crash(unsynced);
+}
+
+void FaultWorld::StartLater() {
+  if (starting_) return;
+  starting_ = true;
+  ground_->timeline().After(Around(std::chrono::seconds(2)), [this] { Start(); });
+}
+
+// The controller has been told something: it goes on as its loop would.
+void FaultWorld::After() {
+  Controller& controller = *life_->controller;
+  controller.Flush();
+  if (controller.study().finished || controller.engine().draining())
+    controller.workforce().DismissIdle();
+}
+
+// Ends the controller's life if it is over.
+void FaultWorld::EndLife() {
+  Controller& controller = *life_->controller;
+  if (controller.failure()) {
+    See("gave up");
+    Bury(MemoryDisk::Unsynced::kKept);
+    return StartLater();
+  }
+  if (!controller.Over()) return;
+  const Batch last = controller.LastWords();
+  if (!last.empty()) {
+    const Status written = life_->ledger->Commit(last);
+    if (!written) {
+      in_flight_ = last;
+      Bury(disk_.dead() ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
+      return StartLater();
+    }
+    checker_.Durable(last);
+  }
+  const bool finished = controller.study().finished;
+  See(finished ? "finished" : "drained");
+  if (finished && healed_) {
+    checker_.Finished(*life_->ledger, controller.engine());
+    finished_ = true;
+    return;
+  }
+  if (finished) more_trials_ = controller.study().trials_wanted + 20;
+  Bury(MemoryDisk::Unsynced::kKept);
+  StartLater();
+}
+
+void FaultWorld::CrashController() {
+  if (life_ == nullptr) return;
+  switch (random_.Below(3)) {
+    case 0:
+      See("killed");
+      Bury(MemoryDisk::Unsynced::kKept);
+      return StartLater();
+    case 1: return life_->site.DieAfter(random_.Below(12));
+    default: return disk_.DieAt(disk_.operations() + random_.Below(40));
+  }
+}
+
+void FaultWorld::CutPower() {
+  See("power cut");
+  ground_->LoseNode(0);
+  (void)ground_->TakeLost();  // nobody lives who could be told
+  ground_->BringBackNode(0);
+  if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
+  StartLater();
+}
+
+void FaultWorld::FillDisk() {
+  See("disk full");
+  disk_.SetCapacity(disk_.used_bytes() + random_.Below(20'000));
+  ground_->timeline().After(Around(std::chrono::seconds(5)),
+                            [this] { disk_.SetCapacity(MemoryDisk::kUnlimited); });
+}
+
+void FaultWorld::BreakDisk() {
+  See("disk error");
+  disk_.FailAt(disk_.operations() + random_.Below(20));
+}
+
+void FaultWorld::LoseNode() {
+  const std::size_t index = random_.Below(ground_->nodes().size());
+  if (!ground_->nodes()[index].up) return;
+  See("node lost");
+  ground_->LoseNode(index);
+  ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
+  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
+    // Not before it was known to be gone.
+    NodesSeen();
+    ground_->BringBackNode(index);
+    NodesSeen();
+  });
+}
+
+// Whoever watches the nodes tells the controller.
+void FaultWorld::NodesSeen() {
+  const std::vector<std::string> lost = ground_->TakeLost();
+  if (life_ == nullptr) return;
+  life_->controller->Happened(NodesChanged{ground_->nodes()});
+  life_->site.TellLost(lost);
+  After();
+}
+
+// What users do.
+void FaultWorld::Interfere() {
+  if (life_ == nullptr) return;
+  Controller& controller = *life_->controller;
+  const auto ask = [&](wire::Ask question) {
+    ground_->Ask(question, [this](const wire::Answer& answer) {
+      See(answer.ok ? "user served" : "user refused");
+    });
+  };
+  const std::size_t trials = controller.study().trials.size();
+  switch (random_.Below(6)) {
+    case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
+    case 1:
+    case 2:
+      if (trials == 0) return;
+      return ask({.verb = "retry",
+                  .study = "sim",
+                  .trial = TrialId(static_cast<std::uint32_t>(1 + random_.Below(trials))),
+                  .points = {}});
+    case 3: {
+      std::vector<double> unit(created_.spec.space.size());
+      for (double& coordinate : unit) coordinate = random_.Uniform();
+      const Point point = created_.spec.space.FromUnit(unit);
+      return ask({.verb = "enqueue",
+                  .study = "sim",
+                  .trial = {},
+                  .points = {created_.spec.space.Encode(point)}});
+    }
+    case 4: return ask({.verb = "stop", .study = "another", .trial = {}, .points = {}});
+    default:
+      See("interrupted");
+      if (life_->interrupted) {
+        controller.workforce().KillAll();
+      } else {
+        controller.Happened(DrainAsked{});
+      }
+      life_->interrupted = true;
+      return After();
+  }
+}
+
+void FaultWorld::Heal() {
+  healed_ = true;
+  ground_->Heal();
+  disk_.SetCapacity(MemoryDisk::kUnlimited);
+  disk_.DieAt(MemoryDisk::kUnlimited);
+  disk_.FailAt(MemoryDisk::kUnlimited);
+  if (life_ != nullptr) {
+    life_->site.DieAfter(UINT64_MAX);
+    try {
+      NodesSeen();
+    } catch (const ControllerDied&) {
+      SLUICE_CHECK(false, "a healed controller does not die");
+    }
+  }
+}
+
+}  // namespace sluice

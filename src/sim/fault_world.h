@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "control/controller.h"
+#include "ledger/memory_disk.h"
+#include "sim/checker.h"
+#include "sim/fault_ground.h"
+#include "sim/fault_site.h"
+
+namespace sluice {
+
+// A study in a world where things go wrong: the production controller, ledger, engine, sampler and
+// protocol, on simulated machines in virtual time, all drawn from one seed. First faults, for so many
+// events; then the world heals, and the study must come to its end.
+class FaultWorld {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    std::uint64_t events = 5000;  // before it heals
+  };
+  struct Outcome {
+    std::string problem;  // the first; empty if all went well
+    std::uint64_t events = 0;
+    std::uint64_t digest = 0;  // of the engine at the end
+    Time end{};
+    std::map<std::string, int> sights;  // what was seen to happen
+  };
+
+  explicit FaultWorld(const Options& options);
+  ~FaultWorld();
+
+  Outcome Run();
+
+ private:
+  struct Life;  // of a controller
+
+  StudySpec DrawStudy();
+  void Step();
+  void PlanFaults();
+  void Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)());
+  Duration Around(Duration mean);
+
+  Status CreateStudy();
+  void Start();
+  Status Open(Life& life, std::vector<EventBody> first);
+  void Bury(MemoryDisk::Unsynced unsynced);
+  void StartLater();
+  void After();
+  void EndLife();
+
+  void CrashController();
+  void CutPower();
+  void FillDisk();
+  void BreakDisk();
+  void LoseNode();
+  void NodesSeen();
+  void Interfere();
+  void Heal();
+  void See(const std::string& sight) { ++sights_[sight]; }
+
+  Options options_;
+  Random random_;
+  StudyCreated created_;
+  MemoryDisk disk_;
+  std::unique_ptr<FaultGround> ground_;
+  Checker checker_;
+  std::unique_ptr<Life> life_;
+  Batch in_flight_;  // of the controller that died
+  Duration clock_offset_{0};
+  bool healed_ = false;
+  bool starting_ = false;
+  bool finished_ = false;
+  std::optional<int> more_trials_;
+  std::map<std::string, int> sights_;
+};
+
+}  // namespace sluice

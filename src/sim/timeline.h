@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/time.h"
+
+namespace sluice {
+
+// Virtual time: what is to happen, in order of time, and of asking where times are equal. Time stands
+// still while something happens.
+class Timeline {
+ public:
+  using Id = std::uint64_t;  // never 0
+
+  Time now() const { return now_; }
+  bool empty() const { return planned_.empty(); }
+
+  // Not before now.
+  Id At(Time time, std::function<void()> what) {
+    const Id id = next_++;
+    const Time when = time > now_ ? time : now_;
+    planned_.emplace(std::pair(when, id), std::move(what));
+    times_.emplace(id, when);
+    return id;
+  }
+  Id After(Duration delay, std::function<void()> what) { return At(now_ + delay, std::move(what)); }
+
+  // Of something that has happened, or of nothing: no matter.
+  void Cancel(Id id) {
+    const auto found = times_.find(id);
+    if (found == times_.end()) return;
+    planned_.erase({found->second, id});
+    times_.erase(found);
+  }
+
+  // The next thing happens. Not when there is none.
+  void Step() {
+    const auto first = planned_.begin();
+    now_ = first->first.first;
+    times_.erase(first->first.second);
+    const std::function<void()> what = std::move(first->second);
+    planned_.erase(first);
+    what();
+  }
+
+ private:
+  Time now_{};
+  Id next_ = 1;
+  std::map<std::pair<Time, Id>, std::function<void()>> planned_;
+  std::map<Id, Time> times_;
+};
+
+}  // namespace sluice
