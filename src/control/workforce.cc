@@ -59,22 +59,26 @@ Workforce::Host* Workforce::FindOrReachHost(const std::string& worker) {
 
 void Workforce::Adopt(wire::LaunchRef at) {
   const Inherited found = site_.Look(at);
-  const Trial& trial = *TrialOf(at);
-  if (found.fate == Inherited::Fate::kNever) return Ended(at, Ending::kLost, "");
+  const Trial* trial = TrialOf(at);
+  const bool given_up = trial == nullptr || trial->state != TrialState::kRunning;
   const auto take = [&](Host& host) {
     host.at = at;
-    host.grant = trial.grant;
-    host.offset = trial.offset;
-    host.output_work = trial.launch_work;
+    host.grant = trial->grant;
+    host.offset = trial->offset;
+    host.output_work = trial->launch_work;
   };
   if (found.fate == Inherited::Fate::kRuns) {
     const auto known = hosts_.find(found.worker);
     Host& host = known != hosts_.end() ? *known->second : AddHost(found.worker);
+    // Its node was lost to us, and it did not notice.
+    if (given_up) return Signal(host, Force::kKill);
     take(host);
     if (host.speaker.speaks) return;
     site_.WatchOutput(host.name);
     return ReadOutput(host, /*at_end=*/false);
   }
+  if (given_up) return;
+  if (found.fate == Inherited::Fate::kNever) return Ended(at, Ending::kLost, "");
   Host gone;
   gone.name = found.worker;
   gone.speaker = site_.WhoSpeaks(found.worker);

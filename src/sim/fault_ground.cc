@@ -195,6 +195,12 @@ void FaultGround::Ask(const wire::Ask& ask, std::function<void(const wire::Answe
   SendUp(peer, wire::Encode(wire::FromWorker(ask)));
 }
 
+std::vector<std::string> FaultGround::Living() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, worker] : living_) lines.push_back(worker->Describe());
+  return lines;
+}
+
 void FaultGround::LoseNode(std::size_t index) {
   options_.nodes[index].up = false;
   const auto node = NodeId(index + 1);

@@ -59,6 +59,7 @@ class FaultGround final : public WorkerWorld {
   void LoseNode(std::size_t index);
   void BringBackNode(std::size_t index) { options_.nodes[index].up = true; }
   const std::vector<Node>& nodes() const { return options_.nodes; }
+  std::vector<std::string> Living() const;  // workers, for people
   std::vector<std::string> TakeLost() { return std::exchange(lost_, {}); }
 
   Timeline& timeline() override { return timeline_; }

@@ -35,6 +35,16 @@ std::optional<wire::LaunchRef> FaultWorker::at() const {
   return task_ ? std::optional(task_->at) : std::nullopt;
 }
 
+std::string FaultWorker::Describe() const {
+  std::string text = fmt::format("worker {}{}{}", name_, connected_ ? ", connected" : ", alone",
+                                 hung_ ? ", hung" : "");
+  if (!task_) return text + ", idle";
+  return text + fmt::format(": at {}.{}, work {} of {}, left {}, {} unacknowledged",
+                            Number(task_->at.trial), Number(task_->at.launch), task_->work,
+                            task_->target.value_or(-1), static_cast<int>(task_->left),
+                            task_->outbox.unacknowledged().size());
+}
+
 void FaultWorker::Start(const wire::Assign& assign) {
   lease_ = std::chrono::milliseconds(assign.lease_ms);
   alone_since_ = world_.timeline().now();
@@ -98,7 +108,7 @@ bool FaultWorker::Misbehave() {
     }
     return true;
   }
-  if (random_.Chance(faults.hang)) {
+  if ((beats_ || traits_.has_timeout) && random_.Chance(faults.hang)) {
     hung_ = true;
     return true;
   }

@@ -29,6 +29,8 @@ struct ProgramTraits {
   double save = 0.3;  // how often it saves a checkpoint
   Work own_end = 30;  // it ends by itself here
   Duration grace{0};  // of its launcher
+  // Nobody can tell a program that hangs from one that is slow, unless it has promised to speak.
+  bool has_timeout = false;
 };
 
 struct Checkpoint {
@@ -95,6 +97,7 @@ class FaultWorker {
   std::int64_t pid() const { return pid_; }
   const Grant& grant() const { return grant_; }
   bool alive() const { return alive_; }
+  std::string Describe() const;  // for people
   std::optional<wire::LaunchRef> at() const;
 
  private:

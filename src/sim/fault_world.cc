@@ -135,6 +135,8 @@ FaultWorld::FaultWorld(const Options& options)
   ground.program.save = drawn.Uniform();
   ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
   ground.program.grace = created_.spec.timeouts.grace;
+  ground.program.has_timeout = created_.spec.timeouts.report.count() > 0 ||
+                               created_.spec.timeouts.trial.count() > 0;
   for (std::uint64_t left = 1 + drawn.Below(3); left > 0; --left) {
     Node node{.name = fmt::format("node{}", left),
               .cpus = static_cast<Milli>(2 + drawn.Below(6)) * kWhole,
@@ -165,7 +167,7 @@ StudySpec FaultWorld::DrawStudy() {
     options += fmt::format(", {}: {}", option, 1 + drawn.Below(option == "percentile" ? 60 : 4));
   }
   text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
-  text += sampler == "grid" ? "space: {n: {int: [1, 40]}, c: {choice: [a, b, c]}}\n"
+  text += sampler == "grid" ? "space: {n: {int: [1, 400]}, c: {choice: [a, b, c]}}\n"
                             : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
   if (NeedsMaxBudget(stopper) || stopper != "none" || drawn.Chance(0.5)) {
     text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + drawn.Below(3),
@@ -179,7 +181,7 @@ StudySpec FaultWorld::DrawStudy() {
   if (drawn.Chance(0.3)) text += ", report: 20s";
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
-  if (drawn.Chance(0.1)) text += "stop_at: {loss: 0.05}\n";
+  if (drawn.Chance(0.1)) text += "stop_at: {loss: 0.01}\n";
   if (drawn.Chance(0.2)) text += fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
   text += fmt::format("retries: {}\nbackoff: {}s\n", drawn.Below(3), 1 + drawn.Below(5));
   created_.source = text;
@@ -241,6 +243,7 @@ FaultWorld::Outcome FaultWorld::Run() {
       checker_.Say("the study does not come to its end");
   }
   Outcome outcome{.problem = checker_.problem(),
+                  .state = DescribeState(),
                   .events = checker_.events(),
                   .digest = 0,
                   .end = ground_->timeline().now(),
@@ -249,6 +252,24 @@ FaultWorld::Outcome FaultWorld::Run() {
     outcome.digest = life_->controller->engine().Digest();
   }
   return outcome;
+}
+
+std::string FaultWorld::DescribeState() const {
+  std::string text = created_.source;
+  if (life_ == nullptr || life_->controller == nullptr) return text + "no controller\n";
+  const Study& study = life_->controller->study();
+  text += fmt::format("{}{}, {} of {} trials, asked {} answered {}\n", Name(study.ending),
+                      study.finished ? ", finished" : "", study.trials.size(), study.trials_wanted,
+                      study.asked, study.answered);
+  for (const Trial& trial : study.trials) {
+    if (trial.state != TrialState::kRunning && trial.state != TrialState::kWaiting) continue;
+    text += fmt::format("trial {}.{} {} work {} of {}, leaving {} ({}), failures {}, seq {}, {}\n",
+                        Number(trial.id), Number(trial.launch), Name(trial.state), trial.work,
+                        trial.target, trial.leaving, static_cast<int>(trial.leave_reason),
+                        trial.failures, trial.seq, trial.note);
+  }
+  for (const std::string& worker : ground_->Living()) text += worker + "\n";
+  return text;
 }
 
 void FaultWorld::Step() {
@@ -273,8 +294,9 @@ void FaultWorld::Start() {
                     std::chrono::seconds(1'000'000);
   }
   life_ = std::make_unique<Life>(*this);
-  std::vector<EventBody> first = {ControllerStarted{ground_->nodes()},
-                                  StudyResumed{kStudy, std::exchange(more_trials_, {}), {}}};
+  std::vector<EventBody> first = {
+      ControllerStarted{ground_->nodes()},
+      StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})}};
   if (const Status opened = Open(*life_, std::move(first)); !opened) {
     See("did not start");
     const bool died = disk_.dead();
@@ -359,7 +381,11 @@ void FaultWorld::EndLife() {
     finished_ = true;
     return;
   }
-  if (finished) more_trials_ = controller.study().trials_wanted + 20;
+  if (finished) {
+    more_trials_ = controller.study().trials_wanted + 20;
+    if (controller.study().deadline != kNever)
+      new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
+  }
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();
 }

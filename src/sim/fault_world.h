@@ -27,6 +27,7 @@ class FaultWorld {
   };
   struct Outcome {
     std::string problem;  // the first; empty if all went well
+    std::string state;    // of the study at the end, for people
     std::uint64_t events = 0;
     std::uint64_t digest = 0;  // of the engine at the end
     Time end{};
@@ -42,6 +43,7 @@ class FaultWorld {
   struct Life;  // of a controller
 
   StudySpec DrawStudy();
+  std::string DescribeState() const;
   void Step();
   void PlanFaults();
   void Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)());
@@ -77,7 +79,8 @@ class FaultWorld {
   bool healed_ = false;
   bool starting_ = false;
   bool finished_ = false;
-  std::optional<int> more_trials_;
+  std::optional<int> more_trials_;  // for the next controller
+  std::optional<Time> new_deadline_;
   std::map<std::string, int> sights_;
 };
 

@@ -17,7 +17,8 @@ TEST(FaultWorldTest, NothingIsLostAndEveryStudyEnds) {
   std::map<std::string, int> sights;
   for (std::uint64_t seed = begin; seed < begin + seeds; ++seed) {
     const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
-    ASSERT_EQ(outcome.problem, "") << "seed " << seed << " after " << outcome.events << " events";
+    ASSERT_EQ(outcome.problem, "") << "seed " << seed << " after " << outcome.events << " events\n"
+                                   << outcome.state;
     for (const auto& [sight, times] : outcome.sights) sights[sight] += times;
   }
   for (const auto& [sight, times] : sights) printf("%s: %d\n", sight.c_str(), times);
