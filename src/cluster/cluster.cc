@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace sluice {
 namespace {
@@ -48,7 +49,8 @@ Milli Cluster::FreeShare(NodeId id, DeviceId device) const {
 }
 
 bool Cluster::Fits(const Grant& grant) const {
-  return IsSet(grant.node) && node(grant.node).up && FreeCpus(grant.node) >= grant.cpus &&
+  return IsSet(grant.node) && (node(grant.node).up || Planted("ghost-node")) &&
+         FreeCpus(grant.node) >= grant.cpus &&
          std::ranges::all_of(grant.devices, [&](DeviceId device) {
            return FreeShare(grant.node, device) >= grant.gpu_share;
          });
@@ -58,6 +60,7 @@ void Cluster::Take(const Grant& grant) {
   SLUICE_CHECK(Fits(grant), "a node is never over-committed");
   Usage& used = used_[Index(grant.node)];
   used.cpus += grant.cpus;
+  if (Planted("free-share")) return;
   for (DeviceId device : grant.devices) used.devices[Number(device)] += grant.gpu_share;
 }
 
@@ -73,6 +76,7 @@ bool Cluster::TryRelease(const Grant& grant) {
   if (used.cpus < grant.cpus) return false;
   used.cpus -= grant.cpus;
   for (DeviceId device : grant.devices) {
+    if (Planted("free-share")) continue;
     if (Number(device) >= used.devices.size() || used.devices[Number(device)] < grant.gpu_share)
       return false;
     used.devices[Number(device)] -= grant.gpu_share;
@@ -142,7 +146,8 @@ void Cluster::AddTo(Digest& digest) const {
 Grant FirstFit(const Cluster& cluster, const Demand& demand) {
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const NodeId node{static_cast<std::uint32_t>(n + 1)};
-    if (!cluster.nodes()[n].up || cluster.FreeCpus(node) < demand.cpus) continue;
+    if ((!cluster.nodes()[n].up && !Planted("ghost-node")) || cluster.FreeCpus(node) < demand.cpus)
+      continue;
     const bool shared = demand.gpus < kWhole;
     Grant grant{.node = node,
                 .cpus = demand.cpus,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/planted.h"
 #include "engine/points.h"
 
 namespace sluice {
@@ -28,7 +29,7 @@ Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& 
       observer_(std::move(parts.observer)) {
   // The clock may have been set back since the last event. Time goes on from there, or whatever is
   // to be done at some time would wait until the clock has caught up.
-  ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
+  if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
 }
 
 void Controller::Begin(std::vector<EventBody> first) {
@@ -59,7 +60,11 @@ void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
   last_ = EventSeq(Number(last_) + 1);
   if (observer_) observer_(event);
   gathered_.emplace_back(last_, std::move(event));
-  if (receipt) gathered_effects_.receipts.push_back(std::move(*receipt));
+  if (receipt && Planted("early-ack")) {
+    workforce_.Acknowledge(*receipt, 1);
+  } else if (receipt) {
+    gathered_effects_.receipts.push_back(std::move(*receipt));
+  }
   Execute(std::move(commands));
   news_ = true;
 }
@@ -74,6 +79,8 @@ void Controller::Execute(std::vector<Command> commands) {
       site_.At(wake->time == kNever ? kNever : wake->time - ahead_, [this] {
         if (!study().finished) Happened(Woken{});
       });
+    } else if (Planted("early-act")) {
+      Release({.commands = {command}, .receipts = {}, .answers = {}});
     } else {
       gathered_effects_.commands.push_back(std::move(command));
     }

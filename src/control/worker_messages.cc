@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "control/assignment.h"
 #include "control/host.h"
 
@@ -220,7 +221,9 @@ void Workforce::CheckLeases() {
   leases_checked_ = now;
   std::vector<std::string> silent;
   for (auto& [name, host] : hosts_) {
-    if (host->speaker.speaks && !host->expired && now > host->heard + lease) silent.push_back(name);
+    if (host->speaker.speaks && !host->expired && now > host->heard + lease &&
+        !Planted("endless-lease"))
+      silent.push_back(name);
   }
   for (const std::string& name : silent) {
     Host& host = *hosts_.at(name);

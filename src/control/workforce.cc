@@ -3,6 +3,7 @@
 #include "control/workforce.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "control/assignment.h"
 #include "control/host.h"
 
@@ -59,6 +60,7 @@ Workforce::Host* Workforce::FindOrReachHost(const std::string& worker) {
 
 void Workforce::Adopt(wire::LaunchRef at) {
   const Inherited found = site_.Look(at);
+  if (Planted("disowned")) return Ended(at, Ending::kLost, "");
   const Trial* trial = TrialOf(at);
   const bool given_up = trial == nullptr || trial->state != TrialState::kRunning;
   const auto take = [&](Host& host) {
@@ -244,6 +246,7 @@ void Workforce::LaunchOver(Host& gone) {
   if (!gone.at) return;
   const wire::LaunchRef at = *gone.at;
   for (const std::string& line : site_.Spool(at)) {
+    if (Planted("lost-spool")) break;
     const auto message = wire::DecodeFromWorker(line);
     if (message && wire::NumberOf(*message).at == at) Numbered(gone, *message, /*live=*/false);
   }

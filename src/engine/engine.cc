@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/note.h"
 
 namespace sluice {
@@ -40,7 +41,9 @@ int Study::room() const {
 Engine::Engine(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
 
 std::vector<Command> Engine::Apply(const Event& event) {
-  now_ = std::max(now_, event.time);  // a clock that was set back must not undo time-outs
+  now_ = Planted("clock-back")
+             ? event.time
+             : std::max(now_, event.time);  // a clock that was set back must not undo time-outs
   std::visit([this](const auto& body) { On(body); }, event.body);
   if (replan_) Replan();
   return std::exchange(commands_, {});
@@ -211,8 +214,10 @@ void Engine::On(const PointsEnqueued& event) {
 
 Admission Engine::Admit(TrialKey key, LaunchId launch, Position position) const {
   const Trial* known = trial(key);
-  if (known == nullptr || known->launch != launch) return Admission::kStale;
-  if (position.seq != 0 && position.seq <= known->seq) return Admission::kSeen;
+  if (known == nullptr || (known->launch != launch && !Planted("old-launch")))
+    return Admission::kStale;
+  if (position.seq != 0 && position.seq <= known->seq && !Planted("seen-again"))
+    return Admission::kSeen;
   if (position.offset != 0 && position.offset <= known->offset) return Admission::kSeen;
   return known->state == TrialState::kRunning ? Admission::kNew : Admission::kStale;
 }
@@ -222,7 +227,8 @@ Admission Engine::Admit(const Reported& report) const {
   if (admission != Admission::kNew) return admission;
   const Trial& known = *trial(report.trial);
   if (report.work <= known.launch_work) return Admission::kBackwards;
-  return report.work <= known.work ? Admission::kRetrained : Admission::kNew;
+  return report.work <= known.work && !Planted("retrained-again") ? Admission::kRetrained
+                                                                  : Admission::kNew;
 }
 
 Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
@@ -304,7 +310,8 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
       trial.target = ruling.target;
       Changed(study, trial);
       if (trial.state == TrialState::kRunning && !trial.leaving) {
-        commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
+        if (!Planted("silent-budget"))
+          commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
       } else if (trial.state == TrialState::kPaused) {
         SetState(study, trial, TrialState::kWaiting);
         Enqueue(study, trial);
@@ -388,7 +395,8 @@ void Engine::On(const Woken&) {
   if (now_ >= next_wake_) next_wake_ = kNever;
   for (auto& study : studies_) {
     if (study->finished) continue;
-    if (now_ >= study->deadline && study->ending == Finish::kNot) End(*study, Finish::kDeadline);
+    if (now_ >= study->deadline && study->ending == Finish::kNot && !Planted("late-start"))
+      End(*study, Finish::kDeadline);
     CheckTimeouts(*study);
     AskWakes(*study);
   }
@@ -413,7 +421,7 @@ void Engine::On(const LaunchEnded& event) {
 }
 
 void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
-  cluster_.Release(trial.grant);
+  if (!(Planted("lost-grant") && event.ending == Ending::kLost)) cluster_.Release(trial.grant);
   trial.grant = {};
   trial.busy += now_ - trial.started;
   trial.ended = now_;
@@ -474,7 +482,7 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
 
 void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
   trial.note = NoteOf(reason);
-  ++trial.failures;
+  if (!Planted("endless-retries")) ++trial.failures;
   if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
     return Close(study, trial, TrialState::kFailed);
   }
@@ -517,7 +525,7 @@ void Engine::Changed(Study& study, Trial& trial) {
 
 // A trial that has run before never starves behind new ones.
 void Engine::Enqueue(Study& study, Trial& trial) {
-  if (!IsSet(trial.launch)) {
+  if (!IsSet(trial.launch) || Planted("starved")) {
     study.waiting.push_back(trial.id);
     return;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/engine.h"
 
 namespace sluice {
@@ -22,7 +23,8 @@ bool Engine::Open(const Study& study) const { return study.ending == Finish::kNo
 
 void Engine::Replan() {
   for (auto& study : studies_) {
-    if (!study->finished && now_ >= study->deadline) End(*study, Finish::kDeadline);
+    if (!study->finished && now_ >= study->deadline && !Planted("late-start"))
+      End(*study, Finish::kDeadline);
     CloseIfAllMade(*study);
   }
   replan_ = false;
@@ -183,7 +185,9 @@ void Engine::CloseIfAllMade(Study& study) {
 void Engine::FinishIfIdle(Study& study) {
   if (study.finished || !study.running.empty()) return;
   if (study.ending == Finish::kNot) {
-    if (!AllMade(study) || !study.waiting.empty() || study.asked != study.answered) return;
+    if (!AllMade(study) || (!study.waiting.empty() && !Planted("early-end")) ||
+        study.asked != study.answered)
+      return;
     if (draining_ || cluster_.nodes().empty()) return;
     // Without room nobody has asked whether one of the paused is worth going on with.
     if (study.count(TrialState::kPaused) > 0 && !FitsEmpty(cluster_, study.spec.demand)) return;
@@ -266,7 +270,7 @@ std::vector<Command> Engine::Unfinished() const {
   std::vector<Command> commands;
   for (const auto& study : studies_) {
     for (std::uint64_t counter = study->answered; counter < study->asked; ++counter) {
-      commands.push_back(Propose{study->id, counter});
+      if (!Planted("lost-proposal")) commands.push_back(Propose{study->id, counter});
     }
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);

@@ -1,5 +1,6 @@
 #include "ledger/ledger.h"
 
+#include "base/planted.h"
 #include "ledger/event_codec.h"
 #include "ledger/store.h"
 
@@ -34,6 +35,7 @@ StudyRow RowOf(const Study& study) {
 }
 
 SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
+  if (Planted("snapshot-seq")) seq = EventSeq(Number(seq) - 1);
   SnapshotRow row{.study = study, .seq = seq, .digest = 0, .state = engine.Save()};
   row.digest = Digest().Add(std::string_view(row.state)).Value();
   return row;
@@ -130,6 +132,7 @@ Status Ledger::Write(const Batch& batch) {
 Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   const auto number = static_cast<std::int64_t>(Number(seq));
   if (const auto* report = std::get_if<Reported>(&event.body)) {
+    if (Planted("lost-report") && number % 97 == 0) return {};
     insert_report_.Bind(1, number);
     insert_report_.Bind(2, static_cast<std::int64_t>(Number(report->trial.study)));
     insert_report_.Bind(3, static_cast<std::int64_t>(Number(report->trial.trial)));
@@ -159,6 +162,7 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
 
 Status Ledger::WriteTrial(const TrialRow& row) {
   const Trial& trial = row.trial;
+  if (Planted("stale-row") && trial.state == TrialState::kComplete) return {};
   Statement& put = upsert_trial_;
   put.Bind(1, static_cast<std::int64_t>(Number(row.study)));
   put.Bind(2, static_cast<std::int64_t>(Number(trial.id)));

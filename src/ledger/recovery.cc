@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/planted.h"
 #include "ledger/event_codec.h"
 #include "policy/policy.h"
 
@@ -56,7 +57,8 @@ Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) 
   SLUICE_ASSIGN(bool more_events, events.Step());
   SLUICE_ASSIGN(bool more_reports, reports.Step());
   while (more_events || more_reports) {
-    if (more_events && (!more_reports || events.Integer(0) < reports.Integer(0))) {
+    if (more_events &&
+        (!more_reports || (events.Integer(0) < reports.Integer(0) && !Planted("replay-order")))) {
       SLUICE_ASSIGN(const Event event, DecodeEvent(FromMicros(events.Integer(1)), study,
                                                    events.Text(2), events.Text(3)));
       (void)engine.Apply(event);

@@ -52,30 +52,59 @@ void Checker::Say(std::string problem) {
 
 void Checker::Applied(const Engine& engine, const Event& event) {
   ++events_;
+  if (event.time < time_) Say("time went back");
+  time_ = event.time;
   const Study& study = *engine.studies().front();
-  CheckTransitions(study, event);
+  seen_.resize(study.trials.size());
+  for (const Trial& trial : study.trials) CheckTrial(study, trial, event);
+  for (const Trial& trial : study.trials) {
+    if (trial.launch != seen_[Number(trial.id) - 1].launch) CheckStart(study, trial, event);
+  }
+  for (const Trial& trial : study.trials)
+    seen_[Number(trial.id) - 1] = {trial.state, trial.work, trial.launch};
+  CheckStudy(study);
   CheckBooks(engine, study);
 }
 
-void Checker::CheckTransitions(const Study& study, const Event& event) {
-  for (std::size_t i = 0; i < study.trials.size(); ++i) {
-    const Trial& trial = study.trials[i];
-    if (i == states_.size()) {
-      states_.push_back(trial.state);
-      works_.push_back(0);
-    }
-    if (!IsLegal(states_[i], trial.state, event)) {
-      Say(fmt::format("trial {} went from {} to {}", i + 1, Name(states_[i]), Name(trial.state)));
-    }
-    if (trial.work < works_[i]) Say(fmt::format("work of trial {} fell", i + 1));
-    states_[i] = trial.state;
-    works_[i] = trial.work;
-    if (trial.target > study.spec.stopper.max_budget)
-      Say(fmt::format("trial {} may go beyond the full budget", i + 1));
-    if (trial.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
-      Say(fmt::format("trial {} failed more often than retries allow", i + 1));
+void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& event) {
+  const Seen& before = seen_[Number(trial.id) - 1];
+  if (!IsLegal(before.state, trial.state, event)) {
+    Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(before.state),
+                    Name(trial.state)));
   }
+  const bool nodes = std::holds_alternative<NodesChanged>(event.body) ||
+                     std::holds_alternative<ControllerStarted>(event.body);
+  if (nodes && before.state == TrialState::kRunning &&
+      (trial.state != TrialState::kRunning || trial.launch != before.launch))
+    lost_.emplace(trial.id, before.launch);
+  if (trial.work < before.work) Say(fmt::format("work of trial {} fell", Number(trial.id)));
+  if (trial.target > study.spec.stopper.max_budget)
+    Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
+  if (trial.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
+    Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
+}
+
+// A launch has begun.
+void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
+  if (event.time >= study.deadline) Say("a trial was started after the deadline");
+  if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
+  if (Number(trial.launch) > 1) return;
+  for (const TrialId id : study.waiting) {
+    const Trial& waiting = study.trial(id);
+    if (IsSet(waiting.launch) && waiting.not_before <= event.time)
+      Say(fmt::format("trial {}, which has run before, waits behind a new one", Number(id)));
+  }
+}
+
+void Checker::CheckStudy(const Study& study) {
   if (static_cast<int>(study.trials.size()) > study.trials_wanted) Say("more trials than wanted");
+  const bool through = study.ending == Finish::kTrials || study.ending == Finish::kExhausted;
+  if (!study.finished || !through) return;
+  if (!study.waiting.empty()) Say("finished while a trial waits");
+  const bool synchronous =
+      study.spec.stopper.name == "sha" || study.spec.stopper.name == "hyperband";
+  if (synchronous && study.count(TrialState::kPaused) > 0)
+    Say("finished while a trial waits for its fate");
 }
 
 void Checker::CheckBooks(const Engine& engine, const Study& study) {
@@ -146,12 +175,10 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_fl
   if (engine.Digest() != shadow_->Digest())
     Say("a restart finds another state than what was written down");
   // What had not reached the disk has not happened.
-  states_.clear();
-  works_.clear();
-  for (const Trial& trial : engine.studies().front()->trials) {
-    states_.push_back(trial.state);
-    works_.push_back(trial.work);
-  }
+  seen_.clear();
+  for (const Trial& trial : engine.studies().front()->trials)
+    seen_.push_back({trial.state, trial.work, trial.launch});
+  time_ = engine.now();
   CheckReports(ledger.database());
   CheckRows(ledger.database());
   if (in_depth) CheckReplay(ledger.database());
@@ -164,6 +191,18 @@ void Checker::Finished(Ledger& ledger, const Engine& engine) {
   CheckReports(ledger.database());
   CheckRows(ledger.database());
   CheckReplay(ledger.database());
+}
+
+void Checker::Spooled(const std::string& line) {
+  const auto message = wire::DecodeFromWorker(line);
+  SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
+  const wire::Numbered numbered = wire::NumberOf(*message);
+  // Of a launch whose node was lost nothing is heard any more.
+  const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
+  if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
+    Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",
+                    numbered.seq, Number(numbered.at.launch), Number(numbered.at.trial)));
+  }
 }
 
 void Checker::CheckReports(Database& database) {

@@ -33,6 +33,8 @@ class Checker {
   // written when the last one died, and may have reached the disk or not. In depth: everything that
   // ever happened is replayed too.
   void Recovered(Ledger& ledger, const Engine& engine, const Batch& in_flight, bool in_depth);
+  // A message that a worker left behind: it must have been read.
+  void Spooled(const std::string& line);
   // Nothing more will happen.
   void Finished(Ledger& ledger, const Engine& engine);
 
@@ -42,7 +44,9 @@ class Checker {
   // A message that a worker numbered.
   using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
 
-  void CheckTransitions(const Study& study, const Event& event);
+  void CheckTrial(const Study& study, const Trial& trial, const Event& event);
+  void CheckStart(const Study& study, const Trial& trial, const Event& event);
+  void CheckStudy(const Study& study);
   void CheckBooks(const Engine& engine, const Study& study);
   void CheckReports(Database& database);
   void CheckRows(Database& database);
@@ -50,11 +54,18 @@ class Checker {
 
   std::string problem_;
   std::uint64_t events_ = 0;
-  std::vector<TrialState> states_;  // after the last event
-  std::vector<Work> works_;
+  // After the last event.
+  struct Seen {
+    TrialState state = TrialState::kWaiting;
+    Work work = 0;
+    LaunchId launch{};
+  };
+  std::vector<Seen> seen_;
+  Time time_{};
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
+  std::set<std::pair<TrialId, LaunchId>> lost_;                    // with their nodes
   EventSeq last_{};                                                // on disk
   std::uint64_t reports_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "sim/fault_ground.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -39,7 +41,11 @@ void FaultGround::Later(Time& last, std::function<void()> what) {
 
 Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                           const wire::Assign& assign) {
-  SLUICE_CHECK(!living_.contains(worker), "a launch is started once");
+  if (living_.contains(worker)) Say("a launch was started twice");
+  for (const auto& [name, other] : living_) {
+    if (other->trains() && other->at()->trial == assign.at.trial)
+      Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
+  }
   if (random_.Chance(options_.faults.spawn_fails)) return Unavailable("cannot start the program");
   workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
                                                    random_.Fork(workers_.size())));

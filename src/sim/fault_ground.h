@@ -42,6 +42,8 @@ class FaultGround final : public WorkerWorld {
 
   // The controller that listens from now on, or nobody: then all its connections are gone.
   void SetListener(Listener* listener);
+  // What must not happen on any machine, if it did.
+  const std::string& problem() const { return problem_; }
   // From now on everything goes well.
   void Heal();
 
@@ -74,7 +76,12 @@ class FaultGround final : public WorkerWorld {
   void Printed(FaultWorker& worker) override;
   void Exited(FaultWorker& worker) override;
 
+  const std::map<wire::LaunchRef, LaunchFiles>& launches() const { return launches_; }
+
  private:
+  void Say(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
   struct Link {
     FaultWorker* worker = nullptr;  // or of the command line
     std::function<void(const wire::Answer&)> answer;
@@ -105,6 +112,7 @@ class FaultGround final : public WorkerWorld {
   std::map<TrialId, Checkpoint> checkpoints_;
   std::map<std::string, FaultWorker*> living_;
   std::vector<std::string> lost_;
+  std::string problem_;
   std::vector<std::unique_ptr<FaultWorker>> workers_;  // all there ever were
 };
 

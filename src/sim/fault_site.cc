@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-FaultSite::FaultSite(FaultGround& ground, Duration clock_offset)
-    : ground_(ground), offset_(clock_offset) {}
+FaultSite::FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset)
+    : ground_(ground), checker_(checker), offset_(clock_offset) {}
 
 FaultSite::~FaultSite() {
   for (const TimerId timer : timers_) ground_.timeline().Cancel(timer);
@@ -137,6 +137,7 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
 
 void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
   Fuse();
+  if (const auto* ack = std::get_if<wire::Ack>(&message)) checker_.Acknowledged(ack->at, ack->seq);
   ground_.Send(peer, wire::Encode(message));
 }
 

@@ -8,6 +8,7 @@
 
 #include "control/controller.h"
 #include "control/site.h"
+#include "sim/checker.h"
 #include "sim/fault_ground.h"
 
 namespace sluice {
@@ -19,7 +20,7 @@ struct ControllerDied {};
 // steady.
 class FaultSite final : public Site, public Listener {
  public:
-  FaultSite(FaultGround& ground, Duration clock_offset);
+  FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
   ~FaultSite() override;
 
   // Whose site it is; `after` is called when it has been told something.
@@ -62,6 +63,7 @@ class FaultSite final : public Site, public Listener {
   void Fuse();  // burns
 
   FaultGround& ground_;
+  Checker& checker_;
   Duration offset_;
   Controller* controller_ = nullptr;
   std::function<void()> after_;

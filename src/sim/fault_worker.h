@@ -99,6 +99,7 @@ class FaultWorker {
   bool alive() const { return alive_; }
   std::string Describe() const;  // for people
   std::optional<wire::LaunchRef> at() const;
+  bool trains() const { return task_ && task_->left == Left::kNot; }
 
  private:
   enum class Left { kNot, kDone, kPaused, kFailed };

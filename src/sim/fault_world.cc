@@ -82,7 +82,7 @@ struct FaultWorld::Life {
   explicit Life(FaultWorld& world)
       : timeline(world.ground_->timeline()),
         random(world.random_.Fork(world.random_.Next())),
-        site(*world.ground_, world.clock_offset_),
+        site(*world.ground_, world.checker_, world.clock_offset_),
         committer(world, *this),
         searcher(world, *this) {}
   ~Life() {
@@ -135,8 +135,8 @@ FaultWorld::FaultWorld(const Options& options)
   ground.program.save = drawn.Uniform();
   ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
   ground.program.grace = created_.spec.timeouts.grace;
-  ground.program.has_timeout = created_.spec.timeouts.report.count() > 0 ||
-                               created_.spec.timeouts.trial.count() > 0;
+  ground.program.has_timeout =
+      created_.spec.timeouts.report.count() > 0 || created_.spec.timeouts.trial.count() > 0;
   for (std::uint64_t left = 1 + drawn.Below(3); left > 0; --left) {
     Node node{.name = fmt::format("node{}", left),
               .cpus = static_cast<Milli>(2 + drawn.Below(6)) * kWhole,
@@ -276,6 +276,7 @@ void FaultWorld::Step() {
   try {
     if (ground_->timeline().empty()) return checker_.Say("nothing will ever happen again");
     ground_->timeline().Step();
+    if (!ground_->problem().empty()) return checker_.Say(ground_->problem());
     if (life_ != nullptr) EndLife();
   } catch (const ControllerDied&) {
     See("died at a step");
@@ -378,6 +379,9 @@ void FaultWorld::EndLife() {
   See(finished ? "finished" : "drained");
   if (finished && healed_) {
     checker_.Finished(*life_->ledger, controller.engine());
+    for (const auto& [at, files] : ground_->launches()) {
+      for (const std::string& line : files.spool) checker_.Spooled(line);
+    }
     finished_ = true;
     return;
   }

@@ -1,0 +1,61 @@
+#include "base/planted.h"
+
+#ifdef SLUICE_PLANTED_BUGS
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+std::string& Current() {
+  static std::string name;
+  return name;
+}
+
+}  // namespace
+
+const std::vector<PlantedBug>& PlantedBugs() {
+  static const std::vector<PlantedBug> bugs = {
+      {"old-launch", "reports of a launch that was given up are taken"},
+      {"seen-again", "a message that is sent again is recorded again"},
+      {"retrained-again", "work that an earlier launch has reported is recorded again"},
+      {"free-share", "a device's shares are not counted when they are taken"},
+      {"lost-grant", "what a lost launch held is never given back"},
+      {"endless-retries", "failures are not counted"},
+      {"starved", "a trial that has run before waits behind new ones"},
+      {"late-start", "trials start after the deadline"},
+      {"parallelism", "more trials run at once than the study allows"},
+      {"early-end", "a study ends while trials wait"},
+      {"silent-budget", "a new budget never reaches the worker"},
+      {"lost-proposal", "a proposal that was asked for is forgotten at a restart"},
+      {"forgotten-rungs", "the stopper's state is not part of a snapshot"},
+      {"clock-back", "time goes back with the machine's clock"},
+      {"early-ack", "a message is acknowledged before it is on disk"},
+      {"early-act", "a command is carried out before its event is on disk"},
+      {"disowned", "a launch that still runs is taken for lost at a restart"},
+      {"lost-spool", "what a worker left behind is not read"},
+      {"endless-lease", "a worker that is silent is never given up"},
+      {"no-sync", "commits are not synced"},
+      {"stale-row", "the rows of trials that ended are not written"},
+      {"snapshot-seq", "a snapshot says it is one event older than it is"},
+      {"lost-report", "some reports are not written"},
+      {"replay-order", "a replay takes reports before other events"},
+      {"ghost-node", "trials are placed on nodes that are down"},
+  };
+  return bugs;
+}
+
+void PlantBug(std::string_view name) {
+  SLUICE_CHECK(name.empty() ||
+                   std::ranges::find(PlantedBugs(), name, &PlantedBug::name) != PlantedBugs().end(),
+               "a planted bug is on the list");
+  Current() = name;
+}
+
+bool Planted(std::string_view name) { return Current() == name; }
+
+}  // namespace sluice
+
+#endif
