@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,18 +49,20 @@ struct Grant {
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-// Nodes and what is free on them. NodeId counts from 1 in order of joining.
+// Nodes and what is free on them. NodeId counts from 1 in order of joining. Cheap to copy.
 class Cluster {
  public:
   NodeId Join(Node node);
   // A node that came back, perhaps with other devices. What was granted on it stays granted.
   void Change(NodeId id, Node node);
 
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Node>& nodes() const { return *nodes_; }
   const Node& node(NodeId id) const;
 
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
+  // What is taken of each device the node has.
+  std::span<const Milli> UsedShares(NodeId id) const;
 
   // Grants may exceed what a node offers only where it shrank under them (Change): Take itself
   // checks.
@@ -80,7 +84,9 @@ class Cluster {
     Milli cpus = 0;
     std::vector<Milli> devices;
   };
-  std::vector<Node> nodes_;
+  // Shared with copies, never changed in place: planners copy a cluster for its books, and nodes
+  // are many texts that rarely change.
+  std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
 };
 

@@ -10,6 +10,7 @@ namespace sluice {
 class Fifo : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
+  bool LooksAtRunning() const override { return false; }
 };
 
 }  // namespace sluice
