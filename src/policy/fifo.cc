@@ -8,7 +8,8 @@ namespace sluice {
 
 Plan Fifo::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
   Plan plan{.keeps_running = true, .placements = {}, .appetites = {}};
-  Cluster free = cluster;
+  Cluster& free = scratch_;
+  free = cluster;
   std::vector<int> started(work.studies.size());  // by this plan
   const auto has_slot = [&](std::size_t study) {
     const StudyView& view = work.studies[study];
