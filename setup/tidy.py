@@ -43,6 +43,9 @@ def is_clean(stamp, inputs):
 def tidy(build, source):
     """Returns when it started, the exit status and what was found."""
     command = ["clang-tidy-19", "--quiet", "-p", str(build), str(source)]
+    if source.name.endswith("_test.cc"):
+        # Following every path through the macros of tests takes most of the time and finds nothing.
+        command.insert(1, "--checks=-clang-analyzer-*")
     start = time.time()
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          text=True)

@@ -14,31 +14,39 @@ std::size_t Index(NodeId id) { return Number(id) - 1; }
 
 NodeId Cluster::Join(Node node) {
   used_.push_back({.cpus = 0, .devices = std::vector<Milli>(node.devices.size(), 0)});
-  nodes_.push_back(std::move(node));
-  return NodeId(nodes_.size());
+  std::vector<Node> nodes = *nodes_;
+  nodes.push_back(std::move(node));
+  nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
+  return NodeId(used_.size());
 }
 
 void Cluster::Change(NodeId id, Node node) {
   Usage& used = used_[Index(id)];
   // A device that went away keeps its place in the books until what was granted on it is released.
   used.devices.resize(std::max(used.devices.size(), node.devices.size()), 0);
-  nodes_[Index(id)] = std::move(node);
+  std::vector<Node> nodes = *nodes_;
+  nodes[Index(id)] = std::move(node);
+  nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
 }
 
 void Cluster::SetNodes(const std::vector<Node>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (i < nodes_.size()) {
+    if (i < used_.size()) {
       Change(NodeId(i + 1), nodes[i]);
     } else {
       Join(nodes[i]);
     }
   }
-  for (std::size_t i = nodes.size(); i < nodes_.size(); ++i) nodes_[i].up = false;
+  for (std::size_t i = nodes.size(); i < used_.size(); ++i) {
+    Node down = (*nodes_)[i];
+    down.up = false;
+    Change(NodeId(i + 1), std::move(down));
+  }
 }
 
 const Node& Cluster::node(NodeId id) const {
-  SLUICE_CHECK(IsSet(id) && Index(id) < nodes_.size(), "a node id is one that Join gave");
-  return nodes_[Index(id)];
+  SLUICE_CHECK(IsSet(id) && Index(id) < nodes_->size(), "a node id is one that Join gave");
+  return (*nodes_)[Index(id)];
 }
 
 Milli Cluster::FreeCpus(NodeId id) const { return node(id).cpus - used_[Index(id)].cpus; }
@@ -46,6 +54,10 @@ Milli Cluster::FreeCpus(NodeId id) const { return node(id).cpus - used_[Index(id
 Milli Cluster::FreeShare(NodeId id, DeviceId device) const {
   if (Number(device) >= node(id).devices.size()) return 0;
   return kWhole - used_[Index(id)].devices[Number(device)];
+}
+
+std::span<const Milli> Cluster::UsedShares(NodeId id) const {
+  return std::span(used_[Index(id)].devices).first(node(id).devices.size());
 }
 
 bool Cluster::Fits(const Grant& grant) const {
@@ -69,7 +81,7 @@ void Cluster::Release(const Grant& grant) {
 }
 
 bool Cluster::TryRelease(const Grant& grant) {
-  if (!IsSet(grant.node) || Index(grant.node) >= nodes_.size() || grant.cpus < 0 ||
+  if (!IsSet(grant.node) || Index(grant.node) >= nodes_->size() || grant.cpus < 0 ||
       grant.gpu_share < 0)
     return false;
   Usage& used = used_[Index(grant.node)];
@@ -92,13 +104,14 @@ bool Cluster::idle() const {
 }
 
 void Cluster::Save(StateWriter& writer) const {
-  writer.Put(nodes_.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    writer.Put(nodes_[i].name);
-    writer.Put(nodes_[i].cpus);
-    writer.Put(nodes_[i].up);
-    writer.Put(nodes_[i].devices.size());
-    for (const Device& device : nodes_[i].devices) {
+  const std::vector<Node>& nodes = *nodes_;
+  writer.Put(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    writer.Put(nodes[i].name);
+    writer.Put(nodes[i].cpus);
+    writer.Put(nodes[i].up);
+    writer.Put(nodes[i].devices.size());
+    for (const Device& device : nodes[i].devices) {
       writer.Put(device.uuid);
       writer.Put(device.kind);
       writer.Put(device.memory_bytes);
@@ -110,11 +123,11 @@ void Cluster::Save(StateWriter& writer) const {
 }
 
 Status Cluster::Load(StateReader& reader) {
-  nodes_.clear();
+  std::vector<Node> nodes;
   used_.clear();
   // One by one, while there is something to read: a count alone must not take memory.
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
-    Node& node = nodes_.emplace_back();
+    Node& node = nodes.emplace_back();
     Usage& used = used_.emplace_back();
     reader.Get(node.name);
     reader.Get(node.cpus);
@@ -134,6 +147,7 @@ Status Cluster::Load(StateReader& reader) {
       return Corruption("a snapshot's cluster does not read back");
     }
   }
+  nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
   return {};
 }
 
@@ -155,20 +169,21 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
                 .devices = {}};
     if (demand.gpus == 0) return grant;
     const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
-    const std::size_t count = cluster.nodes()[n].devices.size();
+    const std::span<const Milli> used = cluster.UsedShares(node);
     if (shared) {
       Milli least = kWhole + 1;
-      for (std::uint32_t d = 0; d < count; ++d) {
-        const Milli free = cluster.FreeShare(node, DeviceId(d));
+      for (std::uint32_t d = 0; d < used.size(); ++d) {
+        const Milli free = kWhole - used[d];
         if (free >= demand.gpus && free < least) {
           least = free;
           grant.devices = {DeviceId(d)};
         }
       }
     } else {
-      for (std::uint32_t d = 0; d < count && grant.devices.size() < wanted; ++d) {
-        if (cluster.FreeShare(node, DeviceId(d)) == kWhole) grant.devices.push_back(DeviceId(d));
-      }
+      for (auto free = std::ranges::find(used, 0);
+           free != used.end() && grant.devices.size() < wanted;
+           free = std::find(free + 1, used.end(), 0))
+        grant.devices.push_back(DeviceId(free - used.begin()));
     }
     if (grant.devices.size() == wanted) return grant;
   }

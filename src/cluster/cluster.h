@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,7 +50,7 @@ struct Grant {
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-// Nodes and what is free on them. NodeId counts from 1 in order of joining.
+// Nodes and what is free on them. NodeId counts from 1 in order of joining. Cheap to copy.
 class Cluster {
  public:
   NodeId Join(Node node);
@@ -57,12 +59,14 @@ class Cluster {
   // All nodes there are, in the order of their ids; those beyond the last are down.
   void SetNodes(const std::vector<Node>& nodes);
 
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Node>& nodes() const { return *nodes_; }
   const Node& node(NodeId id) const;
 
   // Below zero where a node shrank under what was granted.
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
+  // What is taken of each device the node has.
+  std::span<const Milli> UsedShares(NodeId id) const;
 
   // Grants may exceed what a node offers only where it shrank under them (Change): Take itself
   // checks.
@@ -84,7 +88,9 @@ class Cluster {
     Milli cpus = 0;
     std::vector<Milli> devices;
   };
-  std::vector<Node> nodes_;
+  // Shared with copies, never changed in place: planners copy a cluster for its books, and nodes
+  // are many texts that rarely change.
+  std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
 };
 

@@ -136,6 +136,77 @@ TEST(ClusterTest, OnlyWhatWasGrantedIsReleased) {
                "never over-committed");
 }
 
+// First fit, device by device.
+Grant SlowFirstFit(const Cluster& cluster, const Demand& demand) {
+  for (std::uint32_t n = 1; n <= cluster.nodes().size(); ++n) {
+    const NodeId node{n};
+    if (cluster.FreeCpus(node) < demand.cpus) continue;
+    const bool shared = demand.gpus < kWhole;
+    Grant grant{.node = node,
+                .cpus = demand.cpus,
+                .gpu_share = shared ? demand.gpus : kWhole,
+                .devices = {}};
+    if (demand.gpus == 0) return grant;
+    for (std::uint32_t d = 0; d < cluster.node(node).devices.size(); ++d) {
+      const Milli free = cluster.FreeShare(node, DeviceId(d));
+      if (shared && free >= demand.gpus &&
+          (grant.devices.empty() || free < cluster.FreeShare(node, grant.devices[0])))
+        grant.devices = {DeviceId(d)};
+      const bool more = static_cast<Milli>(grant.devices.size()) * kWhole < demand.gpus;
+      if (!shared && free == kWhole && more) grant.devices.push_back(DeviceId(d));
+    }
+    const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
+    if (grant.devices.size() == wanted) return grant;
+  }
+  return {};
+}
+
+TEST(ClusterTest, FirstFitIsThatOfTheSimpleSearch) {
+  int fits = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    Cluster cluster;
+    for (std::uint64_t left = 1 + random.Below(4); left > 0; --left)
+      cluster.Join(
+          NodeOf(static_cast<Milli>(random.Below(9)) * 500, static_cast<int>(random.Below(9))));
+    std::vector<Grant> held;
+    for (int step = 0; step < 60; ++step) {
+      if (random.Chance(0.05)) {  // devices come and go, and what was granted on them stays granted
+        const auto changed = NodeId(1 + random.Below(cluster.nodes().size()));
+        cluster.Change(changed, NodeOf(4000, static_cast<int>(random.Below(9))));
+      }
+      if (!held.empty() && random.Chance(0.4)) {
+        cluster.Release(held.back());
+        held.pop_back();
+      }
+      const bool whole = random.Chance(0.5);
+      const Demand demand{
+          .cpus = static_cast<Milli>(random.Below(1500)),
+          .gpus = static_cast<Milli>(whole ? random.Below(5) * 1000 : random.Below(1000))};
+      const Grant grant = FirstFit(cluster, demand);
+      ASSERT_EQ(grant, SlowFirstFit(cluster, demand)) << "seed " << seed << ", step " << step;
+      if (!IsSet(grant.node)) continue;
+      ++fits;
+      cluster.Take(grant);
+      held.push_back(grant);
+    }
+  }
+  EXPECT_GT(fits, 1000);
+}
+
+TEST(ClusterTest, ACopyGoesItsOwnWay) {
+  Cluster cluster;
+  cluster.Join(NodeOf(2000, 1));
+  Cluster copy = cluster;
+  MustFit(copy, {.cpus = 1000, .gpus = 1000});
+  copy.Change(kFirst, NodeOf(3000, 4));
+  copy.Join(NodeOf(1000, 0));
+  EXPECT_TRUE(cluster.idle());
+  EXPECT_EQ(cluster.nodes().size(), 1U);
+  EXPECT_EQ(cluster.node(kFirst), NodeOf(2000, 1));
+  EXPECT_EQ(copy.FreeCpus(kFirst), 2000);
+}
+
 TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -76,8 +76,8 @@ int Engine::running() const {
 }
 
 std::vector<TrialKey> Engine::TakeChanged() {
-  std::set<TrialKey> taken;
-  std::erase_if(changed_, [&](const TrialKey& key) { return !taken.insert(key).second; });
+  for (const TrialKey& key : changed_)
+    FindStudy(key.study)->trials[Number(key.trial) - 1].changed = false;
   return std::exchange(changed_, {});
 }
 
@@ -513,14 +513,8 @@ void Engine::SetState(Study& study, Trial& trial, TrialState state) {
 }
 
 void Engine::Changed(Study& study, Trial& trial) {
-  const TrialKey key{study.id, trial.id};
-  // The list is taken at every commit and short; looking back a little finds nearly every
-  // repetition.
-  const std::size_t look_back = std::min<std::size_t>(changed_.size(), 16);
-  if (std::find(changed_.end() - static_cast<std::ptrdiff_t>(look_back), changed_.end(), key) ==
-      changed_.end()) {
-    changed_.push_back(key);
-  }
+  if (std::exchange(trial.changed, true)) return;
+  changed_.push_back({study.id, trial.id});
 }
 
 // A trial that has run before never starves behind new ones.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,7 @@ struct Study {
   std::uint32_t groups = 0;
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
+  std::set<TrialId> saved;    // trials with a checkpoint
   std::vector<Trial> trials;  // trial n is at n - 1
   std::array<int, kTrialStates> counts{};
   std::vector<TrialId> running;  // in order of starting
@@ -155,8 +157,9 @@ class Engine {
   void CloseIfAllMade(Study& study);
   void FinishIfIdle(Study& study);
   void Replan();
-  WorkView View() const;
+  const WorkView& View();
   void StartPlaced(const Plan& plan);
+  void YieldUnplaced(const Plan& plan);
   bool Feed(Study& study, int appetite);
   void Resume(Study& study, const TrialGroup& group);
   void CheckTimeouts(Study& study);
@@ -171,6 +174,7 @@ class Engine {
   Time now_{};
   Time next_wake_ = kNever;
   std::vector<Command> commands_;
+  WorkView view_;  // here only to keep its memory from plan to plan
   std::vector<TrialKey> changed_;
 };
 

@@ -41,10 +41,12 @@ void Engine::Replan() {
   for (auto& study : studies_) FinishIfIdle(*study);
 }
 
-WorkView Engine::View() const {
-  WorkView view;
+const WorkView& Engine::View() {
+  WorkView& view = view_;
+  view.items.clear();
+  view.studies.clear();
   for (const auto& study : studies_) {
-    if (study->finished) continue;
+    if (study->finished || !policy_->LooksAtRunning()) continue;
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);
       view.items.push_back({.trial = {study->id, id},
@@ -79,18 +81,22 @@ WorkView Engine::View() const {
   return view;
 }
 
-// Carries out the difference between the plan and what runs: releases before grants.
-void Engine::StartPlaced(const Plan& plan) {
+void Engine::YieldUnplaced(const Plan& plan) {
+  std::vector<TrialKey> placed;
+  for (const Placement& placement : plan.placements) placed.push_back(placement.trial);
+  std::ranges::sort(placed);
   for (auto& study : studies_) {
     for (TrialId id : study->running) {
-      const TrialKey key{study->id, id};
       Trial& trial = study->trials[Number(id) - 1];
-      if (!trial.leaving &&
-          std::ranges::find(plan.placements, key, &Placement::trial) == plan.placements.end()) {
+      if (!trial.leaving && !std::ranges::binary_search(placed, TrialKey{study->id, id}))
         Leave(*study, trial, StopReason::kYield);
-      }
     }
   }
+}
+
+// Carries out the difference between the plan and what runs: releases before grants.
+void Engine::StartPlaced(const Plan& plan) {
+  if (!plan.keeps_running) YieldUnplaced(plan);
   for (const Placement& placement : plan.placements) {
     Study& study = *FindStudy(placement.trial.study);
     Trial& trial = study.trials[Number(placement.trial.trial) - 1];
@@ -241,6 +247,11 @@ void Engine::SetSaved(Study& study, Trial& trial, std::int64_t bytes) {
   study.checkpoint_bytes += bytes - trial.saved_bytes;
   trial.saved_bytes = bytes;
   if (bytes > 0) trial.evicted = false;
+  if (bytes == 0) {
+    study.saved.erase(trial.id);
+  } else {
+    study.saved.insert(trial.id);
+  }
 }
 
 // Keeps the checkpoints of a study within its cap by giving up first those of ended trials other
@@ -252,9 +263,9 @@ void Engine::BoundCheckpoints(Study& study) {
   };
   while (study.checkpoint_bytes > study.spec.checkpoint_cap_bytes) {
     Trial* cheapest = nullptr;
-    for (Trial& trial : study.trials) {
-      const bool held =
-          trial.saved_bytes == 0 || trial.state == TrialState::kRunning || trial.id == study.best;
+    for (TrialId id : study.saved) {
+      Trial& trial = study.trials[Number(id) - 1];
+      const bool held = trial.state == TrialState::kRunning || id == study.best;
       if (!held && (cheapest == nullptr || cost(trial) < cost(*cheapest))) cheapest = &trial;
     }
     if (cheapest == nullptr) return;

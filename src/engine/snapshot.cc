@@ -130,6 +130,7 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
       ForEachField(trial, Loader{reader});
       if (static_cast<std::size_t>(trial.state) >= kTrialStates) return Unreadable();
       ++study.counts[static_cast<std::size_t>(trial.state)];
+      if (trial.saved_bytes != 0) study.saved.insert(trial.id);
     }
     for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left)
       Loader{reader}(study.queue.emplace_back());

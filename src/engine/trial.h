@@ -34,6 +34,7 @@ struct Trial {
   bool exempt = false;       // retried by hand: the stopper has no say any more
   bool evicted = false;      // its checkpoint was removed
   bool enqueued = false;     // its point was given by hand
+  bool changed = false;      // it is in the engine's list of changed trials; not part of the state
   LaunchId launch{};         // the latest
   std::uint64_t seq = 0;     // of that launch: the last message seen
   std::uint64_t offset = 0;  // of that launch: output consumed

@@ -53,7 +53,7 @@ class MemoryDisk {
   Disk disk() const;
 
   // How many operations changed the disk, or tried to: writes, truncations, syncs, creations and
-  // deletions. They are numbered from 0.
+  // deletions (with the sync of the folder, where SQLite asks for that). They are numbered from 0.
   std::uint64_t operations() const;
 
   // The process or the machine dies as it begins this operation: from then on nothing has any

@@ -1,49 +1,44 @@
 #include "policy/fifo.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "base/planted.h"
 
 namespace sluice {
 
 Plan Fifo::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
-  Plan plan;
-  Cluster free = cluster;
-  std::map<StudyId, int> running;
-  for (const StudyView& study : work.studies) running[study.study] = study.running;
-  const auto has_slot = [&](const StudyView& study) {
-    return study.parallelism == 0 || Planted("parallelism") ||
-           running[study.study] < study.parallelism;
+  Plan plan{.keeps_running = true, .placements = {}, .appetites = {}};
+  Cluster& free = scratch_;
+  free = cluster;
+  std::vector<int> started(work.studies.size());  // by this plan
+  const auto has_slot = [&](std::size_t study) {
+    const StudyView& view = work.studies[study];
+    return view.parallelism == 0 || Planted("parallelism") ||
+           view.running + started[study] < view.parallelism;
   };
 
-  bool blocked = false;
-  for (const WorkItem& item : work.items) {
-    if (item.running) {
-      plan.placements.push_back({item.trial, *item.grant});
-      continue;
-    }
-    if (blocked) continue;
-    const auto study = std::ranges::find(work.studies, item.trial.study, &StudyView::study);
-    if (!has_slot(*study)) continue;  // its own study holds it back: the others may pass
-    const Grant grant = FirstFit(free, item.demand);
-    if (!IsSet(grant.node)) {
-      blocked = true;
-      continue;
-    }
+  const auto waiting = std::ranges::partition_point(work.items, &WorkItem::running);
+  for (auto item = waiting; item != work.items.end(); ++item) {
+    const auto owner = std::ranges::find(work.studies, item->trial.study, &StudyView::study);
+    const auto study = static_cast<std::size_t>(owner - work.studies.begin());
+    if (!has_slot(study)) continue;  // its own study holds it back: the others may pass
+    Grant grant = FirstFit(free, item->demand);
+    if (!IsSet(grant.node)) return plan;  // nobody overtakes it
     free.Take(grant);
-    ++running[item.trial.study];
-    plan.placements.push_back({item.trial, grant});
+    ++started[study];
+    plan.placements.push_back({item->trial, std::move(grant)});
   }
 
-  if (blocked) return plan;
-  for (const StudyView& study : work.studies) {
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
     Appetite appetite{study.study, 0};
-    while (study.open && has_slot(study)) {
+    while (study.open && has_slot(i)) {
       const Grant grant = FirstFit(free, study.demand);
       if (!IsSet(grant.node)) break;
       free.Take(grant);
-      ++running[study.study];
+      ++started[i];
       ++appetite.trials;
     }
     if (appetite.trials > 0) plan.appetites.push_back(appetite);

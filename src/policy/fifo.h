@@ -10,6 +10,10 @@ namespace sluice {
 class Fifo : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
+  bool LooksAtRunning() const override { return false; }
+
+ private:
+  Cluster scratch_;  // what the plan leaves free; here only to keep its memory from plan to plan
 };
 
 }  // namespace sluice

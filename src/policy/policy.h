@@ -50,8 +50,9 @@ struct Appetite {
 };
 
 // The whole desired assignment, not a change to it: a running item that is missing here is to be
-// paused.
+// paused, unless the plan keeps all that runs.
 struct Plan {
+  bool keeps_running = false;  // every running item stays as it is, and need not be placed
   std::vector<Placement> placements;
   std::vector<Appetite> appetites;
   Time ask_again = kNever;
@@ -63,6 +64,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual Plan Propose(const Cluster& cluster, const WorkView& work, Time now) = 0;
+  // Whether plans depend on which items run. A policy that says no may be shown waiting items only.
+  virtual bool LooksAtRunning() const { return true; }
 };
 
 const std::vector<std::string>& PolicyNames();

@@ -9,14 +9,17 @@
 namespace sluice {
 namespace {
 
-bool Worse(const Mark& a, const Mark& b) { return Better(b, a); }
+constexpr auto kBetter = [](const Mark& a, const Mark& b) { return Better(a, b); };
+constexpr auto kWorse = [](const Mark& a, const Mark& b) { return Better(b, a); };
 
-void Push(std::vector<Mark>& heap, const Mark& mark, bool (*below)(const Mark&, const Mark&)) {
+template <typename Below>
+void Push(std::vector<Mark>& heap, const Mark& mark, Below below) {
   heap.push_back(mark);
   std::push_heap(heap.begin(), heap.end(), below);
 }
 
-Mark Pop(std::vector<Mark>& heap, bool (*below)(const Mark&, const Mark&)) {
+template <typename Below>
+Mark Pop(std::vector<Mark>& heap, Below below) {
   std::pop_heap(heap.begin(), heap.end(), below);
   const Mark mark = heap.back();
   heap.pop_back();
@@ -41,19 +44,19 @@ std::size_t Quota::Of(std::size_t size) const {
 
 void Ranking::Add(const Mark& mark) {
   if (InTop(mark)) {
-    Push(top_, mark, Better);
+    Push(top_, mark, kBetter);
   } else {
-    Push(rest_, mark, Worse);
+    Push(rest_, mark, kWorse);
   }
   const std::size_t wanted = quota_.Of(size());
-  if (top_.size() > wanted) Push(rest_, Pop(top_, Better), Worse);
-  if (top_.size() < wanted) Push(top_, Pop(rest_, Worse), Better);
+  if (top_.size() > wanted) Push(rest_, Pop(top_, kBetter), kWorse);
+  if (top_.size() < wanted) Push(top_, Pop(rest_, kWorse), kBetter);
 }
 
 std::vector<Mark> Ranking::Sorted() const {
   std::vector<Mark> marks = top_;
   marks.insert(marks.end(), rest_.begin(), rest_.end());
-  std::sort(marks.begin(), marks.end(), Better);
+  std::sort(marks.begin(), marks.end(), kBetter);
   return marks;
 }
 

@@ -1,0 +1,102 @@
+// What the engine makes of plans: who is shown to a policy, who stays, who yields.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Plans as a test says.
+class ScriptedPolicy : public Policy {
+ public:
+  using Script = std::function<Plan(const Cluster&, const WorkView&)>;
+  explicit ScriptedPolicy(Script script) : script_(std::move(script)) {}
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time) override {
+    return script_(cluster, work);
+  }
+
+ private:
+  Script script_;
+};
+
+class EnginePlanTest : public ::testing::Test {
+ protected:
+  EnginePlanTest()
+      : engine_(
+            std::make_unique<ScriptedPolicy>([this](const Cluster& cluster, const WorkView& work) {
+              shown_.clear();
+              for (const WorkItem& item : work.items)
+                shown_.push_back((item.running ? "running " : "waiting ") +
+                                 std::to_string(Number(item.trial.trial)));
+              return plan_(cluster, work);
+            })) {
+    (void)engine_.Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 4\n")}});
+    (void)engine_.Apply({At(0), ControllerStarted{{NodeOf(4 * kWhole)}}});
+  }
+
+  std::vector<std::string> Propose(std::uint64_t counter) {
+    return Describe(engine_.Apply({At(1), Proposed{kStudy, counter, Point{0.5}}}));
+  }
+  std::vector<std::string> Wake() { return Describe(engine_.Apply({At(2), Woken{}})); }
+
+  // Everybody where they are or where they fit, and room for one more.
+  static Plan PlaceAll(Cluster free, const WorkView& work) {
+    Plan plan;
+    for (const WorkItem& item : work.items) {
+      Grant grant = item.running ? *item.grant : FirstFit(free, item.demand);
+      if (!item.running) free.Take(grant);
+      plan.placements.push_back({item.trial, std::move(grant)});
+    }
+    plan.appetites.push_back({kStudy, 1});
+    return plan;
+  }
+
+  std::function<Plan(const Cluster&, const WorkView&)> plan_ = PlaceAll;
+  std::vector<std::string> shown_;
+  Engine engine_;
+};
+
+TEST_F(EnginePlanTest, WhoIsPlacedWhereItRunsStays) {
+  EXPECT_THAT(Propose(0), ElementsAre("start 1.1 0..end", "propose 1"));
+  EXPECT_THAT(Propose(1), ElementsAre("start 2.1 0..end", "propose 2"));
+  EXPECT_THAT(shown_, ElementsAre("running 1", "waiting 2"));
+  EXPECT_THAT(Wake(), IsEmpty());
+  EXPECT_THAT(shown_, ElementsAre("running 1", "running 2"));
+}
+
+TEST_F(EnginePlanTest, WhoIsNotPlacedYieldsOnce) {
+  Propose(0);
+  Propose(1);
+  plan_ = [](const Cluster&, const WorkView& work) {
+    Plan plan;
+    plan.placements.push_back({work.items[1].trial, *work.items[1].grant});
+    return plan;
+  };
+  EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
+  EXPECT_THAT(Wake(), IsEmpty());
+}
+
+TEST_F(EnginePlanTest, APlanThatKeepsWhatRunsNeedNotPlaceIt) {
+  Propose(0);
+  Propose(1);
+  plan_ = [](const Cluster&, const WorkView&) {
+    Plan plan;
+    plan.keeps_running = true;
+    return plan;
+  };
+  EXPECT_THAT(Wake(), IsEmpty());
+  plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };
+  EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
+}
+
+}  // namespace
+}  // namespace sluice
