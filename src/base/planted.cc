@@ -39,7 +39,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"endless-lease", "a worker that is silent is never given up"},
       {"no-sync", "commits are not synced"},
       {"stale-row", "the rows of trials that ended are not written"},
-      {"snapshot-seq", "a snapshot says it is one event older than it is"},
+      {"snapshot-seq", "a snapshot says it is one event newer than it is"},
       {"lost-report", "some reports are not written"},
       {"replay-order", "a replay takes reports before other events"},
       {"ghost-node", "trials are placed on nodes that are down"},

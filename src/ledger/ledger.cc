@@ -35,7 +35,7 @@ StudyRow RowOf(const Study& study) {
 }
 
 SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
-  if (Planted("snapshot-seq")) seq = EventSeq(Number(seq) - 1);
+  if (Planted("snapshot-seq")) seq = EventSeq(Number(seq) + 1);
   SnapshotRow row{.study = study, .seq = seq, .digest = 0, .state = engine.Save()};
   row.digest = Digest().Add(std::string_view(row.state)).Value();
   return row;

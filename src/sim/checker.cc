@@ -28,6 +28,11 @@ bool IsLegal(TrialState from, TrialState to, const Event& event) {
   return false;
 }
 
+bool IsOver(TrialState state) {
+  return state == TrialState::kComplete || state == TrialState::kStopped ||
+         state == TrialState::kFailed;
+}
+
 // Launch and position of an event that a message of a worker caused.
 template <typename Visit>
 void VisitMessage(const Event& event, Visit visit) {
@@ -54,14 +59,25 @@ void Checker::Applied(const Engine& engine, const Event& event) {
   ++events_;
   if (event.time < time_) Say("time went back");
   time_ = event.time;
+  if (!std::holds_alternative<Woken>(event.body)) ++progress_;
   const Study& study = *engine.studies().front();
+  for (std::size_t i = seen_.size(); i < study.trials.size(); ++i) open_.push_back(TrialId(i + 1));
   seen_.resize(study.trials.size());
-  for (const Trial& trial : study.trials) CheckTrial(study, trial, event);
-  for (const Trial& trial : study.trials) {
-    if (trial.launch != seen_[Number(trial.id) - 1].launch) CheckStart(study, trial, event);
+  if (const auto* retry = std::get_if<RetryAsked>(&event.body); retry != nullptr) {
+    if (std::ranges::find(open_, retry->trial.trial) == open_.end())
+      open_.push_back(retry->trial.trial);
   }
-  for (const Trial& trial : study.trials)
-    seen_[Number(trial.id) - 1] = {trial.state, trial.work, trial.launch};
+  for (const TrialId id : open_) CheckTrial(study, study.trial(id), event);
+  for (const TrialId id : open_) {
+    const Trial& trial = study.trial(id);
+    if (trial.launch != seen_[Number(id) - 1].launch) CheckStart(study, trial, event);
+  }
+  for (const TrialId id : open_) {
+    const Trial& trial = study.trial(id);
+    Seen& seen = seen_[Number(id) - 1];
+    seen = {trial.state, trial.work, trial.launch, trial.leaving, seen.failures};
+  }
+  std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
   CheckStudy(study);
   CheckBooks(engine, study);
 }
@@ -80,8 +96,23 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   if (trial.work < before.work) Say(fmt::format("work of trial {} fell", Number(trial.id)));
   if (trial.target > study.spec.stopper.max_budget)
     Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
-  if (trial.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
+  CountFailure(trial, event);
+  if (before.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
     Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
+  const auto* report = std::get_if<Reported>(&event.body);
+  if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch)
+    Say(fmt::format("a report of launch {} of trial {} was taken, which has launch {}",
+                    Number(report->launch), Number(trial.id), Number(trial.launch)));
+}
+
+void Checker::CountFailure(const Trial& trial, const Event& event) {
+  Seen& seen = seen_[Number(trial.id) - 1];
+  const auto* retry = std::get_if<RetryAsked>(&event.body);
+  if (retry != nullptr && retry->trial.trial == trial.id && IsOver(seen.state)) seen.failures = 0;
+  const auto* ended = std::get_if<LaunchEnded>(&event.body);
+  if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
+  if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
+    ++seen.failures;
 }
 
 // A launch has begun.
@@ -176,8 +207,11 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_fl
     Say("a restart finds another state than what was written down");
   // What had not reached the disk has not happened.
   seen_.clear();
-  for (const Trial& trial : engine.studies().front()->trials)
-    seen_.push_back({trial.state, trial.work, trial.launch});
+  open_.clear();
+  for (const Trial& trial : engine.studies().front()->trials) {
+    seen_.push_back({trial.state, trial.work, trial.launch, trial.leaving, trial.failures});
+    if (!IsOver(trial.state)) open_.push_back(trial.id);
+  }
   time_ = engine.now();
   CheckReports(ledger.database());
   CheckRows(ledger.database());
@@ -185,6 +219,10 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_fl
 }
 
 void Checker::Finished(Ledger& ledger, const Engine& engine) {
+  for (const Trial& trial : engine.studies().front()->trials) {
+    if (trial.state != seen_[Number(trial.id) - 1].state)
+      Say(fmt::format("trial {} changed after its end", Number(trial.id)));
+  }
   if (engine.Digest() != shadow_->Digest()) Say("the engine is not what was written down");
   if (!engine.studies().front()->finished) Say("the study is not finished");
   if (!engine.cluster().idle()) Say("devices are granted to nobody");

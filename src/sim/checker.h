@@ -39,11 +39,14 @@ class Checker {
   void Finished(Ledger& ledger, const Engine& engine);
 
   std::uint64_t events() const { return events_; }
+  // Those that are more than a look at the clock.
+  std::uint64_t progress() const { return progress_; }
 
  private:
   // A message that a worker numbered.
   using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
 
+  void CountFailure(const Trial& trial, const Event& event);
   void CheckTrial(const Study& study, const Trial& trial, const Event& event);
   void CheckStart(const Study& study, const Trial& trial, const Event& event);
   void CheckStudy(const Study& study);
@@ -59,9 +62,13 @@ class Checker {
     TrialState state = TrialState::kWaiting;
     Work work = 0;
     LaunchId launch{};
+    bool leaving = false;
+    std::uint32_t failures = 0;  // since it was retried by hand, as counted here
   };
   std::vector<Seen> seen_;
+  std::vector<TrialId> open_;  // those that may change still, if nobody retries the others
   Time time_{};
+  std::uint64_t progress_ = 0;
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch

@@ -43,7 +43,7 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                           const wire::Assign& assign) {
   if (living_.contains(worker)) Say("a launch was started twice");
   for (const auto& [name, other] : living_) {
-    if (other->trains() && other->at()->trial == assign.at.trial)
+    if (other->trains() && !other->zombie() && other->at()->trial == assign.at.trial)
       Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
   }
   if (random_.Chance(options_.faults.spawn_fails)) return Unavailable("cannot start the program");
@@ -63,7 +63,11 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
 
 FaultWorker* FaultGround::FindWorker(const std::string& worker) {
   const auto found = living_.find(worker);
-  return found == living_.end() ? nullptr : found->second;
+  return found == living_.end() || !NodeOf(*found->second).up ? nullptr : found->second;
+}
+
+const Node& FaultGround::NodeOf(const FaultWorker& worker) const {
+  return options_.nodes[Number(worker.grant().node) - 1];
 }
 
 // A trial's value at some work: it falls, at a rate of its own, to a level of its own; one in
@@ -86,7 +90,7 @@ PeerId FaultGround::AddLink(Link link) {
 }
 
 bool FaultGround::Connect(FaultWorker& worker) {
-  if (listener_ == nullptr) return false;
+  if (listener_ == nullptr || !NodeOf(worker).up) return false;
   AddLink(
       {.worker = &worker, .answer = {}, .up = true, .down = true, .last_up = {}, .last_down = {}});
   return true;
@@ -205,6 +209,34 @@ std::vector<std::string> FaultGround::Living() const {
   std::vector<std::string> lines;
   for (const auto& [name, worker] : living_) lines.push_back(worker->Describe());
   return lines;
+}
+
+void FaultGround::CutOffNode(std::size_t index) {
+  options_.nodes[index].up = false;
+  const auto node = NodeId(index + 1);
+  std::vector<FaultWorker*> alone;
+  for (auto& [name, worker] : living_) {
+    if (worker->grant().node != node) continue;
+    worker->BecomeZombie();
+    lost_.push_back(name);
+    for (auto& [peer, link] : links_) {
+      if (link.worker != worker) continue;
+      if (link.down) alone.push_back(worker);
+      link.up = link.down = false;
+    }
+  }
+  for (FaultWorker* worker : alone) worker->Closed();
+}
+
+void FaultGround::BringBackNode(std::size_t index) {
+  if (options_.nodes[index].up) return;
+  options_.nodes[index].up = true;
+  std::vector<FaultWorker*> mute;
+  for (auto& [name, worker] : living_) {
+    if (worker->grant().node == NodeId(index + 1) && !options_.program.speaks)
+      mute.push_back(worker);
+  }
+  for (FaultWorker* worker : mute) worker->Signal(Force::kKill);
 }
 
 void FaultGround::LoseNode(std::size_t index) {

@@ -49,7 +49,7 @@ class FaultGround final : public WorkerWorld {
 
   // For the controller.
   Status Spawn(const std::string& worker, const Grant& grant, const wire::Assign& assign);
-  FaultWorker* FindWorker(const std::string& worker);  // that lives
+  FaultWorker* FindWorker(const std::string& worker);  // that lives, as far as one can see
   void Send(PeerId peer, std::string line);            // to the other end
   void Close(PeerId peer);
 
@@ -59,7 +59,11 @@ class FaultGround final : public WorkerWorld {
   // Nodes. One that is lost takes its processes with it, in silence: whoever finds out asks for their
   // names.
   void LoseNode(std::size_t index);
-  void BringBackNode(std::size_t index) { options_.nodes[index].up = true; }
+  // Nobody reaches it any more; its processes go on.
+  void CutOffNode(std::size_t index);
+  // What was started there before must not go on unseen: of those that went on, who speaks is heard
+  // and refused, and the others are ended.
+  void BringBackNode(std::size_t index);
   const std::vector<Node>& nodes() const { return options_.nodes; }
   std::vector<std::string> Living() const;  // workers, for people
   std::vector<std::string> TakeLost() { return std::exchange(lost_, {}); }
@@ -91,6 +95,7 @@ class FaultGround final : public WorkerWorld {
     Time last_down{};
   };
 
+  const Node& NodeOf(const FaultWorker& worker) const;
   Duration Latency();
   PeerId AddLink(Link link);
   void SendUp(PeerId peer, std::string line);

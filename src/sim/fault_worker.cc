@@ -65,9 +65,10 @@ void FaultWorker::Boot() {
   PlanStep();
 }
 
-// Whether it reached its target and is to wait for what becomes of it.
+// Whether it has reported at its target and is to wait for what becomes of it. One that begins there,
+// from a checkpoint, goes on: what it reported then may never have arrived.
 bool FaultWorker::Awaits() const {
-  return traits_.speaks && task_->target && task_->work >= *task_->target;
+  return traits_.speaks && task_->target && task_->reported >= *task_->target;
 }
 
 void FaultWorker::PlanStep() {
@@ -152,6 +153,7 @@ void FaultWorker::Save() {
 }
 
 void FaultWorker::Report(Work work, wire::Values values) {
+  task_->reported = work;
   if (traits_.speaks) return Say(wire::Report{{}, 0, work, std::move(values)});
   std::string& output = world_.HostFilesOf(name_).output;
   if (random_.Chance(0.2)) output += fmt::format("epoch {} done\n", work);

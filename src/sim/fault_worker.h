@@ -99,6 +99,9 @@ class FaultWorker {
   bool alive() const { return alive_; }
   std::string Describe() const;  // for people
   std::optional<wire::LaunchRef> at() const;
+  // Given up by whoever started it, without its knowledge.
+  void BecomeZombie() { zombie_ = true; }
+  bool zombie() const { return zombie_; }
   bool trains() const { return task_ && task_->left == Left::kNot; }
 
  private:
@@ -108,6 +111,7 @@ class FaultWorker {
     wire::LaunchRef at;
     wire::Outbox outbox;
     Work work = 0;
+    Work reported = 0;  // by this launch
     std::optional<Work> target;
     Left left = Left::kNot;
   };
@@ -142,6 +146,7 @@ class FaultWorker {
   std::int64_t pid_;
   bool alive_ = true;
   bool hung_ = false;
+  bool zombie_ = false;
   bool connected_ = false;
   bool step_planned_ = false;
   bool beats_ = false;

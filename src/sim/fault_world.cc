@@ -17,10 +17,10 @@ constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
 constexpr Duration kSyncAtMost = std::chrono::milliseconds(20);
 constexpr Duration kProposalAtMost = std::chrono::milliseconds(50);
-// What a healed world may take to end its study. A worker that hangs or is slow without anybody's
-// knowledge may hold it up for its time-outs, not for ever.
+// What a healed world may take to end its study, and between two events of it. A worker that hangs or
+// is slow may hold it up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
-constexpr std::uint64_t kHealedSteps = 3'000'000;
+constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 
 template <typename T>
 T OneOf(Random& random, std::initializer_list<T> values) {
@@ -235,11 +235,14 @@ FaultWorld::Outcome FaultWorld::Run() {
   Start();
   while (checker_.problem().empty() && checker_.events() < options_.events) Step();
   Heal();
-  const Time give_up = ground_->timeline().now() + kHealedAtMost;
-  std::uint64_t steps = 0;
+  const Time healed = ground_->timeline().now();
+  std::uint64_t events = checker_.progress();
+  Time last = healed;
   while (checker_.problem().empty() && !finished_) {
     Step();
-    if (++steps > kHealedSteps || ground_->timeline().now() > give_up)
+    const Time now = ground_->timeline().now();
+    if (std::exchange(events, checker_.progress()) != checker_.progress()) last = now;
+    if (now > healed + kHealedAtMost || now > last + kSilentAtMost)
       checker_.Say("the study does not come to its end");
   }
   Outcome outcome{.problem = checker_.problem(),
@@ -430,8 +433,13 @@ void FaultWorld::BreakDisk() {
 void FaultWorld::LoseNode() {
   const std::size_t index = random_.Below(ground_->nodes().size());
   if (!ground_->nodes()[index].up) return;
-  See("node lost");
-  ground_->LoseNode(index);
+  if (random_.Chance(0.5)) {
+    See("node lost");
+    ground_->LoseNode(index);
+  } else {
+    See("node cut off");
+    ground_->CutOffNode(index);
+  }
   ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
   ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
     // Not before it was known to be gone.
