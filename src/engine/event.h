@@ -45,11 +45,19 @@ struct ControllerStarted {
 // No new work; what runs is asked to save and leave.
 struct DrainAsked {};
 
-// The answer to a Propose command; without a point: the space is exhausted.
+// The answer to a Propose command; without a point: the space is exhausted, or a fork is to be like
+// its parent.
 struct Proposed {
   StudyId study{};
   std::uint64_t counter = 0;
   std::optional<Point> point;
+  TrialId fork{};
+};
+
+// What came of a CopyCheckpoint.
+struct CheckpointCopied {
+  TrialKey trial;     // the fork
+  std::string error;  // empty: it is there
 };
 
 // Points to try before the sampler is asked, in this order. They wait for the next plan.
@@ -155,7 +163,7 @@ struct Event {
   Time time{};
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
-               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven>
+               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied>
       body;
 };
 

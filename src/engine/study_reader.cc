@@ -298,6 +298,8 @@ class StudyReader {
     read("patience", integer(1), spec_.stopper.patience);
     read("min_delta", number(std::numeric_limits<double>::infinity()), spec_.stopper.min_delta);
     read("bracket", integer(1), spec_.stopper.bracket);
+    read("interval", integer(1), spec_.stopper.interval);
+    read("quantile", number(0.5), spec_.stopper.quantile);
     return good;
   }
 

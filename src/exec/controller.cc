@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "engine/points.h"
+#include "search/explore.h"
 
 namespace sluice {
 namespace {
@@ -141,13 +142,25 @@ void Controller::Execute(std::vector<Command> commands) {
   for (Command& command : commands) {
     if (const auto* propose = std::get_if<Propose>(&command)) {
       TellSearch();
-      search_->Ask(propose->counter);
+      if (IsSet(propose->fork)) {
+        AskFork(*propose);
+      } else {
+        search_->Ask(propose->counter);
+      }
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
       Wake(wake->time);
     } else {
       gathered_effects_.commands.push_back(std::move(command));
     }
   }
+}
+
+void Controller::AskFork(const Propose& propose) {
+  search_->AskFork(propose.fork,
+                   [space = study().spec.space, seed = study().seed, number = Number(propose.fork),
+                    parent = study().trial(propose.parent).point] {
+                     return Explore(space, seed, number, parent);
+                   });
 }
 
 void Controller::AcknowledgeInTurn(Receipt receipt) {
@@ -178,6 +191,7 @@ Batch Controller::TakeBatch() {
   TellSearch();
   for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
+    if (trial.unborn) continue;  // written with its parameters
     // Parameters never change: they are written with the trial's first row.
     const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
     batch.trials.push_back(
@@ -289,7 +303,11 @@ void Controller::Interrupted() {
 void Controller::Proposals() {
   DrainCounter(search_ready_);
   for (SearchThread::Answer& answer : search_->TakeAnswers()) {
-    Happened(Proposed{study_, answer.counter, std::move(answer.point)}, std::nullopt);
+    Happened(Proposed{.study = study_,
+                      .counter = answer.counter,
+                      .point = std::move(answer.point),
+                      .fork = answer.fork},
+             std::nullopt);
   }
 }
 
@@ -325,6 +343,7 @@ void Controller::ObserveAll() {
 }
 
 void Controller::Observe(const Trial& trial) {
+  if (trial.IsFork()) return;  // what came of it is its ancestors' doing too
   Observation observation{.trial = trial.id,
                           .point = trial.point,
                           .outcome = Outcome::kRunning,

@@ -60,6 +60,7 @@ class Controller : public ExecutorOwner {
 
   const Study& study() const { return *engine_->study(study_); }
   void Execute(std::vector<Command> commands);
+  void AskFork(const Propose& propose);
   void Flush();
   Batch TakeBatch();
   void CommitDone();

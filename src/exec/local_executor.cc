@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "base/check.h"
+#include "exec/copy_folder.h"
 #include "exec/host.h"
 #include "exec/spawn.h"
 #include "launcher/claim.h"
@@ -270,6 +271,14 @@ void LocalExecutor::CarryOut(const StopLaunch& command) {
   } else {
     Signal(*host, SIGTERM);
   }
+}
+
+void LocalExecutor::CarryOut(const CopyCheckpoint& command) {
+  const Status copied =
+      CopyFolder(folders_.Checkpoint(command.from), folders_.Checkpoint(command.to));
+  owner_.Happened(CheckpointCopied{.trial = {command.study, command.to},
+                                   .error = copied ? "" : copied.error().message},
+                  std::nullopt);
 }
 
 void LocalExecutor::CarryOut(const Evict& command) {

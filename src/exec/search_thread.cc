@@ -23,7 +23,11 @@ SearchThread::~SearchThread() {
 void SearchThread::Observe(Observation observation) { Post(std::move(observation)); }
 void SearchThread::Ask(std::uint64_t counter) { Post(counter); }
 
-void SearchThread::Post(std::variant<Observation, std::uint64_t> request) {
+void SearchThread::AskFork(TrialId fork, std::function<Point()> explore) {
+  Post(Fork{fork, std::move(explore)});
+}
+
+void SearchThread::Post(Request request) {
   {
     const std::lock_guard lock(mutex_);
     requests_.push_back(std::move(request));
@@ -47,9 +51,11 @@ void SearchThread::Work() {
     std::optional<Answer> answer;
     if (const auto* observation = std::get_if<Observation>(&request)) {
       sampler_->Observe(*observation);
+    } else if (const auto* fork = std::get_if<Fork>(&request)) {
+      answer = Answer{.point = fork->explore(), .fork = fork->trial};
     } else {
       const std::uint64_t counter = std::get<std::uint64_t>(request);
-      answer = Answer{counter, sampler_->Propose(counter)};
+      answer = Answer{.counter = counter, .point = sampler_->Propose(counter)};
     }
     lock.lock();
     if (!answer) continue;

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@ class SearchThread {
   struct Answer {
     std::uint64_t counter = 0;
     std::optional<Point> point;
+    TrialId fork{};  // whose parameters they are, if not those of a proposal
   };
 
   SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor);
@@ -29,17 +31,24 @@ class SearchThread {
 
   void Observe(Observation observation);
   void Ask(std::uint64_t counter);
+  // The parameters of a fork, which do not depend on the sampler.
+  void AskFork(TrialId fork, std::function<Point()> explore);
   std::vector<Answer> TakeAnswers();
 
  private:
   void Work();
-  void Post(std::variant<Observation, std::uint64_t> request);
+  struct Fork {
+    TrialId trial{};
+    std::function<Point()> explore;
+  };
+  using Request = std::variant<Observation, std::uint64_t, Fork>;
+  void Post(Request request);
 
   std::unique_ptr<Sampler> sampler_;
   int ready_descriptor_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::variant<Observation, std::uint64_t>> requests_;
+  std::deque<Request> requests_;
   std::vector<Answer> answers_;
   bool leave_ = false;
   std::thread thread_;
