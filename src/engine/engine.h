@@ -143,6 +143,7 @@ class Engine {
   Trial& Add(Study& study, Trial trial);
   Trial& MakeFork(Study& study, const Ruling& ruling);
   void OnFork(Study& study, const Proposed& event);
+  void SaveAndComeBack(Study& study, Trial& parent);
   void AskCopy(Study& study, Trial& fork);
   void AskCopiesOf(Study& study, TrialId parent);
   void BeginAnew(Study& study, Trial& fork, std::string_view why);

@@ -30,8 +30,8 @@ Lines Explored(TestEngine& engine, int fork, double x) {
       .study = kStudy, .point = Point{x}, .fork = TrialId(static_cast<std::uint32_t>(fork))});
 }
 
-// Two trials of which the second has just lost to the first.
-TestEngine Forked(const std::string& study) {
+// Two trials; the first has saved and reported, and the second is to lose against it.
+TestEngine TwoTrials(const std::string& study) {
   TestEngine engine(study);
   engine.Propose(2);
   engine.Save(1, 4, 100);
@@ -40,9 +40,11 @@ TestEngine Forked(const std::string& study) {
 }
 
 TEST(EngineForkTest, TheLoserIsStoppedAndAForkOfTheWinnerTakesItsPlace) {
-  TestEngine engine = Forked(kAsync);
+  TestEngine engine = TwoTrials(kAsync);
   EXPECT_THAT(engine.Report(2, 5, 2),
-              ElementsAre("propose fork 3 of 1", "copy 1 to 3", "stop 2.1 stopped"));
+              ElementsAre("propose fork 3 of 1", "stop 1.1 paused", "stop 2.1 stopped"));
+  EXPECT_THAT(engine.End(1, Ending::kPaused), ElementsAre("copy 1 to 3", "start 1.2 5..10"))
+      << "copied before it goes on";
   EXPECT_EQ(engine.Trial(2).note, "replaced by trial 3, a fork of trial 1");
   const Trial& fork = engine.Trial(3);
   EXPECT_EQ(fork.parent, TrialId(1));
@@ -70,7 +72,8 @@ TEST(EngineForkTest, WithoutACheckpointAForkTrainsFromScratch) {
   TestEngine engine(kAsync);
   engine.Propose(2);
   engine.Report(1, 5, 1);
-  EXPECT_THAT(engine.Report(2, 5, 2), Not(Contains(HasSubstr("copy"))));
+  engine.Report(2, 5, 2);
+  EXPECT_THAT(engine.End(1, Ending::kPaused), ElementsAre("start 1.2 5..10"));
   EXPECT_EQ(engine.Trial(3).work, 0);
   EXPECT_EQ(engine.Trial(3).note,
             "a fork of trial 1 that trains from scratch: trial 1 has no checkpoint");
@@ -79,8 +82,9 @@ TEST(EngineForkTest, WithoutACheckpointAForkTrainsFromScratch) {
 }
 
 TEST(EngineForkTest, ACopyThatFailsIsSaidAndTheForkTrainsFromScratch) {
-  TestEngine engine = Forked(kAsync);
+  TestEngine engine = TwoTrials(kAsync);
   engine.Report(2, 5, 2);
+  engine.End(1, Ending::kPaused);
   engine.End(2);
   Explored(engine, 3, 0.6);
   EXPECT_THAT(Copied(engine, 3, "no space left on device"), ElementsAre("start 3.1 0..10"));
@@ -91,11 +95,15 @@ TEST(EngineForkTest, ACopyThatFailsIsSaidAndTheForkTrainsFromScratch) {
 }
 
 TEST(EngineForkTest, WhatWasNotDoneIsAskedForAgain) {
-  TestEngine engine = Forked(kAsync);
+  TestEngine engine = TwoTrials(kAsync);
   engine.Report(2, 5, 2);
   EXPECT_THAT(Describe(engine.engine().Unfinished()),
-              ElementsAre("propose fork 3 of 1", "copy 1 to 3", "start 1.1 5..10", "start 2.1 5..5",
-                          "stop 2.1 stopped"));
+              ElementsAre("propose fork 3 of 1", "start 1.1 5..10", "stop 1.1 yield",
+                          "start 2.1 5..5", "stop 2.1 stopped"));
+  engine.End(1, Ending::kPaused);
+  EXPECT_THAT(Describe(engine.engine().Unfinished()),
+              ElementsAre("propose fork 3 of 1", "copy 1 to 3", "start 2.1 5..5",
+                          "stop 2.1 stopped", "start 1.2 5..10"));
   Explored(engine, 3, 0.6);
   Copied(engine, 3);
   EXPECT_THAT(Describe(engine.engine().Unfinished()), Not(Contains(HasSubstr("fork"))));
@@ -153,11 +161,22 @@ TEST(EngineForkTest, AnIntervalOfSynchronousPbtIsAGroup) {
   EXPECT_EQ(engine.Study().forks, 2);
 }
 
+TEST(EngineForkTest, AParentThatIsDoneBeforeItHearsIsNotForkedFrom) {
+  TestEngine engine = TwoTrials(kAsync);
+  engine.Report(2, 5, 2);
+  engine.Save(1, 20, 100);
+  engine.Report(1, 20, 0);
+  EXPECT_THAT(engine.End(1), Not(Contains(HasSubstr("copy"))));
+  EXPECT_EQ(engine.State(1), TrialState::kComplete);
+  EXPECT_EQ(engine.Trial(3).note, "a fork of trial 1 that trains from scratch: trial 1 is done");
+}
+
 TEST(EngineForkTest, ForksDoNotCountAsTrialsThatAreWanted) {
-  TestEngine engine = Forked(
+  TestEngine engine = TwoTrials(
       "trials: 3\nsampler: random\nstopper: {name: pbt-async, interval: 5}\nbudget: {max: 20}\n");
   engine.Report(2, 5, 2);
   Explored(engine, 3, 0.6);
+  engine.End(1, Ending::kPaused);
   Copied(engine, 3);
   EXPECT_EQ(engine.Study().room(), 1);
   // A fork goes on from work that was done: it comes before a new trial.
@@ -165,9 +184,10 @@ TEST(EngineForkTest, ForksDoNotCountAsTrialsThatAreWanted) {
 }
 
 TEST(EngineForkTest, ACopyThatTheCapHasNoRoomForIsGivenUp) {
-  TestEngine engine = Forked(std::string(kAsync) + "checkpoint_cap: 150\n");
-  EXPECT_THAT(engine.Report(2, 5, 2),
-              ElementsAre("propose fork 3 of 1", "copy 1 to 3", "evict 3", "stop 2.1 stopped"));
+  TestEngine engine = TwoTrials(std::string(kAsync) + "checkpoint_cap: 150\n");
+  engine.Report(2, 5, 2);
+  EXPECT_THAT(engine.End(1, Ending::kPaused),
+              ElementsAre("copy 1 to 3", "evict 3", "start 1.2 5..10"));
   EXPECT_THAT(engine.Trial(3).note, HasSubstr("its copy was removed to keep the checkpoint_cap"));
   EXPECT_EQ(engine.Trial(3).work, 0);
 }

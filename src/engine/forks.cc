@@ -21,17 +21,22 @@ Trial& Engine::MakeFork(Study& study, const Ruling& ruling) {
   Trial& fork = Add(study, std::move(made));
   study.stopper->AdmitFork(fork.id, ruling.trial);
   commands_.push_back(Propose{.study = study.id, .fork = fork.id, .parent = fork.parent});
-  const Trial& parent = study.trial(ruling.from);
-  // It was told to pause, and saves what it has done so far before it leaves.
-  const bool saves = parent.state == TrialState::kRunning && parent.leaving &&
-                     parent.leave_reason == StopReason::kPaused;
-  if (saves) {
+  Trial& parent = study.trials[Number(ruling.from) - 1];
+  if (parent.state == TrialState::kRunning) {
     fork.copying = Copying::kWaits;
+    if (!parent.leaving) SaveAndComeBack(study, parent);
   } else {
     AskCopy(study, fork);
     BoundCheckpoints(study);
   }
   return fork;
+}
+
+// What is copied must not be written to, and must be what the engine believes it to be: so a trial
+// that is forked from pauses, saves what it has done, and goes on once it has left.
+void Engine::SaveAndComeBack(Study& study, Trial& parent) {
+  Leave(study, parent, StopReason::kPaused);
+  parent.leave_reason = StopReason::kYield;
 }
 
 void Engine::OnFork(Study& study, const Proposed& event) {

@@ -164,8 +164,7 @@ class World {
       if (saved == disk_.end()) return Say("a checkpoint is copied that is not there");
       if (saved->second < fork.forked_at) Say("an older checkpoint is copied than was meant");
       const auto parent = processes_.find({kStudy, command.from});
-      if (created_.spec.stopper.name == "pbt" && parent != processes_.end() && !parent->second.told)
-        Say("a checkpoint is copied while its trial goes on");
+      if (parent != processes_.end()) Say("a checkpoint is copied while its trial runs");
       disk_[command.to] = saved->second;
     }
     copies_.push_back(command.to);

@@ -26,7 +26,7 @@ constexpr std::string_view Name(TrialState state) {
 // What a fork waits for before it can start, beside its parameters.
 enum class Copying : std::uint8_t {
   kNot,
-  kWaits,  // until its parent, which is on its way out, has saved
+  kWaits,  // until its parent has saved and left
   kAsked,  // for the copy of the parent's checkpoint
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/check.h"
 #include "base/state.h"
@@ -27,7 +28,10 @@ void PbtAsync::AdmitFork(TrialId trial, TrialId replaced) {
   last_ = trial;
   const auto lost = forking_.extract(replaced);
   SLUICE_CHECK(!lost.empty(), "a fork takes the place of a trial that lost");
-  members_[trial] = {.stage = lost.mapped()};
+  const double value = lost.mapped().value;
+  Member& fork = members_[trial] = lost.mapped();
+  SetValue(trial, fork, value);
+  fork.inherited = true;
 }
 
 std::vector<Ruling> PbtAsync::Report(TrialId trial, Work work, double value) {
@@ -48,7 +52,7 @@ std::vector<Ruling> PbtAsync::Report(TrialId trial, Work work, double value) {
     return {{.trial = trial, .verdict = Verdict::kGoOn, .target = rule_.At(member.stage)}};
   }
   const std::uint32_t stage = members_.at(donor).stage;
-  forking_[trial] = stage;
+  forking_[trial] = {.stage = stage, .value = value};
   Forget(trial);
   return {{.trial = trial, .verdict = Verdict::kFork, .target = rule_.At(stage), .from = donor}};
 }
@@ -59,22 +63,34 @@ TrialId PbtAsync::DonorFor(TrialId trial, double value, Work work) const {
   const auto rank = static_cast<std::size_t>(
       std::ranges::lower_bound(marks_, Mark{value, trial}, Better) - marks_.begin());
   if (rank < marks_.size() - quantile) return {};
-  return rule_.Donor({marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(quantile)},
-                     trial, work);
+  std::vector<TrialId> donors;
+  for (const Mark& mark : std::span(marks_).first(quantile)) {
+    const bool own = !members_.at(mark.trial).inherited;
+    if (own && !std::isnan(mark.value)) donors.push_back(mark.trial);
+  }
+  return donors.empty() ? TrialId{} : donors[rule_.Draw(donors.size(), trial, work)];
 }
 
 void PbtAsync::SetValue(TrialId trial, Member& member, double value) {
-  if (member.has_value)
-    std::erase_if(marks_, [&](const Mark& mark) { return mark.trial == trial; });
+  DropValue(trial, member);
   const Mark mark = {value, trial};
   marks_.insert(std::ranges::lower_bound(marks_, mark, Better), mark);
   member.has_value = true;
+  member.inherited = false;
   member.value = value;
 }
 
+void PbtAsync::DropValue(TrialId trial, Member& member) {
+  if (!member.has_value) return;
+  marks_.erase(std::ranges::lower_bound(marks_, Mark{member.value, trial}, Better));
+  member.has_value = false;
+}
+
 void PbtAsync::Forget(TrialId trial) {
-  members_.erase(trial);
-  std::erase_if(marks_, [&](const Mark& mark) { return mark.trial == trial; });
+  const auto member = members_.find(trial);
+  if (member == members_.end()) return;
+  DropValue(trial, member->second);
+  members_.erase(member);
 }
 
 std::vector<Ruling> PbtAsync::End(TrialId trial, bool) {
@@ -92,6 +108,7 @@ void PbtAsync::Save(StateWriter& writer) const {
     writer.Put(member.work);
     writer.Put(member.stage);
     writer.Put(member.has_value);
+    writer.Put(member.inherited);
     writer.Put(member.value);
   }
 }
@@ -110,6 +127,7 @@ Status PbtAsync::Load(StateReader& reader) {
     reader.Get(member.work);
     reader.Get(member.stage);
     reader.Get(member.has_value);
+    reader.Get(member.inherited);
     reader.Get(member.value);
     const bool known = trial > before && trial <= last;
     if (!known || member.work < 0 || member.work >= rule_.max_budget()) return Unreadable();

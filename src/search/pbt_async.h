@@ -11,12 +11,15 @@ namespace sluice {
 
 // Population-based training, asynchronous: a trial that reaches a stage is judged at once by its
 // value there, against the value of every other trial at the last stage that it has reached. If it
-// is in the bottom quantile, a fork of one of the top quantile takes its place. Nobody ever waits.
+// is in the bottom quantile, a fork of one of the top quantile takes its place. Nobody waits for the
+// others.
 //
-// Trials that have ended are neither compared with nor forked from. A fork has no value until it has
-// reached a stage itself. If nobody in the top can be forked from (NaN), the trial goes on.
+// Trials that have ended are neither compared with nor forked from. A fork stands in the ranking with
+// the value of the trial it replaced until it has reached a stage itself, and is not forked from
+// before: without it the bar would rise with everyone who loses. If nobody in the top can be forked
+// from (NaN), the trial goes on.
 //
-// A value costs O(n) in memory that is moved, and comparisons O(log n).
+// A value costs O(log n) comparisons and O(n) memory that is moved, a fork O(n).
 class PbtAsync final : public Stopper {
  public:
   explicit PbtAsync(const StopperSpec& spec) : rule_(spec) {}
@@ -37,17 +40,19 @@ class PbtAsync final : public Stopper {
     Work work = 0;            // last reported
     std::uint32_t stage = 0;  // the one it is to reach
     bool has_value = false;   // at an earlier one
+    bool inherited = false;   // of the trial it replaced
     double value = 0;
   };
   void Forget(TrialId trial);
   void SetValue(TrialId trial, Member& member, double value);
+  void DropValue(TrialId trial, Member& member);
   TrialId DonorFor(TrialId trial, double value, Work work) const;
 
   Perturbation rule_;
   TrialId last_{};
-  std::map<TrialId, Member> members_;         // that have not ended
-  std::vector<Mark> marks_;                   // of those that have a value, best first
-  std::map<TrialId, std::uint32_t> forking_;  // who lost, until the fork is there: its first stage
+  std::map<TrialId, Member> members_;  // that have not ended
+  std::vector<Mark> marks_;            // of those that have a value, best first
+  std::map<TrialId, Member> forking_;  // who lost, until the fork is there: what that begins with
 };
 
 }  // namespace sluice

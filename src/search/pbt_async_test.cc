@@ -58,6 +58,7 @@ TEST(PbtAsyncTest, ItIsTheRuleOverManyHistories) {
       Work work = 0;
       Work target = 0;
       std::optional<double> value = {};
+      bool own = true;  // the value
     };
     std::map<TrialId, Member> living;
     std::uint32_t last = 0;
@@ -87,6 +88,7 @@ TEST(PbtAsyncTest, ItIsTheRuleOverManyHistories) {
         continue;
       }
       member.value = value;
+      member.own = true;
       std::vector<Mark> marks;
       for (const auto& [other, its] : living) {
         if (its.value) marks.push_back({*its.value, other});
@@ -95,23 +97,28 @@ TEST(PbtAsyncTest, ItIsTheRuleOverManyHistories) {
       const std::size_t part = rule.Quantile(marks.size());
       const auto rank =
           static_cast<std::size_t>(std::ranges::find(marks, trial, &Mark::trial) - marks.begin());
-      const bool any = part > 0 && !std::isnan(marks.front().value);
+      std::vector<TrialId> donors;
+      for (std::size_t i = 0; i < part; ++i) {
+        if (!std::isnan(marks[i].value) && living.at(marks[i].trial).own)
+          donors.push_back(marks[i].trial);
+      }
       ASSERT_EQ(rulings.size(), 1U);
       const Ruling& ruling = rulings.front();
-      if (rank < marks.size() - part || !any) {
+      if (rank < marks.size() - part || donors.empty()) {
         ASSERT_EQ(ruling.verdict, Verdict::kGoOn);
         ASSERT_GT(ruling.target, member.work);
         member.target = ruling.target;
         continue;
       }
       ASSERT_EQ(ruling.verdict, Verdict::kFork);
-      const auto donor = std::ranges::find(marks, ruling.from, &Mark::trial) - marks.begin();
-      ASSERT_LT(donor, static_cast<std::ptrdiff_t>(part));
-      ASSERT_FALSE(std::isnan(marks[static_cast<std::size_t>(donor)].value));
+      ASSERT_EQ(ruling.from, donors[rule.Draw(donors.size(), trial, member.work)]);
       ASSERT_GT(ruling.target, living.at(ruling.from).work);
       const auto fork = TrialId(++last);
       pbt.AdmitFork(fork, trial);
-      const Member started = {.work = living.at(ruling.from).work, .target = ruling.target};
+      const Member started = {.work = living.at(ruling.from).work,
+                              .target = ruling.target,
+                              .value = member.value,
+                              .own = false};
       living.erase(at);
       living[fork] = started;
       ++forks;

@@ -45,15 +45,10 @@ std::size_t Perturbation::Quantile(std::size_t n) const {
   return std::min(part, n / 2);
 }
 
-TrialId Perturbation::Donor(const std::vector<Mark>& top, TrialId loser, Work work) const {
-  std::vector<TrialId> donors;
-  for (const Mark& mark : top) {
-    if (!std::isnan(mark.value)) donors.push_back(mark.trial);
-  }
-  if (donors.empty()) return {};
+std::size_t Perturbation::Draw(std::size_t donors, TrialId loser, Work work) const {
   Random random =
       Random(seed_).Fork("pbt").Fork(Number(loser)).Fork(static_cast<std::uint64_t>(work));
-  return donors[random.Below(donors.size())];
+  return random.Below(donors);
 }
 
 void Perturbation::Save(StateWriter& writer) const {

@@ -148,9 +148,10 @@ void Population::Settle() {
 
 // Everybody is there: the upper are the top quantile, the lower the bottom one.
 void Population::Decide(std::uint32_t number, Stage& stage) {
-  std::vector<Mark> donors;
+  std::vector<TrialId> donors;
   for (const Mark& mark : stage.upper) {
-    if (At(mark.trial).phase != Phase::kOver) donors.push_back(mark);
+    const bool lives = At(mark.trial).phase != Phase::kOver;
+    if (lives && !std::isnan(mark.value)) donors.push_back(mark.trial);
   }
   const Marks lower = std::move(stage.lower);
   const Marks upper = std::move(stage.upper);
@@ -160,11 +161,11 @@ void Population::Decide(std::uint32_t number, Stage& stage) {
       place.ahead.clear();  // it is not judged further on
       continue;
     }
-    const TrialId donor = rule_.Donor(donors, mark.trial, rule_.At(number));
-    if (!IsSet(donor)) {
+    if (donors.empty()) {
       Pass(mark);
       continue;
     }
+    const TrialId donor = donors[rule_.Draw(donors.size(), mark.trial, rule_.At(number))];
     const Work donor_work = At(donor).work;
     settled_.forks.push_back({.loser = mark.trial,
                               .donor = donor,

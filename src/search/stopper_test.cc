@@ -137,6 +137,28 @@ TEST(StopperTest, ABracketOfAHundredThousandIsQuick) {
   EXPECT_EQ(promoted, kTrials / 3);
 }
 
+TEST(StopperTest, LargePopulationsAreQuick) {
+  for (const char* name : {"pbt", "pbt-async"}) {
+    const std::uint32_t trials = name == std::string("pbt") ? 100'000 : 5'000;
+    const auto pbt = MakeStopper({.name = name, .max_budget = 4, .interval = 2}).value();
+    Random random(1);
+    for (std::uint32_t id = 1; id <= trials; ++id) pbt->Admit(TrialId(id));
+    pbt->Closed();
+    std::uint32_t forks = 0;
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      for (const Ruling& ruling : pbt->Report(TrialId(id), 2, random.Uniform())) {
+        if (ruling.verdict != Verdict::kFork) continue;
+        ++forks;
+        pbt->AdmitFork(TrialId(trials + forks), ruling.trial);
+      }
+    }
+    while (pbt->Next()) {
+    }
+    EXPECT_GE(forks, trials / 5) << name;
+    EXPECT_LE(forks, trials / 3) << name;
+  }
+}
+
 TEST(StopperTest, AHundredThousandCurvesBesideTheMedianAreQuick) {
   const auto median = MakeStopper({.name = "median", .max_budget = 9}).value();
   Random random(1);
