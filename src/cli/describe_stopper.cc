@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/text.h"
 #include "search/bracket_plan.h"
+#include "search/judged_at.h"
 #include "search/perturbation.h"
-#include "search/rungs.h"
 
 namespace sluice {
 namespace {
@@ -85,22 +83,6 @@ std::string DescribeStopper(const StudySpec& spec) {
   return fmt::format(
       "{}: judged at {} {}; the best 1/{} go on{}", name, spec.unit, Join(levels), stopper.eta,
       stopper.max_budget == kMaxBudget ? "" : fmt::format(", up to {}", stopper.max_budget));
-}
-
-std::vector<Work> JudgedAt(const StopperSpec& stopper) {
-  std::set<Work> levels;
-  if (HasBrackets(stopper)) {
-    for (const BracketPlan& plan : PlanBrackets(stopper)) {
-      levels.insert(plan.levels.begin(), plan.levels.end());
-    }
-  } else if (stopper.name == "asha" || stopper.name == "asha-promotion") {
-    const Rungs rungs(stopper);
-    for (std::size_t k = 0; k < rungs.size(); ++k) levels.insert(rungs.Target(k));
-  } else if (IsPbt(stopper)) {
-    const Perturbation rule(stopper);
-    for (std::uint32_t k = 0; k < rule.stages(); ++k) levels.insert(rule.At(k));
-  }
-  return {levels.begin(), levels.end()};
 }
 
 }  // namespace sluice

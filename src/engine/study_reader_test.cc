@@ -247,9 +247,10 @@ TEST(StudyReaderTest, ChecksObjectives) {
 }
 
 TEST(StudyReaderTest, ChecksSearches) {
-  EXPECT_EQ(With("sampler: gird"),
-            "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, found gird (did you "
-            "mean 'grid'?)");
+  EXPECT_EQ(
+      With("sampler: gird"),
+      "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, bohb, found gird (did you "
+      "mean 'grid'?)");
   EXPECT_THAT(With("sampler: grid"),
               HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
   EXPECT_EQ(With("policy: fluid"), "study.yaml:1: policy: expected fifo, found fluid");
