@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "engine/engine.h"
 #include "engine/note.h"
 
 namespace sluice {
 
 Trial& Engine::MakeFork(Study& study, const Ruling& ruling) {
+  SLUICE_CHECK(IsSet(ruling.from) && Number(ruling.from) <= study.trials.size(),
+               "a stopper forks from trials it was shown");
   Trial made;
   made.id = TrialId(study.trials.size() + 1);
   made.parent = ruling.from;
