@@ -267,11 +267,13 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
     inverse[k] = static_cast<float>(1 / width);
     constants_[k] -= log_scale + 0.918938533F;  // log(sqrt(2 pi))
   };
-  if (!kernels.axis_widths.empty()) {
+  if (scale != nullptr) {
+    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale->At(at(k)));
+  } else if (!kernels.axis_widths.empty()) {
     const double width = kernels.axis_widths[axis];
     for (std::size_t k = 0; k < observed; ++k)
       put(k, at(k), width, static_cast<float>(std::log(width * MassInside(at(k), width))));
-  } else if (kernels.gaps) {
+  } else {
     std::vector<double> all(observed);
     for (std::size_t k = 0; k < observed; ++k) all[k] = at(k);
     const std::vector<double> gaps = observed == 0 ? std::vector<double>() : Gaps(all);
@@ -279,8 +281,6 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
       const double width = std::clamp(gaps[k], kernels.narrowest, 1.0);
       put(k, all[k], width, static_cast<float>(std::log(width * MassInside(all[k], width))));
     }
-  } else {
-    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale->At(at(k)));
   }
   put(observed, kPriorCentre, kPriorWidth,
       static_cast<float>(std::log(kPriorWidth * MassInside(kPriorCentre, kPriorWidth))));
