@@ -1,4 +1,5 @@
-// How a fork comes to be: a new trial in the place of one that lost, from the checkpoint of another.
+// How a fork comes to be: a new trial in the place of one that lost, from the checkpoint of
+// another.
 
 #include <fmt/format.h>
 

@@ -16,8 +16,8 @@ constexpr std::size_t kCandidates = 64;
 constexpr std::size_t kDraws = 64;  // for each candidate, where constraints refuse some
 constexpr int kPoints = 16;         // whole points, where the constraints between groups do
 constexpr double kWider = 3;
-// Of all kernels of a density beside the prior of 1: the same for the good and the bad, however many
-// they are, or where nobody was l / g would be large.
+// Of all kernels of a density beside the prior of 1: the same for the good and the bad, however
+// many they are, or where nobody was l / g would be large.
 constexpr double kWeight = 50;
 // Kernels of one density: of more trials those at even distances in the ranking.
 constexpr std::size_t kMostKernels = 1024;
@@ -30,8 +30,8 @@ std::vector<T> Thinned(const std::vector<T>& all) {
   return some;
 }
 
-// Scott's rule, for values in [0, 1], but not too narrow for so few of them: once the good trials are
-// close together, the published least of 0.001 keeps them there.
+// Scott's rule, for values in [0, 1], but not too narrow for so few of them: once the good trials
+// are close together, the published least of 0.001 keeps them there.
 double WidthOf(const std::vector<double>& rows, std::size_t axis, std::size_t axes) {
   const std::size_t trials = rows.size() / axes;
   const auto count = static_cast<double>(trials);
@@ -126,8 +126,8 @@ BohbSampler::Rows BohbSampler::MakeRows(const Group& group,
   return rows;
 }
 
-// Points of the group, from the density or, without one, from anywhere, at which the constraints hold
-// as far as `point` is known, which is the groups before.
+// Points of the group, from the density or, without one, from anywhere, at which the constraints
+// hold as far as `point` is known, which is the groups before.
 bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t wanted,
                             Random& random, Point& point, std::vector<double>& rows,
                             std::vector<std::vector<double>>& values) const {

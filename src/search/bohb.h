@@ -15,20 +15,21 @@ namespace sluice {
 
 // BOHB's model (Falkner et al. 2018): for a stopper that judges trials at several budgets.
 //
-// A third of the proposals are drawn at random. For the others, with d parameters, the largest budget
-// that at least d + 2 trials have reached is taken. The best 15 % of those (at least d + 2) make a
-// density l, the others (at least d + 2) a density g, with the bandwidths of Scott's rule, but at least
-// 0.01 and 1 / (2 + trials); of 64 points drawn from l with three times the bandwidth the one with the
-// largest l / g is proposed. A trial counts at every budget it has reached by the best value it has
-// reported so far; one that failed, or has no value, counts as the worst where it ended. While no
-// budget has enough trials, proposals are random.
+// A third of the proposals are drawn at random. For the others, with d parameters, the largest
+// budget that at least d + 2 trials have reached is taken. The best 15 % of those (at least d + 2)
+// make a density l, the others (at least d + 2) a density g, with the bandwidths of Scott's rule,
+// but at least 0.01 and 1 / (2 + trials); of 64 points drawn from l with three times the bandwidth
+// the one with the largest l / g is proposed. A trial counts at every budget it has reached by the
+// best value it has reported so far; one that failed, or has no value, counts as the worst where it
+// ended. While no budget has enough trials, proposals are random.
 //
 // Parameters that are active together are one density (Space::groups), drawn after those that their
-// condition depends on; a group that was active in too few trials is drawn at random. Constraints are
-// obeyed by drawing again.
+// condition depends on; a group that was active in too few trials is drawn at random. Constraints
+// are obeyed by drawing again.
 //
 // A proposal is a function of the seed, the counter and what is known of each trial, in whatever
-// order that was learned. In a space that can be counted a point may come twice. O(n) for a proposal.
+// order that was learned. In a space that can be counted a point may come twice. O(n) for a
+// proposal.
 class BohbSampler final : public Sampler {
  public:
   BohbSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "search/random.h"
 
@@ -19,7 +20,9 @@ Space Square() {
       .value();
 }
 
-SamplerSpec Levels(std::vector<Work> levels) { return {.name = "bohb", .levels = levels}; }
+SamplerSpec Levels(std::vector<Work> levels) {
+  return {.name = "bohb", .levels = std::move(levels)};
+}
 
 Observation Stopped(std::uint32_t trial, double x, Work work, double loss) {
   return {.trial = TrialId(trial),

@@ -16,8 +16,8 @@ namespace sluice {
 // every interval (Population). Trials that are admitted after it was closed are another one.
 //
 // Next gives all trials of a population that may go on to one stage, the furthest first. A trial
-// whose report settles the stage, and that is forked from, pauses like the others: so its checkpoint
-// is there.
+// whose report settles the stage, and that is forked from, pauses like the others: so its
+// checkpoint is there.
 class Pbt final : public Stopper {
  public:
   explicit Pbt(const StopperSpec& spec) : rule_(spec) {}

@@ -11,13 +11,13 @@ namespace sluice {
 
 // Population-based training, asynchronous: a trial that reaches a stage is judged at once by its
 // value there, against the value of every other trial at the last stage that it has reached. If it
-// is in the bottom quantile, a fork of one of the top quantile takes its place. Nobody waits for the
-// others.
+// is in the bottom quantile, a fork of one of the top quantile takes its place. Nobody waits for
+// the others.
 //
-// Trials that have ended are neither compared with nor forked from. A fork stands in the ranking with
-// the value of the trial it replaced until it has reached a stage itself, and is not forked from
-// before: without it the bar would rise with everyone who loses. If nobody in the top can be forked
-// from (NaN), the trial goes on.
+// Trials that have ended are neither compared with nor forked from. A fork stands in the ranking
+// with the value of the trial it replaced until it has reached a stage itself, and is not forked
+// from before: without it the bar would rise with everyone who loses. If nobody in the top can be
+// forked from (NaN), the trial goes on.
 //
 // A value costs O(log n) comparisons and O(n) memory that is moved, a fork O(n).
 class PbtAsync final : public Stopper {

@@ -30,8 +30,8 @@ class Perturbation {
   std::uint32_t Passed(Work work) const;
   // How many of n are the bottom, and how many the top: ceil(n * quantile), at most half of them.
   std::size_t Quantile(std::size_t n) const;
-  // Which of so many donors, best first, a loser is replaced by a fork of: a draw that depends on the
-  // study's seed, the loser and the work alone. There is one at least.
+  // Which of so many donors, best first, a loser is replaced by a fork of: a draw that depends on
+  // the study's seed, the loser and the work alone. There is one at least.
   std::size_t Draw(std::size_t donors, TrialId loser, Work work) const;
 
   // What it was made of, so that a state of another one is not taken for ours.

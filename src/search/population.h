@@ -22,13 +22,14 @@ class StateWriter;
 // replacing the bottom quantile by forks of members of the top quantile. A value once recorded
 // stays, that of a trial that ended since too, but only the living are replaced, or forked from: a
 // place whose trial ended (failed, or is complete) stays empty. If nobody of the top can be forked
-// from (NaN, or ended), the bottom goes on as it is. A trial that passes several stages in one report
-// is recorded at each of them; what it recorded beyond the stage at which it loses counts for nothing.
+// from (NaN, or ended), the bottom goes on as it is. A trial that passes several stages in one
+// report is recorded at each of them; what it recorded beyond the stage at which it loses counts
+// for nothing.
 //
-// Nobody waits longer than is needed: who is certain to be in neither quantile, because there are as
-// many better and as many worse ones as a quantile can hold, goes on at once. Who may be forked from
-// waits, so that its checkpoint is the one of the stage. Until the population is closed, when it is
-// known how many there are, all wait.
+// Nobody waits longer than is needed: who is certain to be in neither quantile, because there are
+// as many better and as many worse ones as a quantile can hold, goes on at once. Who may be forked
+// from waits, so that its checkpoint is the one of the stage. Until the population is closed, when
+// it is known how many there are, all wait.
 //
 // O(log n) for a value, and O(stages not yet decided).
 class Population {

@@ -67,8 +67,8 @@ struct Ruling {
 //   Next     when devices are free: a group of paused trials worth resuming, or nothing;
 //   Ready    whether to ask Next for what a report made ready, even if no launch has ended since.
 // A ruling on another trial than the one that reported is a kStop or a kFork: paused trials are
-// resumed by Next alone. A kFork is from a trial that has not ended, and that is not the one it ends;
-// its target is beyond what that one has reported.
+// resumed by Next alone. A kFork is from a trial that has not ended, and that is not the one it
+// ends; its target is beyond what that one has reported.
 class Stopper {
  public:
   virtual ~Stopper() = default;
