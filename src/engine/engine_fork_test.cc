@@ -132,7 +132,7 @@ TEST(EngineForkTest, AnIntervalOfSynchronousPbtIsAGroup) {
       NodeOf(8 * kWhole));
   engine.Propose(4);
   EXPECT_EQ(engine.Study().groups, 1U);
-  const auto interval = [&](std::vector<int> members, Work work) {
+  const auto interval = [&](const std::vector<int>& members, Work work) {
     for (const int member : members) {
       engine.Save(member, work, 1);
       engine.Report(member, work, member);
