@@ -13,6 +13,7 @@
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "ledger/earlier_study.h"
+#include "search/judged_at.h"
 
 namespace sluice {
 namespace {

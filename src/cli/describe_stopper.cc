@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/text.h"
 #include "search/bracket_plan.h"
-#include "search/rungs.h"
+#include "search/judged_at.h"
+#include "search/perturbation.h"
 
 namespace sluice {
 namespace {
 
 bool HasBrackets(const StopperSpec& stopper) {
   return stopper.name == "sha" || stopper.name == "hyperband";
+}
+
+bool IsPbt(const StopperSpec& stopper) {
+  return stopper.name == "pbt" || stopper.name == "pbt-async";
 }
 
 std::string DescribeBrackets(const StopperSpec& stopper) {
@@ -57,6 +60,19 @@ std::string DescribeStopper(const StudySpec& spec) {
     return fmt::format("{}: in brackets, trials to {}: {}", name, spec.unit,
                        DescribeBrackets(stopper));
   }
+  if (IsPbt(stopper)) {
+    const Perturbation rule(stopper);
+    if (rule.stages() == 0)
+      return fmt::format("{}: nobody is judged; every trial runs {}", name, end);
+    const bool together = name == "pbt";
+    return fmt::format(
+        "{}: every {} {}{}, up to {}, {}; forks of the best {} % take the place of the worst {} %",
+        name, Perturbation::IntervalOf(stopper), spec.unit,
+        Perturbation::IntervalOf(stopper) == 1 ? "" : "s", stopper.max_budget,
+        together ? "all trials are judged together"
+                 : "a trial is judged by what the others last reported",
+        stopper.quantile * 100, stopper.quantile * 100);
+  }
   constexpr std::size_t kMostShown = 8;
   std::vector<std::string> levels;
   for (const Work level : JudgedAt(stopper)) levels.push_back(std::to_string(level));
@@ -67,19 +83,6 @@ std::string DescribeStopper(const StudySpec& spec) {
   return fmt::format(
       "{}: judged at {} {}; the best 1/{} go on{}", name, spec.unit, Join(levels), stopper.eta,
       stopper.max_budget == kMaxBudget ? "" : fmt::format(", up to {}", stopper.max_budget));
-}
-
-std::vector<Work> JudgedAt(const StopperSpec& stopper) {
-  std::set<Work> levels;
-  if (HasBrackets(stopper)) {
-    for (const BracketPlan& plan : PlanBrackets(stopper)) {
-      levels.insert(plan.levels.begin(), plan.levels.end());
-    }
-  } else if (stopper.name == "asha" || stopper.name == "asha-promotion") {
-    const Rungs rungs(stopper);
-    for (std::size_t k = 0; k < rungs.size(); ++k) levels.insert(rungs.Target(k));
-  }
-  return {levels.begin(), levels.end()};
 }
 
 }  // namespace sluice

@@ -278,6 +278,15 @@ TEST_F(MainTest, CheckSaysWhatEachStopperDoes) {
   EXPECT_THAT(check("{name: patience, patience: 3}", budget),
               HasSubstr("patience: from epoch 1 on, stops what has not improved by more than 0 for "
                         "3 epochs"));
+  EXPECT_THAT(
+      check("{name: pbt, interval: 3}", budget),
+      AllOf(HasSubstr("pbt: every 3 epochs, up to 9, all trials are judged together; forks of "
+                      "the best 25 % take the place of the worst 25 %"),
+            EndsWith("[3,6]")));
+  EXPECT_THAT(
+      check("{name: pbt-async, quantile: 0.125}", budget),
+      HasSubstr("pbt-async: every 1 epoch, up to 9, a trial is judged by what the others last "
+                "reported; forks of the best 12.5 % take the place of the worst 12.5 %"));
   EXPECT_THAT(check("sha", budget),
               AllOf(HasSubstr("sha: in brackets, trials to epoch: 9 to 1, 3 to 3, 1 to 9"),
                     EndsWith("[1,3]")));

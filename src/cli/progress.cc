@@ -142,7 +142,7 @@ Progress MakeProgress(const Study& study, Time now) {
   progress.unit = study.spec.unit;
   progress.metric = study.spec.objective.metric;
   progress.maximize = study.spec.objective.direction == Direction::kMaximize;
-  progress.trials_wanted = study.trials_wanted;
+  progress.trials_wanted = study.trials_wanted + study.forks;
   progress.counts = study.counts;
   progress.now = now;
   progress.created = study.created;

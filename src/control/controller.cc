@@ -7,6 +7,7 @@
 
 #include "base/planted.h"
 #include "engine/points.h"
+#include "search/explore.h"
 
 namespace sluice {
 namespace {
@@ -74,7 +75,11 @@ void Controller::Execute(std::vector<Command> commands) {
   for (Command& command : commands) {
     if (const auto* propose = std::get_if<Propose>(&command)) {
       TellSearch();
-      searcher_.Ask(propose->counter);
+      if (IsSet(propose->fork)) {
+        AskFork(*propose);
+      } else {
+        searcher_.Ask(propose->counter);
+      }
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
       site_.At(wake->time == kNever ? kNever : wake->time - ahead_, [this] {
         if (!study().finished) Happened(Woken{});
@@ -85,6 +90,14 @@ void Controller::Execute(std::vector<Command> commands) {
       gathered_effects_.commands.push_back(std::move(command));
     }
   }
+}
+
+void Controller::AskFork(const Propose& propose) {
+  searcher_.AskFork(propose.fork,
+                    [space = study().spec.space, seed = study().seed, number = Number(propose.fork),
+                     parent = study().trial(propose.parent).point] {
+                      return Explore(space, seed, number, parent);
+                    });
 }
 
 void Controller::AcknowledgeInTurn(Receipt receipt) {
@@ -109,6 +122,7 @@ Batch Controller::TakeBatch() {
   TellSearch();
   for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
+    if (trial.unborn) continue;  // written with its parameters
     // Parameters never change: they are written with the trial's first row.
     const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
     batch.trials.push_back(
@@ -202,8 +216,11 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
       [answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
 }
 
-void Controller::Answered(std::uint64_t counter, std::optional<Point> point) {
-  Happened(Proposed{study_, counter, std::move(point)});
+void Controller::Answered(SearchAnswer answer) {
+  Happened(Proposed{.study = study_,
+                    .counter = answer.counter,
+                    .point = std::move(answer.point),
+                    .fork = answer.fork});
 }
 
 // Whoever is asked for a proposal knows all that happened before: what is proposed depends on the
@@ -222,6 +239,7 @@ void Controller::ObserveAll() {
 }
 
 void Controller::Observe(const Trial& trial) {
+  if (trial.IsFork()) return;  // what came of it is its ancestors' doing too
   Observation observation{.trial = trial.id,
                           .point = trial.point,
                           .outcome = Outcome::kRunning,

@@ -26,6 +26,15 @@ class Searcher {
   virtual ~Searcher() = default;
   virtual void Observe(Observation observation) = 0;
   virtual void Ask(std::uint64_t counter) = 0;
+  // The parameters of a fork, which do not depend on the sampler.
+  virtual void AskFork(TrialId fork, std::function<Point()> explore) = 0;
+};
+
+// What a searcher found.
+struct SearchAnswer {
+  std::uint64_t counter = 0;
+  std::optional<Point> point;
+  TrialId fork{};  // whose parameters they are, if not those of a proposal
 };
 
 // The loop around the engine: what happens becomes an event, the event changes the engine at once,
@@ -56,7 +65,7 @@ class Controller final : public WorkforceOwner {
   // A batch reached the disk, or did not: then `failure` is set, and the controller is of no use
   // any more. Trials go on by themselves, and the next controller finds them.
   void Committed(const Status& status);
-  void Answered(std::uint64_t counter, std::optional<Point> point);
+  void Answered(SearchAnswer answer);
   // The study is finished, or drained, nothing of it runs, and all of that is on disk.
   bool Over() const;
   // What is to be written down at the end, beside a snapshot if much has happened.
@@ -87,6 +96,7 @@ class Controller final : public WorkforceOwner {
 
   Time Now() const { return site_.Now() + ahead_; }
   void Execute(std::vector<Command> commands);
+  void AskFork(const Propose& propose);
   Batch TakeBatch();
   void Release(Effects effects);
   void TellSearch();

@@ -181,6 +181,13 @@ void Workforce::CarryOut(const StopLaunch& command) {
   }
 }
 
+void Workforce::CarryOut(const CopyCheckpoint& command) {
+  const Status copied = site_.CopyCheckpoint(command.from, command.to);
+  owner_.Happened(CheckpointCopied{.trial = {command.study, command.to},
+                                   .error = copied ? "" : copied.error().message},
+                  std::nullopt);
+}
+
 void Workforce::CarryOut(const Evict& command) { site_.RemoveCheckpoint(command.trial.trial); }
 
 void Workforce::Acknowledge(const Receipt& receipt, int count) {

@@ -58,6 +58,7 @@ class Workforce {
   void CarryOut(const Start& command);
   void CarryOut(const SetBudget& command);
   void CarryOut(const StopLaunch& command);
+  void CarryOut(const CopyCheckpoint& command);
   void CarryOut(const Evict& command);
   // Stands for so many receipts, of which this is the last.
   void Acknowledge(const Receipt& receipt, int count);

@@ -12,10 +12,13 @@ namespace sluice {
 // What the engine wants done. Every command may be repeated after a restart (Engine::Unfinished)
 // and is carried out once.
 
-// Ask the sampler. Touches nothing outside, so it need not wait for the commit.
+// Ask for the parameters of a trial. Touches nothing outside, so it need not wait for the commit.
 struct Propose {
   StudyId study{};
-  std::uint64_t counter = 0;
+  std::uint64_t counter = 0;  // of the sampler's proposals
+  // Or those of this trial, a fork of that one (search/explore.h); nothing is counted then.
+  TrialId fork{};
+  TrialId parent{};
 };
 
 struct Start {
@@ -44,6 +47,15 @@ struct StopLaunch {
   StopReason reason = StopReason::kStopped;
 };
 
+// Copy the checkpoint of a trial for a fork of it; CheckpointCopied says what came of it. What is
+// there at the fork already is the copy. Before the commands that come after it, so that a trial
+// which is resumed does not write to what is copied.
+struct CopyCheckpoint {
+  StudyId study{};
+  TrialId from{};
+  TrialId to{};
+};
+
 // Remove the trial's checkpoint.
 struct Evict {
   TrialKey trial;
@@ -58,6 +70,7 @@ struct StudyFinished {
   StudyId study{};
 };
 
-using Command = std::variant<Propose, Start, SetBudget, StopLaunch, Evict, WakeAt, StudyFinished>;
+using Command = std::variant<Propose, Start, SetBudget, StopLaunch, CopyCheckpoint, Evict, WakeAt,
+                             StudyFinished>;
 
 }  // namespace sluice

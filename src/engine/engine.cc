@@ -33,7 +33,7 @@ std::string_view Name(Finish finish) {
 }
 
 int Study::room() const {
-  const auto made = static_cast<std::uint64_t>(trials.size()) + (asked - answered);
+  const auto made = static_cast<std::uint64_t>(proposed()) + (asked - answered);
   const auto wanted = static_cast<std::uint64_t>(trials_wanted);
   return made < wanted ? static_cast<int>(wanted - made) : 0;
 }
@@ -89,7 +89,8 @@ Study& Engine::Made(const StudyCreated& event) {
   study->folder = event.folder;
   study->seed = event.seed;
   study->trials_wanted = event.spec.trials;
-  auto stopper = MakeStopper(event.spec.stopper);
+  study->spec.stopper.seed = event.seed;
+  auto stopper = MakeStopper(study->spec.stopper);
   SLUICE_CHECK(stopper.has_value(), "a study's stopper was checked when the study was read");
   study->stopper = std::move(*stopper);
   studies_.push_back(std::move(study));
@@ -170,6 +171,7 @@ void Engine::On(const DrainAsked&) {
 
 void Engine::On(const Proposed& event) {
   Study* study = FindStudy(event.study);
+  if (study != nullptr && IsSet(event.fork)) return OnFork(*study, event);
   if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
   if (event.counter != study->answered) {
     commands_.push_back(
@@ -192,11 +194,21 @@ Trial& Engine::MakeTrial(Study& study, Point point) {
   trial.point = std::move(point);
   trial.created = now_;
   trial.target = study.stopper->Admit(trial.id);
-  // Trials that go straight to the full budget are one group (grid, random); the others come one by
-  // one.
-  const bool whole = trial.target == study.spec.stopper.max_budget;
-  if (!whole || study.groups == 0) ++study.groups;
+  return Add(study, std::move(trial));
+}
+
+// Trials that go straight to the full budget are one group (grid, random), and so are those that a
+// stopper gathers; the others come one by one.
+void Engine::JoinGroup(Study& study, Trial& trial) {
+  const bool same = study.stopper->Gathers() ? trial.target == study.group_target
+                                             : trial.target == study.spec.stopper.max_budget;
+  if (!same || study.groups == 0) ++study.groups;
+  study.group_target = trial.target;
   trial.group = GroupId(study.groups);
+}
+
+Trial& Engine::Add(Study& study, Trial trial) {
+  JoinGroup(study, trial);
   study.trials.push_back(std::move(trial));
   ++study.counts[static_cast<std::size_t>(TrialState::kWaiting)];
   Enqueue(study, study.trials.back());
@@ -308,6 +320,7 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
   switch (ruling.verdict) {
     case Verdict::kGoOn:
       trial.target = ruling.target;
+      if (study.stopper->Gathers()) JoinGroup(study, trial);
       Changed(study, trial);
       if (trial.state == TrialState::kRunning && !trial.leaving) {
         if (!Planted("silent-budget"))
@@ -321,6 +334,12 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
       if (trial.state == TrialState::kRunning) Leave(study, trial, StopReason::kPaused);
       if (trial.state == TrialState::kWaiting) SetState(study, trial, TrialState::kPaused);
       return;
+    case Verdict::kFork: {
+      const Trial& fork = MakeFork(study, ruling);
+      trial.note = fmt::format("replaced by trial {}, a fork of trial {}", Number(fork.id),
+                               Number(fork.parent));
+      [[fallthrough]];
+    }
     case Verdict::kStop:
       if (trial.state == TrialState::kRunning) {
         Leave(study, trial, StopReason::kStopped);
@@ -429,6 +448,7 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   if (event.checkpoint_bytes >= 0) SetSaved(study, trial, event.checkpoint_bytes);
   Settle(study, trial, event);
   trial.leaving = false;
+  AskCopiesOf(study, trial.id);
   BoundCheckpoints(study);
   replan_ = true;
 }
@@ -467,8 +487,8 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
     return;
   }
   if (event.ending == Ending::kStopped) {
-    if (!trial.exempt) study.stopper->End(trial.id, /*failed=*/true);
-    return Close(study, trial, TrialState::kStopped);
+    Close(study, trial, TrialState::kStopped);
+    return EndSearch(study, trial, /*failed=*/true);
   }
   if (event.ending == Ending::kFailed) return Fail(study, trial, event.reason);
   if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
@@ -517,14 +537,15 @@ void Engine::Changed(Study& study, Trial& trial) {
   changed_.push_back({study.id, trial.id});
 }
 
-// A trial that has run before never starves behind new ones.
+// A trial that has run before, or goes on from one that has, never starves behind new ones.
 void Engine::Enqueue(Study& study, Trial& trial) {
-  if (!IsSet(trial.launch) || Planted("starved")) {
+  const auto is_new = [](const Trial& some) { return !IsSet(some.launch) && !some.IsFork(); };
+  if (is_new(trial) || Planted("starved")) {
     study.waiting.push_back(trial.id);
     return;
   }
-  const auto first_new = std::ranges::find_if(
-      study.waiting, [&](TrialId id) { return !IsSet(study.trial(id).launch); });
+  const auto first_new =
+      std::ranges::find_if(study.waiting, [&](TrialId id) { return is_new(study.trial(id)); });
   study.waiting.insert(first_new, trial.id);
 }
 

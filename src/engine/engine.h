@@ -54,8 +54,10 @@ struct Study {
   std::uint32_t groups = 0;
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
-  std::set<TrialId> saved;    // trials with a checkpoint
-  std::vector<Trial> trials;  // trial n is at n - 1
+  std::set<TrialId> saved;   // trials with a checkpoint
+  std::deque<Trial> trials;  // trial n is at n - 1; a reference stays good when another is made
+  int forks = 0;             // of them: they come on top of the trials that are wanted
+  Work group_target = 0;     // of the latest group, where trials are gathered into groups
   std::array<int, kTrialStates> counts{};
   std::vector<TrialId> running;  // in order of starting
   std::vector<TrialId> waiting;  // in the order they are to start
@@ -63,6 +65,8 @@ struct Study {
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
+  // Trials made that were proposed by a sampler or given by hand, as `trials_wanted` counts them.
+  int proposed() const { return static_cast<int>(trials.size()) - forks; }
   // How many more trials may be made, beside those whose proposals are on their way.
   int room() const;
 };
@@ -89,7 +93,8 @@ class Engine {
   Admission Admit(TrialKey trial, LaunchId launch, Position position) const;
   Admission Admit(const Reported& report) const;
 
-  // What was commanded and may not have been carried out, for a controller that takes over.
+  // What was commanded and may not have been carried out, for a controller that takes over. Copies
+  // are to be made before what the takeover itself (ControllerStarted) commands.
   std::vector<Command> Unfinished() const;
 
   const Study* study(StudyId id) const;
@@ -130,6 +135,7 @@ class Engine {
   void On(const PointsEnqueued& event);
   void On(const KnowledgeGiven&) {}
   void On(const NodesChanged& event);
+  void On(const CheckpointCopied& event);
 
   Study* FindStudy(StudyId id);
   Study& Made(const StudyCreated& event);
@@ -138,6 +144,14 @@ class Engine {
   void SetState(Study& study, Trial& trial, TrialState state);
   void Enqueue(Study& study, Trial& trial);
   Trial& MakeTrial(Study& study, Point point);
+  Trial& Add(Study& study, Trial trial);
+  Trial& MakeFork(Study& study, const Ruling& ruling);
+  void OnFork(Study& study, const Proposed& event);
+  void SaveAndComeBack(Study& study, Trial& parent);
+  void AskCopy(Study& study, Trial& fork);
+  void AskCopiesOf(Study& study, TrialId parent);
+  void BeginAnew(Study& study, Trial& fork, std::string_view why);
+  void JoinGroup(Study& study, Trial& trial);
 
   void Judge(Study& study, Trial& trial);
   void Follow(Study& study, const Ruling& ruling);

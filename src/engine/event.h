@@ -51,11 +51,19 @@ struct NodesChanged {
 // No new work; what runs is asked to save and leave.
 struct DrainAsked {};
 
-// The answer to a Propose command; without a point: the space is exhausted.
+// The answer to a Propose command; without a point: the space is exhausted, or a fork is to be like
+// its parent.
 struct Proposed {
   StudyId study{};
   std::uint64_t counter = 0;
   std::optional<Point> point;
+  TrialId fork{};
+};
+
+// What came of a CopyCheckpoint.
+struct CheckpointCopied {
+  TrialKey trial;     // the fork
+  std::string error;  // empty: it is there
 };
 
 // Points to try before the sampler is asked, in this order. They wait for the next plan.
@@ -161,7 +169,8 @@ struct Event {
   Time time{};
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
-               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, NodesChanged>
+               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied,
+               NodesChanged>
       body;
 };
 

@@ -12,8 +12,7 @@ namespace sluice {
 namespace {
 
 bool AllMade(const Study& study) {
-  return (study.exhausted && study.queue.empty()) ||
-         study.trials.size() >= static_cast<std::size_t>(study.trials_wanted);
+  return (study.exhausted && study.queue.empty()) || study.proposed() >= study.trials_wanted;
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ const WorkView& Engine::View() {
     int waiting = 0;
     for (TrialId id : study->waiting) {
       const Trial& trial = study->trial(id);
-      if (!Open(*study) || trial.not_before > now_) continue;
+      if (!Open(*study) || trial.not_before > now_ || !trial.CanStart()) continue;
       ++waiting;
       view.items.push_back({.trial = {study->id, id},
                             .group = trial.group,
@@ -151,11 +150,13 @@ bool Engine::Feed(Study& study, int appetite) {
 }
 
 void Engine::Resume(Study& study, const TrialGroup& group) {
-  ++study.groups;
+  const bool gathers = study.stopper->Gathers();
+  if (!gathers) ++study.groups;
   for (const Advance& member : group.members) {
     Trial& trial = study.trials[Number(member.trial) - 1];
     trial.group = GroupId(study.groups);
     trial.target = member.target;
+    if (gathers) JoinGroup(study, trial);
     if (trial.leaving)
       trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
     if (trial.work >= member.target) {
@@ -197,10 +198,8 @@ void Engine::FinishIfIdle(Study& study) {
     if (draining_ || cluster_.nodes().empty()) return;
     // Without room nobody has asked whether one of the paused is worth going on with.
     if (study.count(TrialState::kPaused) > 0 && !FitsEmpty(cluster_, study.spec.demand)) return;
-    study.ending =
-        study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)
-            ? Finish::kExhausted
-            : Finish::kTrials;
+    study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
+                                                                             : Finish::kTrials;
   }
   study.finished = true;
   commands_.push_back(StudyFinished{study.id});
@@ -257,9 +256,11 @@ void Engine::SetSaved(Study& study, Trial& trial, std::int64_t bytes) {
 // Keeps the checkpoints of a study within its cap by giving up first those of ended trials other
 // than the best, then those of paused trials, the ones that are cheapest to train again first.
 void Engine::BoundCheckpoints(Study& study) {
-  const auto cost = [](const Trial& trial) {
+  const auto cost = [&](const Trial& trial) {
     const bool needed = trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting;
-    return std::pair(needed, needed ? trial.busy.count() : Micros(trial.ended));
+    if (!needed) return std::pair(needed, Micros(trial.ended));
+    const Duration before = trial.IsFork() ? study.trial(trial.parent).busy : Duration(0);
+    return std::pair(needed, (trial.busy + before).count());
   };
   while (study.checkpoint_bytes > study.spec.checkpoint_cap_bytes) {
     Trial* cheapest = nullptr;
@@ -273,6 +274,8 @@ void Engine::BoundCheckpoints(Study& study) {
     cheapest->saved_work = 0;
     cheapest->evicted = true;
     Changed(study, *cheapest);
+    if (cheapest->IsFork() && cheapest->reports == 0)
+      BeginAnew(study, *cheapest, "its copy was removed to keep the checkpoint_cap");
     commands_.push_back(Evict{{study.id, cheapest->id}});
   }
 }
@@ -282,6 +285,12 @@ std::vector<Command> Engine::Unfinished() const {
   for (const auto& study : studies_) {
     for (std::uint64_t counter = study->answered; counter < study->asked; ++counter) {
       if (!Planted("lost-proposal")) commands.push_back(Propose{study->id, counter});
+    }
+    for (const Trial& trial : study->trials) {
+      if (trial.unborn)
+        commands.push_back(Propose{.study = study->id, .fork = trial.id, .parent = trial.parent});
+      if (trial.copying == Copying::kAsked)
+        commands.push_back(CopyCheckpoint{study->id, trial.parent, trial.id});
     }
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);

@@ -66,8 +66,8 @@ int CountKnown(const Study& study, const PointsEnqueued& event) {
 }
 
 QueueStanding QueueOf(const Study& study) {
-  const std::size_t made =
-      study.trials.size() + static_cast<std::size_t>(study.asked - study.answered);
+  const std::size_t made = static_cast<std::size_t>(study.proposed()) +
+                           static_cast<std::size_t>(study.asked - study.answered);
   return {.waiting = static_cast<int>(study.queue.size()),
           .room = study.room(),
           .total = static_cast<int>(made + study.queue.size())};

@@ -42,7 +42,7 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
       visit(s.finished);
   visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
-      visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
+      visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
   visit(s.waiting);
 }
 
@@ -79,6 +79,8 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
       return false;
     if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())
       return false;
+    if (trial.parent >= trial.id || trial.copying > Copying::kAsked) return false;
+    if (!trial.CanStart() && (!trial.IsFork() || trial.state != TrialState::kWaiting)) return false;
     if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;
     if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.grant)) return false;
   }
@@ -131,6 +133,7 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
       if (static_cast<std::size_t>(trial.state) >= kTrialStates) return Unreadable();
       ++study.counts[static_cast<std::size_t>(trial.state)];
       if (trial.saved_bytes != 0) study.saved.insert(trial.id);
+      study.forks += trial.IsFork() ? 1 : 0;
     }
     for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left)
       Loader{reader}(study.queue.emplace_back());

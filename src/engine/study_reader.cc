@@ -13,6 +13,7 @@
 #include "engine/study_keys.h"
 #include "engine/sweep_reader.h"
 #include "engine/templates.h"
+#include "search/judged_at.h"
 #include "space/space_reader.h"
 
 namespace sluice {
@@ -261,7 +262,9 @@ class StudyReader {
       return;
     }
     if (const auto stopper = MakeStopper(spec_.stopper); !stopper)
-      node->Report(stopper.error().message);
+      return node->Report(stopper.error().message);
+    spec_.sampler.levels = JudgedAt(spec_.stopper);
+    if (!spec_.sampler.levels.empty()) spec_.sampler.levels.push_back(spec_.stopper.max_budget);
   }
 
   // Reads what belongs to the stopper of this name, and reports what does not.
@@ -298,6 +301,8 @@ class StudyReader {
     read("patience", integer(1), spec_.stopper.patience);
     read("min_delta", number(std::numeric_limits<double>::infinity()), spec_.stopper.min_delta);
     read("bracket", integer(1), spec_.stopper.bracket);
+    read("interval", integer(1), spec_.stopper.interval);
+    read("quantile", number(0.5), spec_.stopper.quantile);
     return good;
   }
 

@@ -151,7 +151,7 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
       "themselves\n"
       "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
       "study.yaml:5: stopper: expected one of none, asha, asha-promotion, median, percentile, "
-      "patience, sha, hyperband, found ahsa (did you mean 'asha'?)\n"
+      "patience, sha, hyperband, pbt, pbt-async, found ahsa (did you mean 'asha'?)\n"
       "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
 }
 
@@ -247,9 +247,10 @@ TEST(StudyReaderTest, ChecksObjectives) {
 }
 
 TEST(StudyReaderTest, ChecksSearches) {
-  EXPECT_EQ(With("sampler: gird"),
-            "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, found gird (did you "
-            "mean 'grid'?)");
+  EXPECT_EQ(
+      With("sampler: gird"),
+      "study.yaml:1: sampler: expected one of random, grid, sobol, tpe, bohb, found gird (did you "
+      "mean 'grid'?)");
   EXPECT_THAT(With("sampler: grid"),
               HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
   EXPECT_EQ(With("policy: fluid"), "study.yaml:1: policy: expected fifo, found fluid");
@@ -297,12 +298,23 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
             "study.yaml:1: stopper.name: expected a stopper, found nothing; add 'name: median'");
   EXPECT_EQ(With("stopper: {name: meidan}"),
             "study.yaml:1: stopper.name: expected one of none, asha, asha-promotion, median, "
-            "percentile, patience, sha, hyperband, found meidan (did you mean 'median'?)");
+            "percentile, patience, sha, hyperband, pbt, pbt-async, found meidan (did you mean "
+            "'median'?)");
   EXPECT_EQ(With("stopper: {name: percentile, precentile: 25}"),
             "study.yaml:1: stopper.precentile: unknown key (did you mean 'percentile'?)");
   EXPECT_EQ(With("stopper: {name: median, percentile: 25}"),
             "study.yaml:1: stopper.percentile: the stopper median does not take it; its options "
             "are startup, min_trials");
+  EXPECT_EQ(With("stopper: {name: pbt, intervall: 2}\nbudget: {max: 9}"),
+            "study.yaml:1: stopper.intervall: unknown key (did you mean 'interval'?)");
+  EXPECT_EQ(
+      With("stopper: {name: pbt, interval: 9}\nbudget: {max: 9}"),
+      "study.yaml:1: stopper: interval: expected less than max_budget = 9, or nobody would be "
+      "judged, found 9");
+  EXPECT_EQ(With("stopper: {name: pbt-async, quantile: 0.6}\nbudget: {max: 9}"),
+            "study.yaml:1: stopper.quantile: expected a number from 0 to 0.5, found 0.6");
+  EXPECT_EQ(With("stopper: {name: asha, quantile: 0.2}\nbudget: {max: 9}"),
+            "study.yaml:1: stopper.quantile: the stopper asha does not take it; it has no options");
   EXPECT_EQ(With("stopper: {name: hyperband, bracket: 25}\nbudget: {max: 9}"),
             "study.yaml:1: stopper.bracket: the stopper hyperband does not take it; it has no "
             "options");
@@ -321,7 +333,7 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
             "needs it, found nothing; add 'budget: {max: 27}'");
   EXPECT_EQ(With("stopper: [median]"),
             "study.yaml:1: stopper: expected one of none, asha, asha-promotion, median, "
-            "percentile, patience, sha, hyperband, found [median]");
+            "percentile, patience, sha, hyperband, pbt, pbt-async, found [median]");
 }
 
 TEST(StudyReaderTest, ChecksStopAt) {

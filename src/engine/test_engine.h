@@ -58,7 +58,14 @@ inline Node NodeOf(Milli cpus, int gpus = 0) {
 // A command as a line: what a test compares, and what it prints when it fails.
 inline std::string Describe(const Command& command) {
   struct Visitor {
-    std::string operator()(const Propose& c) const { return fmt::format("propose {}", c.counter); }
+    std::string operator()(const Propose& c) const {
+      if (IsSet(c.fork))
+        return fmt::format("propose fork {} of {}", Number(c.fork), Number(c.parent));
+      return fmt::format("propose {}", c.counter);
+    }
+    std::string operator()(const CopyCheckpoint& c) const {
+      return fmt::format("copy {} to {}", Number(c.from), Number(c.to));
+    }
     std::string operator()(const Start& c) const {
       std::string devices;
       for (DeviceId device : c.grant.devices) devices += fmt::format(" gpu{}", Number(device));

@@ -19,6 +19,7 @@
 
 #include "base/random.h"
 #include "engine/test_engine.h"
+#include "search/explore.h"
 #include "search/sampler.h"
 #include "search/test_history.h"
 
@@ -63,15 +64,17 @@ class World {
     if (!node_.up && (!faulty || random_.Chance(0.3))) return SetNodeUp(true);
     if (engine_->draining() && processes_.empty()) return Restart();
     if (!proposals_.empty() && random_.Chance(0.5)) return AnswerProposal();
+    if (!copies_.empty() && random_.Chance(0.5)) return AnswerCopy(faulty);
     if (!processes_.empty()) return Act(AnyProcess(), faulty);
     if (!proposals_.empty()) return AnswerProposal();
+    if (!copies_.empty()) return AnswerCopy(faulty);
     if (wake_) now_ = std::max(now_, *wake_);  // nothing to do but wait
   }
 
   bool finished() const { return study().finished && processes_.empty(); }
   bool stuck() const {
-    return processes_.empty() && proposals_.empty() && !wake_ && !study().finished &&
-           !engine_->draining() && node_.up;
+    return processes_.empty() && proposals_.empty() && copies_.empty() && !wake_ &&
+           !study().finished && !engine_->draining() && node_.up;
   }
 
   const Engine& engine() const { return *engine_; }
@@ -121,6 +124,14 @@ class World {
     std::string text = "{name: " + name;
     for (const std::string& option : StopperOptions(name)) {
       if (option == "min_delta") continue;
+      if (option == "interval") {  // less than the full budget, whatever that is
+        if (random_.Chance(0.5)) text += ", interval: 1";
+        continue;
+      }
+      if (option == "quantile") {
+        text += fmt::format(", quantile: 0.{}", 1 + random_.Below(5));
+        continue;
+      }
       text += fmt::format(", {}: {}", option, 1 + random_.Below(option == "percentile" ? 60 : 4));
     }
     return text + "}";
@@ -145,13 +156,32 @@ class World {
     }
   }
 
-  void CarryOut(const Propose& command) { proposals_.push_back(command.counter); }
+  void CarryOut(const Propose& command) { proposals_.push_back(command); }
+  void CarryOut(const CopyCheckpoint& command) {
+    const Trial& fork = study().trial(command.to);
+    if (fork.parent != command.from) Say("a copy for somebody else's fork");
+    const auto saved = disk_.find(command.from);
+    if (!disk_.contains(command.to)) {
+      if (saved == disk_.end()) return Say("a checkpoint is copied that is not there");
+      if (saved->second < fork.forked_at) Say("an older checkpoint is copied than was meant");
+      const auto parent = processes_.find({kStudy, command.from});
+      if (parent != processes_.end()) Say("a checkpoint is copied while its trial runs");
+      disk_[command.to] = saved->second;
+    }
+    copies_.push_back(command.to);
+    See("copied");
+  }
   void CarryOut(const Start& command) {
     if (engine_->draining()) Say("a trial was started while draining");
     if (study().finished) Say("a trial of a finished study was started");
     if (processes_.contains(command.trial)) Say("a trial was started twice");
-    const bool restored = engine_->trial(command.trial)->saved_work > 0;
-    const Work from = restored ? engine_->trial(command.trial)->saved_work : 0;
+    const Trial& trial = *engine_->trial(command.trial);
+    const bool restored = trial.saved_work > 0;
+    const Work from = restored ? trial.saved_work : 0;
+    if (!trial.CanStart()) Say("a fork was started before it was whole");
+    if (restored && !disk_.contains(trial.id)) Say("a checkpoint is believed in that is not there");
+    if (trial.IsFork() && Number(command.launch) == 1)
+      See(restored ? "fork restored" : "fork from scratch");
     processes_[command.trial] = {.trial = command.trial,
                                  .launch = command.launch,
                                  .work = std::min(from, command.work),
@@ -179,18 +209,38 @@ class World {
       return Say("a stop for nobody");
     found->second.told = command.reason;
   }
-  void CarryOut(const Evict&) { See("evicted"); }
+  void CarryOut(const Evict& command) {
+    disk_.erase(command.trial.trial);
+    See("evicted");
+  }
   void CarryOut(const WakeAt& command) {
     wake_ = wake_ ? std::min(*wake_, command.time) : command.time;
   }
   void CarryOut(const StudyFinished&) { See("finished"); }
 
   void AnswerProposal() {
-    const std::uint64_t counter = proposals_.front();
+    const Propose asked = proposals_.front();
+    const std::uint64_t counter = asked.counter;
     proposals_.pop_front();
+    if (IsSet(asked.fork)) {
+      return Happen(
+          Proposed{.study = kStudy,
+                   .point = Explore(created_.spec.space, created_.seed, Number(asked.fork),
+                                    study().trial(asked.parent).point),
+                   .fork = asked.fork});
+    }
     std::optional<Point> point = sampler_->Propose(counter);
     if (!point) See("exhausted");
-    Happen(Proposed{kStudy, counter, std::move(point)});
+    Happen(Proposed{.study = kStudy, .counter = counter, .point = std::move(point)});
+  }
+
+  void AnswerCopy(bool faulty) {
+    const TrialId fork = copies_.front();
+    copies_.pop_front();
+    const bool fails = faulty && random_.Chance(0.1);
+    if (fails) disk_.erase(fork);
+    if (fails) See("copy failed");
+    Happen(CheckpointCopied{{kStudy, fork}, fails ? "no space left" : ""});
   }
 
   Process& AnyProcess() {
@@ -260,6 +310,7 @@ class World {
   }
 
   void SaveCheckpoint(Process& process) {
+    disk_[process.trial.trial] = process.work;
     Happen(CheckpointSaved{.trial = process.trial,
                            .launch = process.launch,
                            .position = {.seq = ++process.seq, .offset = 0},
@@ -369,13 +420,19 @@ class World {
   // hear.
   void Restart() {
     proposals_.clear();
+    copies_.clear();
     wake_.reset();
     for (auto& [key, process] : processes_) process.told.reset();
     const std::map<TrialKey, Process> before = processes_;
     std::vector<Command> unfinished = engine_->Unfinished();
     lose_commands_ = false;
+    // A copy is made before anything new begins.
+    for (const Command& command : unfinished) {
+      if (const auto* copy = std::get_if<CopyCheckpoint>(&command)) CarryOut(*copy);
+    }
     Happen(ControllerStarted{{node_}});
     for (const Command& command : unfinished) {
+      if (std::holds_alternative<CopyCheckpoint>(command)) continue;
       if (const auto* start = std::get_if<Start>(&command)) {
         const auto found = before.find(start->trial);
         if (found != before.end() && found->second.launch == start->launch) {
@@ -410,7 +467,9 @@ class World {
   std::unique_ptr<Engine> engine_ = NewEngine();
   Time now_{};
   std::optional<Time> wake_;
-  std::deque<std::uint64_t> proposals_;
+  std::deque<Propose> proposals_;
+  std::deque<TrialId> copies_;    // made, and not told of
+  std::map<TrialId, Work> disk_;  // the checkpoints there are, by their work
   std::map<TrialKey, Process> processes_;
   std::vector<std::pair<TrialKey, LaunchId>> lost_;
   std::vector<Point> given_;  // all that were enqueued
@@ -446,10 +505,15 @@ inline void World::CheckInvariants(bool retry) {
   Milli cpus = 0;
   std::vector<Milli> shares(node_.devices.size());
   TrialId best{};
+  int forks = 0;
   for (const Trial& trial : s.trials) {
     ++counts[static_cast<std::size_t>(trial.state)];
     saved += trial.saved_bytes;
     if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
+    forks += trial.IsFork() ? 1 : 0;
+    if (trial.IsFork() && trial.work < trial.forked_at) Say("a fork before its beginning");
+    if (trial.IsFork() && trial.HasResult() && trial.best_work <= trial.forked_at)
+      Say("a fork has its parent's result");
     const std::size_t index = Number(trial.id) - 1;
     if (index < states_.size() && !IsLegal(states_[index], trial.state, retry)) {
       Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]),
@@ -488,9 +552,11 @@ inline void World::CheckInvariants(bool retry) {
   if (!in_state(s.waiting, TrialState::kWaiting)) Say("the list of waiting trials is wrong");
   if (s.spec.parallelism > 0 && static_cast<int>(s.running.size()) > s.spec.parallelism)
     Say("too many at once");
-  if (static_cast<int>(s.trials.size()) > s.trials_wanted) Say("more trials than wanted");
+  if (forks != s.forks) Say("the forks are not counted");
+  if (static_cast<int>(s.trials.size()) - forks > s.trials_wanted) Say("more trials than wanted");
   if (s.finished && !s.running.empty()) Say("finished while a trial runs");
-  const bool synchronous = s.spec.stopper.name == "sha" || s.spec.stopper.name == "hyperband";
+  const bool synchronous = s.spec.stopper.name == "sha" || s.spec.stopper.name == "hyperband" ||
+                           s.spec.stopper.name == "pbt";
   const bool through = s.ending == Finish::kTrials || s.ending == Finish::kExhausted;
   if (s.finished && through && synchronous && s.count(TrialState::kPaused) > 0)
     Say("finished while a trial waits for its fate");

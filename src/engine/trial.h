@@ -23,6 +23,13 @@ constexpr std::string_view Name(TrialState state) {
   return kTrialStateNames[static_cast<std::size_t>(state)];
 }
 
+// What a fork waits for before it can start, beside its parameters.
+enum class Copying : std::uint8_t {
+  kNot,
+  kWaits,  // until its parent has saved and left
+  kAsked,  // for the copy of the parent's checkpoint
+};
+
 // A trial as the engine knows it. Its reports are on disk; here is what decisions need. About 350
 // bytes.
 struct Trial {
@@ -31,10 +38,14 @@ struct Trial {
   TrialState state = TrialState::kWaiting;
   bool leaving = false;  // the launch was told to leave, for this reason
   StopReason leave_reason = StopReason::kStopped;
-  bool exempt = false;       // retried by hand: the stopper has no say any more
-  bool evicted = false;      // its checkpoint was removed
-  bool enqueued = false;     // its point was given by hand
-  bool changed = false;      // it is in the engine's list of changed trials; not part of the state
+  bool exempt = false;    // retried by hand: the stopper has no say any more
+  bool evicted = false;   // its checkpoint was removed
+  bool enqueued = false;  // its point was given by hand
+  bool changed = false;   // it is in the engine's list of changed trials; not part of the state
+  TrialId parent{};     // the trial it is a fork of: it begins from a copy of that one's checkpoint
+  Work forked_at = 0;   // the work of that
+  bool unborn = false;  // a fork whose parameters are to come; until then they are its parent's
+  Copying copying = Copying::kNot;
   LaunchId launch{};         // the latest
   std::uint64_t seq = 0;     // of that launch: the last message seen
   std::uint64_t offset = 0;  // of that launch: output consumed
@@ -42,7 +53,7 @@ struct Trial {
   Work launch_target = 0;    // what that launch was told at its start
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
-  Work work = 0;  // reported so far
+  Work work = 0;  // reported so far, or done by the parent of a fork
   Work target = 0;
   Work saved_work = 0;  // the checkpoint's
   std::int64_t saved_bytes = 0;
@@ -59,6 +70,9 @@ struct Trial {
   Grant grant;  // while it runs
   std::string note;
 
+  bool IsFork() const { return IsSet(parent); }
+  bool CanStart() const { return !unborn && copying == Copying::kNot; }
+  bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
   bool HasResult() const { return best_value == best_value; }
 };
 
@@ -75,6 +89,7 @@ template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason),
       visit(t.exempt);
+  visit(t.parent), visit(t.forked_at), visit(t.unborn), visit(t.copying);
   visit(t.evicted), visit(t.enqueued), visit(t.launch), visit(t.seq), visit(t.offset),
       visit(t.launch_work), visit(t.launch_target);
   visit(t.failures);

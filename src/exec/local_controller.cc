@@ -115,8 +115,7 @@ void LocalController::CommitDone() {
 
 void LocalController::Proposals() {
   DrainCounter(search_ready_);
-  for (SearchThread::Answer& answer : search_->TakeAnswers())
-    controller_.Answered(answer.counter, std::move(answer.point));
+  for (SearchAnswer& answer : search_->TakeAnswers()) controller_.Answered(std::move(answer));
 }
 
 void LocalController::Interrupted() {

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "control/assignment.h"
+#include "exec/copy_folder.h"
 #include "exec/spawn.h"
 #include "launcher/claim.h"
 
@@ -206,6 +207,10 @@ std::int64_t LocalSite::CheckpointBytes(TrialId trial) {
 void LocalSite::RemoveCheckpoint(TrialId trial) {
   std::error_code ignored;
   std::filesystem::remove_all(folders_.Checkpoint(trial), ignored);
+}
+
+Status LocalSite::CopyCheckpoint(TrialId from, TrialId to) {
+  return CopyFolder(folders_.Checkpoint(from), folders_.Checkpoint(to));
 }
 
 void LocalSite::WatchOutput(const std::string& worker) {

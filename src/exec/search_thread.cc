@@ -23,7 +23,11 @@ SearchThread::~SearchThread() {
 void SearchThread::Observe(Observation observation) { Post(std::move(observation)); }
 void SearchThread::Ask(std::uint64_t counter) { Post(counter); }
 
-void SearchThread::Post(std::variant<Observation, std::uint64_t> request) {
+void SearchThread::AskFork(TrialId fork, std::function<Point()> explore) {
+  Post(Fork{fork, std::move(explore)});
+}
+
+void SearchThread::Post(Request request) {
   {
     const std::lock_guard lock(mutex_);
     requests_.push_back(std::move(request));
@@ -31,7 +35,7 @@ void SearchThread::Post(std::variant<Observation, std::uint64_t> request) {
   changed_.notify_all();
 }
 
-std::vector<SearchThread::Answer> SearchThread::TakeAnswers() {
+std::vector<SearchAnswer> SearchThread::TakeAnswers() {
   const std::lock_guard lock(mutex_);
   return std::exchange(answers_, {});
 }
@@ -44,12 +48,14 @@ void SearchThread::Work() {
     const auto request = std::move(requests_.front());
     requests_.pop_front();
     lock.unlock();
-    std::optional<Answer> answer;
+    std::optional<SearchAnswer> answer;
     if (const auto* observation = std::get_if<Observation>(&request)) {
       sampler_->Observe(*observation);
+    } else if (const auto* fork = std::get_if<Fork>(&request)) {
+      answer = SearchAnswer{.counter = 0, .point = fork->explore(), .fork = fork->trial};
     } else {
       const std::uint64_t counter = std::get<std::uint64_t>(request);
-      answer = Answer{counter, sampler_->Propose(counter)};
+      answer = SearchAnswer{.counter = counter, .point = sampler_->Propose(counter), .fork = {}};
     }
     lock.lock();
     if (!answer) continue;

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,28 +21,29 @@ namespace sluice {
 // answers.
 class SearchThread final : public Searcher {
  public:
-  struct Answer {
-    std::uint64_t counter = 0;
-    std::optional<Point> point;
-  };
-
   SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor);
   ~SearchThread() override;
 
   void Observe(Observation observation) override;
   void Ask(std::uint64_t counter) override;
-  std::vector<Answer> TakeAnswers();
+  void AskFork(TrialId fork, std::function<Point()> explore) override;
+  std::vector<SearchAnswer> TakeAnswers();
 
  private:
   void Work();
-  void Post(std::variant<Observation, std::uint64_t> request);
+  struct Fork {
+    TrialId trial{};
+    std::function<Point()> explore;
+  };
+  using Request = std::variant<Observation, std::uint64_t, Fork>;
+  void Post(Request request);
 
   std::unique_ptr<Sampler> sampler_;
   int ready_descriptor_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::variant<Observation, std::uint64_t>> requests_;
-  std::vector<Answer> answers_;
+  std::deque<Request> requests_;
+  std::vector<SearchAnswer> answers_;
   bool leave_ = false;
   std::thread thread_;
 };

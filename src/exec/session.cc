@@ -131,6 +131,7 @@ Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
     const Trial& changed = *opened.engine->trial(key);
+    if (changed.unborn) continue;  // written with its parameters
     batch.trials.push_back(
         {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
   }
@@ -231,7 +232,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   const std::uint64_t seed = study.seed;
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckFits(spec, machine.node));
-  const int made = static_cast<int>(study.trials.size());
+  const int made = study.proposed();
   if (request.trials && *request.trials < made) {
     return InvalidArgument(fmt::format("--trials is the new total: expected at least {}, found {}",
                                        made, *request.trials));

@@ -117,7 +117,11 @@ struct Encoder {
   void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
   void operator()(const Proposed& e) {
     Become(e.study, "proposed");
-    json["counter"] = e.counter;
+    if (IsSet(e.fork)) {
+      json["fork"] = Number(e.fork);
+    } else {
+      json["counter"] = e.counter;
+    }
     if (e.point) json["point"] = Numbers(*e.point);
   }
   void operator()(const Reported&) { SLUICE_CHECK(false, "reports have a table of their own"); }
@@ -151,6 +155,11 @@ struct Encoder {
     Become(e.study, "points_enqueued");
     json["points"] = Json::array();
     for (const Point& point : e.points) json["points"].push_back(Numbers(point));
+  }
+  void operator()(const CheckpointCopied& e) {
+    Become(e.trial.study, "checkpoint_copied");
+    json["trial"] = Number(e.trial.trial);
+    if (!e.error.empty()) json["error"] = ReadableText(e.error);
   }
   void operator()(const KnowledgeGiven& e) {
     Become(e.study, "knowledge_given");
@@ -223,7 +232,12 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
   if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(json)});
   if (kind == "drain_asked") return event(DrainAsked{});
   if (kind == "proposed") {
-    Proposed proposed{.study = study, .counter = json.at("counter"), .point = {}};
+    Proposed proposed{.study = study, .point = {}};
+    if (json.contains("fork")) {
+      proposed.fork = TrialId(json["fork"].get<std::uint32_t>());
+    } else {
+      proposed.counter = json.at("counter");
+    }
     if (json.contains("point")) proposed.point = PointFrom(json["point"]);
     return event(std::move(proposed));
   }
@@ -237,6 +251,10 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     saved.work = json.at("work");
     saved.bytes = json.at("bytes");
     return event(saved);
+  }
+  if (kind == "checkpoint_copied") {
+    return event(CheckpointCopied{.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())},
+                                  .error = json.value("error", "")});
   }
   if (kind == "trial_noted") {
     auto noted = LaunchFrom<TrialNoted>(study, json);

@@ -90,8 +90,8 @@ TEST(EventCodecTest, EventsOfAStudy) {
 TEST(EventCodecTest, APointKeepsEveryBit) {
   const Point point = {0.1,       1.0 / 3,    -0.0, 5e-324, 1.7976931348623157e308,
                        kInfinity, -kInfinity, kNaN};
-  const Proposed back =
-      RoundTrip(Proposed{StudyId(3), std::numeric_limits<std::uint64_t>::max(), point});
+  const Proposed back = RoundTrip(Proposed{
+      .study = StudyId(3), .counter = std::numeric_limits<std::uint64_t>::max(), .point = point});
   EXPECT_EQ(back.counter, std::numeric_limits<std::uint64_t>::max());
   ASSERT_EQ(back.point->size(), point.size());
   for (std::size_t i = 0; i + 1 < point.size(); ++i) {
@@ -99,7 +99,21 @@ TEST(EventCodecTest, APointKeepsEveryBit) {
     EXPECT_EQ(std::signbit((*back.point)[i]), std::signbit(point[i]));
   }
   EXPECT_TRUE(std::isnan(back.point->back()));
-  EXPECT_FALSE(RoundTrip(Proposed{StudyId(3), 1, {}}).point);
+  EXPECT_FALSE(RoundTrip(Proposed{.study = StudyId(3), .counter = 1, .point = {}}).point);
+}
+
+TEST(EventCodecTest, Forks) {
+  const Proposed point =
+      RoundTrip(Proposed{.study = StudyId(3), .point = Point{0.5}, .fork = TrialId(12)});
+  EXPECT_EQ(point.fork, TrialId(12));
+  EXPECT_EQ(point.point, Point{0.5});
+  const auto old = DecodeEvent(At(0), StudyId(3), "proposed", R"({"counter":4,"point":[0.5]})");
+  ASSERT_TRUE(old) << "before there were forks";
+  EXPECT_EQ(std::get<Proposed>(old->body).counter, 4U);
+  EXPECT_FALSE(IsSet(std::get<Proposed>(old->body).fork));
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, ""}).trial, kTrial);
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, ""}).error, "");
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, "no \"space\""}).error, "no \"space\"");
 }
 
 TEST(EventCodecTest, EnqueuedPointsAndKnowledge) {
@@ -186,6 +200,8 @@ TEST(EventCodecTest, WhatDoesNotReadBackIsDamage) {
       {"study_created", "[]"},
       {"launch_ended", "{\"trial\":1}"},
       {"points_enqueued", "{}"},
+      {"proposed", R"({"point":[1]})"},
+      {"checkpoint_copied", "{}"},
       {"points_enqueued", R"({"points":[["x"]]})"},
       {"knowledge_given", R"({"source":"a"})"},
       {"knowledge_given",

@@ -1,5 +1,7 @@
 #include "ledger/ledger.h"
 
+#include <fmt/format.h>
+
 #include "base/planted.h"
 #include "ledger/event_codec.h"
 #include "ledger/store.h"
@@ -27,7 +29,7 @@ StudyRow RowOf(const Study& study) {
           .seed = study.seed,
           .created = study.created,
           .deadline = study.deadline,
-          .trials = study.trials_wanted,
+          .trials = study.trials_wanted + study.forks,
           .ending = std::string(Name(study.ending)),
           .finished = study.finished,
           .best = study.best,
@@ -187,7 +189,18 @@ Status Ledger::WriteTrial(const TrialRow& row) {
   put.Bind(17, trial.saved_work);
   put.Bind(18, trial.saved_bytes);
   put.Bind(19, trial.note.empty() && trial.enqueued ? "enqueued" : std::string_view(trial.note));
-  return put.Run();
+  SLUICE_TRY(put.Run());
+  return trial.IsFork() ? WriteLineage(row) : Status{};
+}
+
+// Beside what a program says of its trial, so that exports have it.
+Status Ledger::WriteLineage(const TrialRow& row) {
+  const std::string lineage = fmt::format(R"({{"parent":{},"forked_at":{}}})",
+                                          Number(row.trial.parent), row.trial.forked_at);
+  patch_attributes_.Bind(1, std::string_view(lineage));
+  patch_attributes_.Bind(2, static_cast<std::int64_t>(Number(row.study)));
+  patch_attributes_.Bind(3, static_cast<std::int64_t>(Number(row.trial.id)));
+  return patch_attributes_.Run();
 }
 
 Status Ledger::WriteStudy(const StudyRow& row, Time updated) {

@@ -67,6 +67,7 @@ class Ledger {
   Status Write(const Batch& batch);
   Status WriteEvent(StudyId owner, EventSeq seq, const Event& event);
   Status WriteTrial(const TrialRow& row);
+  Status WriteLineage(const TrialRow& row);
   Status WriteStudy(const StudyRow& row, Time updated);
 
   std::unique_ptr<Database> database_;

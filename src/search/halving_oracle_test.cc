@@ -153,6 +153,7 @@ class Play {
           break;
         case Verdict::kPause: state = State::kPaused; break;
         case Verdict::kStop: state = State::kStopped; break;
+        case Verdict::kFork: FAIL() << "halving forks nobody";
       }
     }
   }

@@ -243,7 +243,7 @@ Parzen::Parzen(std::span<const Axis> axes, const Kernels& kernels)
   inverse_.assign(padded_ * axes.size(), 0);
   cells_.assign(padded_ * axes.size(), 0);
   std::optional<LogScale> scale;
-  if (!kernels.gaps) scale.emplace(kernels.width);
+  if (!kernels.gaps && kernels.axis_widths.empty()) scale.emplace(kernels.width);
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
     AddAxis(axis, kernels, scale ? &*scale : nullptr);
 }
@@ -256,7 +256,8 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
     for (std::size_t k = 0; k < observed; ++k)
       cells[k] = static_cast<std::uint32_t>(axes_[axis].CellOf(at(k)));
     cells[observed] = static_cast<std::uint32_t>(axes_[axis].centres.size());
-    tables_[axis] = MakeTable(axes_[axis], kernels.cell_width);
+    tables_[axis] = MakeTable(
+        axes_[axis], kernels.axis_widths.empty() ? kernels.cell_width : kernels.axis_widths[axis]);
     return;
   }
   float* centres = &centres_[axis * padded_];
@@ -266,7 +267,13 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
     inverse[k] = static_cast<float>(1 / width);
     constants_[k] -= log_scale + 0.918938533F;  // log(sqrt(2 pi))
   };
-  if (kernels.gaps) {
+  if (scale != nullptr) {
+    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale->At(at(k)));
+  } else if (!kernels.axis_widths.empty()) {
+    const double width = kernels.axis_widths[axis];
+    for (std::size_t k = 0; k < observed; ++k)
+      put(k, at(k), width, static_cast<float>(std::log(width * MassInside(at(k), width))));
+  } else {
     std::vector<double> all(observed);
     for (std::size_t k = 0; k < observed; ++k) all[k] = at(k);
     const std::vector<double> gaps = observed == 0 ? std::vector<double>() : Gaps(all);
@@ -274,8 +281,6 @@ void Parzen::AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* s
       const double width = std::clamp(gaps[k], kernels.narrowest, 1.0);
       put(k, all[k], width, static_cast<float>(std::log(width * MassInside(all[k], width))));
     }
-  } else {
-    for (std::size_t k = 0; k < observed; ++k) put(k, at(k), kernels.width, scale->At(at(k)));
   }
   put(observed, kPriorCentre, kPriorWidth,
       static_cast<float>(std::log(kPriorWidth * MassInside(kPriorCentre, kPriorWidth))));

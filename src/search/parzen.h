@@ -45,6 +45,8 @@ class Parzen {
     double cell_width = 0.1;
     bool gaps = false;
     double narrowest = 0.01;
+    // Or the standard deviation on each axis, in place of all of these; empty: none.
+    std::span<const double> axis_widths = {};
   };
 
   Parzen(std::span<const Axis> axes, const Kernels& kernels);

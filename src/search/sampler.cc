@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "search/bohb.h"
 #include "search/grid.h"
 #include "search/random.h"
 #include "search/sobol.h"
@@ -13,27 +14,33 @@
 namespace sluice {
 namespace {
 
+using Made = Result<std::unique_ptr<Sampler>>;
+
 struct Kind {
   const char* name;
-  Result<std::unique_ptr<Sampler>> (*make)(const Space& space, std::uint64_t seed);
+  Made (*make)(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
 };
 
 constexpr std::array kKinds = {
     Kind{"random",
-         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<RandomSampler>(space, seed);
          }},
     Kind{"grid",
-         [](const Space& space, std::uint64_t) -> Result<std::unique_ptr<Sampler>> {
+         [](const SamplerSpec&, const Space& space, std::uint64_t) -> Made {
            return GridSampler::Make(space);
          }},
     Kind{"sobol",
-         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<SobolSampler>(space, seed);
          }},
     Kind{"tpe",
-         [](const Space& space, std::uint64_t seed) -> Result<std::unique_ptr<Sampler>> {
+         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<TpeSampler>(space, seed);
+         }},
+    Kind{"bohb",
+         [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {
+           return std::make_unique<BohbSampler>(spec, space, seed);
          }},
 };
 
@@ -55,7 +62,7 @@ bool Learns(std::string_view sampler) {
 Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
                                              std::uint64_t seed) {
   for (const Kind& kind : kKinds) {
-    if (spec.name == kind.name) return kind.make(space, seed);
+    if (spec.name == kind.name) return kind.make(spec, space, seed);
   }
   return NotFound(fmt::format("expected one of the samplers {}, found '{}'{}", Join(SamplerNames()),
                               spec.name, DidYouMean(spec.name, SamplerNames())));

@@ -42,6 +42,9 @@ constexpr TrialId kFirstKnownTrial{1U << 31};
 
 struct SamplerSpec {
   std::string name = "tpe";
+  // bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy takes
+  // it from the stopper. Empty: they are compared at their ends.
+  std::vector<Work> levels = {};
 };
 
 // The samplers there are, in the order they are listed to users.

@@ -12,7 +12,10 @@
 #include "search/halving.h"
 #include "search/none.h"
 #include "search/patience.h"
+#include "search/pbt.h"
+#include "search/pbt_async.h"
 #include "search/percentile.h"
+#include "search/perturbation.h"
 
 namespace sluice {
 namespace {
@@ -45,6 +48,8 @@ const std::vector<Kind>& Kinds() {
       {"patience", false, Make<Patience>, {"patience", "min_delta"}},
       {"sha", true, Make<Halving>, {"bracket"}},
       {"hyperband", true, Make<Halving>, {}},
+      {"pbt", true, Make<Pbt>, {"interval", "quantile"}},
+      {"pbt-async", true, Make<PbtAsync>, {"interval", "quantile"}},
   };
   return kinds;
 }
@@ -72,6 +77,32 @@ Status CheckOptions(const StopperSpec& spec) {
     return OutOfRange("min_delta", "a number of 0 or more", spec.min_delta);
   }
   if (spec.bracket < 0) return OutOfRange("bracket", "1 or more", spec.bracket);
+  const double thousandths_lost = spec.quantile * 1000;
+  if (!(spec.quantile > 0 && spec.quantile <= 0.5) ||
+      std::abs(thousandths_lost - std::round(thousandths_lost)) > 1e-6) {
+    return OutOfRange("quantile", "above 0 and at most 0.5, with at most three decimals",
+                      spec.quantile);
+  }
+  if (spec.interval < 0) return OutOfRange("interval", "1 or more", spec.interval);
+  return {};
+}
+
+// Of a spec with a max_budget.
+Status CheckInterval(const StopperSpec& spec) {
+  if (spec.interval == 0) return {};
+  if (spec.interval >= spec.max_budget) {
+    return OutOfRange(
+        "interval",
+        fmt::format("less than max_budget = {}, or nobody would be judged", spec.max_budget),
+        spec.interval);
+  }
+  if (spec.max_budget / spec.interval > Perturbation::kMostStages) {
+    return OutOfRange(
+        "interval",
+        fmt::format("at least {}, so that there are at most {} of them",
+                    spec.max_budget / Perturbation::kMostStages + 1, Perturbation::kMostStages),
+        spec.interval);
+  }
   return {};
 }
 
@@ -97,10 +128,14 @@ Status Check(const StopperSpec& spec, bool needs_max_budget) {
     return InvalidArgument(fmt::format("min_budget: expected at most max_budget = {}, found {}",
                                        spec.max_budget, spec.min_budget));
   }
-  return {};
+  return CheckInterval(spec);
 }
 
 }  // namespace
+
+void Stopper::AdmitFork(TrialId, TrialId) {
+  SLUICE_CHECK(false, "only a stopper that forks is told of forks");
+}
 
 const std::vector<std::string>& StopperNames() {
   static const std::vector<std::string> names = [] {

@@ -35,13 +35,15 @@ enum class Verdict {
   kGoOn,   // to the ruling's target
   kPause,  // save, release the devices, perhaps to be resumed
   kStop,   // end for good
+  kFork,   // end for good; a new trial takes its place, from the checkpoint of another
 };
 
 // What becomes of a trial.
 struct Ruling {
   TrialId trial{};
   Verdict verdict = Verdict::kGoOn;
-  Work target = kNoLimit;  // with kGoOn
+  Work target = kNoLimit;  // with kGoOn; with kFork that of the new trial
+  TrialId from{};          // with kFork: whose checkpoint the new trial begins from
   friend bool operator==(const Ruling&, const Ruling&) = default;
 };
 
@@ -51,6 +53,9 @@ struct Ruling {
 //
 // The engine calls
 //   Admit    once for each new trial, in order of ids: how far it goes at first;
+//   AdmitFork  for each kFork as soon as it is ruled, in their order: the new trial that takes the
+//            place of the one that lost. How far it goes at first was said in the ruling. It begins
+//            at the work of the other's checkpoint, or at none;
 //   Report   for each accepted report, work rising strictly within a trial: what becomes of this
 //            and other trials. A trial whose work has reached its target always gets a ruling here,
 //            a kGoOn among them having a target beyond its work, unless the target was the study's
@@ -61,17 +66,22 @@ struct Ruling {
 //            longer. Should more come all the same (the study is resumed), they are admitted as ever;
 //   Next     when devices are free: a group of paused trials worth resuming, or nothing;
 //   Ready    whether to ask Next for what a report made ready, even if no launch has ended since.
-// A ruling on another trial than the one that reported is a kStop: paused trials are resumed by Next
-// alone.
+// A ruling on another trial than the one that reported is a kStop or a kFork: paused trials are
+// resumed by Next alone. A kFork is from a trial that has not ended, and that is not the one it
+// ends; its target is beyond what that one has reported.
 class Stopper {
  public:
   virtual ~Stopper() = default;
   virtual Work Admit(TrialId trial) = 0;
+  virtual void AdmitFork(TrialId trial, TrialId replaced);
   virtual std::vector<Ruling> Report(TrialId trial, Work work, double value) = 0;
   virtual std::vector<Ruling> End(TrialId trial, bool failed) = 0;
   virtual std::vector<Ruling> Closed() { return {}; }
   virtual std::optional<TrialGroup> Next() = 0;
   virtual bool Ready() const { return false; }
+  // Whether trials that go to one target go there together: they are one group, however many Next
+  // calls or admissions they come from.
+  virtual bool Gathers() const { return false; }
 
   virtual void Save(StateWriter& writer) const = 0;
   virtual Status Load(StateReader& reader) = 0;
@@ -89,10 +99,13 @@ struct StopperSpec {
   Work patience = 10;           // patience: work without improvement
   double min_delta = 0;         // patience: what is an improvement
   std::int64_t bracket = 0;     // sha: trials of a bracket; 0: as many as let one reach the end
+  Work interval = 0;            // pbt: work between judgements; 0: see Perturbation::IntervalOf
+  double quantile = 0.25;       // pbt: the part that loses, and the part that is forked from
+  std::uint64_t seed = 0;       // pbt: of its draws; the study's, which whoever makes it fills in
 };
 
 // The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), median,
-// percentile, patience, sha, hyperband.
+// percentile, patience, sha, hyperband, pbt, pbt-async.
 const std::vector<std::string>& StopperNames();
 
 // The options that a stopper takes besides the budget, as StopperSpec calls them, and those that any

@@ -31,7 +31,7 @@ TEST(StopperTest, BudgetsThatMakeNoSenseAreRefused) {
               HasSubstr("eta: expected 2 or more, found 1"));
   EXPECT_THAT(ErrorOf({.name = "none", .min_budget = 0}).message, HasSubstr("min_budget"));
   EXPECT_THAT(ErrorOf({.name = "none", .max_budget = 0}).message, HasSubstr("max_budget"));
-  for (const char* name : {"asha", "asha-promotion", "sha", "hyperband"}) {
+  for (const char* name : {"asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async"}) {
     EXPECT_THAT(ErrorOf({.name = name}).message, HasSubstr("max_budget: the stopper"));
     EXPECT_THAT(ErrorOf({.name = name, .min_budget = 10, .max_budget = 9}).message,
                 HasSubstr("min_budget: expected at most max_budget = 9, found 10"));
@@ -55,6 +55,19 @@ TEST(StopperTest, OptionsOutOfRangeAreRefused) {
               HasSubstr("min_delta: expected a number of 0 or more, found -1"));
   EXPECT_THAT(ErrorOf({.name = "sha", .max_budget = 9, .bracket = -1}).message,
               HasSubstr("bracket: expected 1 or more, found -1"));
+  for (const double quantile : {0.0, -0.1, 0.51, 0.0001, std::nan("")}) {
+    EXPECT_THAT(
+        ErrorOf({.name = "pbt", .max_budget = 9, .quantile = quantile}).message,
+        HasSubstr(
+            "quantile: expected above 0 and at most 0.5, with at most three decimals, found"));
+  }
+  EXPECT_THAT(ErrorOf({.name = "pbt", .max_budget = 9, .interval = -1}).message,
+              HasSubstr("interval: expected 1 or more, found -1"));
+  EXPECT_THAT(
+      ErrorOf({.name = "pbt-async", .max_budget = 9, .interval = 9}).message,
+      HasSubstr("interval: expected less than max_budget = 9, or nobody would be judged, found 9"));
+  EXPECT_THAT(ErrorOf({.name = "pbt", .max_budget = 1'000'000, .interval = 1}).message,
+              HasSubstr("interval: expected at least 11, so that there are at most 100000"));
 }
 
 TEST(StopperTest, TheMedianIsPercentileFifty) {
@@ -122,6 +135,28 @@ TEST(StopperTest, ABracketOfAHundredThousandIsQuick) {
   }
   while (const auto group = sha->Next()) promoted += group->members.size();
   EXPECT_EQ(promoted, kTrials / 3);
+}
+
+TEST(StopperTest, LargePopulationsAreQuick) {
+  for (const char* name : {"pbt", "pbt-async"}) {
+    const std::uint32_t trials = name == std::string("pbt") ? 100'000 : 5'000;
+    const auto pbt = MakeStopper({.name = name, .max_budget = 4, .interval = 2}).value();
+    Random random(1);
+    for (std::uint32_t id = 1; id <= trials; ++id) pbt->Admit(TrialId(id));
+    pbt->Closed();
+    std::uint32_t forks = 0;
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      for (const Ruling& ruling : pbt->Report(TrialId(id), 2, random.Uniform())) {
+        if (ruling.verdict != Verdict::kFork) continue;
+        ++forks;
+        pbt->AdmitFork(TrialId(trials + forks), ruling.trial);
+      }
+    }
+    while (pbt->Next()) {
+    }
+    EXPECT_GE(forks, trials / 5) << name;
+    EXPECT_LE(forks, trials / 3) << name;
+  }
 }
 
 TEST(StopperTest, AHundredThousandCurvesBesideTheMedianAreQuick) {

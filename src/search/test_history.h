@@ -47,6 +47,12 @@ inline StopperSpec AnySpec(Random& random, std::string name) {
   spec.patience = static_cast<Work>(1 + random.Below(8));
   spec.min_delta = random.Chance(0.5) ? 0 : 1;
   spec.bracket = static_cast<std::int64_t>(random.Chance(0.5) ? 0 : 1 + random.Below(20));
+  if (spec.max_budget > 1 && random.Chance(0.7)) {
+    const auto longest = static_cast<std::uint64_t>(std::min<Work>(spec.max_budget - 1, 20));
+    spec.interval = static_cast<Work>(1 + random.Below(longest));
+  }
+  spec.quantile = static_cast<double>(1 + random.Below(500)) / 1000;
+  spec.seed = random.Next();
   return spec;
 }
 

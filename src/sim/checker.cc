@@ -128,7 +128,7 @@ void Checker::CheckStart(const Study& study, const Trial& trial, const Event& ev
 }
 
 void Checker::CheckStudy(const Study& study) {
-  if (static_cast<int>(study.trials.size()) > study.trials_wanted) Say("more trials than wanted");
+  if (study.proposed() > study.trials_wanted) Say("more trials than wanted");
   const bool through = study.ending == Finish::kTrials || study.ending == Finish::kExhausted;
   if (!study.finished || !through) return;
   if (!study.waiting.empty()) Say("finished while a trial waits");

@@ -135,6 +135,14 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
   ground_.CheckpointOf(trial) = {};
 }
 
+Status FaultSite::CopyCheckpoint(TrialId from, TrialId to) {
+  Fuse();
+  if (ground_.CheckpointOf(to).bytes > 0) return {};  // made before
+  if (ground_.CheckpointOf(from).bytes == 0) return NotFound("there is no checkpoint to copy");
+  ground_.CheckpointOf(to) = ground_.CheckpointOf(from);
+  return {};
+}
+
 void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
   Fuse();
   if (const auto* ack = std::get_if<wire::Ack>(&message)) checker_.Acknowledged(ack->at, ack->seq);

@@ -66,14 +66,20 @@ struct FaultWorld::Life {
     SlowSearcher(FaultWorld& world, Life& life) : world_(world), life_(life) {}
     void Observe(Observation observation) override { sampler->Observe(observation); }
     void Ask(std::uint64_t counter) override {
-      life_.InTurn(last_, kProposalAtMost, [this, counter, point = sampler->Propose(counter)] {
-        life_.controller->Answered(counter, point);
-        world_.After();
-      });
+      Answer({.counter = counter, .point = sampler->Propose(counter), .fork = {}});
+    }
+    void AskFork(TrialId fork, std::function<Point()> explore) override {
+      Answer({.counter = 0, .point = explore(), .fork = fork});
     }
     std::unique_ptr<Sampler> sampler;
 
    private:
+    void Answer(SearchAnswer answer) {
+      life_.InTurn(last_, kProposalAtMost, [this, answer = std::move(answer)] {
+        life_.controller->Answered(answer);
+        world_.After();
+      });
+    }
     FaultWorld& world_;
     Life& life_;
     Time last_{};
@@ -164,7 +170,8 @@ StudySpec FaultWorld::DrawStudy() {
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
     if (option == "min_delta" || drawn.Chance(0.5)) continue;
-    options += fmt::format(", {}: {}", option, 1 + drawn.Below(option == "percentile" ? 60 : 4));
+    const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
+    options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
   }
   text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
   text += sampler == "grid" ? "space: {n: {int: [1, 400]}, c: {choice: [a, b, c]}}\n"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,8 @@ class World {
     return static_cast<int>(std::ranges::count(trials_, State::kPaused, &Trial::state));
   }
 
+  int forks() const { return forks_; }
+
   const Stopper& steady() const { return *steady_; }
 
  private:
@@ -151,7 +154,8 @@ class World {
 
   void Follow(const Ruling& ruling, bool own) {
     ASSERT_TRUE(Known(ruling.trial));
-    ASSERT_TRUE(own || ruling.verdict == Verdict::kStop) << "others are stopped or resumed by Next";
+    ASSERT_TRUE(own || ruling.verdict == Verdict::kStop || ruling.verdict == Verdict::kFork)
+        << "others are stopped, replaced, or resumed by Next";
     Trial& trial = At(ruling.trial);
     ASSERT_NE(trial.state, State::kOver) << "ruled upon after its end";
     switch (ruling.verdict) {
@@ -163,7 +167,26 @@ class World {
         break;
       case Verdict::kPause: trial.state = State::kPaused; break;
       case Verdict::kStop: trial.state = State::kOver; break;
+      case Verdict::kFork: Fork(ruling); break;
     }
+  }
+
+  // The new trial begins wherever the other's checkpoint is, or has none.
+  void Fork(const Ruling& ruling) {
+    ASSERT_TRUE(Known(ruling.from));
+    ASSERT_NE(ruling.from, ruling.trial);
+    const Trial& donor = At(ruling.from);
+    ASSERT_NE(donor.state, State::kOver) << "forked from one that has ended";
+    ASSERT_GT(donor.work, 0) << "forked from one that has no value";
+    ASSERT_GT(ruling.target, donor.work);
+    ASSERT_LE(ruling.target, spec_.max_budget);
+    const Work saved = static_cast<Work>(random_.Below(static_cast<std::uint64_t>(donor.work) + 1));
+    At(ruling.trial).state = State::kOver;
+    trials_.push_back({.state = State::kRunning, .work = saved, .target = ruling.target});
+    const auto fork = static_cast<TrialId>(trials_.size());
+    steady_->AdmitFork(fork, ruling.trial);
+    restarted_->AdmitFork(fork, ruling.trial);
+    ++forks_;
   }
 
   void End(TrialId id, bool failed) {
@@ -186,23 +209,27 @@ class World {
   Random random_;
   std::unique_ptr<Stopper> steady_;
   std::unique_ptr<Stopper> restarted_;
-  std::vector<Trial> trials_;
+  std::deque<Trial> trials_;  // forks come while one is looked at
+  int forks_ = 0;
 };
 
 class StopperContract : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(StopperContract, RulingsAreSoundAndSurviveRestarts) {
+  int forks = 0;
   for (std::uint64_t seed = 0; seed < 300 && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Random random = Random(seed).Fork("spec");
     World world(AnySpec(random, GetParam()), seed);
     world.Run(300);
     world.Finish();
+    forks += world.forks();
     // Asynchronous halving may keep a trial paused for ever, in case more come.
     if (GetParam() != "asha-promotion") {
       ASSERT_EQ(world.paused(), 0);
     }
   }
+  EXPECT_EQ(forks > 1000, GetParam().starts_with("pbt")) << forks;
 }
 
 TEST_P(StopperContract, OneHistoryIsOneDigest) {

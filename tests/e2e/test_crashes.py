@@ -95,8 +95,10 @@ def assert_nothing_lost_or_doubled(house):
                 last_saved = int(number)
 
 
-# What TPE proposes depends on what it has seen, so one at a time.
-@pytest.mark.parametrize("sampler, parallelism", [("random", 4), ("grid", 4), ("tpe", 1)])
+# What TPE and BOHB propose depends on what it has seen, so one at a time.
+@pytest.mark.parametrize(
+    "sampler, parallelism", [("random", 4), ("grid", 4), ("tpe", 1), ("bohb", 1)]
+)
 def test_killed_controller_changes_no_result(house, tmp_path_factory, sampler, parallelism):
     more = f"sampler: {sampler}"
     prepare(house, more, parallelism=parallelism)

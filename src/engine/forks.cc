@@ -1,0 +1,103 @@
+// How a fork comes to be: a new trial in the place of one that lost, from the checkpoint of
+// another.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/engine.h"
+#include "engine/note.h"
+
+namespace sluice {
+
+Trial& Engine::MakeFork(Study& study, const Ruling& ruling) {
+  SLUICE_CHECK(IsSet(ruling.from) && Number(ruling.from) <= study.trials.size(),
+               "a stopper forks from trials it was shown");
+  Trial made;
+  made.id = TrialId(study.trials.size() + 1);
+  made.parent = ruling.from;
+  made.point = study.trial(ruling.from).point;
+  made.unborn = true;
+  made.created = now_;
+  made.target = ruling.target;
+  ++study.forks;
+  Trial& fork = Add(study, std::move(made));
+  study.stopper->AdmitFork(fork.id, ruling.trial);
+  commands_.push_back(Propose{.study = study.id, .fork = fork.id, .parent = fork.parent});
+  Trial& parent = study.trials[Number(ruling.from) - 1];
+  if (parent.state == TrialState::kRunning) {
+    fork.copying = Copying::kWaits;
+    if (!parent.leaving) SaveAndComeBack(study, parent);
+  } else {
+    AskCopy(study, fork);
+    BoundCheckpoints(study);
+  }
+  return fork;
+}
+
+// What is copied must not be written to, and must be what the engine believes it to be: so a trial
+// that is forked from pauses, saves what it has done, and goes on once it has left.
+void Engine::SaveAndComeBack(Study& study, Trial& parent) {
+  Leave(study, parent, StopReason::kPaused);
+  parent.leave_reason = StopReason::kYield;
+}
+
+void Engine::OnFork(Study& study, const Proposed& event) {
+  if (Number(event.fork) > study.trials.size()) return;
+  Trial& fork = study.trials[Number(event.fork) - 1];
+  if (!fork.unborn) return;  // answered twice
+  if (event.point) fork.point = *event.point;
+  fork.unborn = false;
+  Changed(study, fork);
+  replan_ = true;
+}
+
+// Asks for a copy of what the parent has saved. What it has done since is not part of the fork.
+void Engine::AskCopy(Study& study, Trial& fork) {
+  const Trial& parent = study.trial(fork.parent);
+  const std::string whose = fmt::format("trial {}", Number(parent.id));
+  if (!parent.HasCheckpoint())
+    return BeginAnew(study, fork, fmt::format("{} has no checkpoint", whose));
+  if (parent.saved_work >= study.spec.stopper.max_budget)
+    return BeginAnew(study, fork, fmt::format("{} is done", whose));
+  fork.copying = Copying::kAsked;
+  fork.forked_at = fork.work = fork.saved_work = parent.saved_work;
+  fork.target = std::max(fork.target, fork.work + 1);
+  fork.note = fmt::format("a fork of {} at {} {}", whose, study.spec.unit, fork.forked_at);
+  SetSaved(study, fork, parent.saved_bytes);
+  Changed(study, fork);
+  commands_.push_back(CopyCheckpoint{study.id, parent.id, fork.id});
+}
+
+// Those that waited until it has left.
+void Engine::AskCopiesOf(Study& study, TrialId parent) {
+  if (study.forks == 0) return;
+  for (const TrialId id : study.waiting) {
+    Trial& fork = study.trials[Number(id) - 1];
+    if (fork.parent == parent && fork.copying == Copying::kWaits) AskCopy(study, fork);
+  }
+}
+
+// A fork that has nothing to go on from trains from scratch, with parameters of its own.
+void Engine::BeginAnew(Study& study, Trial& fork, std::string_view why) {
+  fork.forked_at = fork.work = fork.saved_work = 0;
+  fork.copying = Copying::kNot;
+  SetSaved(study, fork, 0);
+  fork.note = NoteOf(
+      fmt::format("a fork of trial {} that trains from scratch: {}", Number(fork.parent), why));
+  Changed(study, fork);
+  replan_ = true;
+}
+
+void Engine::On(const CheckpointCopied& event) {
+  if (trial(event.trial) == nullptr) return;
+  Study& study = *FindStudy(event.trial.study);
+  Trial& fork = study.trials[Number(event.trial.trial) - 1];
+  if (fork.copying != Copying::kAsked) return;
+  fork.copying = Copying::kNot;
+  replan_ = true;
+  if (!event.error.empty()) BeginAnew(study, fork, event.error);
+}
+
+}  // namespace sluice

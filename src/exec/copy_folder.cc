@@ -1,0 +1,114 @@
+#include "exec/copy_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <tuple>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTries = 20;
+constexpr const char* kWriting =
+    ".writing";  // where sluice.checkpoint writes what is not whole yet
+
+// By path: what tells a file that was replaced or written to from one that was not.
+using Look = std::tuple<ino_t, off_t, time_t, long, mode_t>;
+using Looks = std::map<std::string, Look>;
+
+Result<Looks> LookAt(const std::string& folder) {
+  Looks looks;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename() == kWriting) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    struct stat status{};
+    if (lstat(entry->path().c_str(), &status) != 0) continue;  // it shows in the next look
+    looks[entry->path().lexically_relative(folder).string()] = {
+        status.st_ino, S_ISDIR(status.st_mode) ? 0 : status.st_size, status.st_mtim.tv_sec,
+        status.st_mtim.tv_nsec, status.st_mode};
+  }
+  if (error) return Unavailable(fmt::format("{}: cannot read: {}", folder, error.message()));
+  return looks;
+}
+
+Status Sync(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 || fsync(descriptor) != 0) {
+    const int reason = errno;
+    if (descriptor >= 0) close(descriptor);
+    return Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(reason)));
+  }
+  close(descriptor);
+  return {};
+}
+
+// Of what was looked at; whether it is still the same is for the caller to see.
+Status CopyAll(const std::string& from, const Looks& looks, const std::string& to) {
+  std::error_code error;
+  fs::create_directories(to, error);
+  const auto failed = [&](const std::string& path) {
+    return Unavailable(fmt::format("cannot copy {}/{}: {}", from, path, error.message()));
+  };
+  if (error) return failed("");
+  for (const auto& [path, look] : looks) {  // a folder before what is in it
+    const mode_t mode = std::get<mode_t>(look);
+    const std::string target = fmt::format("{}/{}", to, path);
+    if (S_ISDIR(mode)) {
+      fs::create_directory(target, error);
+    } else if (S_ISLNK(mode)) {
+      fs::copy_symlink(fmt::format("{}/{}", from, path), target, error);
+    } else if (S_ISREG(mode)) {
+      fs::copy_file(fmt::format("{}/{}", from, path), target, error);
+      if (!error) SLUICE_TRY(Sync(target));
+    }
+    if (error) return failed(path);
+  }
+  return Sync(to);
+}
+
+Status CopyWhole(const std::string& from, const std::string& to) {
+  Status last = Unavailable(fmt::format(
+      "{}: it changed whenever it was copied: save it less often, or by renaming", from));
+  for (int tries = 0; tries < kTries; ++tries) {
+    std::error_code ignored;
+    fs::remove_all(to, ignored);
+    SLUICE_ASSIGN(const Looks before, LookAt(from));
+    const Status copied = CopyAll(from, before, to);
+    const Result<Looks> after = LookAt(from);
+    if (after && *after == before) return copied;
+  }
+  return last;
+}
+
+}  // namespace
+
+Status CopyFolder(const std::string& from, const std::string& to) {
+  std::error_code error;
+  if (fs::exists(to, error)) return {};
+  if (!fs::is_directory(from, error))
+    return Unavailable(fmt::format("{}: there is no checkpoint to copy", from));
+  const std::string copying = to + ".copying";
+  Status copied = CopyWhole(from, copying);
+  if (copied) {
+    fs::rename(copying, to, error);
+    if (error) copied = Unavailable(fmt::format("{}: cannot move: {}", copying, error.message()));
+  }
+  if (copied) copied = Sync(fs::path(to).parent_path());
+  if (!copied) fs::remove_all(copying, error);
+  return copied;
+}
+
+}  // namespace sluice

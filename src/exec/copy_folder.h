@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace sluice {
+
+// Copies a checkpoint folder, all of it or nothing: a folder that is at `to` already is the copy,
+// made before. Whoever writes to `from` may go on meanwhile as long as it replaces what is there by
+// renaming (sluice.checkpoint does): if something changes during the copy, it is made again, and in
+// the end given up. What a trial is just writing (`.writing`) is left out. What was copied is on
+// disk when this returns. Fails with unavailable, and leaves nothing at `to`.
+Status CopyFolder(const std::string& from, const std::string& to);
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+#include "exec/copy_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class CopyFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "sluice-copy-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+    fs::create_directories(root_ / "3/checkpoint/latest");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  static void Write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+  static std::string Read(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  Status Copy() const { return CopyFolder(From(), To()); }
+  fs::path From() const { return root_ / "3/checkpoint"; }
+  fs::path To() const { return root_ / "12/checkpoint"; }
+
+  fs::path root_;
+};
+
+TEST_F(CopyFolderTest, CopiesFilesFoldersAndLinksButNothingThatIsBeingWritten) {
+  Write(From() / "latest/model", "weights");
+  fs::create_directories(From() / "latest/a/b");
+  Write(From() / "latest/a/b/state", "1");
+  fs::create_symlink("model", From() / "latest/link");
+  fs::create_directories(From() / ".writing");
+  Write(From() / ".writing/model", "half");
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(Read(To() / "latest/model"), "weights");
+  EXPECT_EQ(Read(To() / "latest/a/b/state"), "1");
+  EXPECT_EQ(fs::read_symlink(To() / "latest/link"), "model");
+  EXPECT_FALSE(fs::exists(To() / ".writing"));
+  EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.copying"));
+}
+
+TEST_F(CopyFolderTest, WhatWasCopiedOnceStays) {
+  Write(From() / "latest/model", "old");
+  ASSERT_TRUE(Copy());
+  Write(From() / "latest/model", "new");
+  fs::create_directories(root_ / "12/checkpoint.copying");  // left by one that was killed
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(Read(To() / "latest/model"), "old");
+}
+
+TEST_F(CopyFolderTest, ACopyThatWasCutShortIsMadeAnew) {
+  Write(From() / "latest/model", "weights");
+  fs::create_directories(root_ / "12/checkpoint.copying/latest");
+  Write(root_ / "12/checkpoint.copying/latest/model", "wei");
+  Write(root_ / "12/checkpoint.copying/latest/stray", "x");
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(Read(To() / "latest/model"), "weights");
+  EXPECT_FALSE(fs::exists(To() / "latest/stray"));
+}
+
+TEST_F(CopyFolderTest, FailuresLeaveNothing) {
+  const Status missing = CopyFolder(root_ / "4/checkpoint", To());
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(missing.error().message, HasSubstr("there is no checkpoint to copy"));
+  Write(From() / "latest/model", "weights");
+  Write(root_ / "12", "a file where the folder should be");
+  const Status blocked = Copy();
+  ASSERT_FALSE(blocked);
+  EXPECT_THAT(blocked.error().message, HasSubstr("cannot copy"));
+}
+
+// As sluice.checkpoint does it, as fast as it can: a copy is of one checkpoint, never of two.
+TEST_F(CopyFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
+  const auto write = [&](int number) {
+    fs::create_directories(From() / ".writing");
+    for (const char* name : {"a", "b", "c"})
+      Write(From() / ".writing" / name, std::to_string(number));
+    std::error_code ignored;
+    fs::remove_all(From() / ".previous", ignored);
+    fs::rename(From() / "latest", From() / ".previous", ignored);
+    fs::rename(From() / ".writing", From() / "latest");
+    fs::remove_all(From() / ".previous", ignored);
+  };
+  write(0);
+  std::atomic<bool> stop = false;
+  std::thread trial([&] {
+    for (int number = 1; !stop; ++number) {
+      write(number);
+      std::this_thread::sleep_for(std::chrono::milliseconds(number % 4));
+    }
+  });
+  int copied = 0;
+  for (int i = 0; i < 200; ++i) {
+    fs::remove_all(root_ / "12");
+    if (!Copy()) continue;
+    ++copied;
+    const fs::path whole = fs::exists(To() / "latest") ? To() / "latest" : To() / ".previous";
+    const std::string number = Read(whole / "a");
+    EXPECT_NE(number, "");
+    EXPECT_EQ(Read(whole / "b"), number);
+    EXPECT_EQ(Read(whole / "c"), number);
+  }
+  stop = true;
+  trial.join();
+  EXPECT_GT(copied, 50);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,27 @@
+#include "search/judged_at.h"
+
+#include <set>
+
+#include "search/bracket_plan.h"
+#include "search/perturbation.h"
+#include "search/rungs.h"
+
+namespace sluice {
+
+std::vector<Work> JudgedAt(const StopperSpec& stopper) {
+  std::set<Work> levels;
+  if (stopper.name == "sha" || stopper.name == "hyperband") {
+    for (const BracketPlan& plan : PlanBrackets(stopper)) {
+      levels.insert(plan.levels.begin(), plan.levels.end());
+    }
+  } else if (stopper.name == "asha" || stopper.name == "asha-promotion") {
+    const Rungs rungs(stopper);
+    for (std::size_t k = 0; k < rungs.size(); ++k) levels.insert(rungs.Target(k));
+  } else if (stopper.name == "pbt" || stopper.name == "pbt-async") {
+    const Perturbation rule(stopper);
+    for (std::uint32_t k = 0; k < rule.stages(); ++k) levels.insert(rule.At(k));
+  }
+  return {levels.begin(), levels.end()};
+}
+
+}  // namespace sluice
