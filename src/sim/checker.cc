@@ -93,7 +93,10 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   if (nodes && before.state == TrialState::kRunning &&
       (trial.state != TrialState::kRunning || trial.launch != before.launch))
     lost_.emplace(trial.id, before.launch);
-  if (trial.work < before.work) Say(fmt::format("work of trial {} fell", Number(trial.id)));
+  // A fork whose parent's checkpoint could not be copied begins anew.
+  const bool anew = trial.IsFork() && trial.reports == 0;
+  if (trial.work < before.work && !anew)
+    Say(fmt::format("work of trial {} fell", Number(trial.id)));
   if (trial.target > study.spec.stopper.max_budget)
     Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
   CountFailure(trial, event);
@@ -111,6 +114,7 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
   if (retry != nullptr && retry->trial.trial == trial.id && IsOver(seen.state)) seen.failures = 0;
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
   if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
+  if (ended->ending == Ending::kLost) lost_.emplace(trial.id, ended->launch);
   if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
     ++seen.failures;
 }
@@ -119,10 +123,12 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
 void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
-  if (Number(trial.launch) > 1) return;
+  if (Number(trial.launch) > 1 || trial.IsFork()) return;
   for (const TrialId id : study.waiting) {
     const Trial& waiting = study.trial(id);
-    if (IsSet(waiting.launch) && waiting.not_before <= event.time)
+    const Seen& before = seen_[Number(id) - 1];
+    const bool waited = before.state == TrialState::kWaiting && IsSet(before.launch);
+    if (waited && waiting.not_before <= event.time)
       Say(fmt::format("trial {}, which has run before, waits behind a new one", Number(id)));
   }
 }
@@ -235,7 +241,7 @@ void Checker::Spooled(const std::string& line) {
   const auto message = wire::DecodeFromWorker(line);
   SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
   const wire::Numbered numbered = wire::NumberOf(*message);
-  // Of a launch whose node was lost nothing is heard any more.
+  // Of a launch that was lost, with its node perhaps, nothing is heard any more.
   const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
   if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
     Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",

@@ -72,7 +72,7 @@ class Checker {
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
-  std::set<std::pair<TrialId, LaunchId>> lost_;                    // with their nodes
+  std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more
   EventSeq last_{};                                                // on disk
   std::uint64_t reports_ = 0;
 };
