@@ -6,6 +6,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr double kLightBusy = 0.37;
 constexpr DeviceKind kReference{"A100", 1.0, 1.0, 40 * kGiB};
 
 }  // namespace
@@ -39,7 +40,7 @@ double RelativeSpeed(std::string_view kind, std::string_view from, double busy) 
   const DeviceKind* known_from = FindDeviceKind(from);
   const DeviceKind& a = known != nullptr ? *known : kReference;
   const DeviceKind& b = known_from != nullptr ? *known_from : kReference;
-  const double part = std::clamp(busy, 0.0, 1.0);
+  const double part = std::clamp((busy - kLightBusy) / (1 - kLightBusy), 0.0, 1.0);
   const double light = a.light_speed / b.light_speed;
   const double heavy = a.heavy_speed / b.heavy_speed;
   return light + (heavy - light) * part;

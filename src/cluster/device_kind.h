@@ -32,8 +32,8 @@ const std::vector<std::string>& DeviceKindNames();
 const DeviceKind* FindDeviceKind(std::string_view name);
 
 // How quick a kind is beside another at jobs that alone keep a device of the kind `from` busy for
-// this part of the time: between the light speed at 0 and the heavy one at 1, in proportion. Kinds
-// that are not in the table count as an A100.
+// this part of the time: the light speed up to 0.37, which is what HyperSack's mean job takes of an
+// A100, the heavy one at 1, in proportion between. Kinds that are not in the table count as an A100.
 double RelativeSpeed(std::string_view kind, std::string_view from, double busy);
 
 }  // namespace sluice
