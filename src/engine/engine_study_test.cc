@@ -217,6 +217,20 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   EXPECT_EQ(engine->FindStudy("c"), nullptr);
 }
 
+// Found by simulating two studies: the first asked for room that it had no trials for, the second got
+// none of it, and once the first was done nobody asked again.
+TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
+  auto engine = NewEngine();
+  const StudyId second{2};
+  engine->Apply({At(0), ControllerStarted{NodeOf(4 * kWhole)}});
+  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 1\n", "a")}});
+  EXPECT_THAT(Describe(engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}})),
+              ElementsAre("start 1.1 0..end"));
+  EXPECT_THAT(Describe(engine->Apply(
+                  {At(1), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}})),
+              ElementsAre("propose 0", "propose 1", "propose 2"));
+}
+
 TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
   TestEngine t("trials: 9\nresources: {cpus: 1, gpus: 1}\n", NodeOf(2 * kWhole, 2));
   EXPECT_THAT(t.Propose(0, 0.5), ElementsAre("start 1.1 0..end gpu0"));

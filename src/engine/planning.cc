@@ -26,6 +26,7 @@ void Engine::Replan() {
     CloseIfAllMade(*study);
   }
   replan_ = false;
+  for (auto& study : studies_) study->sated = false;
   bool planned_all = draining_ || cluster_.nodes().empty();
   while (!planned_all) {
     const Plan plan = policy_->Propose(cluster_, View(), now_);
@@ -33,7 +34,10 @@ void Engine::Replan() {
     AskWake(plan.ask_again);
     planned_all = true;
     for (const Appetite& appetite : plan.appetites) {
-      if (Feed(*FindStudy(appetite.study), appetite.trials)) planned_all = false;
+      Study& study = *FindStudy(appetite.study);
+      if (Feed(study, appetite.trials)) planned_all = false;
+      // What it leaves is room for the others.
+      if (study.sated && studies_.size() > 1) planned_all = false;
     }
   }
   for (auto& study : studies_) FinishIfIdle(*study);
@@ -72,7 +76,7 @@ WorkView Engine::View() const {
                             .parallelism = study->spec.parallelism,
                             .running = static_cast<int>(study->running.size()),
                             .waiting = waiting,
-                            .open = Open(*study)});
+                            .open = Open(*study) && !study->sated});
   }
   return view;
 }
@@ -115,7 +119,7 @@ void Engine::StartPlaced(const Plan& plan) {
 
 // Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
 // which those that were enqueued come before the sampler's. True if trials now wait that the plan
-// did not know of.
+// did not know of. A study that finds less than it has room for is sated.
 bool Engine::Feed(Study& study, int appetite) {
   appetite -= static_cast<int>(study.asked - study.answered);
   bool found = false;
@@ -139,6 +143,7 @@ bool Engine::Feed(Study& study, int appetite) {
     }
     --appetite;
   }
+  study.sated = appetite > 0;
   return found;
 }
 
