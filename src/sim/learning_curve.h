@@ -32,13 +32,13 @@ const std::vector<std::string>& CurveFamilies();
 // One trial's curve: the value it reports after so much work, the same whenever it is asked.
 class LearningCurve {
  public:
+  LearningCurve() : noise_stream_(0) {}
   double At(Work work) const;
   // Its limit, were there neither noise nor accidents.
   double limit() const { return limit_; }
 
  private:
   friend class LearningCurves;
-  LearningCurve() : noise_stream_(0) {}
   double HyperSched(double work) const;
   double Power(double work) const;
 
