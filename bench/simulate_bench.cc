@@ -52,7 +52,7 @@ void FifoAsha(benchmark::State& state) {
 }
 void FifoPausing(benchmark::State& state) {
   Simulate(state, "stopper: asha-promotion\n    budget: {min: 1, max: 27}",
-           ", start_up: 9s, save: 2s, restore: 2s, checkpoint: 1MB");
+           ", start_up: 9s, save: 2s, restore: 2s, checkpoint: 10kB");
 }
 
 BENCHMARK(Fifo)->Arg(100'000)->Unit(benchmark::kMillisecond);
