@@ -66,7 +66,7 @@ class Maker {
 
   void Run() {
     Happened(created_);
-    Happened(ControllerStarted{Node{.name = "here", .cpus = 2 * kWhole, .devices = {}}});
+    Happened(ControllerStarted{{Node{.name = "here", .cpus = 2 * kWhole, .devices = {}}}});
     while (!commands_.empty()) {
       const Command command = std::move(commands_.front());
       commands_.pop_front();

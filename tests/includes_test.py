@@ -20,9 +20,10 @@ USES = {
     "wire": ["base"],
     "bubble": ["base"],
     "ledger": ["engine"],
-    "sim": ["engine", "ledger", "wire"],
+    "control": ["ledger", "wire"],
+    "sim": ["control"],
     "launcher": [],  # linked statically, alone
-    "exec": ["engine", "ledger", "wire", "bubble", "launcher"],
+    "exec": ["control", "bubble", "launcher"],
     "model": ["base"],
     "train": ["wire", "model", "bubble"],
     "serve": ["exec", "sim", "model"],
@@ -31,7 +32,9 @@ USES = {
 }
 
 # Below exec nothing depends on when or where it runs.
-PURE_ROOMS = ["base", "space", "search", "cluster", "policy", "engine", "wire", "ledger", "sim"]
+PURE_ROOMS = [
+    "base", "space", "search", "cluster", "policy", "engine", "wire", "ledger", "control", "sim",
+]
 
 # Who may include a library's header, as patterns of paths. Tests may look at JSON as they like.
 LIBRARIES = {

@@ -24,6 +24,17 @@ void Cluster::Change(NodeId id, Node node) {
   nodes_[Index(id)] = std::move(node);
 }
 
+void Cluster::SetNodes(const std::vector<Node>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (i < nodes_.size()) {
+      Change(NodeId(i + 1), nodes[i]);
+    } else {
+      Join(nodes[i]);
+    }
+  }
+  for (std::size_t i = nodes.size(); i < nodes_.size(); ++i) nodes_[i].up = false;
+}
+
 const Node& Cluster::node(NodeId id) const {
   SLUICE_CHECK(IsSet(id) && Index(id) < nodes_.size(), "a node id is one that Join gave");
   return nodes_[Index(id)];
@@ -37,7 +48,7 @@ Milli Cluster::FreeShare(NodeId id, DeviceId device) const {
 }
 
 bool Cluster::Fits(const Grant& grant) const {
-  return IsSet(grant.node) && FreeCpus(grant.node) >= grant.cpus &&
+  return IsSet(grant.node) && node(grant.node).up && FreeCpus(grant.node) >= grant.cpus &&
          std::ranges::all_of(grant.devices, [&](DeviceId device) {
            return FreeShare(grant.node, device) >= grant.gpu_share;
          });
@@ -81,6 +92,7 @@ void Cluster::Save(StateWriter& writer) const {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     writer.Put(nodes_[i].name);
     writer.Put(nodes_[i].cpus);
+    writer.Put(nodes_[i].up);
     writer.Put(nodes_[i].devices.size());
     for (const Device& device : nodes_[i].devices) {
       writer.Put(device.uuid);
@@ -102,6 +114,7 @@ Status Cluster::Load(StateReader& reader) {
     Usage& used = used_.emplace_back();
     reader.Get(node.name);
     reader.Get(node.cpus);
+    reader.Get(node.up);
     for (std::size_t devices = reader.Count(); devices > 0 && reader.ok(); --devices) {
       Device& device = node.devices.emplace_back();
       reader.Get(device.uuid);
@@ -129,7 +142,7 @@ void Cluster::AddTo(Digest& digest) const {
 Grant FirstFit(const Cluster& cluster, const Demand& demand) {
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const NodeId node{static_cast<std::uint32_t>(n + 1)};
-    if (cluster.FreeCpus(node) < demand.cpus) continue;
+    if (!cluster.nodes()[n].up || cluster.FreeCpus(node) < demand.cpus) continue;
     const bool shared = demand.gpus < kWhole;
     Grant grant{.node = node,
                 .cpus = demand.cpus,
@@ -160,7 +173,7 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
 bool FitsEmpty(const Cluster& cluster, const Demand& demand) {
   return std::ranges::any_of(cluster.nodes(), [&](const Node& node) {
     const Milli gpus = static_cast<Milli>(node.devices.size()) * kWhole;
-    return node.cpus >= demand.cpus && gpus >= demand.gpus;
+    return node.up && node.cpus >= demand.cpus && gpus >= demand.gpus;
   });
 }
 

@@ -27,6 +27,7 @@ struct Node {
   std::string name;
   Milli cpus = 0;
   std::vector<Device> devices;  // DeviceId is the index here
+  bool up = true;               // one that is down offers nothing
   friend bool operator==(const Node&, const Node&) = default;
 };
 
@@ -53,10 +54,13 @@ class Cluster {
   NodeId Join(Node node);
   // A node that came back, perhaps with other devices. What was granted on it stays granted.
   void Change(NodeId id, Node node);
+  // All nodes there are, in the order of their ids; those beyond the last are down.
+  void SetNodes(const std::vector<Node>& nodes);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(NodeId id) const;
 
+  // Below zero where a node shrank under what was granted.
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
 

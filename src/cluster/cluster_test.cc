@@ -46,6 +46,27 @@ TEST(ClusterTest, FillsANodeAndGivesBack) {
   MustFit(cluster, one);
 }
 
+TEST(ClusterTest, ANodeThatIsDownOffersNothingAndKeepsItsBooks) {
+  Cluster cluster;
+  const Demand one{.cpus = 1000, .gpus = 1000};
+  cluster.SetNodes({NodeOf(2000, 2), NodeOf(2000, 2)});
+  const Grant first = MustFit(cluster, one);
+  EXPECT_EQ(first.node, kFirst);
+  Node down = NodeOf(2000, 2);
+  down.up = false;
+  cluster.SetNodes({down, NodeOf(2000, 2)});
+  EXPECT_FALSE(cluster.Fits({.node = kFirst, .cpus = 1000, .gpu_share = 0, .devices = {}}));
+  EXPECT_EQ(MustFit(cluster, one).node, NodeId(2));
+  EXPECT_TRUE(FitsEmpty(cluster, one));
+  cluster.SetNodes({down});  // a node that is not named is down too
+  EXPECT_FALSE(IsSet(FirstFit(cluster, one).node));
+  EXPECT_FALSE(FitsEmpty(cluster, one));
+  cluster.SetNodes({NodeOf(2000, 2)});
+  EXPECT_THAT(MustFit(cluster, one).devices, ElementsAre(DeviceId(1)));  // the other is taken still
+  cluster.Release(first);
+  EXPECT_EQ(cluster.FreeCpus(kFirst), 1000);
+}
+
 TEST(ClusterTest, SharesGoToTheFullestDeviceSoThatWholeOnesStayWhole) {
   Cluster cluster;
   cluster.Join(NodeOf(10'000, 3));

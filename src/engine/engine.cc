@@ -119,19 +119,40 @@ void Engine::On(const StudyStopAsked& event) {
 }
 
 void Engine::On(const ControllerStarted& event) {
-  if (cluster_.nodes().empty()) {
-    cluster_.Join(event.node);
-  } else {
-    cluster_.Change(NodeId{1}, event.node);
-  }
+  cluster_.SetNodes(event.nodes);
   draining_ = false;
   next_wake_ = kNever;  // whoever was to wake us is gone
   for (auto& study : studies_) {
     for (TrialId id : study->running)
       study->trials[Number(id) - 1].heard = now_;  // nobody was there to hear it
   }
+  LoseLaunchesOnLostNodes();
   for (auto& study : studies_) AskWakes(*study);
   replan_ = true;
+}
+
+void Engine::On(const NodesChanged& event) {
+  cluster_.SetNodes(event.nodes);
+  LoseLaunchesOnLostNodes();
+  replan_ = true;
+}
+
+// Nobody else will say that they ended.
+void Engine::LoseLaunchesOnLostNodes() {
+  for (auto& study : studies_) {
+    for (TrialId id : std::vector<TrialId>(study->running)) {
+      Trial& trial = study->trials[Number(id) - 1];
+      const Node& node = cluster_.node(trial.grant.node);
+      if (node.up) continue;
+      EndLaunch(*study, trial,
+                LaunchEnded{.trial = {study->id, id},
+                            .launch = trial.launch,
+                            .position = {},
+                            .ending = Ending::kLost,
+                            .reason = fmt::format("node '{}' was lost", node.name),
+                            .checkpoint_bytes = -1});
+    }
+  }
 }
 
 void Engine::On(const DrainAsked&) {
@@ -388,15 +409,18 @@ void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
 void Engine::On(const LaunchEnded& event) {
   Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
   if (trial == nullptr) return;
-  Study& study = *FindStudy(event.trial.study);
-  cluster_.Release(trial->grant);
-  trial->grant = {};
-  trial->busy += now_ - trial->started;
-  trial->ended = now_;
-  std::erase(study.running, trial->id);
-  if (event.checkpoint_bytes >= 0) SetSaved(study, *trial, event.checkpoint_bytes);
-  Settle(study, *trial, event);
-  trial->leaving = false;
+  EndLaunch(*FindStudy(event.trial.study), *trial, event);
+}
+
+void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
+  cluster_.Release(trial.grant);
+  trial.grant = {};
+  trial.busy += now_ - trial.started;
+  trial.ended = now_;
+  std::erase(study.running, trial.id);
+  if (event.checkpoint_bytes >= 0) SetSaved(study, trial, event.checkpoint_bytes);
+  Settle(study, trial, event);
+  trial.leaving = false;
   BoundCheckpoints(study);
   replan_ = true;
 }

@@ -127,6 +127,7 @@ class Engine {
   void On(const Woken& event);
   void On(const PointsEnqueued& event);
   void On(const KnowledgeGiven&) {}
+  void On(const NodesChanged& event);
 
   Study* FindStudy(StudyId id);
   Study& Made(const StudyCreated& event);
@@ -140,7 +141,9 @@ class Engine {
   void Follow(Study& study, const Ruling& ruling);
   void CheckStopAt(Study& study, const Reported& report);
   void Leave(Study& study, Trial& trial, StopReason reason);
+  void EndLaunch(Study& study, Trial& trial, const LaunchEnded& event);
   void Settle(Study& study, Trial& trial, const LaunchEnded& event);
+  void LoseLaunchesOnLostNodes();
   void Fail(Study& study, Trial& trial, std::string_view reason);
   void Close(Study& study, Trial& trial, TrialState state);
   void EndSearch(Study& study, Trial& trial, bool failed);

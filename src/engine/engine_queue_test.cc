@@ -20,7 +20,7 @@ TestEngine EnqueuedFirst(const std::string& study, std::vector<Point> points) {
 
 TEST(EngineQueueTest, EnqueuedPointsComeBeforeProposalsInTheirOrder) {
   TestEngine test = EnqueuedFirst("trials: 4\nparallelism: 1", {{0.25}, {0.75}});
-  EXPECT_THAT(test.Happen(ControllerStarted{NodeOf(kWhole)}), ElementsAre("start 1.1 0..end"));
+  EXPECT_THAT(test.Happen(ControllerStarted{{NodeOf(kWhole)}}), ElementsAre("start 1.1 0..end"));
   EXPECT_EQ(test.Trial(1).point, Point{0.25});
   EXPECT_TRUE(test.Trial(1).enqueued);
   test.Report(1, 1, 0.5);
@@ -45,7 +45,7 @@ TEST(EngineQueueTest, ProposalsOnTheirWayStayAndThePointIsNext) {
 
 TEST(EngineQueueTest, TheyCountInTheTotalAndWhatDoesNotFitWaitsForMore) {
   TestEngine test = EnqueuedFirst("trials: 1", {{0.25}, {0.75}});
-  test.Happen(ControllerStarted{NodeOf(2 * kWhole)});
+  test.Happen(ControllerStarted{{NodeOf(2 * kWhole)}});
   test.Report(1, 1, 0.5);
   EXPECT_THAT(test.End(1), ElementsAre("finished"));
   EXPECT_EQ(test.Study().queue.size(), 1U);

@@ -20,7 +20,7 @@ TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
   auto engine = NewEngine();
   const StudySpec spec = SpecOf("trials: 3\n");
   EXPECT_THAT(Describe(engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, spec}})), IsEmpty());
-  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}})),
+  EXPECT_THAT(Describe(engine->Apply({At(0), ControllerStarted{{NodeOf(2 * kWhole)}}})),
               ElementsAre("propose 0", "propose 1"));
   TestEngine t("trials: 3\n");
   EXPECT_THAT(t.Propose(0, 0.1), ElementsAre("start 1.1 0..end"));
@@ -202,7 +202,7 @@ TEST(EngineStudyTest, ADrainedTrialThatFinishesIsComplete) {
 
 TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   auto engine = NewEngine();
-  engine->Apply({At(0), ControllerStarted{NodeOf(2 * kWhole)}});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(2 * kWhole)}}});
   const StudyId second{2};
   engine->Apply(
       {At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
@@ -222,7 +222,7 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
 TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
   auto engine = NewEngine();
   const StudyId second{2};
-  engine->Apply({At(0), ControllerStarted{NodeOf(4 * kWhole)}});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(4 * kWhole)}}});
   engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 1\n", "a")}});
   EXPECT_THAT(Describe(engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}})),
               ElementsAre("start 1.1 0..end"));
@@ -231,13 +231,34 @@ TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
               ElementsAre("propose 0", "propose 1", "propose 2"));
 }
 
+TEST(EngineStudyTest, AStudyDoesNotEndWhileOthersHoldTheRoomToResumeWhatIsPaused) {
+  TestEngine t("trials: 2\nstopper: asha-promotion\nbudget: {min: 1, max: 2, eta: 2}\n");
+  const StudyId second{2};
+  t.Propose(2);
+  t.Happen(StudyCreated{second, "", "/", 1, SpecOf("trials: 1\n", "b")});
+  t.Report(1, 1, 0.1);
+  EXPECT_THAT(t.End(1, Ending::kPaused), ElementsAre("propose 0"));
+  t.Happen(Proposed{second, 0, Point{0.5}});
+  t.Report(2, 1, 0.2);
+  t.Happen(NodesChanged{{NodeOf(1 * kWhole)}});  // which the other study has
+  EXPECT_THAT(t.End(2, Ending::kPaused), IsEmpty());
+  EXPECT_FALSE(t.Study().finished);
+  EXPECT_THAT(t.Happen(LaunchEnded{.trial = {second, TrialId{1}},
+                                   .launch = LaunchId{1},
+                                   .position = {},
+                                   .ending = Ending::kDone,
+                                   .reason = "",
+                                   .checkpoint_bytes = -1}),
+              Contains("start 1.2 1..2"));
+}
+
 TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
   TestEngine t("trials: 9\nresources: {cpus: 1, gpus: 1}\n", NodeOf(2 * kWhole, 2));
   EXPECT_THAT(t.Propose(0, 0.5), ElementsAre("start 1.1 0..end gpu0"));
   EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end gpu1"));
   t.Report(1, 1, 0.5);
   t.Report(2, 1, 0.5);
-  EXPECT_THAT(t.Happen(ControllerStarted{NodeOf(1 * kWhole, 1)}), IsEmpty());
+  EXPECT_THAT(t.Happen(ControllerStarted{{NodeOf(1 * kWhole, 1)}}), IsEmpty());
   EXPECT_THAT(t.End(2), IsEmpty());  // its GPU is gone
   EXPECT_THAT(t.End(1), ElementsAre("propose 2"));
   EXPECT_THAT(t.Propose(2, 0.5), ElementsAre("start 3.1 0..end gpu0"));

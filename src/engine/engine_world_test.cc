@@ -49,9 +49,10 @@ TEST_P(EngineWorldTest, IsSafeAlwaysAndFinishesOnceFaultsStop) {
     for (const auto& [sight, count] : world.sights()) sights[sight] += count;
   }
   // A world in which nothing goes wrong proves nothing.
-  for (const char* sight : {"died", "commands lost", "never started", "told yield", "told study",
-                            "told lease", "told timeout", "retried", "retrained", "restored",
-                            "sent again", "evicted", "resumed", "enqueued", "finished"}) {
+  for (const char* sight :
+       {"died", "commands lost", "never started", "told yield", "told study", "told lease",
+        "told timeout", "retried", "retrained", "restored", "sent again", "evicted", "resumed",
+        "enqueued", "node lost", "node back", "finished"}) {
     EXPECT_GT(sights[sight], 0) << sight;
   }
   EXPECT_EQ(sights["exhausted"] > 0, GetParam().sampler == "grid");

@@ -36,10 +36,16 @@ struct StudyStopAsked {
   StudyId study{};
 };
 
-// A controller took over with these devices. What ran before may still run: exec says of each
-// launch what became of it.
+// A controller took over with these nodes, in the order of their ids; those that are missing are
+// down. What ran before may still run: exec says of each launch what became of it.
 struct ControllerStarted {
-  Node node;
+  std::vector<Node> nodes;
+};
+
+// Nodes went or came back, or changed: all of them again. Launches on a node that is down are lost;
+// whatever they still say is refused.
+struct NodesChanged {
+  std::vector<Node> nodes;
 };
 
 // No new work; what runs is asked to save and leave.
@@ -155,7 +161,7 @@ struct Event {
   Time time{};
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
-               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven>
+               LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, NodesChanged>
       body;
 };
 

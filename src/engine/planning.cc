@@ -190,6 +190,8 @@ void Engine::FinishIfIdle(Study& study) {
   if (study.ending == Finish::kNot) {
     if (!AllMade(study) || !study.waiting.empty() || study.asked != study.answered) return;
     if (draining_ || cluster_.nodes().empty()) return;
+    // Without room nobody has asked whether one of the paused is worth going on with.
+    if (study.count(TrialState::kPaused) > 0 && !study.sated) return;
     study.ending =
         study.exhausted && study.trials.size() < static_cast<std::size_t>(study.trials_wanted)
             ? Finish::kExhausted

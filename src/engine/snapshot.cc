@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 2;
+constexpr int kSnapshotVersion = 3;
 
 struct Saver {
   StateWriter& writer;

@@ -106,7 +106,7 @@ class TestEngine {
                 .seed = 1,
                 .spec = SpecOf(study)};
     Happen(created_);
-    Happen(ControllerStarted{node_});
+    Happen(ControllerStarted{{node_}});
   }
 
   template <typename Body>
@@ -154,7 +154,7 @@ class TestEngine {
   Lines Expire(int trial) { return Happen(LeaseExpired{Key(trial), Trial(trial).launch}); }
   Lines Wake() { return Happen(Woken{}); }
   Lines Drain() { return Happen(DrainAsked{}); }
-  Lines Restart() { return Happen(ControllerStarted{node_}); }
+  Lines Restart() { return Happen(ControllerStarted{{node_}}); }
   Lines Retry(int trial) { return Happen(RetryAsked{Key(trial)}); }
   Lines Enqueue(std::vector<Point> points) {
     return Happen(PointsEnqueued{kStudy, std::move(points)});

@@ -49,7 +49,7 @@ class World {
                    static_cast<int>(random_.Below(3)));
     if (created_.spec.demand.gpus > 0 && node_.devices.empty()) node_ = NodeOf(2 * kWhole, 2);
     Happen(created_);
-    Happen(ControllerStarted{node_});
+    Happen(ControllerStarted{{node_}});
   }
 
   // One thing happens. Faults stop when `faulty` is false: then everything goes well, and must end.
@@ -60,6 +60,7 @@ class World {
       return Happen(Woken{});
     }
     if (faulty && random_.Chance(0.04)) return Fault();
+    if (!node_.up && (!faulty || random_.Chance(0.3))) return SetNodeUp(true);
     if (engine_->draining() && processes_.empty()) return Restart();
     if (!proposals_.empty() && random_.Chance(0.5)) return AnswerProposal();
     if (!processes_.empty()) return Act(AnyProcess(), faulty);
@@ -70,7 +71,7 @@ class World {
   bool finished() const { return study().finished && processes_.empty(); }
   bool stuck() const {
     return processes_.empty() && proposals_.empty() && !wake_ && !study().finished &&
-           !engine_->draining();
+           !engine_->draining() && node_.up;
   }
 
   const Engine& engine() const { return *engine_; }
@@ -285,8 +286,26 @@ class World {
     if (engine_->Admit(late) != Admission::kStale) Say("an ended launch is still heard");
   }
 
+  // A node that is lost takes its processes with it, as far as anybody can tell.
+  void SetNodeUp(bool up) {
+    See(up ? "node back" : "node lost");
+    node_.up = up;
+    const std::map<TrialKey, Process> gone = up ? std::map<TrialKey, Process>() : processes_;
+    if (!up) processes_.clear();
+    Happen(NodesChanged{{node_}});
+    if (!up && engine_->running() > 0) Say("a trial runs on a lost node");
+    for (const auto& [key, process] : gone) {
+      const Reported late{.trial = key,
+                          .launch = process.launch,
+                          .position = {.seq = process.seq + 1, .offset = 0},
+                          .work = 1000,
+                          .metrics = {}};
+      if (engine_->Admit(late) != Admission::kStale) Say("a lost launch is still heard");
+    }
+  }
+
   void Fault() {
-    switch (random_.Below(7)) {
+    switch (random_.Below(8)) {
       case 0: return Happen(DrainAsked{});
       case 1:
         See("resumed");
@@ -300,6 +319,7 @@ class World {
         return;
       case 3: return RetrySome();
       case 4: return EnqueueSome();
+      case 7: return SetNodeUp(!node_.up);
       case 5: return Die(/*losing_commands=*/false);
       default: return Die(/*losing_commands=*/true);
     }
@@ -354,7 +374,7 @@ class World {
     const std::map<TrialKey, Process> before = processes_;
     std::vector<Command> unfinished = engine_->Unfinished();
     lose_commands_ = false;
-    Happen(ControllerStarted{node_});
+    Happen(ControllerStarted{{node_}});
     for (const Command& command : unfinished) {
       if (const auto* start = std::get_if<Start>(&command)) {
         const auto found = before.find(start->trial);

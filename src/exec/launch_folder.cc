@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -74,22 +73,6 @@ Status MoveAside(const std::string& folder) {
       return Unavailable(fmt::format("{}: cannot move it aside: {}", folder, error.message()));
   }
   return {};
-}
-
-std::string WorkerName(wire::LaunchRef at) {
-  return fmt::format("{}.{}", Number(at.trial), Number(at.launch));
-}
-
-std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name) {
-  std::uint32_t trial = 0;
-  std::uint32_t launch = 0;
-  const char* const end = name.data() + name.size();
-  const auto first = std::from_chars(name.data(), end, trial);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, launch);
-  if (second.ec != std::errc() || second.ptr != end || trial == 0 || launch == 0)
-    return std::nullopt;
-  return wire::LaunchRef{TrialId(trial), LaunchId(launch)};
 }
 
 LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& host_folder) {

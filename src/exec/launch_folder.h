@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "control/site.h"
 #include "ledger/store.h"
 #include "wire/message.h"
 
@@ -35,17 +35,8 @@ class TrialFolders {
 // nobody's work is deleted here.
 Status MoveAside(const std::string& folder);
 
-// "7.2", as a worker calls itself, and back.
-std::string WorkerName(wire::LaunchRef at);
-std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name);
-
 // How a launch ended, as the files tell: of the program's exit and of what it left in the launch's
 // own folder.
-struct LaunchEnd {
-  enum class Kind { kDone, kPaused, kFailed, kLost };
-  Kind kind = Kind::kLost;
-  std::string reason;
-};
 LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& host_folder);
 
 // Messages that a worker could not deliver, line by line. Bounded; a broken last line is left out.

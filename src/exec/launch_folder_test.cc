@@ -38,16 +38,6 @@ TEST(LaunchFolderTest, FoldersOfAStudy) {
   EXPECT_TRUE(std::filesystem::is_directory(folders.Launch(at)));
 }
 
-TEST(LaunchFolderTest, WorkersNames) {
-  const wire::LaunchRef at{TrialId(7), LaunchId(2)};
-  EXPECT_EQ(WorkerName(at), "7.2");
-  EXPECT_EQ(ParseWorkerName("7.2"), at);
-  for (const char* name : {"", "7", "7.", ".2", "0.1", "1.0", "7.2x", "7.2.1", "-1.2",
-                           "4294967296.1", "7 .2", "../1.1"}) {
-    EXPECT_FALSE(ParseWorkerName(name)) << name;
-  }
-}
-
 TEST(LaunchFolderTest, EndsAsTheProgramDid) {
   EXPECT_EQ(EndWith({}).kind, Kind::kDone);
   EXPECT_EQ(EndWith({}, "a warning", /*paused=*/true).kind, Kind::kPaused);

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/controller.h"
 #include "search/sampler.h"
 
 namespace sluice {
@@ -17,7 +18,7 @@ namespace sluice {
 // Runs a sampler on a thread of its own, so that a slow one never holds up the controller. Requests
 // are answered in order; `ready_descriptor` (an eventfd, not owned) becomes readable when there are
 // answers.
-class SearchThread {
+class SearchThread final : public Searcher {
  public:
   struct Answer {
     std::uint64_t counter = 0;
@@ -25,10 +26,10 @@ class SearchThread {
   };
 
   SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor);
-  ~SearchThread();
+  ~SearchThread() override;
 
-  void Observe(Observation observation);
-  void Ask(std::uint64_t counter);
+  void Observe(Observation observation) override;
+  void Ask(std::uint64_t counter) override;
   std::vector<Answer> TakeAnswers();
 
  private:

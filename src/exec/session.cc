@@ -11,8 +11,8 @@
 
 #include "engine/points.h"
 #include "exec/connection.h"
-#include "exec/controller.h"
 #include "exec/launch_folder.h"
+#include "exec/local_controller.h"
 #include "exec/machine.h"
 #include "ledger/earlier_study.h"
 #include "ledger/lock.h"
@@ -75,19 +75,21 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) 
 Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
                              std::vector<EventBody> first, const StudySpec& spec,
                              std::uint64_t seed, Watcher& watcher) {
-  Controller::Parts parts;
+  LocalController::Parts parts;
   parts.paths = paths;
   SLUICE_ASSIGN(parts.launcher, FindLauncher());
-  parts.study = opened.id;
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
-  SLUICE_ASSIGN(parts.events_since_snapshot,
+  Controller::Parts& controller = parts.controller;
+  controller.study = opened.id;
+  controller.last = parts.ledger->last();
+  SLUICE_ASSIGN(controller.events_since_snapshot,
                 EventsSinceSnapshot(parts.ledger->database(), opened.id));
-  SLUICE_ASSIGN(parts.knowledge,
+  SLUICE_ASSIGN(controller.knowledge,
                 ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
-  parts.engine = std::move(opened.engine);
-  return Controller(std::move(parts), watcher).Run(std::move(first));
+  controller.engine = std::move(opened.engine);
+  return LocalController(std::move(parts), watcher).Run(std::move(first));
 }
 
 // Asks the controller that runs the study; its answer comes once the wish is on disk.
@@ -214,7 +216,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
     watcher.Say("warm start: " + knowledge->summary);
     for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
   }
-  return RunController(request.paths, std::move(opened), {ControllerStarted{machine.node}}, spec,
+  return RunController(request.paths, std::move(opened), {ControllerStarted{{machine.node}}}, spec,
                        request.seed, watcher);
 }
 
@@ -253,7 +255,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
   // The devices of today come first: what is resumed is planned on them.
-  std::vector<EventBody> first = {ControllerStarted{machine.node},
+  std::vector<EventBody> first = {ControllerStarted{{machine.node}},
                                   StudyResumed{opened.id, request.trials, request.deadline}};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
@@ -278,7 +280,7 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   Silent silent;
   // The end comes first: nothing new begins.
   std::vector<EventBody> first = {StudyStopAsked{opened.id},
-                                  ControllerStarted{InspectMachine().node}};
+                                  ControllerStarted{{InspectMachine().node}}};
   SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
   return {};
 }

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/random.h"
+#include "control/assignment.h"
 #include "engine/arguments_codec.h"
 #include "engine/templates.h"
 #include "launcher/launcher.h"
@@ -154,28 +154,10 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
   return spawned;
 }
 
-wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolders& folders) {
-  const wire::LaunchRef at{trial.id, trial.launch};
-  wire::Assign assign;
-  assign.study = study.spec.name;
-  assign.at = at;
-  assign.params = study.spec.space.Encode(trial.point);
-  if (trial.target != kNoLimit) assign.target = trial.target;
-  assign.work = trial.work;
-  assign.checkpoint_dir = folders.Checkpoint(trial.id);
-  assign.folder = folders.Launch(at);
-  // 31 bits: what every library takes as a seed.
-  assign.seed = Random(study.seed).Fork("trial").Fork(Number(trial.id)).Next() >> 33;
-  assign.unit = study.spec.unit;
-  assign.objective = study.spec.objective.metric;
-  assign.lease_ms = study.spec.timeouts.lease.count() / 1000;
-  return assign;
-}
-
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const TrialFolders& folders, const std::string& socket) {
+                      const LaunchPlaces& places, const std::string& socket) {
   LaunchPlan plan;
-  plan.assign = MakeAssign(study, trial, folders);
+  plan.assign = MakeAssign(study, trial, places);
   const std::string params_file = plan.assign.folder + "/params.json";
 
   Arguments arguments = ArgumentsOf(study.spec, trial.point);

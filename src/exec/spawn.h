@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "cluster/cluster.h"
+#include "control/site.h"
 #include "engine/engine.h"
-#include "exec/launch_folder.h"
 #include "wire/message.h"
 
 namespace sluice {
@@ -46,9 +46,6 @@ struct LaunchPlan {
   std::map<std::string, std::string> environment;
 };
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const TrialFolders& folders, const std::string& socket);
-
-// The message that gives a trial to a worker.
-wire::Assign MakeAssign(const Study& study, const Trial& trial, const TrialFolders& folders);
+                      const LaunchPlaces& places, const std::string& socket);
 
 }  // namespace sluice

@@ -19,17 +19,36 @@ Json ToJson(const Node& node) {
     devices.push_back(
         {{"uuid", device.uuid}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
   }
-  return {{"name", node.name}, {"cpus", node.cpus}, {"devices", devices}};
+  Json json = {{"name", node.name}, {"cpus", node.cpus}, {"devices", devices}};
+  if (!node.up) json["up"] = false;
+  return json;
+}
+
+Json ToJson(const std::vector<Node>& nodes) {
+  Json json = Json::array();
+  for (const Node& node : nodes) json.push_back(ToJson(node));
+  return json;
 }
 
 Node NodeFrom(const Json& json) {
-  Node node{.name = json.at("name"), .cpus = json.at("cpus"), .devices = {}};
+  Node node{.name = json.at("name"),
+            .cpus = json.at("cpus"),
+            .devices = {},
+            .up = json.value("up", true)};
   for (const Json& device : json.at("devices")) {
     node.devices.push_back({.uuid = device.at("uuid"),
                             .kind = device.at("kind"),
                             .memory_bytes = device.at("memory_bytes")});
   }
   return node;
+}
+
+std::vector<Node> NodesFrom(const Json& json) {
+  // Stores of before know one node, and say it without a list.
+  if (!json.contains("nodes")) return {NodeFrom(json)};
+  std::vector<Node> nodes;
+  for (const Json& node : json.at("nodes")) nodes.push_back(NodeFrom(node));
+  return nodes;
 }
 
 Json Numbers(const Point& point) {
@@ -89,7 +108,11 @@ struct Encoder {
   void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
   void operator()(const ControllerStarted& e) {
     Become({}, "controller_started");
-    json = ToJson(e.node);
+    json["nodes"] = ToJson(e.nodes);
+  }
+  void operator()(const NodesChanged& e) {
+    Become({}, "nodes_changed");
+    json["nodes"] = ToJson(e.nodes);
   }
   void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
   void operator()(const Proposed& e) {
@@ -196,7 +219,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     return event(resumed);
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
-  if (kind == "controller_started") return event(ControllerStarted{NodeFrom(json)});
+  if (kind == "controller_started") return event(ControllerStarted{NodesFrom(json)});
+  if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(json)});
   if (kind == "drain_asked") return event(DrainAsked{});
   if (kind == "proposed") {
     Proposed proposed{.study = study, .counter = json.at("counter"), .point = {}};

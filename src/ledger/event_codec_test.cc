@@ -77,7 +77,11 @@ TEST(EventCodecTest, EventsOfAStudy) {
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).trials);
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).deadline);
   EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));
-  EXPECT_EQ(RoundTrip(ControllerStarted{NodeOf(2500, 2)}).node, NodeOf(2500, 2));
+  Node down = NodeOf(1000, 1);
+  down.up = false;
+  const std::vector<Node> nodes = {NodeOf(2500, 2), down};
+  EXPECT_EQ(RoundTrip(ControllerStarted{nodes}).nodes, nodes);
+  EXPECT_EQ(RoundTrip(NodesChanged{nodes}).nodes, nodes);
   RoundTrip(DrainAsked{});
   RoundTrip(Woken{});
   EXPECT_EQ(RoundTrip(RetryAsked{kTrial}).trial, kTrial);

@@ -105,9 +105,9 @@ class Storyteller {
                         .folder = request.folder,
                         .seed = 0,
                         .spec = file_.spec});
-    Happen(ControllerStarted{{.name = "optuna",
-                              .cpus = static_cast<Milli>(history.most_at_once) * kWhole,
-                              .devices = {}}});
+    Happen(ControllerStarted{{Node{.name = "optuna",
+                                   .cpus = static_cast<Milli>(history.most_at_once) * kWhole,
+                                   .devices = {}}}});
     for (const Moment& moment : history.moments) {
       now_ = std::max(now_, moment.time);
       if (moment.ends) {

@@ -114,7 +114,7 @@ TEST(RecoveryTest, StudiesOfOneStoreDoNotMix) {
   created.study = second;
   created.spec.name = "second";
   ASSERT_TRUE(recorder.Record(*engine, {At(0), created}));
-  ASSERT_TRUE(recorder.Record(*engine, {At(0), ControllerStarted{NodeOf(1000)}}));
+  ASSERT_TRUE(recorder.Record(*engine, {At(0), ControllerStarted{{NodeOf(1000)}}}));
   ASSERT_TRUE(recorder.Record(*engine, {At(1), Woken{}}));
   ASSERT_TRUE(recorder.Flush(*engine, /*snapshot=*/true));
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "ledger/committer.h"
 #include "ledger/ledger.h"
 
 namespace sluice {
@@ -14,13 +15,13 @@ namespace sluice {
 // Commits on a thread of its own, so that the next batch gathers while this one reaches the disk:
 // group commit. At most one batch is under way. `done_descriptor` (an eventfd, not owned) becomes
 // readable when it is done.
-class Writer {
+class Writer final : public Committer {
  public:
   Writer(std::unique_ptr<Ledger> ledger, int done_descriptor);
-  ~Writer();  // waits for the batch under way
+  ~Writer() override;  // waits for the batch under way
 
-  bool busy() const { return busy_; }
-  void Submit(Batch batch);
+  bool busy() const override { return busy_; }
+  void Submit(Batch batch) override;
   // The result of the batch under way, once it is done.
   std::optional<Status> TakeDone();
   // Waits for it.

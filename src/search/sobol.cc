@@ -24,7 +24,9 @@ constexpr std::size_t kChosenAxes = 48;
 using Columns = std::vector<std::uint32_t>;
 using Rows = std::array<std::uint32_t, kRows>;  // bits over the first columns
 
-int Degree(std::uint32_t polynomial) { return std::bit_width(polynomial) - 1; }
+int Degree(std::uint32_t polynomial) {
+  return std::max(static_cast<int>(std::bit_width(polynomial)), 1) - 1;
+}
 
 std::uint32_t TimesX(std::uint32_t value, std::uint32_t polynomial) {
   value <<= 1;

@@ -24,18 +24,6 @@ namespace {
 constexpr std::int64_t kProgressEvery = 1 << 16;
 constexpr std::int64_t kForgetEvery = 1 << 10;
 
-// The cluster as the engine is told of it. The engine knows one node so far: all devices are put on
-// it, and what spans the scenario's nodes is not seen.
-std::vector<Node> EngineNodes(const Scenario& scenario) {
-  Node all{.name = scenario.name, .cpus = 0, .devices = {}};
-  for (const Node& node : scenario.nodes) {
-    all.cpus += node.cpus;
-    all.devices.insert(all.devices.end(), node.devices.begin(), node.devices.end());
-  }
-  return {all};
-}
-ControllerStarted Started(const std::vector<Node>& nodes) { return {nodes.front()}; }
-
 // Counts a policy's plans, and measures them where there is a stopwatch.
 class WatchedPolicy final : public Policy {
  public:
@@ -117,7 +105,7 @@ class World {
   World(const Scenario& scenario, const SimulationOptions& options, std::unique_ptr<Policy> policy)
       : scenario_(scenario),
         options_(options),
-        nodes_(EngineNodes(scenario)),
+        nodes_(scenario.nodes),
         engine_(std::make_unique<WatchedPolicy>(std::move(policy), options.stopwatch_ns, result_)) {
     for (const Node& node : nodes_) {
       first_device_.push_back(devices_.size());
@@ -136,7 +124,7 @@ class World {
     SLUICE_TRY(Arrivals());
     // Studies that are there from the beginning are known before the first plan is made.
     while (!queue_.empty() && queue_.top().time == Time{}) Next();
-    Happen({now_, Started(nodes_)});
+    Happen({now_, ControllerStarted{nodes_}});
     while (finished_ < players_.size()) {
       if (queue_.empty()) return Stuck();
       Next();
@@ -619,7 +607,7 @@ class World {
   const Scenario& scenario_;
   const SimulationOptions& options_;
   SimulationResult result_;
-  std::vector<Node> nodes_;
+  const std::vector<Node>& nodes_;
   Engine engine_;
   std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
   std::vector<StudyCreated> created_;

@@ -45,7 +45,7 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
   const auto engine = NewEngine();
   engine->Apply({FromMicros(0), created});
   engine->Apply(
-      {FromMicros(0), ControllerStarted{{.name = "n", .cpus = 3 * kWhole, .devices = {}}}});
+      {FromMicros(0), ControllerStarted{{Node{.name = "n", .cpus = 3 * kWhole, .devices = {}}}}});
   std::uint64_t proposals = 0;
   std::int64_t now = 0;
   for (const char byte : recipe) {

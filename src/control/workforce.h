@@ -10,13 +10,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/result.h"
+#include "control/site.h"
 #include "engine/command.h"
 #include "engine/engine.h"
 #include "engine/event.h"
-#include "exec/connection.h"
-#include "exec/event_loop.h"
-#include "exec/launch_folder.h"
 #include "wire/message.h"
 #include "wire/worker_link.h"
 
@@ -31,11 +28,11 @@ struct Receipt {
   std::uint64_t seq = 0;
 };
 
-// What the executor tells and asks its controller. Events reach the engine at once and the disk in
+// What a workforce tells and asks its controller. Events reach the engine at once and the disk in
 // turn.
-class ExecutorOwner {
+class WorkforceOwner {
  public:
-  virtual ~ExecutorOwner() = default;
+  virtual ~WorkforceOwner() = default;
   virtual const Engine& engine() const = 0;
   virtual void Happened(EventBody body, std::optional<Receipt> receipt) = 0;
   // Nothing new, but to be acknowledged behind what is on its way to the disk.
@@ -43,26 +40,20 @@ class ExecutorOwner {
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
 };
 
-// Runs the trials of one study as processes of this machine. Everything happens on the event loop's
-// thread.
+// Those who run the trials of one study, and what they say: commands of the engine become words and
+// signals to workers, their words become events. Pure but for the site it is given, so that
+// simulated workers and real ones are heard by the same code. One thread.
 //
-// A *host* is a process that was started for a launch, seen through its launcher. It carries that
-// launch and, if it says it can (reuse), further ones after it. Hosts outlive this object: the next
-// one adopts them.
-class LocalExecutor {
+// A *host* is a process that was started for a launch. It carries that launch and, if it says it can
+// (reuse), further ones after it. Hosts outlive this object: the next one adopts them.
+class Workforce {
  public:
-  struct Options {
-    StorePaths paths;
-    std::string launcher;
-    StudyId study{};
-  };
+  Workforce(Site& site, WorkforceOwner& owner, StudyId study);
+  ~Workforce();
 
-  LocalExecutor(EventLoop& loop, ExecutorOwner& owner, Options options);
-  ~LocalExecutor();
-
-  // Opens the socket and finds out what became of the launches that ran under an earlier
-  // controller.
-  Status Open(const std::vector<wire::LaunchRef>& inherited);
+  // Finds out what became of the launches that ran under an earlier controller, and begins to watch
+  // leases. Before anybody connects.
+  void Open(const std::vector<wire::LaunchRef>& inherited);
 
   void CarryOut(const Start& command);
   void CarryOut(const SetBudget& command);
@@ -78,57 +69,58 @@ class LocalExecutor {
   // No process of ours is left.
   bool empty() const { return hosts_.empty(); }
 
+  // What the site tells.
+  void Connected(PeerId peer);
+  void Heard(PeerId peer, std::string_view line);
+  void Closed(PeerId peer);  // by the other side
+  void OutputGrew(const std::string& worker);
+  void HostEnded(const std::string& worker);
+
+  // Of the connections, those that have not said who they are; and the one of a host, or 0.
+  std::vector<PeerId> Newcomers() const;
+  PeerId PeerOf(const std::string& worker) const;
+
  private:
   struct Host;
   struct Peer;
 
   const Study& study() const;
   const Trial* TrialOf(wire::LaunchRef at) const;
-  TrialKey KeyOf(wire::LaunchRef at) const { return {options_.study, at.trial}; }
+  TrialKey KeyOf(wire::LaunchRef at) const { return {study_, at.trial}; }
+  void Tell(Host& host, const wire::ToWorker& message);
 
   // Hosts
-  Host& AddHost(wire::LaunchRef started_for, int pidfd, bool child);
+  Host& AddHost(const std::string& worker);
   Host* Carrier(wire::LaunchRef at);
-  Host* FindOrAdoptHost(const std::string& worker);
+  Host* FindOrReachHost(const std::string& worker);
   Host* IdleHost(const Grant& grant);
   Status SpawnHost(const Trial& trial);
   Status AssignTo(Host& host, const Trial& trial);
   void Adopt(wire::LaunchRef at);
-  void HostEnded(const std::string& worker);
+  void Ended(wire::LaunchRef at, Ending ending, std::string reason);
   void LaunchOver(Host& gone);
   void Dismiss(Host& host);
-  void Signal(Host& host, int signal);
+  void Signal(Host& host, Force force);
   void ForceLater(Host& host);
 
   // Standard output of programs that do not speak the protocol
-  void WatchOutput(Host& host);
-  void OutputChanged();
   void ReadOutput(Host& host, bool at_end);
   void OutputLine(Host& host, std::string_view line, std::uint64_t offset);
 
   // Workers that do
-  void Accept();
-  void HearNewcomers();
-  void HearLine(std::uint64_t peer, std::string_view line);
-  void PeerClosed(std::uint64_t peer);
-  void Refuse(std::uint64_t peer, const std::string& reason);
+  void Detach(PeerId peer);
+  void Refuse(PeerId peer, const std::string& reason);
   void Greeted(Peer& peer);
   void WorkerReady(Peer& peer);
   void Numbered(Host& host, const wire::FromWorker& message, bool live);
   void CheckLeases();
 
-  EventLoop& loop_;
-  ExecutorOwner& owner_;
-  Options options_;
-  TrialFolders folders_;
-  int listener_ = -1;
-  int inotify_ = -1;
+  Site& site_;
+  WorkforceOwner& owner_;
+  StudyId study_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;  // by worker name
-  std::map<int, std::string> output_watches_;           // inotify's number to worker name
-  std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;
-  std::uint64_t next_peer_ = 1;
-  EventLoop::TimerId lease_timer_ = 0;
-  EventLoop::TimerId accept_timer_ = 0;
+  std::map<PeerId, std::unique_ptr<Peer>> peers_;
+  Site::TimerId lease_timer_ = 0;
   Time leases_checked_{};
   bool killing_ = false;
 };

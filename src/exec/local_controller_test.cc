@@ -1,6 +1,6 @@
 // What a sampler is told before it is asked.
 
-#include "exec/controller.h"
+#include "exec/local_controller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Proposer : public Sampler {
   std::vector<Outcome>& knew_;
 };
 
-class ControllerTest : public ::testing::Test {
+class LocalControllerTest : public ::testing::Test {
  protected:
   // A study that maximizes, so that values are turned on their way to the sampler.
   void SetUp() override {
@@ -75,22 +75,24 @@ class ControllerTest : public ::testing::Test {
     return heard;
   }
   void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials) {
-    Controller::Parts parts;
+    LocalController::Parts parts;
     parts.paths = StorePaths::For(folder_ / "s.db");
     std::filesystem::create_directories(parts.paths.run);
     parts.launcher = "/nowhere";
-    parts.study = kStudy;
     parts.loop = std::move(*EventLoop::Open());
     parts.ledger = OpenLedger(parts.paths.database);
-    parts.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
     parts.sampler = std::move(sampler);
-    auto knowledge = ReadKnowledge(parts.ledger->database(), *parts.engine->study(kStudy));
+    Controller::Parts& controller = parts.controller;
+    controller.study = kStudy;
+    controller.last = parts.ledger->last();
+    controller.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
+    auto knowledge = ReadKnowledge(parts.ledger->database(), *controller.engine->study(kStudy));
     EXPECT_TRUE(knowledge);
-    parts.knowledge = std::move(*knowledge);
+    controller.knowledge = std::move(*knowledge);
     Silent silent;
     const auto end =
-        Controller(std::move(parts), silent)
-            .Run({ControllerStarted{NodeOf(kWhole)}, StudyResumed{kStudy, trials, {}}});
+        LocalController(std::move(parts), silent)
+            .Run({ControllerStarted{{NodeOf(kWhole)}}, StudyResumed{kStudy, trials, {}}});
     EXPECT_TRUE(end) << end.error().message;
   }
 
@@ -110,13 +112,13 @@ void ExpectKnowledge(const std::vector<Observation>& heard) {
   EXPECT_EQ(heard[1].value, -0.5);
 }
 
-TEST_F(ControllerTest, TheSamplerKnowsEarlierTrialsBeforeItsFirstProposal) {
+TEST_F(LocalControllerTest, TheSamplerKnowsEarlierTrialsBeforeItsFirstProposal) {
   const std::vector<Observation> heard = Run({});
   EXPECT_EQ(heard.size(), 2U);
   ExpectKnowledge(heard);
 }
 
-TEST_F(ControllerTest, TheSamplerKnowsEarlierTrialsAfterARestart) {
+TEST_F(LocalControllerTest, TheSamplerKnowsEarlierTrialsAfterARestart) {
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});
   const std::vector<Observation> heard = Run(5);
@@ -125,7 +127,7 @@ TEST_F(ControllerTest, TheSamplerKnowsEarlierTrialsAfterARestart) {
 }
 
 // There is no launcher: each trial fails as it is started, and that makes room for the next.
-TEST_F(ControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext) {
+TEST_F(LocalControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext) {
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});
   EXPECT_THAT(knew, ::testing::ElementsAre(Outcome::kFailed, Outcome::kFailed, Outcome::kFailed));

@@ -1,0 +1,223 @@
+#include "control/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/points.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kSnapshotAtEnd = 1'000;
+
+}  // namespace
+
+Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher)
+    : study_(parts.study),
+      site_(site),
+      committer_(committer),
+      searcher_(searcher),
+      engine_(std::move(parts.engine)),
+      last_(parts.last),
+      workforce_(site, *this, parts.study),
+      knowledge_(std::move(parts.knowledge)),
+      events_since_snapshot_(parts.events_since_snapshot),
+      snapshot_every_(parts.snapshot_every) {}
+
+void Controller::Begin(std::vector<EventBody> first) {
+  std::vector<wire::LaunchRef> inherited;
+  for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch});
+  std::vector<Command> unfinished = engine_->Unfinished();
+  std::erase_if(unfinished,
+                [](const Command& command) { return std::holds_alternative<Start>(command); });
+  ObserveAll();
+  Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
+  for (EventBody& body : first) Happened(std::move(body));
+  workforce_.Open(inherited);
+}
+
+bool Controller::Over() const {
+  const bool idle = study().finished || (engine_->draining() && engine_->running() == 0);
+  return idle && workforce_.empty() && gathered_.empty() && gathered_effects_.empty() &&
+         !committer_.busy();
+}
+
+bool Controller::WaitsForProposal() const {
+  return !committer_.busy() && !gathered_.empty() && study().asked != study().answered;
+}
+
+void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
+  Event event{site_.Now(), std::move(body)};
+  std::vector<Command> commands = engine_->Apply(event);
+  last_ = EventSeq(Number(last_) + 1);
+  gathered_.emplace_back(last_, std::move(event));
+  if (receipt) gathered_effects_.receipts.push_back(std::move(*receipt));
+  Execute(std::move(commands));
+  news_ = true;
+}
+
+// Commands that touch nothing outside are carried out at once, the others after the commit.
+void Controller::Execute(std::vector<Command> commands) {
+  for (Command& command : commands) {
+    if (const auto* propose = std::get_if<Propose>(&command)) {
+      TellSearch();
+      searcher_.Ask(propose->counter);
+    } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
+      site_.At(wake->time, [this] {
+        if (!study().finished) Happened(Woken{});
+      });
+    } else {
+      gathered_effects_.commands.push_back(std::move(command));
+    }
+  }
+}
+
+void Controller::AcknowledgeInTurn(Receipt receipt) {
+  gathered_effects_.receipts.push_back(std::move(receipt));
+}
+
+void Controller::Flush() {
+  if (committer_.busy() || failure_) return;
+  if (gathered_.empty()) {
+    if (!gathered_effects_.empty()) Release(std::exchange(gathered_effects_, {}));
+    if (gathered_.empty()) return;
+  }
+  committing_effects_ = std::exchange(gathered_effects_, {});
+  committer_.Submit(TakeBatch());
+}
+
+Batch Controller::TakeBatch() {
+  Batch batch;
+  batch.study = study_;
+  events_since_snapshot_ += static_cast<std::int64_t>(gathered_.size());
+  batch.events = std::exchange(gathered_, {});
+  TellSearch();
+  for (const TrialKey& key : std::exchange(unwritten_, {})) {
+    const Trial& trial = *engine_->trial(key);
+    // Parameters never change: they are written with the trial's first row.
+    const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
+    batch.trials.push_back(
+        {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
+  }
+  if (!batch.events.empty()) batch.studies.push_back(RowOf(study()));
+  if (events_since_snapshot_ >= snapshot_every_) {
+    batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
+    events_since_snapshot_ = 0;
+  }
+  return batch;
+}
+
+Batch Controller::LastWords() {
+  Batch batch = TakeBatch();
+  if (events_since_snapshot_ >= kSnapshotAtEnd && batch.snapshots.empty())
+    batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
+  return batch;
+}
+
+void Controller::Committed(const Status& status) {
+  if (!status) {
+    failure_ = status.error();
+    return;
+  }
+  Release(std::exchange(committing_effects_, {}));
+}
+
+void Controller::Release(Effects effects) {
+  // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
+  // cumulative: the last of a launch says it all.
+  struct Heard {
+    std::uint64_t seq = 0;
+    int count = 0;
+  };
+  std::map<std::pair<std::string, wire::LaunchRef>, Heard> acknowledged;
+  for (const Receipt& receipt : effects.receipts) {
+    Heard& heard = acknowledged[{receipt.worker, receipt.at}];
+    heard.seq = std::max(heard.seq, receipt.seq);
+    ++heard.count;
+  }
+  for (const auto& [whom, heard] : acknowledged)
+    workforce_.Acknowledge({whom.first, whom.second, heard.seq}, heard.count);
+  for (const Command& command : effects.commands) {
+    std::visit(
+        [this](const auto& each) {
+          if constexpr (requires { workforce_.CarryOut(each); }) workforce_.CarryOut(each);
+        },
+        command);
+  }
+  for (const auto& answer : effects.answers) answer();
+}
+
+void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
+  const auto refuse = [&](std::string why) {
+    answer(wire::Answer{.ok = false, .message = std::move(why)});
+  };
+  if (ask.study != study().spec.name) {
+    return refuse(
+        fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
+  }
+  wire::Values facts;
+  if (ask.verb == "stop") {
+    Happened(StudyStopAsked{study_});
+  } else if (ask.verb == "retry") {
+    const Trial* trial = engine_->trial({study_, ask.trial});
+    if (trial == nullptr)
+      return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
+    if (trial->state != TrialState::kFailed && trial->state != TrialState::kStopped) {
+      return refuse(fmt::format("trial {} is {}: only failed and stopped trials can be retried",
+                                Number(ask.trial), Name(trial->state)));
+    }
+    Happened(RetryAsked{{study_, ask.trial}});
+  } else if (ask.verb == "enqueue") {
+    auto points = MakePoints(study(), ask.points);
+    if (!points) return refuse(points.error().message);
+    const int known = CountKnown(study(), *points);
+    const auto added = static_cast<double>(points->points.size());
+    Happened(std::move(*points));
+    const QueueStanding standing = QueueOf(study());
+    facts = {{"added", added},
+             {"known", known},
+             {"waiting", standing.waiting},
+             {"room", standing.room},
+             {"total", standing.total}};
+    Happened(Woken{});  // plans: there may be room for one of them now
+  } else {
+    return refuse(fmt::format("cannot '{}'", ask.verb));
+  }
+  gathered_effects_.answers.push_back(
+      [answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
+}
+
+void Controller::Answered(std::uint64_t counter, std::optional<Point> point) {
+  Happened(Proposed{study_, counter, std::move(point)});
+}
+
+// Whoever is asked for a proposal knows all that happened before: what is proposed depends on the
+// events, not on when they reach the disk.
+void Controller::TellSearch() {
+  for (const TrialKey& key : engine_->TakeChanged()) {
+    Observe(*engine_->trial(key));
+    unwritten_.insert(key);
+  }
+}
+
+void Controller::ObserveAll() {
+  for (Observation& observation : std::exchange(knowledge_, {}))
+    searcher_.Observe(std::move(observation));
+  for (const Trial& trial : study().trials) Observe(trial);
+}
+
+void Controller::Observe(const Trial& trial) {
+  Observation observation{.trial = trial.id,
+                          .point = trial.point,
+                          .outcome = Outcome::kRunning,
+                          .work = trial.work,
+                          .value = study().spec.objective.Loss(trial.best_value)};
+  if (trial.state == TrialState::kComplete) observation.outcome = Outcome::kComplete;
+  if (trial.state == TrialState::kStopped) observation.outcome = Outcome::kStopped;
+  if (trial.state == TrialState::kFailed) observation.outcome = Outcome::kFailed;
+  searcher_.Observe(std::move(observation));
+}
+
+}  // namespace sluice

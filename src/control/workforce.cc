@@ -1,0 +1,278 @@
+// Hosts: who carries which launch, how they start, are told and end.
+
+#include "control/workforce.h"
+
+#include "base/check.h"
+#include "control/assignment.h"
+#include "control/host.h"
+
+namespace sluice {
+
+Workforce::Workforce(Site& site, WorkforceOwner& owner, StudyId study)
+    : site_(site), owner_(owner), study_(study) {}
+
+Workforce::~Workforce() {
+  site_.Cancel(lease_timer_);
+  for (auto& [name, host] : hosts_) site_.Cancel(host->force_timer);
+}
+
+void Workforce::Open(const std::vector<wire::LaunchRef>& inherited) {
+  // What ran under an earlier controller is known before its workers come back.
+  for (const wire::LaunchRef& at : inherited) Adopt(at);
+  CheckLeases();
+}
+
+const Study& Workforce::study() const { return *owner_.engine().study(study_); }
+
+const Trial* Workforce::TrialOf(wire::LaunchRef at) const {
+  const Trial* trial = owner_.engine().trial(KeyOf(at));
+  return trial != nullptr && trial->launch == at.launch ? trial : nullptr;
+}
+
+void Workforce::Tell(Host& host, const wire::ToWorker& message) {
+  if (host.peer != nullptr) site_.Send(host.peer->id, message);
+}
+
+Workforce::Host& Workforce::AddHost(const std::string& worker) {
+  auto host = std::make_unique<Host>();
+  host->name = worker;
+  host->heard = site_.Now();
+  host->speaker = site_.WhoSpeaks(worker);
+  Host& added = *host;
+  hosts_[worker] = std::move(host);
+  return added;
+}
+
+Workforce::Host* Workforce::Carrier(wire::LaunchRef at) {
+  for (auto& [name, host] : hosts_) {
+    if (host->at == at) return host.get();
+  }
+  return nullptr;
+}
+
+// A process that an earlier controller started and that still lives.
+Workforce::Host* Workforce::FindOrReachHost(const std::string& worker) {
+  if (const auto found = hosts_.find(worker); found != hosts_.end()) return found->second.get();
+  if (!ParseWorkerName(worker) || !site_.Reach(worker)) return nullptr;
+  return &AddHost(worker);
+}
+
+void Workforce::Adopt(wire::LaunchRef at) {
+  const Inherited found = site_.Look(at);
+  const Trial& trial = *TrialOf(at);
+  if (found.fate == Inherited::Fate::kNever) return Ended(at, Ending::kLost, "");
+  const auto take = [&](Host& host) {
+    host.at = at;
+    host.grant = trial.grant;
+    host.offset = trial.offset;
+    host.output_work = trial.launch_work;
+  };
+  if (found.fate == Inherited::Fate::kRuns) {
+    const auto known = hosts_.find(found.worker);
+    Host& host = known != hosts_.end() ? *known->second : AddHost(found.worker);
+    take(host);
+    if (host.speaker.speaks) return;
+    site_.WatchOutput(host.name);
+    return ReadOutput(host, /*at_end=*/false);
+  }
+  Host gone;
+  gone.name = found.worker;
+  gone.speaker = site_.WhoSpeaks(found.worker);
+  take(gone);
+  LaunchOver(gone);
+}
+
+// A launch whose end nobody but us tells.
+void Workforce::Ended(wire::LaunchRef at, Ending ending, std::string reason) {
+  owner_.Happened(LaunchEnded{.trial = KeyOf(at),
+                              .launch = at.launch,
+                              .position = {},
+                              .ending = ending,
+                              .reason = std::move(reason),
+                              .checkpoint_bytes = -1},
+                  std::nullopt);
+}
+
+void Workforce::CarryOut(const Start& command) {
+  const wire::LaunchRef at{command.trial.trial, command.launch};
+  const Trial* trial = TrialOf(at);
+  if (trial == nullptr || trial->state != TrialState::kRunning || Carrier(at) != nullptr) return;
+  // The user's second word came while the start was being written down.
+  if (killing_) return Ended(at, Ending::kLost, "");
+  Host* idle = IdleHost(command.grant);
+  const Status started = idle != nullptr ? AssignTo(*idle, *trial) : SpawnHost(*trial);
+  if (!started) Ended(at, Ending::kFailed, started.error().message);
+}
+
+Workforce::Host* Workforce::IdleHost(const Grant& grant) {
+  for (auto& [name, host] : hosts_) {
+    // One whose last words are not on disk yet would be found with two launches after a crash.
+    const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
+    // Where one that was left by an earlier controller runs is not known.
+    const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
+    if (idle && here && host->grant.devices == grant.devices) return host.get();
+  }
+  return nullptr;
+}
+
+Status Workforce::AssignTo(Host& host, const Trial& trial) {
+  const wire::LaunchRef at{trial.id, trial.launch};
+  SLUICE_TRY(site_.Claim(host.name, trial));
+  host.at = at;
+  host.ready = false;
+  host.grant = trial.grant;
+  host.peer->link.Hold(at, trial.seq);
+  Tell(host, MakeAssign(study(), trial, site_.PlacesOf(at)));
+  return {};
+}
+
+Status Workforce::SpawnHost(const Trial& trial) {
+  const wire::LaunchRef at{trial.id, trial.launch};
+  SLUICE_TRY(site_.Spawn(trial));
+  Host& host = AddHost(WorkerName(at));
+  host.at = at;
+  host.grant = trial.grant;
+  site_.WatchOutput(host.name);
+  // What it printed before it was watched made no event.
+  site_.At(site_.Now(), [this, name = host.name] { OutputGrew(name); });
+  return {};
+}
+
+void Workforce::CarryOut(const SetBudget& command) {
+  const wire::LaunchRef at{command.trial.trial, command.launch};
+  Host* host = Carrier(at);
+  if (host == nullptr) return;
+  wire::Budget budget{.at = at, .target = std::nullopt};
+  if (command.target != kNoLimit) budget.target = command.target;
+  Tell(*host, budget);
+}
+
+void Workforce::CarryOut(const StopLaunch& command) {
+  const wire::LaunchRef at{command.trial.trial, command.launch};
+  Host* host = Carrier(at);
+  if (host == nullptr) return;
+  const bool hears = host->peer != nullptr;
+  switch (command.reason) {
+    case StopReason::kComplete:
+      Tell(*host, wire::Stop{at, "complete"});
+      // Told before, and still at it: a program that cannot hear, or does not listen.
+      if (host->told_complete && !hears) Signal(*host, Force::kTerminate);
+      if (host->told_complete && hears) ForceLater(*host);
+      host->told_complete = true;
+      return;
+    case StopReason::kYield: return Tell(*host, wire::Pause{at});
+    case StopReason::kPaused: Tell(*host, wire::Pause{at}); break;
+    case StopReason::kStopped: Tell(*host, wire::Stop{at, "stopped"}); break;
+    case StopReason::kStudy: Tell(*host, wire::Stop{at, "study"}); break;
+    case StopReason::kTimeout: return Signal(*host, Force::kTerminate);
+    case StopReason::kLease: return Signal(*host, Force::kKill);
+  }
+  if (hears) {
+    ForceLater(*host);
+  } else {
+    Signal(*host, Force::kTerminate);
+  }
+}
+
+void Workforce::CarryOut(const Evict& command) { site_.RemoveCheckpoint(command.trial.trial); }
+
+void Workforce::Acknowledge(const Receipt& receipt, int count) {
+  const auto found = hosts_.find(receipt.worker);
+  if (found == hosts_.end()) return;
+  found->second->owed -= count;
+  Tell(*found->second, wire::Ack{receipt.at, receipt.seq});
+}
+
+void Workforce::DismissIdle() {
+  for (auto& [name, host] : hosts_) {
+    if (!host->at && !host->dismissed) Dismiss(*host);
+  }
+}
+
+void Workforce::Dismiss(Host& host) {
+  host.dismissed = true;
+  Tell(host, wire::Exit{});
+  ForceLater(host);
+}
+
+void Workforce::KillAll() {
+  killing_ = true;
+  for (auto& [name, host] : hosts_) Signal(*host, Force::kKill);
+}
+
+void Workforce::Signal(Host& host, Force force) {
+  host.dismissed = true;  // its launcher sees it to its end: another trial would go with it
+  site_.Signal(host.name, force);
+}
+
+// Asked already; made to, if it is still there after the grace period.
+void Workforce::ForceLater(Host& host) {
+  if (host.force_timer != 0) return;
+  const std::optional<wire::LaunchRef> at = host.at;
+  host.force_timer =
+      site_.At(site_.Now() + study().spec.timeouts.grace, [this, name = host.name, at] {
+        const auto found = hosts_.find(name);
+        if (found == hosts_.end()) return;
+        found->second->force_timer = 0;
+        if (found->second->at == at) Signal(*found->second, Force::kTerminate);
+      });
+}
+
+void Workforce::HostEnded(const std::string& worker) {
+  const auto found = hosts_.find(worker);
+  SLUICE_CHECK(found != hosts_.end(), "an ended host is known");
+  Host& host = *found->second;
+  site_.Cancel(host.force_timer);
+  if (host.peer != nullptr) {
+    const PeerId peer = host.peer->id;
+    Detach(peer);
+    site_.Close(peer);
+  }
+  const std::unique_ptr<Host> gone = std::move(found->second);
+  hosts_.erase(found);
+  LaunchOver(*gone);
+}
+
+// The process that carried a launch is gone: what it said last, what it could not deliver, then how
+// it ended.
+void Workforce::LaunchOver(Host& gone) {
+  ReadOutput(gone, /*at_end=*/true);
+  if (!gone.at) return;
+  const wire::LaunchRef at = *gone.at;
+  for (const std::string& line : site_.Spool(at)) {
+    const auto message = wire::DecodeFromWorker(line);
+    if (message && wire::NumberOf(*message).at == at) Numbered(gone, *message, /*live=*/false);
+  }
+  const Trial* trial = TrialOf(at);
+  if (trial == nullptr || trial->state != TrialState::kRunning) return;
+  const LaunchEnd end = site_.EndOf(at, gone.name);
+  Ending ending = Ending::kLost;
+  switch (end.kind) {
+    case LaunchEnd::Kind::kDone: ending = Ending::kDone; break;
+    case LaunchEnd::Kind::kPaused: ending = Ending::kPaused; break;
+    case LaunchEnd::Kind::kFailed: ending = Ending::kFailed; break;
+    case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
+  }
+  owner_.Happened(LaunchEnded{.trial = KeyOf(at),
+                              .launch = at.launch,
+                              .position = {},
+                              .ending = ending,
+                              .reason = end.reason,
+                              .checkpoint_bytes = site_.CheckpointBytes(at.trial)},
+                  std::nullopt);
+}
+
+std::vector<PeerId> Workforce::Newcomers() const {
+  std::vector<PeerId> newcomers;
+  for (const auto& [id, peer] : peers_) {
+    if (peer->host == nullptr) newcomers.push_back(id);
+  }
+  return newcomers;
+}
+
+PeerId Workforce::PeerOf(const std::string& worker) const {
+  const auto found = hosts_.find(worker);
+  return found == hosts_.end() || found->second->peer == nullptr ? 0 : found->second->peer->id;
+}
+
+}  // namespace sluice

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "control/controller.h"
+#include "exec/event_loop.h"
+#include "exec/local_site.h"
+#include "exec/search_thread.h"
+#include "exec/session.h"
+#include "ledger/ledger.h"
+#include "ledger/writer.h"
+
+namespace sluice {
+
+// A controller on this machine: its loop, the ledger's writer and the sampler on threads of their
+// own, and the signals of the user.
+class LocalController {
+ public:
+  struct Parts {
+    StorePaths paths;
+    std::string launcher;
+    std::unique_ptr<EventLoop> loop;
+    std::unique_ptr<Ledger> ledger;
+    std::unique_ptr<Sampler> sampler;
+    Controller::Parts controller;
+  };
+
+  LocalController(Parts parts, Watcher& watcher);
+  ~LocalController();
+
+  // Applies the first events, ControllerStarted among them, then runs until the study is finished
+  // or the user interrupts. On an error (the disk is full, say) trials go on by themselves and the
+  // next controller finds them.
+  Result<RunEnd> Run(std::vector<EventBody> first);
+
+ private:
+  const Study& study() const { return controller_.study(); }
+  void Flush();
+  void CommitDone();
+  void Proposals();
+  void Interrupted();
+  void Tick();
+  Status LastCommit();
+
+  Watcher& watcher_;
+  std::unique_ptr<EventLoop> loop_;
+  int commit_done_ = -1;  // eventfds
+  int search_ready_ = -1;
+  int signals_ = -1;
+  std::unique_ptr<Writer> writer_;
+  std::unique_ptr<SearchThread> search_;
+  LocalSite site_;
+  Controller controller_;
+  int interrupts_ = 0;
+  Time ticked_{};
+};
+
+}  // namespace sluice

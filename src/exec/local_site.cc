@@ -1,0 +1,311 @@
+#include "exec/local_site.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/check.h"
+#include "control/assignment.h"
+#include "exec/spawn.h"
+#include "launcher/claim.h"
+
+namespace sluice {
+namespace {
+
+constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
+
+}  // namespace
+
+LocalSite::LocalSite(EventLoop& loop, const Engine& engine, Options options)
+    : loop_(loop),
+      engine_(engine),
+      options_(std::move(options)),
+      folders_(options_.paths, study().spec.name) {}
+
+LocalSite::~LocalSite() {
+  loop_.Cancel(accept_timer_);
+  connections_.clear();
+  for (auto& [name, process] : processes_) {
+    loop_.Forget(process.pidfd);
+    close(process.pidfd);
+  }
+  for (int descriptor : {listener_, inotify_}) {
+    if (descriptor < 0) continue;
+    loop_.Forget(descriptor);
+    close(descriptor);
+  }
+  if (listener_ >= 0) unlink(options_.paths.socket.c_str());
+}
+
+Status LocalSite::Open(Workforce& workforce) {
+  workforce_ = &workforce;
+  RaiseDescriptorLimit();
+  inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (inotify_ < 0)
+    return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
+  loop_.Watch(inotify_, [this] { OutputChanged(); });
+  return {};
+}
+
+Status LocalSite::Listen() {
+  SLUICE_ASSIGN(listener_, ListenAt(options_.paths.socket));
+  loop_.Watch(listener_, [this] { Accept(); });
+  return {};
+}
+
+const Study& LocalSite::study() const { return *engine_.study(options_.study); }
+
+Site::TimerId LocalSite::At(Time time, std::function<void()> handler) {
+  return loop_.At(time, std::move(handler));
+}
+
+// The folder of the launch that the worker's process was started for.
+std::string LocalSite::FolderOf(const std::string& worker) const {
+  return folders_.Launch(ParseWorkerName(worker).value_or(wire::LaunchRef{}));
+}
+
+void LocalSite::AddProcess(const std::string& worker, int pidfd, bool child) {
+  processes_[worker] = {.pidfd = pidfd, .child = child, .watch = -1};
+  loop_.Watch(pidfd, [this, worker] { ProcessEnded(worker); });
+}
+
+Status LocalSite::Spawn(const Trial& trial) {
+  const wire::LaunchRef at{trial.id, trial.launch};
+  SLUICE_TRY(folders_.MakeFresh(at));
+  const Node& node = engine_.cluster().node(trial.grant.node);
+  LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at), options_.paths.socket);
+  const std::string& folder = plan.assign.folder;
+  SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
+  SLUICE_TRY(WriteFile(folder + "/params.json", plan.params));
+  SLUICE_TRY(WriteFile(folder + "/stdout", ""));
+  std::error_code error;
+  std::filesystem::create_directories(plan.assign.checkpoint_dir, error);
+  SLUICE_ASSIGN(const Spawned spawned,
+                sluice::Spawn({.launcher = options_.launcher,
+                               .folder = folder,
+                               .working_folder = study().folder,
+                               .program = std::move(plan.program),
+                               .environment = std::move(plan.environment),
+                               .grace = study().spec.timeouts.grace,
+                               .output_cap_bytes = study().spec.output_cap_bytes}));
+  AddProcess(WorkerName(at), spawned.pidfd, /*child=*/true);
+  return {};
+}
+
+Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
+  const wire::LaunchRef at{trial.id, trial.launch};
+  SLUICE_TRY(folders_.MakeFresh(at));
+  const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
+  if (!MakeClaim(folders_.Launch(at), claim))
+    return Unavailable("the launch was claimed by somebody else");
+  return {};
+}
+
+Inherited LocalSite::Look(wire::LaunchRef at) {
+  const std::string folder = folders_.Launch(at);
+  std::optional<sluice::Claim> claim = ReadClaim(folder);
+  if (!claim) {
+    // It was written down and perhaps never started. If we claim it, nobody will; if somebody was
+    // faster, it runs.
+    if (folders_.Make(at)) MakeClaim(folder, sluice::Claim{});
+    claim = ReadClaim(folder);
+  }
+  if (!claim || claim->pid == 0) return {};
+  const std::filesystem::path carrier(claim->host);
+  const std::string launch = carrier.filename().string().substr(std::strlen("launch-"));
+  Inherited found{
+      .fate = Inherited::Fate::kGone,
+      .worker = fmt::format("{}.{}", carrier.parent_path().filename().string(), launch)};
+  if (processes_.contains(found.worker) || Reach(found.worker)) found.fate = Inherited::Fate::kRuns;
+  return found;
+}
+
+bool LocalSite::Reach(const std::string& worker) {
+  const std::optional<sluice::Claim> claim = ReadClaim(FolderOf(worker));
+  if (!claim || !IsAlive(*claim)) return false;
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, claim->pid, 0));
+  if (pidfd < 0) return false;
+  if (!IsAlive(*claim)) {  // it ended, and its number may be another's by now
+    close(pidfd);
+    return false;
+  }
+  AddProcess(worker, pidfd, /*child=*/false);
+  return true;
+}
+
+Speaker LocalSite::WhoSpeaks(const std::string& worker) {
+  Speaker speaker;
+  if (std::ifstream speaks(FolderOf(worker) + "/speaks"); speaks) {
+    speaker.speaks = true;
+    speaks >> speaker.pid;
+  }
+  return speaker;
+}
+
+void LocalSite::Spoke(const std::string& worker, std::int64_t pid) {
+  // If this fails, the next controller finds out as we did.
+  (void)WriteFile(FolderOf(worker) + "/speaks", fmt::format("{}\n", pid));
+}
+
+void LocalSite::Signal(const std::string& worker, Force force) {
+  const auto found = processes_.find(worker);
+  if (found == processes_.end()) return;
+  const int signal = force == Force::kKill ? SIGUSR1 : SIGTERM;
+  syscall(SYS_pidfd_send_signal, found->second.pidfd, signal, nullptr, 0);
+}
+
+void LocalSite::ProcessEnded(const std::string& worker) {
+  // What it said before it ended comes before its end.
+  HearNewcomers();
+  if (const auto last = connections_.find(workforce_->PeerOf(worker)); last != connections_.end())
+    last->second->Drain();
+  const auto found = processes_.find(worker);
+  SLUICE_CHECK(found != processes_.end(), "an ended process is known");
+  const Process process = found->second;
+  processes_.erase(found);
+  loop_.Forget(process.pidfd);
+  if (process.child) {
+    siginfo_t info{};
+    waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.pidfd), &info, WEXITED);
+  }
+  close(process.pidfd);
+  if (process.watch >= 0) {
+    inotify_rm_watch(inotify_, process.watch);
+    output_watches_.erase(process.watch);
+  }
+  workforce_->HostEnded(worker);
+}
+
+std::vector<std::string> LocalSite::Spool(wire::LaunchRef at) {
+  return ReadSpool(folders_.Launch(at));
+}
+
+LaunchEnd LocalSite::EndOf(wire::LaunchRef at, const std::string& worker) {
+  return ReadLaunchEnd(folders_.Launch(at), FolderOf(worker));
+}
+
+LaunchPlaces LocalSite::PlacesOf(wire::LaunchRef at) const {
+  return {.folder = folders_.Launch(at), .checkpoint = folders_.Checkpoint(at.trial)};
+}
+
+std::int64_t LocalSite::CheckpointBytes(TrialId trial) {
+  return FolderBytes(folders_.Checkpoint(trial));
+}
+
+void LocalSite::RemoveCheckpoint(TrialId trial) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folders_.Checkpoint(trial), ignored);
+}
+
+void LocalSite::WatchOutput(const std::string& worker) {
+  const auto found = processes_.find(worker);
+  if (found == processes_.end() || found->second.watch >= 0) return;
+  const std::string path = FolderOf(worker) + "/stdout";
+  found->second.watch = inotify_add_watch(inotify_, path.c_str(), IN_MODIFY);
+  if (found->second.watch >= 0) output_watches_[found->second.watch] = worker;
+}
+
+void LocalSite::OutputChanged() {
+  alignas(inotify_event) std::array<char, 16384> buffer;
+  bool missed = false;
+  while (true) {
+    const ssize_t size = read(inotify_, buffer.data(), buffer.size());
+    if (size <= 0) break;
+    for (ssize_t at = 0; at < size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+      if ((event->mask & IN_Q_OVERFLOW) != 0) missed = true;
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      const auto watch = output_watches_.find(event->wd);
+      if (watch != output_watches_.end()) workforce_->OutputGrew(watch->second);
+    }
+  }
+  if (!missed) return;
+  for (const auto& [watch, worker] : output_watches_) workforce_->OutputGrew(worker);
+}
+
+std::uint64_t LocalSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
+                                    const LineHandler& handler) {
+  const int output = open((FolderOf(worker) + "/stdout").c_str(), O_RDONLY | O_CLOEXEC);
+  if (output < 0) return from;
+  std::string text;
+  std::array<char, 65536> buffer;
+  std::uint64_t begin = from;
+  while (true) {
+    const ssize_t size =
+        pread(output, buffer.data(), buffer.size(), static_cast<off_t>(begin + text.size()));
+    if (size <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+    std::size_t line = 0;
+    for (std::size_t end; (end = text.find('\n', line)) != std::string::npos; line = end + 1) {
+      handler(std::string_view(text).substr(line, end - line), begin + end + 1);
+    }
+    begin += line;
+    text.erase(0, line);
+    if (text.size() > wire::kLongestLine) {  // no report: go on behind it
+      begin += text.size();
+      text.clear();
+    }
+  }
+  close(output);
+  if (at_end && !text.empty()) {
+    handler(text, begin + text.size());
+    begin += text.size();
+  }
+  return begin;
+}
+
+void LocalSite::Send(PeerId peer, const wire::ToWorker& message) {
+  if (const auto found = connections_.find(peer); found != connections_.end())
+    found->second->Send(message);
+}
+
+void LocalSite::Accept() {
+  while (true) {
+    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0) {
+      const bool exhausted = errno == EMFILE || errno == ENFILE;
+      if (exhausted && accept_timer_ == 0) {
+        // Whoever waits at the door would wake us all the time: we look again in a while.
+        loop_.Forget(listener_);
+        accept_timer_ = loop_.At(loop_.Now() + kAcceptAgain, [this] {
+          accept_timer_ = 0;
+          loop_.Watch(listener_, [this] { Accept(); });
+        });
+      }
+      return;
+    }
+    const PeerId peer = next_peer_++;
+    workforce_->Connected(peer);
+    connections_[peer] = std::make_unique<Connection>(
+        loop_, descriptor,
+        Connection::Handlers{
+            .line = [this, peer](std::string_view line) { workforce_->Heard(peer, line); },
+            .closed =
+                [this, peer] {
+                  workforce_->Closed(peer);
+                  Close(peer);
+                }});
+  }
+}
+
+// Those whose hello has not been read: somebody may have come, spoken and ended before we looked.
+void LocalSite::HearNewcomers() {
+  Accept();
+  for (const PeerId peer : workforce_->Newcomers()) {
+    if (const auto found = connections_.find(peer); found != connections_.end())
+      found->second->Drain();
+  }
+}
+
+}  // namespace sluice

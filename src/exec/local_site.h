@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "control/site.h"
+#include "control/workforce.h"
+#include "exec/connection.h"
+#include "exec/event_loop.h"
+#include "exec/launch_folder.h"
+
+namespace sluice {
+
+// This machine: processes started through launchers and seen through pidfds, a Unix socket, files in
+// the store's folder. Everything happens on the event loop's thread. Processes outlive this object.
+class LocalSite final : public Site {
+ public:
+  struct Options {
+    StorePaths paths;
+    std::string launcher;
+    StudyId study{};
+  };
+
+  // The engine is looked at when a process is started.
+  LocalSite(EventLoop& loop, const Engine& engine, Options options);
+  ~LocalSite() override;
+
+  // Before the workforce opens.
+  Status Open(Workforce& workforce);
+  // Lets workers in.
+  Status Listen();
+
+  Time Now() const override { return loop_.Now(); }
+  TimerId At(Time time, std::function<void()> handler) override;
+  void Cancel(TimerId timer) override { loop_.Cancel(timer); }
+  Status Spawn(const Trial& trial) override;
+  Status Claim(const std::string& worker, const Trial& trial) override;
+  Inherited Look(wire::LaunchRef at) override;
+  bool Reach(const std::string& worker) override;
+  Speaker WhoSpeaks(const std::string& worker) override;
+  void Spoke(const std::string& worker, std::int64_t pid) override;
+  void Signal(const std::string& worker, Force force) override;
+  std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
+                           const LineHandler& handler) override;
+  void WatchOutput(const std::string& worker) override;
+  std::vector<std::string> Spool(wire::LaunchRef at) override;
+  LaunchEnd EndOf(wire::LaunchRef at, const std::string& worker) override;
+  LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
+  std::int64_t CheckpointBytes(TrialId trial) override;
+  void RemoveCheckpoint(TrialId trial) override;
+  void Send(PeerId peer, const wire::ToWorker& message) override;
+  void Close(PeerId peer) override { connections_.erase(peer); }
+
+ private:
+  // A launcher that lives.
+  struct Process {
+    int pidfd = -1;
+    bool child = false;  // ours to reap
+    int watch = -1;      // inotify's number for its output
+  };
+
+  const Study& study() const;
+  std::string FolderOf(const std::string& worker) const;
+  void AddProcess(const std::string& worker, int pidfd, bool child);
+  void ProcessEnded(const std::string& worker);
+  void OutputChanged();
+  void Accept();
+  void HearNewcomers();
+
+  EventLoop& loop_;
+  const Engine& engine_;
+  Options options_;
+  TrialFolders folders_;
+  Workforce* workforce_ = nullptr;
+  int listener_ = -1;
+  int inotify_ = -1;
+  std::map<std::string, Process> processes_;   // by worker name
+  std::map<int, std::string> output_watches_;  // inotify's number to worker name
+  std::map<PeerId, std::unique_ptr<Connection>> connections_;
+  PeerId next_peer_ = 1;
+  TimerId accept_timer_ = 0;
+};
+
+}  // namespace sluice

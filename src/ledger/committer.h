@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ledger/ledger.h"
+
+namespace sluice {
+
+// Makes batches durable, one at a time, while its user goes on, and tells the user how each went.
+class Committer {
+ public:
+  virtual ~Committer() = default;
+  virtual bool busy() const = 0;
+  // Not while it is busy.
+  virtual void Submit(Batch batch) = 0;
+};
+
+}  // namespace sluice
