@@ -467,9 +467,10 @@ class World {
   void Report(std::uint32_t slot) {
     {
       Launch& launch = launches_[slot];
+      Advance(launch);
+      // What the time of the report was rounded by stays in the progress.
+      launch.progress -= static_cast<double>(launch.next_work - launch.work);
       launch.work = launch.next_work;
-      launch.progress = 0;
-      launch.since = now_;
     }
     const TrialKey key = launches_[slot].trial;
     const LaunchId id = launches_[slot].id;

@@ -81,6 +81,18 @@ TEST(SimulationTest, WideTrialsFollowTheElasticTable) {
   EXPECT_THAT(result.intervals, SizeIs(4));
 }
 
+TEST(SimulationTest, ATrialStaysOnOneNode) {
+  // Two nodes of 4: of trials that want 3, one at a time fits on each.
+  const auto result =
+      Played(Read("nodes: [{count: 2, cpus: 8, devices: {kind: A100, count: 4}}]\nstudies:\n" +
+                  Study("unit_time: 10s, widths: linear",
+                        "    trials: 4\n    budget: {max: 3}\n    resources: {gpus: 3}\n")));
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
+  EXPECT_THAT(result.rows, ::testing::ElementsAre("node1-gpu0", "node1-gpu1", "node1-gpu2",
+                                                  "node1-gpu3", "node2-gpu0", "node2-gpu1",
+                                                  "node2-gpu2", "node2-gpu3", "node1", "node2"));
+}
+
 TEST(SimulationTest, NeighboursSlowEachOtherDownWhileTheyAreThere) {
   // Two halves of one device: 30 s alone would be 10 units of 3 s.
   const std::string study =
@@ -172,7 +184,7 @@ TEST(SimulationTest, HappensAsEver) {
                   "    trials: 10\n    stopper: median\n    budget: {max: 10}\n    arrives: 90s\n"
                   "    resources: {gpus: 2}\n    deadline: 10m\n",
                   "b"))));
-  EXPECT_EQ(ToHex(result.trace), "59deb38ae9928656");
+  EXPECT_EQ(ToHex(result.trace), "071210ed5fda82fa");
 }
 
 TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
