@@ -43,9 +43,14 @@ std::string Escaped(std::string_view text) {
 
 std::size_t ColourOf(StudyId study) { return (Number(study) - 1) % kColours.size(); }
 
-// A length of time as people write it on an axis: 90s is 1m 30s.
+// A length of time as people write it on an axis: 10m, 1h 30m.
 std::string TickLabel(std::int64_t micros) {
-  return micros == 0 ? "0" : FormatDuration(Duration(micros));
+  if (micros == 0) return "0";
+  std::string text = FormatDuration(Duration(micros));
+  for (const std::string_view zero : {" 00s", " 00m", " 0h"}) {
+    if (text.ends_with(zero)) text.resize(text.size() - zero.size());
+  }
+  return text;
 }
 
 // The distance of ticks: round in the units people count time in, at most so many of them.
