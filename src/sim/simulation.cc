@@ -628,6 +628,11 @@ class World {
 
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options) {
   SLUICE_ASSIGN(auto policy, MakePolicy(options.policy));
+  return Simulate(scenario, options, std::move(policy));
+}
+
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options,
+                                  std::unique_ptr<Policy> policy) {
   return World(scenario, options, std::move(policy)).Run();
 }
 

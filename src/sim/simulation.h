@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/time.h"
 #include "cluster/cluster.h"
 #include "engine/engine.h"
+#include "policy/policy.h"
 #include "sim/scenario.h"
 
 namespace sluice {
@@ -90,5 +92,9 @@ struct SimulationResult {
 // Fails on an unknown policy, and with failed_precondition if nothing happens any more although a
 // study has not finished: then the policy left its trials waiting.
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options);
+
+// The same with a policy that has no name yet; that of the options is for messages.
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options,
+                                  std::unique_ptr<Policy> policy);
 
 }  // namespace sluice

@@ -251,6 +251,75 @@ TEST(SimulationTest, RefusesAPolicyThereIsNot) {
   EXPECT_THAT(result.error().message, HasSubstr("did you mean 'fifo'?"));
 }
 
+// Leaves everyone waiting.
+class Idle final : public Policy {
+ public:
+  Plan Propose(const Cluster&, const WorkView& work, Time) override {
+    Plan plan;
+    for (const StudyView& study : work.studies) {
+      if (study.waiting == 0) plan.appetites.push_back({study.study, 1});
+    }
+    return plan;
+  }
+};
+
+TEST(SimulationTest, APolicyThatLeavesTrialsWaitingIsFoundOut) {
+  const auto result =
+      Simulate(Read(World(Study("unit_time: 3s", "    trials: 2\n    budget: {max: 9}\n"))),
+               {.policy = "idle"}, std::make_unique<Idle>());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(
+      result.error().message,
+      HasSubstr("the policy idle leaves study 'a' unfinished: after 0ms nothing happens any "
+                "more, and 1 of its trials wait"));
+}
+
+// Like fifo, but sends a trial away again at every third plan.
+class Restless final : public Policy {
+ public:
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
+    Plan plan = (*fifo_)->Propose(cluster, work, now);
+    if (++plans_ % 3 == 0 && plan.placements.size() > 1)
+      plan.placements.erase(plan.placements.begin());
+    plan.ask_again = now + std::chrono::seconds(17);
+    return plan;
+  }
+
+ private:
+  Result<std::unique_ptr<Policy>> fifo_ = MakePolicy("fifo");
+  int plans_ = 0;
+};
+
+TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
+  const Scenario scenario =
+      Read(World(Study("unit_time: 10s, start_up: 2s, save: 1s, restore: 3s",
+                       "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
+  const auto result = Simulate(scenario, {.record_intervals = true}, std::make_unique<Restless>());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(Count(result->studies[0], TrialState::kComplete), 6);
+  const auto calm = Played(scenario);
+  EXPECT_GT(result->device_seconds[2], calm.device_seconds[2]) << "some saved more than once";
+  EXPECT_GT(result->end, calm.end);
+  // Work since the last report is lost, and no more than that.
+  const double more = result->device_seconds[1] - calm.device_seconds[1];
+  EXPECT_GT(more, 0);
+  EXPECT_LE(more, 10 * (result->device_seconds[2] - calm.device_seconds[2]));
+}
+
+TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
+  const std::string keys =
+      "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n    resources: {gpus: "
+      "1}\n";
+  const std::string work = "unit_time: 10s, save: 1s, restore: 1s, checkpoint: 1MB";
+  const auto roomy = Played(Read(World(Study(work, keys))));
+  const auto tight = Played(Read(World(Study(work, keys + "    checkpoint_cap: 2MB\n"))));
+  EXPECT_GT(tight.device_seconds[1], roomy.device_seconds[1]);
+  EXPECT_EQ(tight.studies[0].finish, Finish::kTrials);
+  EXPECT_NEAR(tight.studies[0].incumbents.back().second, roomy.studies[0].incumbents.back().second,
+              0.05);
+}
+
 TEST(SimulationTest, TimeoutsAndRetriesAreTheEngines) {
   const auto result =
       Played(Read(World(Study("unit_time: 10s",
