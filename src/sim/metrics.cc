@@ -88,7 +88,7 @@ double StudentT975(int degrees) {
   if (degrees <= static_cast<int>(kTable.size()))
     return kTable[static_cast<std::size_t>(degrees) - 1];
   // Fisher's expansion around the normal law's quantile.
-  constexpr double z = 1.959964;
+  const double z = 1.959964;
   const double n = degrees;
   return z + (z * z * z + z) / (4 * n) +
          (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * n * n);
