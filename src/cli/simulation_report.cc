@@ -45,6 +45,10 @@ std::string Shown(const Estimate& estimate, const std::function<std::string(doub
 
 std::string InTime(double seconds) { return FormatDuration(Duration(std::llround(seconds * 1e6))); }
 std::string InPercent(double part) { return fmt::format("{:.1f} %", part * 100); }
+// A mean of counts.
+std::string InCount(double value) {
+  return value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
+}
 std::string InNumber(double value) { return fmt::format("{:.4g}", value); }
 // A decision takes microseconds.
 std::string InMicroseconds(double seconds) {
@@ -137,7 +141,7 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
       row.push_back({Shown(Over(runs, OfStudy(i, &StudyMetrics::best)), InNumber)});
       for (int StudyMetrics::* member :
            {&StudyMetrics::complete, &StudyMetrics::stopped, &StudyMetrics::failed})
-        row.push_back({InNumber(Over(runs, OfStudy(i, member)).mean)});
+        row.push_back({InCount(Over(runs, OfStudy(i, member)).mean)});
       table.Add(std::move(row));
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -326,41 +327,66 @@ class Drawing {
     }
   }
 
-  // A pause of the pen: bars too short to be seen, which are one bar in the end.
+  // What a lane holds back: bars too short to be seen, which are one bar in the end, and before them a
+  // stretch of such bars in one colour.
   struct Merged {
     double from = 0;
     double to = 0;
     std::map<StudyId, double> held;
+    double stretch_from = 0;
+    double stretch_to = 0;
+    std::optional<std::size_t> stretch_colour;
   };
 
+  // The short bars that are held back become part of a stretch.
+  static void Settle(Merged& lane, double y, double height, std::string& out) {
+    if (lane.held.empty()) return;
+    const auto longest =
+        std::ranges::max_element(lane.held, {}, [](const auto& held) { return held.second; });
+    const std::size_t colour = ColourOf(longest->first);
+    const double to = std::max(lane.to, lane.from + 0.5);
+    if (lane.stretch_colour != colour || lane.from > lane.stretch_to + 0.5) {
+      DrawStretch(lane, y, height, out);
+      lane.stretch_colour = colour;
+      lane.stretch_from = lane.from;
+    }
+    lane.stretch_to = to;
+    lane.held.clear();
+  }
+
+  static void DrawStretch(Merged& lane, double y, double height, std::string& out) {
+    if (!lane.stretch_colour) return;
+    Rectangle(lane.stretch_from, lane.stretch_to, y, height,
+              fmt::format("fill=\"{}\"", kColours[*lane.stretch_colour]), out);
+    lane.stretch_colour.reset();
+  }
+
   void DrawRow(const Row& row, std::string& out) const {
-    const double lane_height = row.height / static_cast<double>(row.lanes);
-    std::vector<Merged> merged(row.lanes);
-    const auto flush = [&](std::size_t lane) {
-      Merged& bar = merged[lane];
-      if (bar.held.empty()) return;
-      const auto longest =
-          std::ranges::max_element(bar.held, {}, [](const auto& held) { return held.second; });
-      Rectangle(bar.from, std::max(bar.to, bar.from + 0.5), row.top + lane_height * lane,
-                lane_height, fmt::format("fill=\"{}\"", kColours[ColourOf(longest->first)]), out);
-      bar = {};
+    const double height = row.height / static_cast<double>(row.lanes);
+    const auto top_of = [&](std::size_t lane) {
+      return row.top + height * static_cast<double>(lane);
     };
+    std::vector<Merged> lanes(row.lanes);
     for (const Bar& bar : row.bars) {
       const double from = X(Micros(bar.interval->begin));
       const double to = X(Micros(bar.interval->end));
-      Merged& waiting = merged[bar.lane];
+      const double y = top_of(bar.lane);
+      Merged& lane = lanes[bar.lane];
       if (to - from >= shortest_) {
-        flush(bar.lane);
-        Show(*bar.interval, from, to, row.top + lane_height * static_cast<double>(bar.lane),
-             lane_height, out);
+        Settle(lane, y, height, out);
+        DrawStretch(lane, y, height, out);
+        Show(*bar.interval, from, to, y, height, out);
         continue;
       }
-      if (!waiting.held.empty() && to - waiting.from > shortest_) flush(bar.lane);
-      if (waiting.held.empty()) waiting.from = from;
-      waiting.to = to;
-      waiting.held[bar.interval->study] += to - from;
+      if (!lane.held.empty() && to - lane.from > shortest_) Settle(lane, y, height, out);
+      if (lane.held.empty()) lane.from = from;
+      lane.to = to;
+      lane.held[bar.interval->study] += to - from;
     }
-    for (std::size_t lane = 0; lane < row.lanes; ++lane) flush(lane);
+    for (std::size_t lane = 0; lane < row.lanes; ++lane) {
+      Settle(lanes[lane], top_of(lane), height, out);
+      DrawStretch(lanes[lane], top_of(lane), height, out);
+    }
   }
 
   static void Rectangle(double from, double to, double y, double height, const std::string& fill,
