@@ -35,9 +35,10 @@ void Engine::Replan() {
     planned_all = true;
     for (const Appetite& appetite : plan.appetites) {
       Study& study = *FindStudy(appetite.study);
+      const bool was_sated = study.sated;
       if (Feed(study, appetite.trials)) planned_all = false;
       // What it leaves is room for the others.
-      if (study.sated && studies_.size() > 1) planned_all = false;
+      if (study.sated && !was_sated && studies_.size() > 1) planned_all = false;
     }
   }
   for (auto& study : studies_) FinishIfIdle(*study);
@@ -143,7 +144,7 @@ bool Engine::Feed(Study& study, int appetite) {
     }
     --appetite;
   }
-  study.sated = appetite > 0;
+  if (appetite > 0) study.sated = true;
   return found;
 }
 
