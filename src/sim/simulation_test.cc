@@ -1,5 +1,6 @@
 #include "sim/simulation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -155,12 +156,12 @@ TEST(SimulationTest, EverySearchRunsToItsEnd) {
     for (const std::string& stopper : StopperNames()) {
       const std::string space = sampler == "grid" ? "{a: {int: [1, 6]}, b: {int: [1, 5]}}"
                                                   : "{a: {float: [0, 1]}, b: {choice: [x, y]}}";
-      const Scenario scenario = Read(World(
-          "  - space: " + space + "\n    objective: {minimize: loss}\n    sampler: " + sampler +
-          "\n    stopper: " + stopper +
-          "\n    trials: 30\n    budget: {min: 1, max: 9}\n    resources: {gpus: 1}\n"
-          "    workload: {unit_time: 2s, start_up: 1s, save: 1s, restore: 1s, checkpoint: 1MB, "
-          "spread: 0.2, curve: {half_work: 2, divergence: 0.1, nans: 0.1, plateaus: 0.1}}\n"));
+      const Scenario scenario = Read(World(fmt::format(
+          "  - space: {}\n    objective: {{minimize: loss}}\n    sampler: {}\n    stopper: {}\n"
+          "    trials: 30\n    budget: {{min: 1, max: 9}}\n    resources: {{gpus: 1}}\n"
+          "    workload: {{unit_time: 2s, start_up: 1s, save: 1s, restore: 1s, checkpoint: 1MB, "
+          "spread: 0.2, curve: {{half_work: 2, divergence: 0.1, nans: 0.1, plateaus: 0.1}}}}\n",
+          space, sampler, stopper)));
       const auto result = Played(scenario);
       EXPECT_EQ(result.studies[0].finish, Finish::kTrials) << sampler << " " << stopper;
       EXPECT_EQ(Count(result.studies[0], TrialState::kWaiting), 0);
