@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <limits>
@@ -10,18 +11,20 @@
 
 #include "base/text.h"
 #include "cli/help.h"
+#include "policy/policy.h"
 
 namespace sluice {
 namespace {
 
 constexpr int kMaxTrials = 10'000'000;
+constexpr std::uint32_t kMaxSeeds = 10'000;
 
 // What CLI11 finds, as texts: what they mean is said below in our own words.
 using Text = std::optional<std::string>;
 
 struct Words {
   Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch,
-      format, output, topic, points;
+      format, output, topic, points, policy, seeds, gantt;
   std::vector<std::string> values;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
@@ -103,6 +106,11 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--name", words.name);
   } else if (verb == "doctor") {
     Add(app, "--replay", words.study);
+  } else if (verb == "simulate") {
+    Add(app, "SCENARIO", words.file);
+    Add(app, "--policy", words.policy);
+    Add(app, "--seeds", words.seeds);
+    Add(app, "--gantt", words.gantt);
   } else if (verb == "help") {
     Add(app, "VERB", words.topic);
   }
@@ -278,6 +286,37 @@ Result<ExportOptions> ReadExport(const Words& words) {
   return options;
 }
 
+// Policies apart by commas, each once.
+Result<std::vector<std::string>> ReadPolicies(const Text& text) {
+  std::vector<std::string> policies;
+  const std::string list = text.value_or("fifo");
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string name = list.substr(begin, end - begin);
+    SLUICE_TRY(ReadOneOf("--policy", name, PolicyNames()));
+    if (std::ranges::find(policies, name) == policies.end()) policies.push_back(name);
+    begin = end + 1;
+  }
+  return policies;
+}
+
+Result<SimulateOptions> ReadSimulate(const Words& words) {
+  SimulateOptions simulate;
+  SLUICE_ASSIGN(
+      simulate.file,
+      Need("simulate", "a scenario, as in 'sluice simulate scenarios/one-box.yaml'", words.file));
+  SLUICE_ASSIGN(simulate.policies, ReadPolicies(words.policy));
+  if (words.seeds) {
+    SLUICE_ASSIGN(const auto seeds,
+                  ReadNumber<std::uint32_t>("--seeds", *words.seeds, 1, kMaxSeeds));
+    simulate.seeds = static_cast<int>(seeds);
+  }
+  if (words.gantt && words.gantt->empty())
+    return InvalidArgument("--gantt: expected a file, found ''");
+  simulate.gantt = words.gantt;
+  return simulate;
+}
+
 Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   Options options{.store = words.store, .json = words.json, .verb = HelpOptions{}};
   if (verb == "tune") {
@@ -319,6 +358,8 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
     options.verb = ImportOptions{std::move(file), words.study, words.name};
   } else if (verb == "doctor") {
     options.verb = DoctorOptions{words.study};
+  } else if (verb == "simulate") {
+    SLUICE_ASSIGN(options.verb, ReadSimulate(words));
   }
   return options;
 }

@@ -110,6 +110,13 @@ struct DoctorOptions {
   std::optional<std::string> replay;  // a study whose ledger is replayed and compared
 };
 
+struct SimulateOptions {
+  std::string file;  // a scenario
+  std::vector<std::string> policies;
+  std::optional<int> seeds;
+  std::optional<std::string> gantt;  // an SVG that is to be made
+};
+
 // Print the help of a verb, or of all if it is empty, and do nothing.
 struct HelpOptions {
   std::string verb;
@@ -123,7 +130,7 @@ struct Options {
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
                RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
-               ImportOptions, DoctorOptions>
+               ImportOptions, DoctorOptions, SimulateOptions>
       verb;
 };
 

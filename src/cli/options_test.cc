@@ -43,6 +43,23 @@ TEST(OptionsTest, TuneTakesItsOverrides) {
   EXPECT_FALSE(tune.plain);
 }
 
+TEST(OptionsTest, SimulateTakesPoliciesSeedsAndAChart) {
+  const auto plain = ParseAs<SimulateOptions>({"simulate", "s.yaml"});
+  EXPECT_EQ(plain.file, "s.yaml");
+  EXPECT_EQ(plain.policies, std::vector<std::string>{"fifo"});
+  EXPECT_FALSE(plain.seeds);
+  const auto full = ParseAs<SimulateOptions>(
+      {"simulate", "s.yaml", "--policy", "fifo,fifo", "--seeds", "3", "--gantt", "a.svg"});
+  EXPECT_EQ(full.policies, std::vector<std::string>{"fifo"});
+  EXPECT_EQ(full.seeds, 3);
+  EXPECT_EQ(full.gantt, "a.svg");
+  EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--policy", "fifo,fifi"}),
+              HasSubstr("--policy: expected one of fifo, found 'fifi' (did you mean 'fifo'?)"));
+  EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--policy", ""}), HasSubstr("found ''"));
+  EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--seeds", "0"}), HasSubstr("from 1 to 10000"));
+  EXPECT_THAT(ErrorOf({"simulate"}), HasSubstr("simulate: expected a scenario"));
+}
+
 TEST(OptionsTest, ImportTakesBothNames) {
   const auto import = ParseAs<ImportOptions>({"import", "a.db", "--study", "s", "--name", "n"});
   EXPECT_EQ(import.file, "a.db");

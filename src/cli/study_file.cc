@@ -1,63 +1,20 @@
 #include "cli/study_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <memory>
 #include <vector>
 
-#include "base/config.h"
+#include "cli/config_text.h"
 #include "engine/new_study.h"
 
 namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::unexpected<Error> CannotRead(const std::string& path, int error) {
-  if (error == ENOENT || error == ENOTDIR) {
-    return NotFound(fmt::format("{}: expected a study file, found nothing: check its path", path));
-  }
-  return InvalidArgument(
-      fmt::format("{}: cannot read this study file ({})", path, std::strerror(error)));
-}
-
-// At most kMaxConfigBytes and one more, by which ReadStudy sees that there is too much: a path may
-// be a device without end.
-Result<std::string> ReadBounded(const std::string& path) {
-  // Without O_NONBLOCK a pipe nobody writes to would hold us here.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return CannotRead(path, errno);
-  const auto close_it = [](const int* held) { close(*held); };
-  const std::unique_ptr<const int, decltype(close_it)> closer(&descriptor, close_it);
-  struct stat info{};
-  if (fstat(descriptor, &info) != 0) return CannotRead(path, errno);
-  if (S_ISDIR(info.st_mode)) {
-    return InvalidArgument(
-        fmt::format("{}: expected a study file, found a folder: name a file in it", path));
-  }
-  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);  // <(...) is a pipe too
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  while (text.size() <= kMaxConfigBytes) {
-    const ssize_t size = read(descriptor, buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return CannotRead(path, errno);
-    if (size == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  if (text.size() > kMaxConfigBytes) {
-    return InvalidArgument(fmt::format("{}: expected a study file of at most {} MiB, found more",
-                                       path, kMaxConfigBytes >> 20));
-  }
-  return text;
-}
 
 bool IsRunnable(const fs::path& path) {
   struct stat info{};
@@ -67,7 +24,7 @@ bool IsRunnable(const fs::path& path) {
 }  // namespace
 
 Result<StudyFile> ReadStudyFile(const std::string& path) {
-  SLUICE_ASSIGN(std::string source, ReadBounded(path));
+  SLUICE_ASSIGN(std::string source, ReadConfigText(path, "a study file"));
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error).lexically_normal();
   if (error)

@@ -36,5 +36,6 @@ Result<int> RunVerb(const Context& context, const DeleteOptions& options);
 Result<int> RunVerb(const Context& context, const ExportOptions& options);
 Result<int> RunVerb(const Context& context, const ImportOptions& options);
 Result<int> RunVerb(const Context& context, const DoctorOptions& options);
+Result<int> RunVerb(const Context& context, const SimulateOptions& options);
 
 }  // namespace sluice

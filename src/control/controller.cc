@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/planted.h"
+#include "engine/observation.h"
 #include "engine/points.h"
 #include "search/explore.h"
 
@@ -240,15 +241,7 @@ void Controller::ObserveAll() {
 
 void Controller::Observe(const Trial& trial) {
   if (trial.IsFork()) return;  // what came of it is its ancestors' doing too
-  Observation observation{.trial = trial.id,
-                          .point = trial.point,
-                          .outcome = Outcome::kRunning,
-                          .work = trial.work,
-                          .value = study().spec.objective.Loss(trial.best_value)};
-  if (trial.state == TrialState::kComplete) observation.outcome = Outcome::kComplete;
-  if (trial.state == TrialState::kStopped) observation.outcome = Outcome::kStopped;
-  if (trial.state == TrialState::kFailed) observation.outcome = Outcome::kFailed;
-  searcher_.Observe(std::move(observation));
+  searcher_.Observe(ObservationOf(study().spec, trial));
 }
 
 }  // namespace sluice

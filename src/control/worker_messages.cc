@@ -126,8 +126,10 @@ void Workforce::WorkerReady(Peer& peer) {
   host.ready = true;
   if (!host.at) {
     peer.link.Release();
-    // Left by an earlier controller, idle, on devices that nobody knows any more: it makes room.
-    if (study().spec.demand.gpus > 0 && host.grant.devices.empty()) Dismiss(host);
+    // Left by an earlier controller, idle, on a node or devices that nobody knows any more: it makes
+    // room.
+    const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
+    if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
     return;
   }
   // It was given a launch that it has not heard of: the last controller ended in between.

@@ -217,6 +217,41 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   EXPECT_EQ(engine->FindStudy("c"), nullptr);
 }
 
+// Found by simulating two studies: the first asked for room that it had no trials for, the second got
+// none of it, and once the first was done nobody asked again.
+TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
+  auto engine = NewEngine();
+  const StudyId second{2};
+  engine->Apply({At(0), ControllerStarted{{NodeOf(4 * kWhole)}}});
+  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 1\n", "a")}});
+  EXPECT_THAT(Describe(engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}})),
+              ElementsAre("start 1.1 0..end"));
+  EXPECT_THAT(Describe(engine->Apply(
+                  {At(1), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}})),
+              ElementsAre("propose 0", "propose 1", "propose 2"));
+}
+
+TEST(EngineStudyTest, AStudyDoesNotEndWhileOthersHoldTheRoomToResumeWhatIsPaused) {
+  TestEngine t("trials: 2\nstopper: asha-promotion\nbudget: {min: 1, max: 2, eta: 2}\n");
+  const StudyId second{2};
+  t.Propose(2);
+  t.Happen(StudyCreated{second, "", "/", 1, SpecOf("trials: 1\n", "b")});
+  t.Report(1, 1, 0.1);
+  EXPECT_THAT(t.End(1, Ending::kPaused), ElementsAre("propose 0"));
+  t.Happen(Proposed{second, 0, Point{0.5}});
+  t.Report(2, 1, 0.2);
+  t.Happen(NodesChanged{{NodeOf(1 * kWhole)}});  // which the other study has
+  EXPECT_THAT(t.End(2, Ending::kPaused), IsEmpty());
+  EXPECT_FALSE(t.Study().finished);
+  EXPECT_THAT(t.Happen(LaunchEnded{.trial = {second, TrialId{1}},
+                                   .launch = LaunchId{1},
+                                   .position = {},
+                                   .ending = Ending::kDone,
+                                   .reason = "",
+                                   .checkpoint_bytes = -1}),
+              Contains("start 1.2 1..2"));
+}
+
 TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
   TestEngine t("trials: 9\nresources: {cpus: 1, gpus: 1}\n", NodeOf(2 * kWhole, 2));
   EXPECT_THAT(t.Propose(0, 0.5), ElementsAre("start 1.1 0..end gpu0"));

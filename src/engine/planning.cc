@@ -27,6 +27,7 @@ void Engine::Replan() {
     CloseIfAllMade(*study);
   }
   replan_ = false;
+  for (auto& study : studies_) study->sated = false;
   bool planned_all = draining_ || cluster_.nodes().empty();
   while (!planned_all) {
     const Plan plan = policy_->Propose(cluster_, View(), now_);
@@ -34,7 +35,11 @@ void Engine::Replan() {
     AskWake(plan.ask_again);
     planned_all = true;
     for (const Appetite& appetite : plan.appetites) {
-      if (Feed(*FindStudy(appetite.study), appetite.trials)) planned_all = false;
+      Study& study = *FindStudy(appetite.study);
+      const bool was_sated = study.sated;
+      if (Feed(study, appetite.trials)) planned_all = false;
+      // What it leaves is room for the others.
+      if (study.sated && !was_sated && studies_.size() > 1) planned_all = false;
     }
   }
   for (auto& study : studies_) FinishIfIdle(*study);
@@ -75,7 +80,7 @@ const WorkView& Engine::View() {
                             .parallelism = study->spec.parallelism,
                             .running = static_cast<int>(study->running.size()),
                             .waiting = waiting,
-                            .open = Open(*study)});
+                            .open = Open(*study) && !study->sated});
   }
   return view;
 }
@@ -122,7 +127,7 @@ void Engine::StartPlaced(const Plan& plan) {
 
 // Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
 // which those that were enqueued come before the sampler's. True if trials now wait that the plan
-// did not know of.
+// did not know of. A study that finds less than it has room for is sated.
 bool Engine::Feed(Study& study, int appetite) {
   appetite -= static_cast<int>(study.asked - study.answered);
   bool found = false;
@@ -146,6 +151,7 @@ bool Engine::Feed(Study& study, int appetite) {
     }
     --appetite;
   }
+  if (appetite > 0) study.sated = true;
   return found;
 }
 
@@ -197,7 +203,7 @@ void Engine::FinishIfIdle(Study& study) {
       return;
     if (draining_ || cluster_.nodes().empty()) return;
     // Without room nobody has asked whether one of the paused is worth going on with.
-    if (study.count(TrialState::kPaused) > 0 && !FitsEmpty(cluster_, study.spec.demand)) return;
+    if (study.count(TrialState::kPaused) > 0 && !study.sated) return;
     study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
                                                                              : Finish::kTrials;
   }

@@ -1,3 +1,5 @@
+#include "engine/study_reader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,11 +39,13 @@ class StudyReader {
  public:
   StudyReader(const ConfigNode& root, ConfigMap map) : root_(root), map_(std::move(map)) {}
 
-  StudySpec Read(std::string_view default_name) {
-    map_.AllowOnly(StudyKeys());
-    ReadName(default_name);
+  StudySpec Read(const StudyPart& part) {
+    std::vector<std::string> keys = StudyKeys();
+    keys.insert(keys.end(), part.more_keys.begin(), part.more_keys.end());
+    map_.AllowOnly(keys);
+    ReadName(part.default_name);
     ReadSpaceSection();
-    ReadProgram();
+    if (part.needs_program || map_.Find("program") != nullptr) ReadProgram();
     ReadSearch();
     ReadPoints();
     ReadTrials();
@@ -403,6 +407,10 @@ Status CheckStudyName(std::string_view name) {
       kLongestStudyName, Shown(name)));
 }
 
+StudySpec ReadStudyPart(const ConfigNode& node, const ConfigMap& map, const StudyPart& part) {
+  return StudyReader(node, map).Read(part);
+}
+
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
                             std::string_view default_name) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
@@ -411,9 +419,10 @@ Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
     root.Expected("a study, keys such as program, space and objective");
     return std::unexpected(config.Check().error());
   }
-  ConfigMap map = *root.Map();
-  StudySpec spec = IsSweep(map) ? ReadSweep(root, map, default_name)
-                                : StudyReader(root, std::move(map)).Read(default_name);
+  const ConfigMap map = *root.Map();
+  StudySpec spec = IsSweep(map)
+                       ? ReadSweep(root, map, default_name)
+                       : ReadStudyPart(root, map, {.default_name = std::string(default_name)});
   SLUICE_TRY(config.Check());
   return spec;
 }

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/config_text.h"
+#include "cli/new_file.h"
+#include "cli/print.h"
+#include "cli/simulation_report.h"
+#include "cli/verbs.h"
+#include "sim/gantt.h"
+#include "sim/metrics.h"
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace sluice {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t Nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
+// A line on a terminal about what takes long, and gone when it is done.
+class ProgressLine {
+ public:
+  ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { Clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Say(const std::string& doing, const SimulationProgress& at) {
+    const auto now = Clock::now();
+    if (!shown_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(250);
+    written_ = true;
+    const std::string line =
+        fmt::format("\r{}: {} events, {} simulated, {} trials ended\033[K", doing, at.events,
+                    FormatDuration(at.now - Time{}), at.trials_ended);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  void Clear() {
+    if (written_) std::fputs("\r\033[K", stderr);
+    written_ = false;
+  }
+
+ private:
+  const bool shown_;
+  bool written_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+Status WriteNew(const std::string& path, const std::string& text) {
+  SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
+  const auto close_it = [](std::FILE* held) { std::fclose(held); };
+  std::unique_ptr<std::FILE, decltype(close_it)> stream(std::fopen(file.temporary().c_str(), "w"),
+                                                        close_it);
+  const bool written = stream != nullptr &&
+                       std::fwrite(text.data(), 1, text.size(), stream.get()) == text.size() &&
+                       std::fflush(stream.get()) == 0;
+  if (!written)
+    return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(errno)));
+  return file.Commit();
+}
+
+// The first seed of each policy, for the chart.
+struct Chart {
+  std::vector<std::unique_ptr<SimulationResult>> results;
+  std::vector<GanttPanel> panels;
+};
+
+Result<PolicyRuns> RunPolicy(const Scenario& scenario, const std::string& policy, int seeds,
+                             Chart* chart) {
+  PolicyRuns runs{.policy = policy, .runs = {}, .digests = {}};
+  ProgressLine line;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const std::string doing = fmt::format("{}, seed {} of {}", policy, seed, seeds);
+    const bool drawn = chart != nullptr && seed == 1;
+    SLUICE_ASSIGN(SimulationResult result,
+                  Simulate(scenario, {.policy = policy,
+                                      .seed = static_cast<std::uint64_t>(seed),
+                                      .record_intervals = drawn,
+                                      .stopwatch_ns = Nanoseconds,
+                                      .progress = [&](const SimulationProgress& at) {
+                                        line.Say(doing, at);
+                                      }}));
+    runs.runs.push_back(MetricsOf(scenario, result, /*measured=*/true));
+    runs.digests.push_back(result.digest);
+    if (!drawn) continue;
+    chart->results.push_back(std::make_unique<SimulationResult>(std::move(result)));
+    chart->panels.push_back(
+        {.title = fmt::format("{}, seed 1: {}", policy,
+                              FormatDuration(chart->results.back()->end - Time{})),
+         .result = chart->results.back().get()});
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
+  SLUICE_ASSIGN(const std::string text, ReadConfigText(options.file, "a scenario file"));
+  const std::string stem = std::filesystem::path(options.file).stem().string();
+  SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem));
+  SLUICE_TRY(CheckScenario(scenario, options.file));
+  // Whether it can be written is said before a simulation that may take long, not after.
+  if (options.gantt) SLUICE_TRY(NewFile::Reserve(*options.gantt));
+  for (const std::string& message : scenario.left_out) Remark(message);
+  const int seeds = options.seeds.value_or(scenario.seeds);
+  if (!context.json) Print(DescribeScenario(scenario, seeds, context.terminal) + "\n");
+
+  Chart chart;
+  std::vector<PolicyRuns> policies;
+  for (const std::string& policy : options.policies) {
+    SLUICE_ASSIGN(PolicyRuns runs,
+                  RunPolicy(scenario, policy, seeds, options.gantt ? &chart : nullptr));
+    policies.push_back(std::move(runs));
+  }
+  if (options.gantt) SLUICE_TRY(WriteNew(*options.gantt, DrawGantt(scenario, chart.panels)));
+  if (context.json) {
+    PrintLine(SimulationJson(scenario, policies));
+  } else {
+    Print(SimulationTables(scenario, policies, context.terminal));
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

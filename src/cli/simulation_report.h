@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "sim/metrics.h"
+#include "sim/scenario.h"
+
+namespace sluice {
+
+// All runs of one policy, a seed each, the seeds from 1 on.
+struct PolicyRuns {
+  std::string policy;
+  std::vector<RunMetrics> runs;
+  std::vector<std::uint64_t> digests;
+};
+
+// What a scenario is: its cluster, its studies, the pipeline jobs and the bubbles they have.
+std::string DescribeScenario(const Scenario& scenario, int seeds, const Terminal& terminal);
+
+// A line a policy, then a line for each study under each policy: means over the seeds with their
+// 95 % intervals.
+std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
+                             const Terminal& terminal);
+
+// The same and more as a JSON object on one line.
+std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRuns>& policies);
+
+}  // namespace sluice

@@ -1,0 +1,145 @@
+#include "cluster/speed_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/device_kind.h"
+
+namespace sluice {
+namespace {
+
+constexpr Milli kMostNeighbours = 1000 * kWhole;
+constexpr double kMemory = 64;  // measurements a situation averages over
+// Variances of the logarithm of a speed.
+constexpr double kOwnVariance = 0.01;        // of a single measurement, before there are several
+constexpr double kKindVariance = 0.04;       // how wrong the tables may be about another kind,
+constexpr double kDoublingVariance = 0.01;   // about twice the width or the fusion,
+constexpr double kNeighbourVariance = 0.04;  // and about a whole device's worth of neighbours
+constexpr double kUnknownVariance = 4;       // and about a shape that nobody has seen
+
+// Neighbours in quarters of a device: finer than that nobody could measure.
+SpeedSituation Rounded(SpeedSituation situation) {
+  constexpr Milli kQuarter = kWhole / 4;
+  situation.neighbours = (situation.neighbours + kQuarter / 2) / kQuarter * kQuarter;
+  return situation;
+}
+
+double Doublings(double a, double b) { return std::abs(std::log2(a / b)); }
+
+// How far what was learned in one situation may mislead in another.
+double Distance(const SpeedSituation& a, const SpeedSituation& b) {
+  double variance = a.kind == b.kind ? 0 : kKindVariance;
+  variance +=
+      kDoublingVariance * Doublings(static_cast<double>(a.width), static_cast<double>(b.width));
+  variance += kDoublingVariance * Doublings(a.fused, b.fused);
+  variance +=
+      kNeighbourVariance * std::abs(static_cast<double>(a.neighbours - b.neighbours)) / kWhole;
+  return variance;
+}
+
+SpeedSituation Sane(SpeedSituation situation) {
+  situation.width = std::max<Milli>(situation.width, 1);
+  situation.fused = std::max(situation.fused, 1);
+  situation.neighbours = std::clamp<Milli>(situation.neighbours, 0, kMostNeighbours);
+  return Rounded(std::move(situation));
+}
+
+}  // namespace
+
+double SpeedModel::Prior(const SpeedSituation& situation) const {
+  const double width = static_cast<double>(situation.width) / kWhole;
+  const double beside = static_cast<double>(situation.neighbours) / kWhole;
+  // A share below what it keeps busy alone is a cap; a larger one changes nothing.
+  const double wide =
+      width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
+  return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide *
+         priors_.fusion.At(situation.fused) / situation.fused / (1 + priors_.interference * beside);
+}
+
+void SpeedModel::Learn(const SpeedSituation& situation, double work, double seconds) {
+  if (!(work > 0) || !(seconds > 0) || !std::isfinite(work) || !std::isfinite(seconds)) return;
+  const double speed = std::log(work / seconds);
+  if (!std::isfinite(speed)) return;
+  Belief& belief = beliefs_[Sane(situation)];
+  ++belief.count;
+  const double weight = 1 / std::min(static_cast<double>(belief.count), kMemory);
+  const double off = speed - belief.mean;
+  belief.mean += weight * off;
+  belief.variance = (1 - weight) * (belief.variance + weight * off * off);
+}
+
+SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
+  const SpeedSituation situation = Sane(asked);
+  const double prior = std::log(Prior(situation));
+  SpeedEstimate estimate;
+  double precision = 0;
+  double sum = 0;
+  SpeedSituation first;
+  first.shape = situation.shape;
+  first.width = 0;
+  for (auto at = beliefs_.lower_bound(first);
+       at != beliefs_.end() && at->first.shape == situation.shape; ++at) {
+    const auto& [known, belief] = *at;
+    estimate.measured += belief.count;
+    if (known == situation) estimate.count = belief.count;
+    const double seen = std::min(static_cast<double>(belief.count), kMemory);
+    // One measurement says nothing of its own noise, two little.
+    const double noise = (belief.variance * seen + kOwnVariance) / (seen + 1);
+    const double certainty = 1 / (noise / seen + Distance(known, situation));
+    precision += certainty;
+    sum += certainty * (belief.mean + prior - std::log(Prior(known)));
+  }
+  if (estimate.measured == 0) {
+    estimate.work_per_second = std::exp(prior);
+    estimate.spread = std::exp(std::sqrt(kUnknownVariance));
+    return estimate;
+  }
+  estimate.work_per_second = std::exp(sum / precision);
+  estimate.spread = std::exp(std::sqrt(1 / precision));
+  return estimate;
+}
+
+void SpeedModel::Save(StateWriter& writer) const {
+  writer.Put(beliefs_.size());
+  for (const auto& [situation, belief] : beliefs_) {
+    writer.Put(std::string_view(situation.shape));
+    writer.Put(std::string_view(situation.kind));
+    writer.Put(situation.width);
+    writer.Put(situation.fused);
+    writer.Put(situation.neighbours);
+    writer.Put(belief.count);
+    writer.Put(belief.mean);
+    writer.Put(belief.variance);
+  }
+}
+
+Status SpeedModel::Load(StateReader& reader) {
+  beliefs_.clear();
+  for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
+    SpeedSituation situation;
+    Belief belief;
+    reader.Get(situation.shape);
+    reader.Get(situation.kind);
+    reader.Get(situation.width);
+    reader.Get(situation.fused);
+    reader.Get(situation.neighbours);
+    reader.Get(belief.count);
+    reader.Get(belief.mean);
+    reader.Get(belief.variance);
+    const bool good = belief.count > 0 && std::isfinite(belief.mean) &&
+                      std::isfinite(belief.variance) && belief.variance >= 0 &&
+                      Sane(situation) == situation;
+    if (!reader.ok() || !good || !beliefs_.emplace(std::move(situation), belief).second)
+      return Corruption("a snapshot's speeds do not read back");
+  }
+  if (!reader.ok()) return Corruption("a snapshot's speeds do not read back");
+  return {};
+}
+
+void SpeedModel::AddTo(Digest& digest) const {
+  StateWriter writer;
+  Save(writer);
+  digest.Add(std::string_view(writer.bytes()));
+}
+
+}  // namespace sluice

@@ -1,0 +1,124 @@
+#include "cluster/speed_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.h"
+
+namespace sluice {
+namespace {
+
+SpeedSituation On(const std::string& kind, Milli width = kWhole) {
+  return {.shape = "resnet", .kind = kind, .width = width};
+}
+
+SpeedModel ResNet50() { return SpeedModel({.widths = *WidthTable("resnet50"), .busy = 1}); }
+
+TEST(SpeedModelTest, KnowsNothingButTheTablesAtFirst) {
+  const SpeedModel model = ResNet50();
+  const SpeedEstimate one = model.Ask(On("V100"));
+  const SpeedEstimate four = model.Ask(On("V100", 4 * kWhole));
+  EXPECT_EQ(one.measured, 0);
+  EXPECT_DOUBLE_EQ(four.work_per_second / one.work_per_second, 3.4215);
+  EXPECT_GT(one.spread, 5);
+}
+
+TEST(SpeedModelTest, LearnsWhatIsMeasuredAndHowSureItIs) {
+  SpeedModel model = ResNet50();
+  Random random(1);
+  double last_spread = model.Ask(On("V100")).spread;
+  for (const int more : {1, 9, 90}) {
+    for (int i = 0; i < more; ++i)
+      model.Learn(On("V100"), 10, 20 * std::exp(0.05 * random.Normal()));
+    const SpeedEstimate estimate = model.Ask(On("V100"));
+    EXPECT_LT(estimate.spread, last_spread);
+    last_spread = estimate.spread;
+  }
+  const SpeedEstimate estimate = model.Ask(On("V100"));
+  EXPECT_EQ(estimate.count, 100);
+  EXPECT_NEAR(estimate.work_per_second, 0.5, 0.02);
+  EXPECT_LT(estimate.spread, 1.02);
+}
+
+// Fluid's defect: the time on one GPU was overwritten by the time on four.
+TEST(SpeedModelTest, AWidenedTrialIsNotTakenForAQuickOne) {
+  SpeedModel model = ResNet50();
+  for (int i = 0; i < 10; ++i) model.Learn(On("V100", 4 * kWhole), 34.215, 10);
+  const SpeedEstimate one = model.Ask(On("V100"));
+  EXPECT_EQ(one.count, 0);
+  EXPECT_EQ(one.measured, 10);
+  EXPECT_NEAR(one.work_per_second, 1, 1e-9);
+  EXPECT_GT(one.spread, model.Ask(On("V100", 4 * kWhole)).spread);
+}
+
+TEST(SpeedModelTest, CarriesOverToAnotherKindUntilThatIsMeasured) {
+  SpeedModel model = ResNet50();
+  for (int i = 0; i < 20; ++i) model.Learn(On("V100"), 1, 1);
+  EXPECT_NEAR(model.Ask(On("A100")).work_per_second, 2.06, 0.01);
+  for (int i = 0; i < 20; ++i) model.Learn(On("A100"), 3, 1);
+  EXPECT_NEAR(model.Ask(On("A100")).work_per_second, 3, 0.05);
+  EXPECT_NEAR(model.Ask(On("V100")).work_per_second, 1, 0.02);
+}
+
+TEST(SpeedModelTest, FusedTrialsAndNeighboursAreCircumstancesToo) {
+  SpeedModel model({.widths = {}, .busy = 0.3, .interference = 0.5});
+  for (int i = 0; i < 20; ++i) model.Learn(On("A100"), 1, 1);
+  SpeedSituation fused = On("A100");
+  fused.fused = 10;
+  EXPECT_NEAR(model.Ask(fused).work_per_second, 0.65, 1e-9);
+  SpeedSituation crowded = On("A100", 500);
+  crowded.neighbours = 500;
+  EXPECT_NEAR(model.Ask(crowded).work_per_second, 0.8, 1e-9);
+  EXPECT_NEAR(model.Ask(On("A100", 150)).work_per_second, 0.5, 1e-9);
+}
+
+TEST(SpeedModelTest, FollowsASpeedThatChanges) {
+  SpeedModel model;
+  for (int i = 0; i < 1000; ++i) model.Learn(On("A100"), 1, 1);
+  for (int i = 0; i < 300; ++i) model.Learn(On("A100"), 1, 2);
+  EXPECT_NEAR(model.Ask(On("A100")).work_per_second, 0.5, 0.01);
+}
+
+TEST(SpeedModelTest, ShapesDoNotMixAndNonsenseTeachesNothing) {
+  SpeedModel model;
+  SpeedSituation other = On("A100");
+  other.shape = "another";
+  model.Learn(other, 5, 1);
+  model.Learn(On("A100"), 0, 1);
+  model.Learn(On("A100"), 1, 0);
+  model.Learn(On("A100"), 1, -3);
+  EXPECT_EQ(model.Ask(On("A100")).measured, 0);
+  EXPECT_NEAR(model.Ask(other).work_per_second, 5, 1e-9);
+}
+
+TEST(SpeedModelTest, SurvivesASnapshot) {
+  SpeedModel model = ResNet50();
+  Random random(2);
+  for (int i = 0; i < 50; ++i)
+    model.Learn(On(i % 2 == 0 ? "V100" : "H100", (1 + i % 3) * kWhole), 1, 1 + random.Uniform());
+  StateWriter writer;
+  model.Save(writer);
+  SpeedModel again = ResNet50();
+  StateReader reader(writer.bytes());
+  ASSERT_TRUE(again.Load(reader));
+  EXPECT_TRUE(reader.Finish());
+  Digest before, after;
+  model.AddTo(before);
+  again.AddTo(after);
+  EXPECT_EQ(before.Value(), after.Value());
+  EXPECT_EQ(again.Ask(On("A100")).work_per_second, model.Ask(On("A100")).work_per_second);
+
+  again.Learn(On("V100"), 1, 1);
+  Digest changed;
+  again.AddTo(changed);
+  EXPECT_NE(before.Value(), changed.Value());
+  for (std::size_t cut = 0; cut < writer.bytes().size(); ++cut) {
+    StateReader short_reader(std::string_view(writer.bytes()).substr(0, cut));
+    SpeedModel broken;
+    EXPECT_FALSE(broken.Load(short_reader)) << cut;
+  }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "engine/study.h"
+
+namespace sluice {
+
+// How a study that is part of a larger file differs from one in a file of its own.
+struct StudyPart {
+  std::string default_name;  // of a study that does not say
+  bool needs_program = true;
+  std::vector<std::string> more_keys = {};  // that whoever calls reads besides
+};
+
+// Reads a study from a map of a file with the keys of a study file. What is wrong is reported to the
+// file, and the spec is then not to be used.
+StudySpec ReadStudyPart(const ConfigNode& node, const ConfigMap& map, const StudyPart& part);
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace sluice {
+
+// One run of a scenario, with its intervals recorded.
+struct GanttPanel {
+  std::string title;
+  const SimulationResult* result = nullptr;
+};
+
+struct GanttOptions {
+  int width = 1280;                // pixels
+  std::size_t most_rows = 256;     // of a panel; the others are left out, and counted
+  std::size_t most_bars = 20'000;  // about; shorter bars are merged until there are no more
+};
+
+// An SVG of who ran where: a panel a run, one below the other on one time axis, a row a device (and
+// a node, where trials use cores alone), a bar a trial in its study's colour. Trials that share a
+// device lie one below the other in its row. Start-up is hatched, saving is light; arrivals and
+// deadlines are lines. Bars too short to be seen are merged with their neighbours: such a bar has the
+// colour of whoever held the device longest there. The same runs give the same bytes.
+std::string DrawGantt(const Scenario& scenario, std::span<const GanttPanel> panels,
+                      const GanttOptions& options = {});
+
+}  // namespace sluice

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "engine/study.h"
+#include "space/space.h"
+
+namespace sluice {
+
+// How the trials of a study learn. What is not given has its default by the objective's direction.
+struct CurveSpec {
+  std::string family = "power";  // or hypersched
+  // Of the family power:
+  double start = 0.1;     // the metric before any work: chance
+  double best = 0.94;     // its limit at the best point of the space
+  double half_work = 10;  // work after which an average trial is half way from start to its limit
+  double sharpness = 4;   // how fast the limit gets worse away from the best point
+  double crossing = 0.5;  // how much quicker those are at first that end worse
+  double noise = 0.005;   // of each report, as a part of best - start
+  double plateaus = 0;    // the part of trials that learn nothing for a while
+  double divergence = 0;  // the part of trials that lose everything again, at some point
+  double nans = 0;        // the part of trials that report NaN from some point on
+};
+
+const std::vector<std::string>& CurveFamilies();
+
+// One trial's curve: the value it reports after so much work, the same whenever it is asked.
+class LearningCurve {
+ public:
+  LearningCurve() : noise_stream_(0) {}
+  double At(Work work) const;
+  // Its limit, were there neither noise nor accidents.
+  double limit() const { return limit_; }
+
+ private:
+  friend class LearningCurves;
+  double HyperSched(double work) const;
+  double Power(double work) const;
+
+  bool hypersched_ = false;
+  bool accuracy_ = false;  // hypersched: to be maximized
+  double b0_ = 0, b1_ = 0, b2_ = 0;
+  double start_ = 0;
+  double limit_ = 0;
+  double scale_ = 1;  // work
+  double exponent_ = 1;
+  double noise_ = 0;         // standard deviation
+  double plateau_from_ = 0;  // work at which it stops learning,
+  double plateau_for_ = 0;   // and for how much
+  double diverges_at_ = 0;   // work; 0: never
+  double nan_at_ = 0;
+  Random noise_stream_;
+};
+
+// The curves of a study's trials. A curve follows from the scenario's seed, the study's name and the
+// trial's point, and from nothing else: a trial that starts again from an older checkpoint reports
+// the same values again, and two policies meet the same trials wherever their samplers propose the
+// same points.
+//
+// hypersched: the synthetic family of HyperSched's evaluation, as published:
+//   loss(k) = 1/(b0*k/100 + 0.1*b1 + 0.5) + 0.01*b2 + |0.005*N(0,1)|, accuracy = (2 - loss)/2,
+//   b0 exponential with mean 0.1, b1 and b2 uniform in [0, 1).
+// The point decides the draw and has no other meaning: there is nothing for a sampler to learn.
+//
+// power: value(k) = limit + (start - limit) * (1 + k/scale)^-c with normal noise. The space has a best
+// point, drawn from the seed. The limit is that of `best` there and falls towards `start` with the
+// distance in unit coordinates; choices have a distance of their own each. Along one direction,
+// drawn too, trials learn quicker and end worse (as larger learning rates do): curves cross.
+class LearningCurves {
+ public:
+  LearningCurves(const CurveSpec& curve, const StudySpec& study, std::uint64_t scenario_seed);
+
+  LearningCurve Of(const Point& point) const;
+  // Where the limit is `best`, in unit coordinates.
+  const std::vector<double>& optimum() const { return optimum_; }
+
+ private:
+  struct Place {
+    double distance = 0;  // mean square over the active parameters, each at most 1
+    double ahead = 0;     // along the direction of quick learners, about -1 to 1
+  };
+  Place PlaceOf(const Point& point) const;
+  LearningCurve PowerAt(const Place& place, Random draws) const;
+
+  CurveSpec curve_;
+  bool maximize_;
+  Space space_;
+  Random stream_;
+  std::vector<double> optimum_;
+  std::vector<double> direction_;
+  std::vector<double> importance_;                // of each parameter, the mean 1
+  std::vector<std::vector<double>> choice_cost_;  // of each choice, 0 for the best
+};
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace sluice {
+
+// What one run was worth. Times in seconds of the simulation; NaN for what there is not.
+struct StudyMetrics {
+  std::string study;
+  double completion_seconds = 0;  // from its arrival to its end
+  double best = std::numeric_limits<double>::quiet_NaN();
+  double best_at_deadline = std::numeric_limits<double>::quiet_NaN();   // of those with a deadline
+  double seconds_to_target = std::numeric_limits<double>::quiet_NaN();  // from its arrival
+  int complete = 0;
+  int stopped = 0;
+  int failed = 0;
+};
+
+struct RunMetrics {
+  double makespan_seconds = 0;         // from the first arrival to the end of the last study
+  double mean_completion_seconds = 0;  // of the studies
+  // The part of all devices (of all cores, where there are none) that launches held and worked on in
+  // that time, and the part that went into starting up, restoring and saving.
+  double utilisation = 0;
+  double overhead = 0;
+  double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
+  double longest_decision_seconds = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t decisions = 0;
+  std::int64_t events = 0;
+  std::vector<StudyMetrics> studies;
+};
+
+// `measured` says that there was a stopwatch.
+RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, bool measured);
+
+// A mean over seeds with its 95 % interval by Student's t: mean - half_width to mean + half_width.
+// Of one value the width is not known and NaN. NaN among the values are left out and counted by
+// `missing`.
+struct Estimate {
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double half_width = std::numeric_limits<double>::quiet_NaN();
+  int count = 0;
+  int missing = 0;
+};
+Estimate EstimateOf(std::span<const double> values);
+
+// The 97.5 % quantile of Student's t. Exact to four digits for up to 30 degrees of freedom, and to
+// three beyond.
+double StudentT975(int degrees);
+
+}  // namespace sluice

@@ -1,0 +1,116 @@
+#include "sim/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace sluice {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(MetricsTest, IntervalsAreStudents) {
+  const std::vector<double> values = {4, 5, 6, 7, 8};
+  const Estimate estimate = EstimateOf(values);
+  EXPECT_DOUBLE_EQ(estimate.mean, 6);
+  // 2.7764 * sqrt(2.5) / sqrt(5)
+  EXPECT_NEAR(estimate.half_width, 1.9632, 1e-4);
+  EXPECT_EQ(estimate.count, 5);
+}
+
+TEST(MetricsTest, MissingValuesAreCountedAndLeftOut) {
+  const Estimate some = EstimateOf(std::vector<double>{kNan, 3, kNan, 5});
+  EXPECT_DOUBLE_EQ(some.mean, 4);
+  EXPECT_EQ(some.count, 2);
+  EXPECT_EQ(some.missing, 2);
+  EXPECT_TRUE(std::isnan(EstimateOf(std::vector<double>{kNan}).mean));
+  const Estimate one = EstimateOf(std::vector<double>{3});
+  EXPECT_DOUBLE_EQ(one.mean, 3);
+  EXPECT_TRUE(std::isnan(one.half_width));
+  EXPECT_EQ(EstimateOf({}).count, 0);
+}
+
+TEST(MetricsTest, QuantilesOfStudentsT) {
+  EXPECT_NEAR(StudentT975(1), 12.706, 0.001);
+  EXPECT_NEAR(StudentT975(30), 2.0423, 0.0001);
+  EXPECT_NEAR(StudentT975(31), 2.0395, 0.0005);
+  EXPECT_NEAR(StudentT975(40), 2.0211, 0.0005);
+  EXPECT_NEAR(StudentT975(120), 1.9799, 0.0005);
+  EXPECT_NEAR(StudentT975(1'000'000), 1.95996, 0.00001);
+}
+
+// Of 95 % intervals about 95 % hold the truth.
+TEST(MetricsTest, IntervalsHoldTheTruthAsOftenAsTheySay) {
+  Random random(1);
+  int held = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<double> values(5);
+    for (double& value : values) value = 10 + 3 * random.Normal();
+    const Estimate estimate = EstimateOf(values);
+    if (std::abs(estimate.mean - 10) <= estimate.half_width) ++held;
+  }
+  EXPECT_NEAR(held, 1900, 40);
+}
+
+TEST(MetricsTest, ARunByHand) {
+  const auto read = ReadScenario(R"(
+nodes: [{cpus: 8, devices: {kind: A100, count: 2}}]
+studies:
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    sampler: random
+    trials: 3
+    budget: {max: 2}
+    stop_at: {accuracy: 0.05}
+    deadline: 1m
+    resources: {gpus: 1}
+    arrives: 100s
+    workload: {unit_time: 10s, start_up: 5s}
+)",
+                                 "s.yaml", "s");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto result = Simulate(*read, {});
+  ASSERT_TRUE(result);
+  const RunMetrics metrics = MetricsOf(*read, *result, /*measured=*/false);
+  // The first report, after 15 s, reaches the target.
+  EXPECT_DOUBLE_EQ(metrics.makespan_seconds, 15);
+  EXPECT_DOUBLE_EQ(metrics.mean_completion_seconds, 15);
+  EXPECT_DOUBLE_EQ(metrics.utilisation, 20.0 / 30);
+  EXPECT_DOUBLE_EQ(metrics.overhead, 10.0 / 30);
+  ASSERT_EQ(metrics.studies.size(), 1);
+  EXPECT_DOUBLE_EQ(metrics.studies[0].seconds_to_target, 15);
+  EXPECT_EQ(metrics.studies[0].best_at_deadline, metrics.studies[0].best);
+  EXPECT_EQ(metrics.studies[0].stopped, 2);
+  EXPECT_TRUE(std::isnan(metrics.mean_decision_seconds));
+}
+
+TEST(MetricsTest, WhatComesAfterTheDeadlineDoesNotCount) {
+  const auto read = ReadScenario(R"(
+nodes: [{cpus: 8, devices: {kind: A100, count: 1}}]
+studies:
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    sampler: random
+    trials: 3
+    budget: {max: 5}
+    deadline: 25s
+    resources: {gpus: 1}
+    workload: {unit_time: 10s, curve: {noise: 0}}
+)",
+                                 "s.yaml", "s");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto result = Simulate(*read, {});
+  ASSERT_TRUE(result);
+  const RunMetrics metrics = MetricsOf(*read, *result, false);
+  EXPECT_LT(metrics.studies[0].best_at_deadline, metrics.studies[0].best);
+  EXPECT_DOUBLE_EQ(metrics.studies[0].completion_seconds, 50) << "what runs may finish";
+  EXPECT_TRUE(std::isnan(metrics.studies[0].seconds_to_target));
+}
+
+}  // namespace
+}  // namespace sluice

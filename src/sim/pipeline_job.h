@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace sluice {
+
+// A training job that is spread over devices by layers, one stage each, under the 1F1B schedule.
+struct PipelineSpec {
+  std::string name;
+  std::string kind;  // of its devices
+  int stages = 0;
+  int micro_batches = 0;          // in a step
+  std::vector<Duration> forward;  // of one micro-batch, a stage each
+  std::vector<Duration> backward;
+  Duration transfer{0};  // from stage to stage
+  Duration update{0};    // of the weights, on every stage, after its last backward pass
+  std::vector<std::int64_t> free_bytes;  // device memory each stage leaves unused
+};
+
+// When a stage has nothing to do, within a step. Steps follow each other without a pause, so a window
+// at the end of one step and a window at the beginning of the next are one: it is listed once, at the
+// end, and closes beyond the step's length.
+struct BubbleWindow {
+  int stage = 0;
+  Duration opens{0};
+  Duration closes{0};
+  std::int64_t free_bytes = 0;
+  Duration length() const { return closes - opens; }
+};
+
+// One step of the job, computed from its dependencies: on stage s the first min(m, p - s) micro-batches
+// go forward, then backward and forward passes take turns, then what is left goes backward. A
+// forward pass waits for that of the stage before, a backward pass for that of the stage behind. All
+// stages begin the next step together, as synchronous training does (a flush).
+class PipelineSchedule {
+ public:
+  struct Pass {
+    int micro_batch = 0;
+    bool backward = false;
+    Duration begins{0};
+    Duration ends{0};
+  };
+
+  // Fails on what is no job: no stages, no micro-batches, times that are not positive.
+  static Result<PipelineSchedule> Make(PipelineSpec spec);
+
+  const PipelineSpec& spec() const { return spec_; }
+  Duration step() const { return step_; }
+  // What a stage does in a step, in order.
+  const std::vector<Pass>& passes(int stage) const {
+    return passes_[static_cast<std::size_t>(stage)];
+  }
+  // By stage, then by opening.
+  const std::vector<BubbleWindow>& windows() const { return windows_; }
+  // The idle part of all stages' time. (p - 1)/(m + p - 1) for stages that are alike, without
+  // transfers and updates.
+  double bubble_share() const;
+
+ private:
+  explicit PipelineSchedule(PipelineSpec spec) : spec_(std::move(spec)) {}
+  void Run();
+  void FindWindows();
+
+  PipelineSpec spec_;
+  Duration step_{0};
+  std::vector<std::vector<Pass>> passes_;
+  std::vector<BubbleWindow> windows_;
+};
+
+}  // namespace sluice

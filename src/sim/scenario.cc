@@ -1,0 +1,433 @@
+#include "sim/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/config.h"
+#include "base/text.h"
+#include "cluster/device_kind.h"
+#include "engine/study_reader.h"
+#include "sim/workload_reader.h"
+#include "space/feasibility.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMostSeeds = 10'000;
+constexpr int kMostNodes = 10'000;
+constexpr std::size_t kMostStudies = 1000;
+constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
+
+const std::vector<std::string>& GoalNames() {
+  static const auto& names =
+      *new std::vector<std::string>{"makespan", "time-to-target", "error-at-deadline"};
+  return names;
+}
+
+std::string Gigabytes(std::int64_t bytes) {
+  return fmt::format("{:.4g} GB", static_cast<double>(bytes) / 1e9);
+}
+
+std::string Amount(Milli milli) { return fmt::format("{}", static_cast<double>(milli) / kWhole); }
+
+// Why no node has room for a trial of this study even when nothing else runs; empty if one has.
+std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study) {
+  const Demand& demand = study.spec.demand;
+  const std::int64_t memory = study.workload.memory_bytes;
+  Milli most_cpus = 0;
+  std::int64_t most_devices = 0;
+  std::int64_t most_memory = 0;
+  for (const Node& node : nodes) {
+    const auto roomy = std::ranges::count_if(
+        node.devices, [&](const Device& device) { return device.memory_bytes >= memory; });
+    const Milli needed = (demand.gpus + kWhole - 1) / kWhole;
+    if (node.cpus >= demand.cpus && roomy >= needed) return "";
+    most_cpus = std::max(most_cpus, node.cpus);
+    most_devices = std::max(most_devices, static_cast<std::int64_t>(node.devices.size()));
+    for (const Device& device : node.devices)
+      most_memory = std::max(most_memory, device.memory_bytes);
+  }
+  if (demand.cpus > most_cpus) {
+    return fmt::format("a trial needs {} cores, and no node has more than {}", Amount(demand.cpus),
+                       Amount(most_cpus));
+  }
+  if (demand.gpus > most_devices * kWhole) {
+    return fmt::format("a trial needs {} GPUs, and no node has more than {}", Amount(demand.gpus),
+                       most_devices);
+  }
+  if (memory > most_memory) {
+    return fmt::format("a trial needs {} of GPU memory, and no device has more than {}",
+                       Gigabytes(memory), Gigabytes(most_memory));
+  }
+  return fmt::format(
+      "no single node has the {} cores and {} GPUs with {} of memory that a trial needs",
+      Amount(demand.cpus), Amount(demand.gpus), Gigabytes(memory));
+}
+
+// Reads the keys of a scenario one by one. Each leaves the default where it finds nothing good, so
+// that the others are read all the same.
+class ScenarioReader {
+ public:
+  ScenarioReader(const ConfigNode& root, std::string_view file)
+      : root_(root), map_(*root.Map()), file_(file) {}
+
+  Scenario Read(std::string_view default_name) {
+    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",
+                                           "nodes",    "pipeline_jobs", "studies"};
+    map_.AllowOnly(keys);
+    ReadName(default_name);
+    if (const ConfigNode* node = map_.Find("seeds")) {
+      if (const auto seeds = node->Integer({.min = 1, .max = kMostSeeds}))
+        scenario_.seeds = static_cast<int>(*seeds);
+    }
+    ReadNodes();
+    ReadPipelineJobs();
+    ReadStudies();
+    ReadGoal();
+    return std::move(scenario_);
+  }
+
+ private:
+  void ReadName(std::string_view default_name) {
+    scenario_.name = default_name;
+    const ConfigNode* node = map_.Find("scenario");
+    if (node == nullptr) return;
+    const auto name = node->Text();
+    if (!name) return;
+    scenario_.name = *name;
+    if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
+  }
+
+  void ReadNodes() {
+    const ConfigNode* list = map_.Require(
+        "nodes", "a list of nodes", "add 'nodes: [{cpus: 32, devices: {kind: A100, count: 8}}]'");
+    const auto items = list != nullptr ? list->List() : std::nullopt;
+    if (!items) return;
+    if (items->empty()) return list->Expected("at least one node");
+    for (const ConfigNode& item : *items) ReadNode(item);
+    nodes_good_ = !scenario_.nodes.empty();
+    std::set<std::string> names;
+    for (const Node& node : scenario_.nodes) {
+      if (names.insert(node.name).second) continue;
+      return list->Report(
+          fmt::format("expected names of their own, found two nodes '{}'", node.name));
+    }
+  }
+
+  void ReadNode(const ConfigNode& item) {
+    const auto map = item.Map();
+    if (!map) return;
+    const std::vector<std::string> keys = {"name", "count", "cpus", "devices"};
+    map->AllowOnly(keys);
+    Node node;
+    node.cpus = 8 * kWhole;
+    if (const ConfigNode* cpus = map->Find("cpus")) {
+      if (const auto amount = cpus->Number({.min = 0, .max = 100'000}))
+        node.cpus = static_cast<Milli>(std::llround(*amount * kWhole));
+    }
+    std::string name = "node";
+    if (const ConfigNode* said = map->Find("name")) {
+      name = said->Text().value_or(name);
+      if (const Status status = CheckStudyName(name); !status) said->Report(status.error().message);
+    }
+    const ConfigNode* counted = map->Find("count");
+    std::int64_t count = 1;
+    if (counted != nullptr) count = counted->Integer({.min = 1, .max = kMostNodes}).value_or(0);
+    if (const ConfigNode* devices = map->Find("devices")) ReadDevices(*devices, node);
+    if (node.cpus == 0 && node.devices.empty())
+      return item.Expected("a node with cores or devices", "add 'devices: {kind: A100, count: 8}'");
+    devices_ += static_cast<std::int64_t>(node.devices.size()) * count;
+    if (devices_ > kMostSimulatedDevices ||
+        static_cast<std::int64_t>(scenario_.nodes.size()) + count > kMostNodes) {
+      return item.Expected(
+          fmt::format("at most {} devices and {} nodes in all", kMostSimulatedDevices, kMostNodes));
+    }
+    const bool alone = counted == nullptr && map->Find("name") != nullptr;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Node& made = scenario_.nodes.emplace_back(node);
+      made.name = alone ? name : fmt::format("{}{}", name, scenario_.nodes.size());
+      for (std::size_t d = 0; d < made.devices.size(); ++d)
+        made.devices[d].uuid = fmt::format("{}-gpu{}", made.name, d);
+    }
+  }
+
+  void ReadDevices(const ConfigNode& node, Node& into) {
+    if (node.is_list()) {
+      const auto items = node.List();
+      if (items->empty()) node.Expected("at least one kind of device", "or leave the key out");
+      for (const ConfigNode& item : *items) ReadDeviceKind(item, into);
+    } else {
+      ReadDeviceKind(node, into);
+    }
+  }
+
+  void ReadDeviceKind(const ConfigNode& node, Node& into) {
+    const auto map = node.Map();
+    if (!map) return;
+    const std::vector<std::string> keys = {"kind", "count", "memory"};
+    map->AllowOnly(keys);
+    const ConfigNode* kind_node =
+        map->Require("kind", fmt::format("one of {}", Join(DeviceKindNames())), "add 'kind: A100'");
+    const auto kind = kind_node != nullptr ? kind_node->OneOf(DeviceKindNames()) : std::nullopt;
+    std::int64_t count = 1;
+    if (const ConfigNode* said = map->Find("count"))
+      count = said->Integer({.min = 1, .max = kMostSimulatedDevices}).value_or(0);
+    if (!kind) return;
+    Device device{.uuid = "", .kind = *kind, .memory_bytes = FindDeviceKind(*kind)->memory_bytes};
+    if (const ConfigNode* memory = map->Find("memory")) {
+      const auto bytes = memory->SizeBytes();
+      if (bytes && (*bytes == 0 || *bytes > kMostMemoryBytes))
+        memory->Expected("a device's memory, above 0 and at most 1 PiB");
+      device.memory_bytes = bytes.value_or(device.memory_bytes);
+    }
+    if (into.devices.size() + static_cast<std::size_t>(count) >
+        static_cast<std::size_t>(kMostSimulatedDevices))
+      return node.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
+    into.devices.insert(into.devices.end(), static_cast<std::size_t>(count), device);
+  }
+
+  void ReadPipelineJobs() {
+    const ConfigNode* list = map_.Find("pipeline_jobs");
+    const auto items = list != nullptr ? list->List() : std::nullopt;
+    if (!items) return;
+    for (const ConfigNode& item : *items) ReadPipelineJob(item);
+  }
+
+  void ReadPipelineJob(const ConfigNode& item) {
+    const auto map = item.Map();
+    if (!map) return;
+    const std::vector<std::string> keys = {"name",          "kind",    "stages",
+                                           "micro_batches", "forward", "backward",
+                                           "transfer",      "update",  "free_memory"};
+    map->AllowOnly(keys);
+    PipelineSpec spec;
+    spec.name = fmt::format("pipeline{}", scenario_.pipeline_jobs.size() + 1);
+    bool good = true;
+    if (const ConfigNode* node = map->Find("name")) {
+      spec.name = node->Text().value_or(spec.name);
+      if (const Status status = CheckStudyName(spec.name); !status)
+        node->Report(status.error().message);
+    }
+    const auto count = [&](std::string_view key, std::string_view what, std::int64_t most,
+                           int& into) {
+      const ConfigNode* node = map->Require(key, what);
+      const auto number = node != nullptr ? node->Integer({.min = 1, .max = most}) : std::nullopt;
+      good = good && number;
+      if (number) into = static_cast<int>(*number);
+    };
+    spec.kind = "A100";
+    if (const ConfigNode* node = map->Find("kind"))
+      spec.kind = node->OneOf(DeviceKindNames()).value_or(spec.kind);
+    count("stages", "how many stages the job has", 1024, spec.stages);
+    count("micro_batches", "how many micro-batches a step has", 4096, spec.micro_batches);
+    good = ReadTimes(*map, "forward", spec, spec.forward) && good;
+    good = ReadTimes(*map, "backward", spec, spec.backward) && good;
+    for (const auto& [key, into] :
+         {std::pair("transfer", &spec.transfer), std::pair("update", &spec.update)}) {
+      const ConfigNode* node = map->Find(key);
+      const auto time = node != nullptr ? node->Duration() : std::nullopt;
+      good = good && (time || node == nullptr);
+      if (time) *into = *time;
+    }
+    good = ReadFreeMemory(*map, spec) && good;
+    if (!good) return;
+    auto schedule = PipelineSchedule::Make(std::move(spec));
+    if (!schedule) return item.Report(schedule.error().message);
+    scenario_.pipeline_jobs.push_back(*std::move(schedule));
+  }
+
+  // One for all stages, or a list with one for each.
+  static bool ReadTimes(const ConfigMap& map, std::string_view key, const PipelineSpec& spec,
+                        std::vector<Duration>& into) {
+    const ConfigNode* node = map.Require(key, "the time of a micro-batch on a stage",
+                                         fmt::format("add '{}: 10ms'", key));
+    if (node == nullptr) return false;
+    const auto each = [&](const ConfigNode& one) {
+      const auto time = one.Duration();
+      if (time && *time <= Duration(0)) one.Expected("a time above 0");
+      if (time) into.push_back(*time);
+      return time && *time > Duration(0);
+    };
+    if (!node->is_list()) {
+      if (!each(*node)) return false;
+      into.assign(static_cast<std::size_t>(std::max(spec.stages, 1)), into.front());
+      return true;
+    }
+    const auto items = node->List();
+    if (items->size() != static_cast<std::size_t>(spec.stages)) {
+      node->Expected(fmt::format("a time for each of the {} stages, or one for all", spec.stages));
+      return false;
+    }
+    return std::ranges::all_of(*items, each);
+  }
+
+  static bool ReadFreeMemory(const ConfigMap& map, PipelineSpec& spec) {
+    const ConfigNode* node = map.Find("free_memory");
+    if (node == nullptr) return true;
+    const std::int64_t most = FindDeviceKind(spec.kind)->memory_bytes;
+    const auto each = [&](const ConfigNode& one) {
+      const auto bytes = one.SizeBytes();
+      if (bytes && *bytes > most)
+        one.Expected(fmt::format("at most what the {} has, {}", spec.kind, Gigabytes(most)));
+      if (bytes) spec.free_bytes.push_back(*bytes);
+      return bytes && *bytes <= most;
+    };
+    if (!node->is_list()) return each(*node);
+    const auto items = node->List();
+    if (items->size() != static_cast<std::size_t>(spec.stages)) {
+      node->Expected(fmt::format("a size for each of the {} stages, or one for all", spec.stages));
+      return false;
+    }
+    return std::ranges::all_of(*items, each);
+  }
+
+  void ReadStudies() {
+    const ConfigNode* list = map_.Require("studies", "a list of studies");
+    const auto items = list != nullptr ? list->List() : std::nullopt;
+    if (!items) return;
+    if (items->empty()) return list->Expected("at least one study");
+    if (items->size() > kMostStudies)
+      return list->Expected(fmt::format("at most {} studies", kMostStudies));
+    std::vector<std::string> names;
+    for (const ConfigNode& item : *items) {
+      auto study = ReadStudyOf(item, fmt::format("study{}", names.size() + 1));
+      if (!study) continue;
+      if (std::ranges::find(names, study->spec.name) != names.end()) {
+        item.Report(fmt::format("expected studies with names of their own, found a second '{}'",
+                                study->spec.name));
+      }
+      names.push_back(study->spec.name);
+      Place(item, *std::move(study));
+    }
+    if (!scenario_.studies.empty()) return;
+    for (const auto& [item, why] : nowhere_) item.Report(why);
+  }
+
+  std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name) {
+    const auto map = item.Map();
+    if (!map) return std::nullopt;
+    ScenarioStudy study;
+    study.line = item.line();
+    study.spec = ReadStudyPart(item, *map,
+                               {.default_name = std::move(default_name),
+                                .needs_program = false,
+                                .more_keys = {"workload", "arrives"}});
+    const ConfigNode* workload =
+        map->Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
+    auto [work, curve] = ReadWorkload(workload, study.spec);
+    study.workload = std::move(work);
+    study.curve = std::move(curve);
+    if (const ConfigNode* node = map->Find("arrives"))
+      study.arrives = node->Duration().value_or(study.arrives);
+    CheckSimulated(item, *map, study);
+    return study;
+  }
+
+  // What a study may say that a simulation cannot do.
+  static void CheckSimulated(const ConfigNode& item, const ConfigMap& map,
+                             const ScenarioStudy& study) {
+    const StudySpec& spec = study.spec;
+    if (spec.deadline_at) {
+      map.Find("deadline")
+          ->Expected("a duration since the study arrives", "simulated time has no calendar");
+    }
+    if (const ConfigNode* node = map.Find("warm_start"))
+      node->Report("a simulated study has no earlier one to begin from; remove the key");
+    for (const StopAt& goal : spec.stop_at) {
+      if (goal.metric == spec.objective.metric) continue;
+      map.Find("stop_at")->Report(
+          fmt::format("expected the objective {}, found {}: simulated trials report nothing else",
+                      spec.objective.metric, Shown(goal.metric)));
+    }
+    const WorkloadSpec& work = study.workload;
+    const std::int64_t length = work.ends_after > 0
+                                    ? std::min(work.ends_after, spec.stopper.max_budget)
+                                    : spec.stopper.max_budget;
+    if (length == kNoLimit) {
+      item.Report(
+          "expected the length of a trial, found neither a budget nor an end; add "
+          "'budget: {max: 27}', or 'ends_after: 27' to its workload");
+    } else if (length / work.report_every > kMostReportsOfATrial) {
+      item.Report(fmt::format(
+          "expected at most {} reports of a trial, found {}; add "
+          "'report_every: {}' to its workload",
+          kMostReportsOfATrial, length / work.report_every, length / kMostReportsOfATrial + 1));
+    }
+  }
+
+  void Place(const ConfigNode& item, ScenarioStudy study) {
+    const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
+    if (why.empty()) {
+      scenario_.studies.push_back(std::move(study));
+      return;
+    }
+    const std::string text = fmt::format("study '{}' fits nowhere: {}", study.spec.name, why);
+    nowhere_.emplace_back(item, text);
+    scenario_.left_out.push_back(
+        fmt::format("{}:{}: {}; it is left out", file_, item.line(), text));
+  }
+
+  void ReadGoal() {
+    const ConfigNode* node = map_.Find("goal");
+    const auto name = node != nullptr ? node->OneOf(GoalNames()) : std::nullopt;
+    if (!name) return;
+    const auto found = std::ranges::find(GoalNames(), *name);
+    scenario_.goal = static_cast<Goal>(found - GoalNames().begin());
+    const auto any = [&](auto has) { return std::ranges::any_of(scenario_.studies, has); };
+    if (scenario_.studies.empty()) return;
+    if (scenario_.goal == Goal::kTimeToTarget &&
+        !any([](const ScenarioStudy& study) { return !study.spec.stop_at.empty(); })) {
+      node->Report(
+          "expected a study with a target, found none; add 'stop_at: {accuracy: 0.9}' to one");
+    }
+    if (scenario_.goal == Goal::kErrorAtDeadline &&
+        !any([](const ScenarioStudy& study) { return study.spec.deadline_after.has_value(); })) {
+      node->Report("expected a study with a deadline, found none; add 'deadline: 30m' to one");
+    }
+  }
+
+  const ConfigNode root_;
+  const ConfigMap map_;
+  const std::string file_;
+  Scenario scenario_;
+  std::vector<std::pair<ConfigNode, std::string>> nowhere_;
+  bool nodes_good_ = false;
+  std::int64_t devices_ = 0;
+};
+
+}  // namespace
+
+std::string_view Name(Goal goal) { return GoalNames()[static_cast<std::size_t>(goal)]; }
+
+Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
+                              std::string_view default_name) {
+  SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
+  const ConfigNode root = config.root();
+  if (!root.is_map()) {
+    root.Expected("a scenario, keys such as nodes and studies");
+    return std::unexpected(config.Check().error());
+  }
+  Scenario scenario = ScenarioReader(root, file).Read(default_name);
+  SLUICE_TRY(config.Check());
+  SLUICE_CHECK(!scenario.studies.empty(), "what a scenario has to run was checked");
+  return scenario;
+}
+
+Status CheckScenario(const Scenario& scenario, std::string_view file) {
+  for (const ScenarioStudy& study : scenario.studies) {
+    const Feasibility found = Examine(study.spec.space);
+    if (const Status status = CheckFeasible(study.spec.space, found); !status) {
+      return InvalidArgument(fmt::format("{}:{}: study '{}': constraints: {}", file, study.line,
+                                         study.spec.name, status.error().message));
+    }
+  }
+  return {};
+}
+
+}  // namespace sluice

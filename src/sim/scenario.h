@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "engine/study.h"
+#include "sim/learning_curve.h"
+#include "sim/pipeline_job.h"
+#include "sim/true_speed.h"
+
+namespace sluice {
+
+// What a scenario is about: the measure its policies are compared by.
+enum class Goal { kMakespan, kTimeToTarget, kErrorAtDeadline };
+std::string_view Name(Goal goal);
+
+// A study of a simulated cluster: as in a study file, with a world instead of a program.
+struct ScenarioStudy {
+  StudySpec spec;
+  WorkloadSpec workload;
+  CurveSpec curve;
+  Duration arrives{0};
+  int line = 0;  // in the file
+};
+
+// A simulated cluster and what comes to it.
+struct Scenario {
+  std::string name;
+  Goal goal = Goal::kMakespan;
+  int seeds = 5;  // how many to run, by default
+  std::vector<Node> nodes;
+  std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own
+  std::vector<ScenarioStudy> studies;           // those that fit
+  std::vector<std::string> left_out;            // a message for each study that fits nowhere
+};
+
+// What a file may ask for at most.
+constexpr int kMostSimulatedDevices = 10'000;
+constexpr std::int64_t kMostReportsOfATrial = 1'000'000;
+
+// Reads a scenario from YAML text: its studies by the reader of study files. `file` is what messages
+// call it. Everything the text can say wrongly is said at once, one message a line. A study whose
+// trials fit on no node of the cluster is said by name and left out; that nothing is left is an
+// error. At most 1 MiB.
+Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
+                              std::string_view default_name);
+
+// What takes longer to look at than reading may: whether constraints leave points to try. Fails as
+// ReadScenario does.
+Status CheckScenario(const Scenario& scenario, std::string_view file);
+
+}  // namespace sluice

@@ -1,0 +1,261 @@
+#include "sim/scenario.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr std::string_view kStudy = R"(
+  - study: small
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    trials: 8
+    budget: {max: 9}
+    resources: {cpus: 1, gpus: 1}
+    workload: {unit_time: 10s}
+)";
+
+std::string Text(std::string_view nodes = "[{devices: {kind: A100, count: 4}}]",
+                 std::string_view more = "", std::string_view study = kStudy) {
+  return std::string("nodes: ") + std::string(nodes) + "\n" + std::string(more) +
+         "studies:" + std::string(study);
+}
+
+Scenario Good(const std::string& text) {
+  auto scenario = ReadScenario(text, "s.yaml", "s");
+  EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().message);
+  return scenario ? *std::move(scenario) : Scenario{};
+}
+
+std::string Bad(const std::string& text) {
+  const auto scenario = ReadScenario(text, "s.yaml", "s");
+  EXPECT_FALSE(scenario.has_value());
+  return scenario ? "" : scenario.error().message;
+}
+
+TEST(ScenarioTest, ReadsAClusterAndItsStudies) {
+  const Scenario scenario = Good(R"(
+scenario: two
+goal: error-at-deadline
+seeds: 7
+nodes:
+  - {name: big, count: 2, cpus: 64, devices: [{kind: H100, count: 2}, {kind: A100, memory: 80GiB}]}
+  - {name: old, cpus: 16, devices: {kind: V100, count: 8}}
+pipeline_jobs:
+  - {name: gpt, kind: A100, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, free_memory: 20GiB}
+studies:
+  - study: resnet
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    stopper: asha
+    budget: {min: 1, max: 27}
+    trials: 100
+    deadline: 30m
+    resources: {cpus: 4, gpus: 2}
+    arrives: 5m
+    workload:
+      unit_time: 20s
+      on: V100
+      widths: resnet50
+      spread: 0.1
+      busy: 0.8
+      memory: 12GB
+      start_up: 30s
+      save: 4s
+      restore: 6s
+      checkpoint: 100MB
+      report_every: 3
+      speeds: {H100: 4}
+      curve: {half_work: 5, noise: 0.01, nans: 0.02}
+)");
+  EXPECT_EQ(scenario.name, "two");
+  EXPECT_EQ(scenario.goal, Goal::kErrorAtDeadline);
+  EXPECT_EQ(scenario.seeds, 7);
+  ASSERT_EQ(scenario.nodes.size(), 3);
+  EXPECT_EQ(scenario.nodes[0].name, "big1");
+  EXPECT_EQ(scenario.nodes[1].name, "big2");
+  EXPECT_EQ(scenario.nodes[2].name, "old");
+  ASSERT_EQ(scenario.nodes[1].devices.size(), 3);
+  EXPECT_EQ(scenario.nodes[1].devices[2].kind, "A100");
+  EXPECT_EQ(scenario.nodes[1].devices[2].memory_bytes, std::int64_t{80} << 30);
+  EXPECT_NE(scenario.nodes[0].devices[0].uuid, scenario.nodes[1].devices[0].uuid);
+  ASSERT_EQ(scenario.pipeline_jobs.size(), 1);
+  EXPECT_NEAR(scenario.pipeline_jobs[0].bubble_share(), 3.0 / 11, 1e-12);
+  ASSERT_EQ(scenario.studies.size(), 1);
+  const ScenarioStudy& study = scenario.studies[0];
+  EXPECT_EQ(study.spec.name, "resnet");
+  EXPECT_EQ(study.spec.stopper.name, "asha");
+  EXPECT_EQ(study.arrives, minutes(5));
+  EXPECT_DOUBLE_EQ(study.workload.seconds_per_unit, 20);
+  EXPECT_DOUBLE_EQ(study.workload.widths.At(2), 1.8699);
+  EXPECT_EQ(study.workload.start_up, seconds(30));
+  EXPECT_EQ(study.workload.report_every, 3);
+  EXPECT_DOUBLE_EQ(study.workload.speeds.at("H100"), 4);
+  EXPECT_DOUBLE_EQ(study.curve.half_work, 5);
+  EXPECT_DOUBLE_EQ(study.curve.nans, 0.02);
+  EXPECT_THAT(scenario.left_out, IsEmpty());
+}
+
+TEST(ScenarioTest, SuggestsTheKeyThatWasMeant) {
+  EXPECT_THAT(Bad(Text("[{device: {kind: A100}}]")), HasSubstr("did you mean 'devices'?"));
+  EXPECT_THAT(Bad(Text("[{cpus: 1}]", "sceanrio: x\n")),
+              AllOf(StartsWith("s.yaml:2: sceanrio: unknown key"), HasSubstr("'scenario'")));
+  EXPECT_THAT(Bad(Text("[{cpus: 1}]", "", R"(
+  - space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    trails: 3
+    budget: {max: 3}
+    workload: {unit_time: 1s, strat_up: 3s, curve: {nosie: 1}}
+)")),
+              AllOf(HasSubstr("s.yaml:5: studies[0].trails: unknown key (did you mean 'trials'?)"),
+                    HasSubstr("did you mean 'start_up'?"), HasSubstr("did you mean 'noise'?")));
+}
+
+TEST(ScenarioTest, RefusesImpossibleDevices) {
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A10}}]")),
+              AllOf(StartsWith("s.yaml:1: nodes[0].devices.kind"), HasSubstr("did you mean")));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100, memory: -4GB}}]")),
+              AllOf(HasSubstr("nodes[0].devices.memory: expected a size"), HasSubstr("-4GB")));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100, memory: 0}}]")), HasSubstr("above 0"));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100, count: 1000000}}]")), HasSubstr("10000"));
+  EXPECT_THAT(Bad(Text("[{count: 9000, devices: {kind: A100, count: 9000}}]")),
+              HasSubstr("at most 10000 devices"));
+  EXPECT_THAT(Bad(Text("[{name: a, cpus: 1}, {name: a, cpus: 1}]")), HasSubstr("two nodes 'a'"));
+}
+
+TEST(ScenarioTest, RefusesZeroDevicesAndEmptyClusters) {
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100, count: 0}}]")),
+              AllOf(HasSubstr("devices.count"), HasSubstr("found 0")));
+  EXPECT_THAT(Bad(Text("[{count: 0, cpus: 1}]")), HasSubstr("nodes[0].count"));
+  EXPECT_THAT(Bad(Text("[]")), HasSubstr("at least one node"));
+  EXPECT_THAT(Bad(Text("[{cpus: 0}]")), HasSubstr("cores or devices"));
+  EXPECT_THAT(Bad(Text("[{devices: []}]")), HasSubstr("at least one kind"));
+  EXPECT_THAT(Bad("studies: []\nnodes: [{cpus: 1}]\n"), HasSubstr("at least one study"));
+  EXPECT_THAT(Bad("seeds: 3\n"), AllOf(HasSubstr("nodes: expected"), HasSubstr("studies: ex")));
+}
+
+TEST(ScenarioTest, RefusesNegativeTimes) {
+  const std::string message = Bad(Text("[{cpus: 4}]", "", R"(
+  - space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    trials: 3
+    budget: {max: 3}
+    arrives: -3m
+    workload: {unit_time: -1s, start_up: -2, save: -3s}
+)"));
+  EXPECT_THAT(message, HasSubstr("s.yaml:7: studies[0].arrives: expected a duration"));
+  EXPECT_THAT(message, HasSubstr("studies[0].workload.unit_time: expected"));
+  EXPECT_THAT(message, HasSubstr("studies[0].workload.start_up: expected"));
+  EXPECT_THAT(message, HasSubstr("studies[0].workload.save: expected"));
+  EXPECT_THAT(Bad(Text("[{cpus: 1}]",
+                       "pipeline_jobs: [{stages: 2, micro_batches: 2, forward: -1ms, "
+                       "backward: 0ms}]\n")),
+              AllOf(HasSubstr("pipeline_jobs[0].forward"), HasSubstr("above 0")));
+}
+
+TEST(ScenarioTest, AJobThatFitsNowhereIsNamedAndTheRestRuns) {
+  const Scenario scenario = Good(Text("[{cpus: 4, devices: {kind: A100, count: 2}}]", "", R"(
+  - study: wide
+    space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    trials: 3
+    budget: {max: 3}
+    resources: {gpus: 3}
+    workload: {unit_time: 1s}
+  - study: fits
+    space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    trials: 3
+    budget: {max: 3}
+    workload: {unit_time: 1s}
+  - study: huge
+    space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    trials: 3
+    budget: {max: 3}
+    resources: {gpus: 1}
+    workload: {unit_time: 1s, memory: 60GB}
+)"));
+  EXPECT_THAT(scenario.left_out,
+              ElementsAre(AllOf(StartsWith("s.yaml:3: study 'wide' fits nowhere"),
+                                HasSubstr("needs 3 GPUs, and no node has more than 2")),
+                          AllOf(StartsWith("s.yaml:16: study 'huge' fits nowhere"),
+                                HasSubstr("60 GB of GPU memory"))));
+  ASSERT_EQ(scenario.studies.size(), 1);
+  EXPECT_EQ(scenario.studies[0].spec.name, "fits");
+}
+
+TEST(ScenarioTest, NothingThatFitsIsAnError) {
+  EXPECT_THAT(Bad(Text("[{cpus: 4}]")),
+              AllOf(StartsWith("s.yaml:3: studies[0]: study 'small' fits nowhere"),
+                    HasSubstr("needs 1 GPUs, and no node has more than 0")));
+}
+
+TEST(ScenarioTest, RefusesWhatCannotBeSimulated) {
+  const std::string message = Bad(Text("[{cpus: 4}]", "goal: time-to-target\n", R"(
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    trials: 3
+    deadline: 2026-01-01T00:00:00Z
+    warm_start: {study: b}
+    stop_at: {loss: {below: 1}}
+    workload: {unit_time: 1s, on: A100, widths: [[1, 1], [2, 0.5]], curve: {start: 1, best: 0}}
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    trials: 3
+    budget: {max: 1000000000}
+    workload: {unit_time: 1s}
+)"));
+  EXPECT_THAT(message, HasSubstr("simulated time has no calendar"));
+  EXPECT_THAT(message, HasSubstr("no earlier one to begin from"));
+  EXPECT_THAT(message, HasSubstr("report nothing else"));
+  EXPECT_THAT(message, HasSubstr("neither a budget nor an end"));
+  EXPECT_THAT(message, HasSubstr("use no GPU"));
+  EXPECT_THAT(message, HasSubstr("never falls"));
+  EXPECT_THAT(message, HasSubstr("start < best"));
+  EXPECT_THAT(message, HasSubstr("a second 'a'"));
+  EXPECT_THAT(message, HasSubstr("'report_every: 1001'"));
+}
+
+TEST(ScenarioTest, AGoalNeedsAStudyThatHasIt) {
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "goal: time-to-target\n")),
+              HasSubstr("add 'stop_at"));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "goal: error-at-deadline\n")),
+              HasSubstr("add 'deadline"));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "goal: makespna\n")),
+              HasSubstr("did you mean 'makespan'?"));
+}
+
+TEST(ScenarioTest, ConstraintsThatLeaveNothingAreFoundOnACloserLook) {
+  const Scenario scenario = Good(Text("[{cpus: 4}]", "", R"(
+  - space: {x: {float: [0, 1]}}
+    constraints: x > 2
+    objective: {minimize: loss}
+    trials: 3
+    budget: {max: 3}
+    workload: {unit_time: 1s}
+)"));
+  const Status status = CheckScenario(scenario, "s.yaml");
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, StartsWith("s.yaml:3: study 'study1': constraints: "));
+}
+
+TEST(ScenarioTest, RefusesWhatIsNoScenario) {
+  EXPECT_THAT(Bad("- a\n"), HasSubstr("s.yaml:1: expected a scenario"));
+  EXPECT_THAT(Bad("nodes: {cpus: 3}\nstudies: 4\n"), HasSubstr("expected a list"));
+  EXPECT_THAT(Bad(Text("[3]", "pipeline_jobs: [x]\n", " [4]\n")), HasSubstr("expected a map"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,667 @@
+#include "sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "base/check.h"
+#include "base/digest.h"
+#include "base/random.h"
+#include "engine/observation.h"
+#include "engine/points.h"
+#include "policy/policy.h"
+#include "search/explore.h"
+#include "search/sampler.h"
+#include "sim/event_queue.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kProgressEvery = 1 << 16;
+constexpr std::int64_t kForgetEvery = 1 << 10;
+
+// Counts a policy's plans, and measures them where there is a stopwatch.
+class WatchedPolicy final : public Policy {
+ public:
+  WatchedPolicy(std::unique_ptr<Policy> policy, const std::function<std::int64_t()>& stopwatch_ns,
+                SimulationResult& result)
+      : policy_(std::move(policy)), stopwatch_ns_(stopwatch_ns), result_(result) {}
+
+  bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
+    ++result_.decisions;
+    if (!stopwatch_ns_) return policy_->Propose(cluster, work, now);
+    const std::int64_t begin = stopwatch_ns_();
+    Plan plan = policy_->Propose(cluster, work, now);
+    const std::int64_t took = stopwatch_ns_() - begin;
+    result_.decision_ns += took;
+    result_.longest_decision_ns = std::max(result_.longest_decision_ns, took);
+    return plan;
+  }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  const std::function<std::int64_t()>& stopwatch_ns_;
+  SimulationResult& result_;
+};
+
+// A launch that lives.
+struct Launch {
+  TrialKey trial;
+  LaunchId id{};
+  std::uint32_t version = 0;  // of its next moment: those of older versions do not come
+  Phase phase = Phase::kStartUp;
+  bool leaving = false;
+  bool idle = false;    // at its target, without a verdict
+  bool joined = false;  // among those that compete for its devices
+  bool saves = false;   // when it leaves: a checkpoint of `work`
+  Ending ending = Ending::kDone;
+  std::string reason;
+  std::uint64_t seq = 0;
+  Work work = 0;       // done and reported, or restored
+  Work next_work = 0;  // of the next report
+  Work target = 0;
+  Work known_work = 0;  // reported by earlier launches
+  double rate = 0;      // units a second
+  double spread = 1;    // its own factor on it
+  double progress = 0;  // beyond `work`, at `since`
+  Time since{};
+  Time phase_began{};
+  double busy = 0;  // what it keeps busy of each of its devices
+  double neighbours = 0;
+  Grant grant;
+  LearningCurve curve;
+};
+
+constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+
+// A study and what the world knows of it.
+struct Player {
+  const ScenarioStudy* study = nullptr;
+  StudyId id{};
+  TrueSpeed speed;
+  LearningCurves curves;
+  std::unique_ptr<Sampler> sampler;
+  bool learns = false;
+  Random trials;                    // by which trials differ
+  std::vector<std::uint32_t> slot;  // of each trial's launch, by its number; kNoSlot: none
+  std::vector<Work> checkpoint;     // of each trial, by its number
+  Event report;                     // used again and again
+  double best_loss = std::numeric_limits<double>::infinity();
+
+  // Makes room for what is known of a trial.
+  void Know(TrialId trial) {
+    if (slot.size() > Number(trial)) return;
+    slot.resize(Number(trial) + 1, kNoSlot);
+    checkpoint.resize(Number(trial) + 1, 0);
+  }
+};
+
+struct DeviceState {
+  const Device* device = nullptr;
+  double busy = 0;
+  std::int64_t used_bytes = 0;
+  std::vector<std::uint32_t> residents;  // slots
+};
+
+class World {
+ public:
+  World(const Scenario& scenario, const SimulationOptions& options, std::unique_ptr<Policy> policy)
+      : scenario_(scenario),
+        options_(options),
+        nodes_(scenario.nodes),
+        engine_(std::make_unique<WatchedPolicy>(std::move(policy), options.stopwatch_ns, result_)) {
+    for (const Node& node : nodes_) {
+      first_device_.push_back(devices_.size());
+      for (const Device& device : node.devices) {
+        devices_.push_back({.device = &device, .busy = 0, .used_bytes = 0, .residents = {}});
+        result_.rows.push_back(device.uuid);
+      }
+      result_.cpus += node.cpus;
+    }
+    result_.devices = devices_.size();
+    for (const Node& node : nodes_) result_.rows.push_back(node.name);
+    ended_.body = LaunchEnded{};
+  }
+
+  Result<SimulationResult> Run() {
+    SLUICE_TRY(Arrivals());
+    // Studies that are there from the beginning are known before the first plan is made.
+    while (!queue_.empty() && queue_.top().time == Time{}) Next();
+    Happen({now_, ControllerStarted{nodes_}});
+    while (finished_ < players_.size()) {
+      if (queue_.empty()) return Stuck();
+      Next();
+    }
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  Status Arrivals() {
+    const Random seeds = Random(options_.seed).Fork("study");
+    for (const ScenarioStudy& study : scenario_.studies) {
+      const std::uint64_t seed = study.spec.seed.value_or(seeds.Fork(study.spec.name).Next() >> 1);
+      SLUICE_ASSIGN(auto sampler, MakeSampler(study.spec.sampler, study.spec.space, seed));
+      Player& player = *players_.emplace_back(std::make_unique<Player>(
+          Player{.study = &study,
+                 .id = StudyId(static_cast<std::uint32_t>(players_.size() + 1)),
+                 .speed = TrueSpeed(study.workload),
+                 .curves = LearningCurves(study.curve, study.spec, options_.seed),
+                 .sampler = std::move(sampler),
+                 .learns = Learns(study.spec.sampler.name),
+                 .trials = Random(options_.seed).Fork("trials").Fork(study.spec.name),
+                 .slot = {},
+                 .checkpoint = {},
+                 .report = {}}));
+      player.report.body = Reported{.trial = {player.id, {}},
+                                    .launch = {},
+                                    .position = {},
+                                    .work = 0,
+                                    .metrics = {{study.spec.objective.metric, 0}}};
+      SLUICE_ASSIGN(auto points, FillInAll(study.spec.space, study.spec.enqueue, seed, 0));
+      created_.push_back(
+          {.study = player.id, .source = "", .folder = "", .seed = seed, .spec = study.spec});
+      enqueued_.push_back({.study = player.id, .points = std::move(points)});
+      result_.studies.push_back({.name = study.spec.name, .arrived = Time(study.arrives)});
+      queue_.Push(Time(study.arrives), {.what = Moment::kArrival, .index = Number(player.id) - 1});
+    }
+    return {};
+  }
+
+  void Next() {
+    const Moment moment = queue_.Pop();
+    now_ = moment.time;
+    switch (moment.what) {
+      case Moment::kArrival:
+        Happen({now_, created_[moment.index]});
+        if (!enqueued_[moment.index].points.empty()) Happen({now_, enqueued_[moment.index]});
+        return;
+      case Moment::kAnswer: return Answer(*players_[moment.index], moment.counter);
+      case Moment::kFork: return AnswerFork(*players_[moment.index], TrialId(moment.counter));
+      case Moment::kCopied: return Copied(*players_[moment.index], TrialId(moment.counter));
+      case Moment::kWake: return Happen({now_, Woken{}});
+      case Moment::kReady:
+        if (IsCurrent(moment)) Ready(moment.index);
+        return;
+      case Moment::kReport:
+        if (IsCurrent(moment)) Report(moment.index);
+        return;
+      case Moment::kLeft:
+        if (IsCurrent(moment)) Left(moment.index);
+        return;
+    }
+  }
+
+  bool IsCurrent(const Moment& moment) const {
+    return launches_[moment.index].version == moment.counter;
+  }
+  void Schedule(Time time, Moment::What what, std::uint32_t slot) {
+    queue_.Push(time, {.what = what, .index = slot, .counter = ++launches_[slot].version});
+  }
+
+  // One event, and what the engine wants done about it.
+  void Happen(const Event& event) {
+    std::vector<Command> commands = engine_.Apply(event);
+    ++result_.events;
+    Trace(event.body.index());
+    for (const Command& command : commands) {
+      std::visit([this](const auto& each) { CarryOut(each); }, command);
+    }
+    if (result_.events % kForgetEvery == 0) TellSamplers();
+    if (result_.events % kProgressEvery == 0) SayProgress();
+  }
+
+  // Cheaper than a Digest, a few times for each event.
+  void Trace(std::uint64_t bits) { trace_ = std::rotl(trace_ ^ bits, 29) * 0x9e3779b97f4a7c15ULL; }
+
+  void SayProgress() {
+    if (!options_.progress) return;
+    std::int64_t ended = 0;
+    for (const auto& study : engine_.studies()) {
+      ended += study->count(TrialState::kComplete) + study->count(TrialState::kStopped) +
+               study->count(TrialState::kFailed);
+    }
+    options_.progress({.events = result_.events, .now = now_, .trials_ended = ended});
+  }
+
+  // Whoever is asked for a proposal knows all that happened before, as in production.
+  void TellSamplers() {
+    for (const TrialKey& key : engine_.TakeChanged()) {
+      Player& player = *players_[Number(key.study) - 1];
+      if (!player.learns) continue;
+      const Trial& trial = *engine_.trial(key);
+      if (trial.IsFork()) continue;  // as in production
+      player.sampler->Observe(ObservationOf(player.study->spec, trial));
+    }
+  }
+
+  void Answer(Player& player, std::uint64_t counter) {
+    if (player.learns) TellSamplers();
+    Happen({now_, Proposed{.study = player.id,
+                           .counter = counter,
+                           .point = player.sampler->Propose(counter),
+                           .fork = {}}});
+  }
+  void AnswerFork(Player& player, TrialId fork) {
+    const Study& study = *engine_.study(player.id);
+    const Point& parent = study.trial(study.trial(fork).parent).point;
+    Happen({now_, Proposed{.study = player.id,
+                           .counter = 0,
+                           .point = Explore(study.spec.space, study.seed, Number(fork), parent),
+                           .fork = fork}});
+  }
+  void Copied(Player& player, TrialId copy) {
+    const bool good = player.checkpoint[Number(copy)] > 0;
+    Happen({now_, CheckpointCopied{.trial = {player.id, copy},
+                                   .error = good ? "" : "there is no checkpoint to copy"}});
+  }
+
+  void CarryOut(const Propose& command) {
+    const bool fork = IsSet(command.fork);
+    queue_.Push(now_, {.what = fork ? Moment::kFork : Moment::kAnswer,
+                       .index = Number(command.study) - 1,
+                       .counter = fork ? Number(command.fork) : command.counter});
+  }
+
+  void CarryOut(const CopyCheckpoint& command) {
+    Player& player = *players_[Number(command.study) - 1];
+    player.Know(command.to);
+    player.checkpoint[Number(command.to)] = player.checkpoint[Number(command.from)];
+    queue_.Push(now_, {.what = Moment::kCopied,
+                       .index = Number(command.study) - 1,
+                       .counter = Number(command.to)});
+  }
+
+  void CarryOut(const WakeAt& command) {
+    queue_.Push(std::max(command.time, now_), {.what = Moment::kWake});
+  }
+
+  void CarryOut(const StudyFinished& command) {
+    StudyResult& study = result_.studies[Number(command.study) - 1];
+    study.finished = now_;
+    ++finished_;
+  }
+
+  void CarryOut(const Evict& command) {
+    players_[Number(command.trial.study) - 1]->checkpoint[Number(command.trial.trial)] = 0;
+  }
+
+  void CarryOut(const SetBudget& command) {
+    const std::uint32_t slot = SlotOf(command.trial, command.launch);
+    if (slot == kNoSlot || launches_[slot].leaving) return;
+    launches_[slot].target = command.target;
+    if (launches_[slot].idle) GoOn(slot);  // else it sees it after its next report
+  }
+
+  void CarryOut(const Start& command) {
+    Player& player = *players_[Number(command.trial.study) - 1];
+    const std::size_t number = Number(command.trial.trial);
+    player.Know(command.trial.trial);
+    const std::uint32_t slot = NewSlot();
+    player.slot[number] = slot;
+    Launch& launch = launches_[slot];
+    const std::uint32_t version = launch.version;
+    launch = {};
+    launch.version = version;
+    launch.trial = command.trial;
+    launch.id = command.launch;
+    launch.target = command.target;
+    launch.known_work = command.work;
+    launch.work = player.checkpoint[number];
+    launch.grant = command.grant;
+    launch.phase_began = now_;
+    launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
+    const WorkloadSpec& work = player.study->workload;
+    if (work.spread > 0)
+      launch.spread = std::exp(-work.spread * player.trials.Fork(number).Normal());
+    const Duration wait = work.start_up + (launch.work > 0 ? work.restore : Duration(0));
+    Trace(number);
+    Schedule(now_ + wait, Moment::kReady, slot);
+  }
+
+  void CarryOut(const StopLaunch& command) {
+    const std::uint32_t slot = SlotOf(command.trial, command.launch);
+    if (slot == kNoSlot || launches_[slot].leaving) return;
+    switch (command.reason) {
+      case StopReason::kPaused:
+      case StopReason::kYield: return Leave(slot, Ending::kPaused, /*saves=*/true);
+      case StopReason::kComplete: return Leave(slot, Ending::kDone, /*saves=*/true);
+      case StopReason::kStopped:
+      case StopReason::kStudy: return Leave(slot, Ending::kDone, /*saves=*/false);
+      case StopReason::kTimeout:
+      case StopReason::kLease:
+        launches_[slot].reason = "killed";
+        return Leave(slot, Ending::kFailed, /*saves=*/false);
+    }
+  }
+
+  std::uint32_t NewSlot() {
+    if (free_slots_.empty()) {
+      launches_.emplace_back();
+      return static_cast<std::uint32_t>(launches_.size() - 1);
+    }
+    const std::uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    return slot;
+  }
+
+  std::uint32_t SlotOf(TrialKey trial, LaunchId id) const {
+    const std::vector<std::uint32_t>& slots = players_[Number(trial.study) - 1]->slot;
+    const std::uint32_t slot =
+        Number(trial.trial) < slots.size() ? slots[Number(trial.trial)] : kNoSlot;
+    return slot != kNoSlot && launches_[slot].id == id ? slot : kNoSlot;
+  }
+
+  DeviceState& DeviceOf(const Grant& grant, DeviceId device) {
+    return devices_[first_device_[Number(grant.node) - 1] + Number(device)];
+  }
+  Player& PlayerOf(const Launch& launch) { return *players_[Number(launch.trial.study) - 1]; }
+
+  // The program is up: it takes its memory and works.
+  void Ready(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    EndPhase(launch);
+    launch.phase = Phase::kRun;
+    const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    for (const DeviceId id : launch.grant.devices) {
+      const DeviceState& device = DeviceOf(launch.grant, id);
+      const std::int64_t free = device.device->memory_bytes - device.used_bytes;
+      if (work.memory_bytes <= free) continue;
+      launch.reason =
+          fmt::format("out of memory on {}: {} MB needed, {} MB free", device.device->uuid,
+                      work.memory_bytes / 1'000'000, free / 1'000'000);
+      return Leave(slot, Ending::kFailed, /*saves=*/false);
+    }
+    Join(slot);
+    launch.since = now_;
+    GoOn(slot);
+  }
+
+  TrueSpeed::Circumstances CircumstancesOf(Launch& launch) {
+    const TrueSpeed& speed = PlayerOf(launch).speed;
+    TrueSpeed::Circumstances at;
+    const Grant& grant = launch.grant;
+    if (grant.devices.empty()) return at;
+    at.width = grant.gpu_share < kWhole ? static_cast<double>(grant.gpu_share) / kWhole
+                                        : static_cast<double>(grant.devices.size());
+    at.neighbours = launch.neighbours;
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const DeviceId id : grant.devices) {
+      const std::string& kind = DeviceOf(grant, id).device->kind;
+      const double quick = speed.KindSpeed(kind);
+      if (quick >= slowest) continue;
+      slowest = quick;
+      at.kind = kind;
+    }
+    return at;
+  }
+
+  // Others on its devices slow it down, and it them.
+  void Join(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    launch.joined = true;
+    const TrueSpeed& speed = PlayerOf(launch).speed;
+    const auto at = CircumstancesOf(launch);
+    launch.busy = launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
+    for (const DeviceId id : launch.grant.devices) {
+      DeviceState& device = DeviceOf(launch.grant, id);
+      device.used_bytes += speed.workload().memory_bytes;
+      device.residents.push_back(slot);
+    }
+    Reconsider(slot, /*also_itself=*/true);
+  }
+
+  void Part(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    if (!launch.joined) return;
+    launch.joined = false;
+    for (const DeviceId id : launch.grant.devices) {
+      DeviceState& device = DeviceOf(launch.grant, id);
+      device.used_bytes -= PlayerOf(launch).speed.workload().memory_bytes;
+      std::erase(device.residents, slot);
+    }
+    Reconsider(slot, /*also_itself=*/false);
+  }
+
+  // New speeds for all that share a device with this one.
+  void Reconsider(std::uint32_t slot, bool also_itself) {
+    if (also_itself) SetRate(launches_[slot]);
+    for (const DeviceId id : launches_[slot].grant.devices) {
+      for (const std::uint32_t other : DeviceOf(launches_[slot].grant, id).residents) {
+        if (other == slot) continue;
+        Launch& launch = launches_[other];
+        Advance(launch);
+        SetRate(launch);
+        if (launch.phase == Phase::kRun && !launch.idle && !launch.leaving)
+          Schedule(TimeOf(launch), Moment::kReport, other);
+      }
+    }
+  }
+
+  void SetRate(Launch& launch) {
+    launch.neighbours = 0;
+    for (const DeviceId id : launch.grant.devices) {
+      double others = -launch.busy;
+      // Added up afresh each time, in order: no drift, and the same on every machine.
+      for (const std::uint32_t resident : DeviceOf(launch.grant, id).residents)
+        others += launches_[resident].busy;
+      launch.neighbours = std::max(launch.neighbours, others);
+    }
+    launch.rate = PlayerOf(launch).speed.Of(CircumstancesOf(launch)) * launch.spread;
+  }
+
+  void Advance(Launch& launch) {
+    if (launch.phase == Phase::kRun && !launch.idle)
+      launch.progress += launch.rate * Seconds(now_ - launch.since);
+    launch.since = now_;
+  }
+
+  // When its next report is due.
+  Time TimeOf(const Launch& launch) const {
+    const double left =
+        (static_cast<double>(launch.next_work - launch.work) - launch.progress) / launch.rate;
+    constexpr double kLongest = 1e12;  // seconds: more virtual time than there is
+    const auto micros =
+        static_cast<std::int64_t>(std::llround(std::clamp(left, 0.0, kLongest) * 1e6));
+    return launch.since + Duration(std::max<std::int64_t>(micros, 1));
+  }
+
+  // Towards the next report, or idle where the target is reached and no verdict came.
+  void GoOn(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    if (work.ends_after > 0 && launch.work >= work.ends_after)
+      return Leave(slot, Ending::kDone, /*saves=*/true);
+    Advance(launch);
+    launch.idle = launch.work >= launch.target;
+    if (launch.idle) {
+      ++launch.version;
+      return;
+    }
+    Work next = (launch.work / work.report_every + 1) * work.report_every;
+    next = std::min(next, launch.target);
+    if (work.ends_after > 0) next = std::min(next, work.ends_after);
+    launch.next_work = next;
+    Schedule(TimeOf(launch), Moment::kReport, slot);
+  }
+
+  void Report(std::uint32_t slot) {
+    {
+      Launch& launch = launches_[slot];
+      Advance(launch);
+      // What the time of the report was rounded by stays in the progress.
+      launch.progress -= static_cast<double>(launch.next_work - launch.work);
+      launch.work = launch.next_work;
+    }
+    const TrialKey key = launches_[slot].trial;
+    const LaunchId id = launches_[slot].id;
+    Tell(slot);
+    // The engine may have ended it, and another may have its place.
+    if (SlotOf(key, id) == slot && !launches_[slot].leaving) GoOn(slot);
+  }
+
+  void Tell(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    Player& player = PlayerOf(launch);
+    const Position position{.seq = ++launch.seq, .offset = 0};
+    if (launch.work <= launch.known_work)
+      return Happen({now_, LaunchHeard{launch.trial, launch.id, position}});
+    const double value = launch.curve.At(launch.work);
+    auto& report = std::get<Reported>(player.report.body);
+    player.report.time = now_;
+    report.trial = launch.trial;
+    report.launch = launch.id;
+    report.position = position;
+    report.work = launch.work;
+    report.metrics.front().second = value;
+    const double loss = player.study->spec.objective.Loss(value);
+    if (loss < player.best_loss) {
+      player.best_loss = loss;
+      result_.studies[Number(player.id) - 1].incumbents.emplace_back(now_, value);
+    }
+    Trace(Number(launch.trial.trial));
+    Trace(static_cast<std::uint64_t>(Micros(now_)));
+    Trace(std::bit_cast<std::uint64_t>(value));
+    Happen(player.report);
+  }
+
+  // It stops working, saves if it is to, and is gone.
+  void Leave(std::uint32_t slot, Ending ending, bool saves) {
+    Launch& launch = launches_[slot];
+    const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    launch.leaving = true;
+    launch.ending = ending;
+    // Before it was up there is nothing that its last checkpoint does not have.
+    launch.saves = saves && launch.phase == Phase::kRun;
+    EndPhase(launch);
+    Part(slot);
+    launch.phase = Phase::kSave;
+    Schedule(now_ + (launch.saves ? work.save : Duration(0)), Moment::kLeft, slot);
+  }
+
+  void Left(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    EndPhase(launch);
+    Player& player = PlayerOf(launch);
+    const WorkloadSpec& work = player.study->workload;
+    const TrialKey key = launch.trial;
+    if (launch.saves) {
+      player.checkpoint[Number(key.trial)] = launch.work;
+      if (launch.ending == Ending::kPaused || work.checkpoint_bytes > 0) {
+        Happen({now_, CheckpointSaved{.trial = key,
+                                      .launch = launch.id,
+                                      .position = {.seq = ++launch.seq, .offset = 0},
+                                      .work = launch.work,
+                                      .bytes = work.checkpoint_bytes}});
+      }
+    }
+    auto& ended = std::get<LaunchEnded>(ended_.body);
+    ended_.time = now_;
+    ended.trial = key;
+    ended.launch = launch.id;
+    ended.position = {.seq = ++launch.seq, .offset = 0};
+    ended.ending = launch.ending;
+    ended.reason = launch.reason;
+    player.slot[Number(key.trial)] = kNoSlot;
+    ++launch.version;
+    free_slots_.push_back(slot);
+    Trace(static_cast<std::uint64_t>(Micros(now_)));
+    Happen(ended_);
+  }
+
+  // Books the time since the phase began.
+  void EndPhase(Launch& launch) {
+    const Duration took = now_ - launch.phase_began;
+    const Time began = std::exchange(launch.phase_began, now_);
+    if (took <= Duration(0)) return;
+    const Grant& grant = launch.grant;
+    const auto phase = static_cast<std::size_t>(launch.phase);
+    if (grant.devices.empty()) {
+      result_.core_seconds[phase] += Seconds(took) * static_cast<double>(grant.cpus) / kWhole;
+      Record(launch, static_cast<std::uint32_t>(devices_.size() + Number(grant.node) - 1),
+             grant.cpus, began);
+      return;
+    }
+    result_.device_seconds[phase] += Seconds(took) * static_cast<double>(grant.devices.size()) *
+                                     static_cast<double>(grant.gpu_share) / kWhole;
+    for (const DeviceId id : grant.devices) {
+      const std::size_t row = first_device_[Number(grant.node) - 1] + Number(id);
+      Record(launch, static_cast<std::uint32_t>(row), grant.gpu_share, began);
+    }
+  }
+
+  void Record(const Launch& launch, std::uint32_t row, Milli share, Time began) {
+    if (!options_.record_intervals) return;
+    result_.intervals.push_back({.row = row,
+                                 .study = launch.trial.study,
+                                 .trial = launch.trial.trial,
+                                 .phase = launch.phase,
+                                 .share = share,
+                                 .begin = began,
+                                 .end = now_});
+  }
+
+  std::unexpected<Error> Stuck() const {
+    for (const auto& study : engine_.studies()) {
+      if (study->finished) continue;
+      return FailedPrecondition(
+          fmt::format("the policy {} leaves study '{}' unfinished: after {} nothing happens any "
+                      "more, and {} of "
+                      "its trials wait; it cannot run this scenario",
+                      options_.policy, study->spec.name, FormatDuration(now_ - Time{}),
+                      study->count(TrialState::kWaiting)));
+    }
+    return FailedPrecondition("the simulation came to a stop before its first study");
+  }
+
+  void Finish() {
+    result_.end = now_;
+    for (const auto& study : engine_.studies()) {
+      StudyResult& fared = result_.studies[Number(study->id) - 1];
+      fared.finish = study->ending;
+      fared.counts = study->counts;
+    }
+    result_.trace = trace_;
+    result_.digest = Digest().Add(trace_).Add(engine_.Digest()).Value();
+    SayProgress();
+  }
+
+  const Scenario& scenario_;
+  const SimulationOptions& options_;
+  SimulationResult result_;
+  const std::vector<Node>& nodes_;
+  Engine engine_;
+  std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
+  std::vector<StudyCreated> created_;
+  std::vector<PointsEnqueued> enqueued_;
+  std::vector<std::size_t> first_device_;  // of each node
+  std::vector<DeviceState> devices_;
+  std::deque<Launch> launches_;  // whose places do not move
+  std::vector<std::uint32_t> free_slots_;
+  EventQueue queue_;
+  Event ended_;
+  Time now_{};
+  std::size_t finished_ = 0;
+  std::uint64_t trace_ = 0;
+};
+
+}  // namespace
+
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options) {
+  SLUICE_ASSIGN(auto policy, MakePolicy(options.policy));
+  return Simulate(scenario, options, std::move(policy));
+}
+
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options,
+                                  std::unique_ptr<Policy> policy) {
+  return World(scenario, options, std::move(policy)).Run();
+}
+
+}  // namespace sluice

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "engine/engine.h"
+#include "policy/policy.h"
+#include "sim/scenario.h"
+
+namespace sluice {
+
+// What a launch does with the devices it holds.
+enum class Phase : std::uint8_t { kStartUp, kRun, kSave };
+constexpr std::size_t kPhases = 3;
+
+// A stretch of a launch on one device, or on a node's cores. Rows are the devices in the nodes' order,
+// then the nodes.
+struct Interval {
+  std::uint32_t row = 0;
+  StudyId study{};
+  TrialId trial{};
+  Phase phase = Phase::kRun;
+  Milli share = kWhole;  // of the device; of cores: how many
+  Time begin{};
+  Time end{};
+};
+
+struct SimulationProgress {
+  std::int64_t events = 0;
+  Time now{};
+  std::int64_t trials_ended = 0;
+};
+
+struct SimulationOptions {
+  std::string policy = "fifo";
+  std::uint64_t seed = 1;
+  bool record_intervals = false;
+  // Nanoseconds of any clock, by which the policy's decisions are measured; without it they are only
+  // counted. The simulation itself reads no clock, and what comes out does not depend on it.
+  std::function<std::int64_t()> stopwatch_ns = {};
+  // Called every 65,536 events, and once at the end.
+  std::function<void(const SimulationProgress&)> progress = {};
+};
+
+// How a study fared.
+struct StudyResult {
+  std::string name;
+  Time arrived{};
+  Time finished{};
+  Finish finish = Finish::kNot;
+  std::array<int, kTrialStates> counts{};
+  // The best value so far, each time it got better.
+  std::vector<std::pair<Time, double>> incumbents = {};
+};
+
+struct SimulationResult {
+  std::vector<std::string> rows;  // names of devices, then of nodes
+  std::size_t devices = 0;        // how many of them are devices
+  Milli cpus = 0;
+  std::vector<StudyResult> studies;  // as in the scenario
+  Time end{};
+  // Device-seconds held in each phase, by share; of launches without devices core-seconds.
+  std::array<double, kPhases> device_seconds{};
+  std::array<double, kPhases> core_seconds{};
+  std::int64_t events = 0;     // Engine::Apply calls
+  std::int64_t decisions = 0;  // plans the policy made
+  std::int64_t decision_ns = 0;
+  std::int64_t longest_decision_ns = 0;
+  std::uint64_t trace = 0;   // of every event: what, which trial, when, which value
+  std::uint64_t digest = 0;  // of that and of the engine's last state
+  std::vector<Interval> intervals;
+};
+
+// Runs a scenario to its end in virtual time: the engine, a policy, the samplers and stoppers of
+// production, with a world in place of the executor. No ledger, no protocol, no faults: those are
+// the business of the full simulation. The same scenario, policy and seed give the same digest.
+//
+// The world answers at once: proposals and messages take no time. A launch starts up (and restores),
+// works at its true speed, reports, waits for its verdict at its target, and saves where it is
+// paused, yields or completes; work since the last report is not in the checkpoint. A launch that
+// finds less free memory on its devices than it needs fails, as programs do.
+//
+// Fails on an unknown policy, and with failed_precondition if nothing happens any more although a
+// study has not finished: then the policy left its trials waiting.
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options);
+
+// The same with a policy that has no name yet; that of the options is for messages.
+Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options,
+                                  std::unique_ptr<Policy> policy);
+
+}  // namespace sluice

@@ -1,0 +1,342 @@
+#include "sim/simulation.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Scenario Read(const std::string& text) {
+  auto scenario = ReadScenario(text, "s.yaml", "s");
+  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
+  return *std::move(scenario);
+}
+
+SimulationResult Played(const Scenario& scenario, std::uint64_t seed = 1, bool intervals = true) {
+  auto result = Simulate(scenario, {.seed = seed, .record_intervals = intervals});
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  return *std::move(result);
+}
+
+// A study on GPUs; `more` has further keys of it.
+std::string Study(const std::string& workload, const std::string& more = "",
+                  const std::string& name = "a") {
+  return "  - study: " + name + R"(
+    space: {lr: {float: [1e-4, 1], log: true}, width: {int: [1, 64]}}
+    objective: {maximize: accuracy}
+    sampler: random
+)" + more +
+         "    workload: {" + workload + "}\n";
+}
+
+std::string World(const std::string& studies,
+                  const std::string& devices = "{kind: A100, count: 2}") {
+  return "nodes: [{cpus: 64, devices: " + devices + "}]\nstudies:\n" + studies;
+}
+
+double SecondsOf(Time time) { return Seconds(time - Time{}); }
+
+int Count(const StudyResult& study, TrialState state) {
+  return study.counts[static_cast<std::size_t>(state)];
+}
+
+TEST(SimulationTest, TakesAsLongAsTheWorldSays) {
+  // 5 trials of 4 units of 10 s, 3 s of start-up and 1 s to save, on 2 devices: 3 rounds of 44 s.
+  const auto result = Played(Read(World(Study("unit_time: 10s, start_up: 3s, save: 1s",
+                                              "    trials: 5\n    budget: {max: 4}\n"
+                                              "    resources: {gpus: 1}\n"))));
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 132);
+  EXPECT_EQ(result.studies[0].finish, Finish::kTrials);
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 5);
+  EXPECT_DOUBLE_EQ(result.device_seconds[0], 15);
+  EXPECT_DOUBLE_EQ(result.device_seconds[1], 200);
+  EXPECT_DOUBLE_EQ(result.device_seconds[2], 5);
+  EXPECT_THAT(result.intervals, SizeIs(15));
+  EXPECT_THAT(result.rows, SizeIs(3));
+  EXPECT_EQ(result.devices, 2);
+}
+
+TEST(SimulationTest, AQuickerKindFinishesSooner) {
+  const std::string study =
+      Study("unit_time: 79s, busy: 0.37",
+            "    trials: 1\n    budget: {max: 1}\n    resources: {gpus: 1}\n");
+  EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100}"))).end), 79, 0.01);
+  EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: H100}"))).end), 64, 0.1);
+}
+
+TEST(SimulationTest, WideTrialsFollowTheElasticTable) {
+  const auto result = Played(Read(World(Study("unit_time: 342.15s, on: V100, widths: resnet50",
+                                              "    trials: 1\n    budget: {max: 1}\n"
+                                              "    resources: {gpus: 4}\n"),
+                                        "{kind: V100, count: 4}")));
+  EXPECT_NEAR(SecondsOf(result.end), 100, 0.001);
+  EXPECT_THAT(result.intervals, SizeIs(4));
+}
+
+TEST(SimulationTest, ATrialStaysOnOneNode) {
+  // Two nodes of 4: of trials that want 3, one at a time fits on each.
+  const auto result =
+      Played(Read("nodes: [{count: 2, cpus: 8, devices: {kind: A100, count: 4}}]\nstudies:\n" +
+                  Study("unit_time: 10s, widths: linear",
+                        "    trials: 4\n    budget: {max: 3}\n    resources: {gpus: 3}\n")));
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
+  EXPECT_THAT(result.rows, ::testing::ElementsAre("node1-gpu0", "node1-gpu1", "node1-gpu2",
+                                                  "node1-gpu3", "node2-gpu0", "node2-gpu1",
+                                                  "node2-gpu2", "node2-gpu3", "node1", "node2"));
+}
+
+TEST(SimulationTest, NeighboursSlowEachOtherDownWhileTheyAreThere) {
+  // Two halves of one device: 30 s alone would be 10 units of 3 s.
+  const std::string study =
+      Study("unit_time: 3s, busy: 0.5, interference: 1",
+            "    trials: 2\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
+  EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100}"))).end), 45, 0.001);
+  EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100, count: 2}"))).end), 45, 0.001)
+      << "fifo fills one device first";
+  // A neighbour that comes half way: 15 s alone, then 22.5 s beside it, which has 7.5 s left alone.
+  const std::string more =
+      Study("unit_time: 3s, busy: 0.5, interference: 1",
+            "    trials: 1\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
+  const std::string late = Study(
+      "unit_time: 3s, busy: 0.5, interference: 1",
+      "    trials: 1\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n    arrives: 15s\n", "b");
+  const auto result = Played(Read(World(more + late, "{kind: A100}")));
+  EXPECT_NEAR(SecondsOf(result.studies[0].finished), 37.5, 0.001);
+  EXPECT_NEAR(SecondsOf(result.studies[1].finished), 52.5, 0.001);
+}
+
+TEST(SimulationTest, TooLittleMemoryFailsAsProgramsDo) {
+  const auto result =
+      Played(Read(World(Study("unit_time: 1s, busy: 0.5, memory: 30GB",
+                              "    trials: 2\n    budget: {max: 10}\n    retries: 0\n"
+                              "    resources: {gpus: 0.5}\n"),
+                        "{kind: A100}")));
+  EXPECT_EQ(Count(result.studies[0], TrialState::kFailed), 1);
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 1);
+}
+
+TEST(SimulationTest, StudiesComeWhenTheyArrive) {
+  const std::string keys = "    trials: 2\n    budget: {max: 2}\n    resources: {gpus: 1}\n";
+  const auto result =
+      Played(Read(World(Study("unit_time: 5s", keys + "    arrives: 100s\n", "late") +
+                        Study("unit_time: 5s", keys, "early"))));
+  EXPECT_EQ(result.studies[0].name, "late");
+  EXPECT_DOUBLE_EQ(SecondsOf(result.studies[0].arrived), 100);
+  EXPECT_DOUBLE_EQ(SecondsOf(result.studies[0].finished), 110);
+  EXPECT_DOUBLE_EQ(SecondsOf(result.studies[1].finished), 10);
+}
+
+TEST(SimulationTest, CoresAreDevicesEnough) {
+  const auto result = Played(Read("nodes: [{cpus: 2}]\nstudies:\n" +
+                                  Study("unit_time: 5s", "    trials: 4\n    budget: {max: 2}\n")));
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
+  EXPECT_DOUBLE_EQ(result.core_seconds[1], 40);
+  EXPECT_EQ(result.devices, 0);
+}
+
+TEST(SimulationTest, ProgramsThatEndByThemselvesAreComplete) {
+  const auto result = Played(Read(World(Study("unit_time: 5s, ends_after: 7, report_every: 3",
+                                              "    trials: 2\n    resources: {gpus: 1}\n"))));
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 35);
+}
+
+// Every stopper with every sampler, and what they promise holds: all trials end.
+TEST(SimulationTest, EverySearchRunsToItsEnd) {
+  for (const std::string& sampler : SamplerNames()) {
+    for (const std::string& stopper : StopperNames()) {
+      const std::string space = sampler == "grid" ? "{a: {int: [1, 6]}, b: {int: [1, 5]}}"
+                                                  : "{a: {float: [0, 1]}, b: {choice: [x, y]}}";
+      const Scenario scenario = Read(World(fmt::format(
+          "  - space: {}\n    objective: {{minimize: loss}}\n    sampler: {}\n    stopper: {}\n"
+          "    trials: 30\n    budget: {{min: 1, max: 9}}\n    resources: {{gpus: 1}}\n"
+          "    workload: {{unit_time: 2s, start_up: 1s, save: 1s, restore: 1s, checkpoint: 1MB, "
+          "spread: 0.2, curve: {{half_work: 2, divergence: 0.1, nans: 0.1, plateaus: 0.1}}}}\n",
+          space, sampler, stopper)));
+      const auto result = Played(scenario);
+      EXPECT_EQ(result.studies[0].finish, Finish::kTrials) << sampler << " " << stopper;
+      EXPECT_EQ(Count(result.studies[0], TrialState::kWaiting), 0);
+      EXPECT_EQ(Count(result.studies[0], TrialState::kRunning), 0);
+      EXPECT_GE(Count(result.studies[0], TrialState::kComplete), 1);
+      EXPECT_EQ(Played(scenario).digest, result.digest) << sampler << " " << stopper;
+      EXPECT_NE(Played(scenario, 2).digest, result.digest) << sampler << " " << stopper;
+    }
+  }
+}
+
+// Two compilers agree on it, and so does the next version: change it only where the world, a search or
+// the engine's decisions change.
+TEST(SimulationTest, HappensAsEver) {
+  const auto result = Played(Read(
+      World(Study("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.4, interference: "
+                  "0.3, spread: 0.1",
+                  "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n"
+                  "    resources: {gpus: 0.5}\n") +
+            Study("unit_time: 7s, curve: hypersched",
+                  "    trials: 10\n    stopper: median\n    budget: {max: 10}\n    arrives: 90s\n"
+                  "    resources: {gpus: 2}\n    deadline: 10m\n",
+                  "b"))));
+  EXPECT_EQ(ToHex(result.trace), "071210ed5fda82fa");
+}
+
+TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
+  const Scenario scenario = Read(World(Study(
+      "unit_time: 3s",
+      "    trials: 10\n    stopper: asha\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
+  std::int64_t clock = 0;
+  std::int64_t progress = 0;
+  const auto watched =
+      Simulate(scenario, {.seed = 1,
+                          .record_intervals = false,
+                          .stopwatch_ns = [&] { return clock += 10; },
+                          .progress = [&](const SimulationProgress& at) { progress = at.events; }});
+  ASSERT_TRUE(watched);
+  EXPECT_EQ(watched->digest, Played(scenario).digest);
+  EXPECT_EQ(progress, watched->events);
+  EXPECT_GT(watched->decisions, 10);
+  EXPECT_EQ(watched->decision_ns, 10 * watched->decisions);
+  EXPECT_EQ(watched->longest_decision_ns, 10);
+  EXPECT_TRUE(watched->intervals.empty());
+}
+
+// No device is ever used beyond what it has.
+TEST(SimulationTest, IntervalsNeverOverCommitADevice) {
+  const auto result = Played(
+      Read(World(Study("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.3",
+                       "    trials: 60\n    stopper: asha-promotion\n    budget: {max: 9}\n    "
+                       "resources: {gpus: 0.3}\n"),
+                 "{kind: A100, count: 3}")));
+  std::map<std::uint32_t, std::map<Time, Milli>> changes;
+  for (const Interval& interval : result.intervals) {
+    EXPECT_LT(interval.begin, interval.end);
+    changes[interval.row][interval.begin] += interval.share;
+    changes[interval.row][interval.end] -= interval.share;
+  }
+  EXPECT_THAT(changes, SizeIs(3));
+  for (const auto& [row, at] : changes) {
+    Milli used = 0;
+    for (const auto& [time, change] : at) {
+      used += change;
+      EXPECT_LE(used, kWhole);
+      EXPECT_GE(used, 0);
+    }
+    EXPECT_EQ(used, 0);
+  }
+}
+
+TEST(SimulationTest, IncumbentsGetBetterAndBetter) {
+  const auto result = Played(Read(World(
+      Study("unit_time: 3s", "    trials: 20\n    budget: {max: 9}\n    resources: {gpus: 1}\n"))));
+  const auto& incumbents = result.studies[0].incumbents;
+  ASSERT_GT(incumbents.size(), 3);
+  for (std::size_t i = 1; i < incumbents.size(); ++i) {
+    EXPECT_GE(incumbents[i].first, incumbents[i - 1].first);
+    EXPECT_GT(incumbents[i].second, incumbents[i - 1].second);
+  }
+}
+
+TEST(SimulationTest, RefusesAPolicyThereIsNot) {
+  const auto result =
+      Simulate(Read(World(Study("unit_time: 3s", "    trials: 1\n    budget: {max: 9}\n"))),
+               {.policy = "fifi"});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("did you mean 'fifo'?"));
+}
+
+// Leaves everyone waiting.
+class Idle final : public Policy {
+ public:
+  Plan Propose(const Cluster&, const WorkView& work, Time) override {
+    Plan plan;
+    for (const StudyView& study : work.studies) {
+      if (study.waiting == 0) plan.appetites.push_back({study.study, 1});
+    }
+    return plan;
+  }
+};
+
+TEST(SimulationTest, APolicyThatLeavesTrialsWaitingIsFoundOut) {
+  const auto result =
+      Simulate(Read(World(Study("unit_time: 3s", "    trials: 2\n    budget: {max: 9}\n"))),
+               {.policy = "idle"}, std::make_unique<Idle>());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(
+      result.error().message,
+      HasSubstr("the policy idle leaves study 'a' unfinished: after 0ms nothing happens any "
+                "more, and 1 of its trials wait"));
+}
+
+// Like fifo, but sends a trial away again at every third plan.
+class Restless final : public Policy {
+ public:
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
+    Plan plan = (*fifo_)->Propose(cluster, work, now);
+    if (++plans_ % 3 == 0 && plan.placements.size() > 1)
+      plan.placements.erase(plan.placements.begin());
+    plan.ask_again = now + std::chrono::seconds(17);
+    return plan;
+  }
+
+ private:
+  Result<std::unique_ptr<Policy>> fifo_ = MakePolicy("fifo");
+  int plans_ = 0;
+};
+
+TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
+  const Scenario scenario =
+      Read(World(Study("unit_time: 10s, start_up: 2s, save: 1s, restore: 3s",
+                       "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
+  const auto result = Simulate(scenario, {.record_intervals = true}, std::make_unique<Restless>());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(Count(result->studies[0], TrialState::kComplete), 6);
+  const auto calm = Played(scenario);
+  EXPECT_GT(result->device_seconds[2], calm.device_seconds[2]) << "some saved more than once";
+  EXPECT_GT(result->end, calm.end);
+  // Work since the last report is lost, and no more than that.
+  const double more = result->device_seconds[1] - calm.device_seconds[1];
+  EXPECT_GT(more, 0);
+  EXPECT_LE(more, 10 * (result->device_seconds[2] - calm.device_seconds[2]));
+}
+
+TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
+  const std::string keys =
+      "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n    resources: {gpus: "
+      "1}\n";
+  const std::string work = "unit_time: 10s, save: 1s, restore: 1s, checkpoint: 1MB";
+  const auto roomy = Played(Read(World(Study(work, keys))));
+  const auto tight = Played(Read(World(Study(work, keys + "    checkpoint_cap: 2MB\n"))));
+  EXPECT_GT(tight.device_seconds[1], roomy.device_seconds[1]);
+  EXPECT_EQ(tight.studies[0].finish, Finish::kTrials);
+  EXPECT_NEAR(tight.studies[0].incumbents.back().second, roomy.studies[0].incumbents.back().second,
+              0.05);
+}
+
+TEST(SimulationTest, TimeoutsAndRetriesAreTheEngines) {
+  const auto result =
+      Played(Read(World(Study("unit_time: 10s",
+                              "    trials: 2\n    budget: {max: 9}\n    resources: {gpus: 1}\n"
+                              "    timeouts: {trial: 25s}\n    retries: 1\n"))));
+  EXPECT_EQ(Count(result.studies[0], TrialState::kFailed), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(result.end), 51);
+}
+
+TEST(SimulationTest, EnqueuedPointsComeFirst) {
+  const auto result =
+      Played(Read(World(Study("unit_time: 10s",
+                              "    trials: 3\n    budget: {max: 1}\n    resources: {gpus: 2}\n"
+                              "    enqueue: [{lr: 0.5}, {lr: 0.25, width: 3}]\n"))));
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 3);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,182 @@
+#include "sim/workload_reader.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/device_kind.h"
+
+namespace sluice {
+namespace {
+
+constexpr double kLongestUnitSeconds = 1e7;
+constexpr double kShortestUnitSeconds = 1e-6;
+
+// Each key leaves the default where it finds nothing good, so that the others are read all the same.
+class WorkloadReader {
+ public:
+  explicit WorkloadReader(const ConfigMap& map) : map_(map) {}
+
+  Workload Read(const StudySpec& study) {
+    const std::vector<std::string> keys = {"unit_time",    "on",           "spread",  "widths",
+                                           "busy",         "interference", "speeds",  "memory",
+                                           "start_up",     "save",         "restore", "checkpoint",
+                                           "report_every", "ends_after",   "curve"};
+    map_.AllowOnly(keys);
+    const bool on_devices = study.demand.gpus > 0;
+    made_.work.on = on_devices ? "A100" : "";
+    ReadUnitTime();
+    ReadKinds(on_devices);
+    ReadWidths();
+    Number("spread", {.min = 0, .max = 3}, made_.work.spread);
+    Number("busy", {.min = 0.001, .max = 1}, made_.work.busy);
+    Number("interference", {.min = 0, .max = 100}, made_.work.interference);
+    Size("memory", made_.work.memory_bytes);
+    Size("checkpoint", made_.work.checkpoint_bytes);
+    Time("start_up", made_.work.start_up);
+    Time("save", made_.work.save);
+    Time("restore", made_.work.restore);
+    Units("report_every", made_.work.report_every);
+    Units("ends_after", made_.work.ends_after);
+    ReadCurve(study);
+    return std::move(made_);
+  }
+
+ private:
+  void Number(std::string_view key, NumberRange range, double& into) const {
+    NumberOf(map_, key, range, into);
+  }
+  static bool NumberOf(const ConfigMap& map, std::string_view key, NumberRange range,
+                       double& into) {
+    const ConfigNode* node = map.Find(key);
+    const auto number = node != nullptr ? node->Number(range) : std::nullopt;
+    if (number) into = *number;
+    return number.has_value();
+  }
+  void Size(std::string_view key, std::int64_t& into) const {
+    const ConfigNode* node = map_.Find(key);
+    if (node != nullptr) into = node->SizeBytes().value_or(into);
+  }
+  void Time(std::string_view key, Duration& into) const {
+    const ConfigNode* node = map_.Find(key);
+    if (node != nullptr) into = node->Duration().value_or(into);
+  }
+  void Units(std::string_view key, std::int64_t& into) const {
+    const ConfigNode* node = map_.Find(key);
+    if (node != nullptr) into = node->Integer({.min = 1, .max = kMaxBudget}).value_or(into);
+  }
+
+  void ReadUnitTime() {
+    const ConfigNode* node = map_.Require(
+        "unit_time", "how long one unit of work takes on one device", "add 'unit_time: 20s'");
+    const auto time = node != nullptr ? node->Duration() : std::nullopt;
+    if (!time) return;
+    const double seconds = Seconds(*time);
+    if (seconds >= kShortestUnitSeconds && seconds <= kLongestUnitSeconds) {
+      made_.work.seconds_per_unit = seconds;
+    } else {
+      node->Expected("a time from a microsecond to 100 days");
+    }
+  }
+
+  void ReadKinds(bool on_devices) {
+    if (const ConfigNode* node = map_.Find("on")) {
+      const auto kind = node->OneOf(DeviceKindNames());
+      if (kind) made_.work.on = *kind;
+      if (!on_devices) {
+        node->Report(
+            "the trials of this study use no GPU, so that no kind of it matters; remove the key, "
+            "or add "
+            "'resources: {gpus: 1}' to the study");
+      }
+    }
+    const ConfigNode* node = map_.Find("speeds");
+    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    if (!map) return;
+    map->AllowOnly(DeviceKindNames());
+    for (const auto& [kind, value] : map->entries()) {
+      if (const auto speed = value.Number({.min = 0.001, .max = 1000}))
+        made_.work.speeds[kind] = *speed;
+    }
+  }
+
+  void ReadWidths() {
+    const ConfigNode* node = map_.Find("widths");
+    if (node == nullptr) return;
+    if (!node->is_list()) {
+      if (const auto name = node->OneOf(WidthTableNames())) made_.work.widths = *WidthTable(*name);
+      return;
+    }
+    std::vector<SpeedTable::Knot> knots;
+    const auto points = node->List();
+    for (const ConfigNode& point : *points) {
+      const auto pair = point.is_list() ? point.List() : std::nullopt;
+      if (!pair || pair->size() != 2)
+        return point.Expected("a width and its speed-up, as in [4, 3.4]");
+      const auto width = (*pair)[0].Number();
+      const auto speed_up = (*pair)[1].Number();
+      if (!width || !speed_up) return;
+      knots.push_back({*width, *speed_up});
+    }
+    auto table = SpeedTable::Make(std::move(knots));
+    if (!table) return node->Report(table.error().message);
+    if (table->knots().front() != SpeedTable::Knot{1, 1})
+      return node->Expected("a first point of [1, 1]", "speed-ups are beside one device");
+    made_.work.widths = *std::move(table);
+  }
+
+  void ReadCurve(const StudySpec& study) {
+    CurveSpec& curve = made_.curve;
+    if (study.objective.direction == Direction::kMinimize) {
+      curve.start = 2.3;
+      curve.best = 0.1;
+    }
+    const ConfigNode* node = map_.Find("curve");
+    if (node == nullptr) return;
+    if (!node->is_map()) {
+      curve.family = node->OneOf(CurveFamilies()).value_or(curve.family);
+      return;
+    }
+    const ConfigMap map = *node->Map();
+    if (const ConfigNode* family = map.Find("family"))
+      curve.family = family->OneOf(CurveFamilies()).value_or(curve.family);
+    const bool power = curve.family == "power";
+    const std::vector<std::string> keys =
+        power ? std::vector<std::string>{"family",   "start", "best",     "half_work",  "sharpness",
+                                         "crossing", "noise", "plateaus", "divergence", "nans"}
+              : std::vector<std::string>{"family"};
+    map.AllowOnly(keys);
+    const NumberRange part{.min = 0, .max = 1};
+    NumberOf(map, "start", {.min = -1e12, .max = 1e12}, curve.start);
+    NumberOf(map, "best", {.min = -1e12, .max = 1e12}, curve.best);
+    NumberOf(map, "half_work", {.min = 1e-3, .max = 1e12}, curve.half_work);
+    NumberOf(map, "sharpness", {.min = 0, .max = 100}, curve.sharpness);
+    NumberOf(map, "crossing", {.min = 0, .max = 2}, curve.crossing);
+    NumberOf(map, "noise", part, curve.noise);
+    NumberOf(map, "plateaus", part, curve.plateaus);
+    NumberOf(map, "divergence", part, curve.divergence);
+    NumberOf(map, "nans", part, curve.nans);
+    const bool rises = curve.best > curve.start;
+    const bool maximize = study.objective.direction == Direction::kMaximize;
+    if (power && (rises != maximize || curve.best == curve.start)) {
+      node->Report(fmt::format(
+          "expected start {} best, since the study is to {} it, found {} and {}",
+          maximize ? "<" : ">", maximize ? "maximize" : "minimize", curve.start, curve.best));
+    }
+  }
+
+  const ConfigMap& map_;
+  Workload made_;
+};
+
+}  // namespace
+
+Workload ReadWorkload(const ConfigNode* node, const StudySpec& study) {
+  const auto map = node != nullptr ? node->Map() : std::nullopt;
+  return map ? WorkloadReader(*map).Read(study) : Workload{};
+}
+
+}  // namespace sluice

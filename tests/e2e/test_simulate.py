@@ -1,0 +1,194 @@
+"""`sluice simulate`: the documented scenarios, what it prints, the chart, and bad input."""
+
+import json
+import re
+import xml.etree.ElementTree
+
+import pytest
+from house import ROOT
+
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
+PAGE = (ROOT / "docs/simulate.md").read_text()
+
+SMALL = """\
+scenario: small
+seeds: 3
+nodes:
+  - {name: box, cpus: 8, devices: {kind: A100, count: 2}}
+studies:
+  - study: first
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    sampler: random
+    stopper: asha
+    budget: {max: 9}
+    trials: 12
+    stop_at: {accuracy: 0.93}
+    deadline: 10m
+    resources: {gpus: 1}
+    workload: {unit_time: 10s, start_up: 5s, save: 1s, spread: 0.2}
+"""
+
+
+@pytest.fixture
+def small(house):
+    return house.write("small.yaml", SMALL)
+
+
+def test_there_are_scenarios_to_copy():
+    assert {path.stem for path in SCENARIOS} >= {"one-box", "two-studies", "deadline", "bubbles"}
+    for path in SCENARIOS:
+        assert path.read_text().startswith("# "), f"{path.name} says what it is about"
+        assert f"scenarios/{path.name}" in PAGE
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_documented_scenario_runs(house, path):
+    result = house.json("simulate", path, "--seeds", 2)
+    assert result["scenario"] == path.stem
+    assert result["left_out"] == []
+    [fifo] = result["policies"]
+    assert fifo["policy"] == "fifo" and len(fifo["digests"]) == 2
+    assert 0 < fifo["utilisation"]["mean"] <= 1
+    assert 0 <= fifo["overhead"]["mean"] < 0.5
+    for study in fifo["studies"]:
+        assert study["complete"]["mean"] >= 1 and study["failed"]["mean"] == 0
+        assert study["completion_seconds"]["mean"] > 60
+
+
+def test_commands_of_the_page_run(house):
+    (house.folder / "scenarios").symlink_to(ROOT / "scenarios")
+    commands = re.findall(r"^    \$ sluice (.*)$", PAGE, re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        house.run(*command.split())
+    assert (house.folder / "deadline.svg").exists()
+
+
+def test_scenarios_of_the_page_run(house):
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) >= 2
+    for number, text in enumerate(blocks):
+        house.write(f"s{number}.yaml", text)
+        result = house.json("simulate", f"s{number}.yaml", "--seeds", 1)
+        assert result["policies"][0]["studies"][0]["complete"]["mean"] >= 1
+
+
+def test_the_page_names_every_key(house):
+    """Unknown keys are answered with the known ones: those are on the page."""
+    text = SMALL.replace("seeds: 3", "xxxxxxxxxxxxxx: 3").replace(
+        "unit_time: 10s", "xxxxxxxxxxxxxx: 1, curve: {xxxxxxxxxxxxxx: 1}, unit_time: 10s"
+    )
+    text = text.replace("name: box", "xxxxxxxxxxxxxx: 1, name: box")
+    text += "pipeline_jobs: [{xxxxxxxxxxxxxx: 1, stages: 1, micro_batches: 1}]\n"
+    house.write("bad.yaml", text)
+    refused = house.run("simulate", "bad.yaml", check=False)
+    assert refused.returncode == 2
+    known = re.findall(r"unknown key; expected one of (.*)", refused.stderr)
+    assert len(known) >= 5
+    for key in {key for line in known for key in line.split(", ")}:
+        assert f"`{key}`" in PAGE, key
+
+
+def test_people_get_tables(house, small):
+    shown = house.run("simulate", small).stdout
+    assert re.search(r"^scenario +small$", shown, re.MULTILINE)
+    assert re.search(r"^cluster +1 node: 2 A100, 8 cores$", shown, re.MULTILINE)
+    heading = next(line for line in shown.splitlines() if line.startswith("policy "))
+    for column in ("makespan", "job completion", "utilisation", "decision"):
+        assert column in heading
+    fifo = [line for line in shown.splitlines() if line.startswith("fifo ")]
+    assert len(fifo) == 2 and "±" in fifo[0]
+    assert "first" in fifo[1]
+
+
+def test_one_seed_gives_one_run(house, small):
+    once = house.json("simulate", small, "--seeds", 1)["policies"][0]
+    again = house.json("simulate", small, "--seeds", 3)["policies"][0]
+    assert once["digests"] == again["digests"][:1]
+    assert len(set(again["digests"])) == 3
+    assert once["makespan_seconds"]["half_width"] is None
+    values = again["makespan_seconds"]["values"]
+    assert again["makespan_seconds"]["mean"] == pytest.approx(sum(values) / 3)
+    assert once["makespan_seconds"]["mean"] == values[0]
+
+
+def test_what_is_not_reached_is_said(house):
+    house.write("hard.yaml", SMALL.replace("accuracy: 0.93", "accuracy: 5"))
+    [study] = house.json("simulate", "hard.yaml")["policies"][0]["studies"]
+    assert study["seconds_to_target"]["mean"] is None
+    assert study["seconds_to_target"]["values"] == [None] * 3
+    assert study["best_at_deadline"]["mean"] is not None
+    assert re.search(r"^fifo +first .* - ", house.run("simulate", "hard.yaml").stdout, re.MULTILINE)
+
+
+def test_the_chart_is_an_svg_and_new(house, small):
+    house.run("simulate", small, "--gantt", "out.svg")
+    chart = house.folder / "out.svg"
+    root = xml.etree.ElementTree.parse(chart).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    text = chart.read_text()
+    assert "box-gpu1 A100" in text and "first, trial 12: runs" in text
+    before = chart.read_bytes()
+    refused = house.run("simulate", small, "--gantt", "out.svg", check=False)
+    assert refused.returncode == 1
+    assert "exists already" in refused.stderr and refused.stdout == ""
+    assert chart.read_bytes() == before
+    nowhere = house.run("simulate", small, "--gantt", "no/folder/out.svg", check=False)
+    assert nowhere.returncode == 2
+    assert sorted(path.name for path in house.folder.iterdir()) == ["out.svg", "small.yaml"]
+
+
+def test_a_bad_scenario_leaves_no_chart(house):
+    house.write("bad.yaml", SMALL.replace("kind: A100", "kind: A10"))
+    refused = house.run("simulate", "bad.yaml", "--gantt", "out.svg", check=False)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("sluice: bad.yaml:4: nodes[0].devices.kind: expected")
+    assert "did you mean" in refused.stderr
+    assert [path.name for path in house.folder.iterdir()] == ["bad.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seeds: 3", "seads: 3", "bad.yaml:2: seads: unknown key (did you mean 'seeds'?)"),
+        ("kind: A100", "kind: B100", "bad.yaml:4: nodes[0].devices.kind: expected one of V100"),
+        ("count: 2", "count: 2, memory: -1GB", "nodes[0].devices.memory: expected a size"),
+        ("count: 2", "count: 0", "bad.yaml:4: nodes[0].devices.count: expected"),
+        ("unit_time: 10s", "unit_time: -10s", "bad.yaml:16: studies[0].workload.unit_time: exp"),
+        ("start_up: 5s", "start_up: -5s", "bad.yaml:16: studies[0].workload.start_up: expected"),
+        ("    trials: 12\n", "", "bad.yaml:6: studies[0].trials: expected how many trials"),
+        ("gpus: 1", "gpus: 3", "fits nowhere: a trial needs 3 GPUs, and no node has more than 2"),
+        ("stopper: asha", "stopper: ahsa", "studies[0].stopper: expected one of"),
+    ],
+)
+def test_bad_scenarios_are_refused(house, old, new, message):
+    assert old in SMALL
+    house.write("bad.yaml", SMALL.replace(old, new))
+    refused = house.run("simulate", "bad.yaml", check=False)
+    assert refused.returncode == 2, refused.stdout
+    assert message in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_a_job_that_fits_nowhere_is_named_and_the_rest_runs(house):
+    huge = SMALL[SMALL.index("  - study: first") :].replace("first", "huge")
+    house.write("both.yaml", SMALL + huge.replace("gpus: 1", "gpus: 16"))
+    ran = house.run("simulate", "both.yaml")
+    assert ran.stderr.startswith("sluice: both.yaml:17: study 'huge' fits nowhere")
+    assert "first" in ran.stdout and "huge" not in ran.stdout
+    result = json.loads(house.run("simulate", "both.yaml", "--json").stdout)
+    assert len(result["left_out"]) == 1 and len(result["policies"][0]["studies"]) == 1
+
+
+def test_wrong_usage(house, small):
+    for words, message in [
+        (["--policy", "fifp"], "did you mean 'fifo'?"),
+        (["--seeds", "none"], "--seeds: expected a whole number"),
+        (["--gnatt", "x.svg"], "did you mean '--gantt'?"),
+    ]:
+        refused = house.run("simulate", small, *words, check=False)
+        assert refused.returncode == 2
+        assert message in refused.stderr
+    assert house.run("simulate", "nothing.yaml", check=False).returncode == 2
+    assert not house.store.exists(), "nothing is stored"
