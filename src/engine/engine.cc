@@ -481,7 +481,8 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
                           trial.launch_work >= trial.launch_target && trial.work < trial.target &&
                           trial.target != kNoLimit;
   if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
-    trial.note = NoteOf(event.reason);
+    // Where a fork comes from is said until there is something else to say.
+    if (!event.reason.empty() || !trial.IsFork()) trial.note = NoteOf(event.reason);
     SetState(study, trial, TrialState::kWaiting);
     Enqueue(study, trial);
     return;

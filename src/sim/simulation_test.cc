@@ -281,6 +281,10 @@ class Restless final : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
     Plan plan = (*fifo_)->Propose(cluster, work, now);
+    plan.keeps_running = false;
+    for (const WorkItem& item : work.items) {
+      if (item.running) plan.placements.insert(plan.placements.begin(), {item.trial, *item.grant});
+    }
     if (++plans_ % 3 == 0 && plan.placements.size() > 1)
       plan.placements.erase(plan.placements.begin());
     plan.ask_again = now + std::chrono::seconds(17);
