@@ -15,7 +15,6 @@ namespace {
 
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
-constexpr Duration kSyncAtMost = std::chrono::milliseconds(20);
 constexpr Duration kProposalAtMost = std::chrono::milliseconds(50);
 // What a healed world may take to end its study, and between two events of it. A worker that hangs or
 // is slow may hold it up for its time-outs, not for ever.
@@ -39,7 +38,7 @@ struct FaultWorld::Life {
     void Submit(Batch batch) override {
       busy_ = true;
       batch_ = std::move(batch);
-      life_.Later(kSyncAtMost, [this] { Write(); });
+      life_.Later(world_.sync_, [this] { Write(); });
     }
     Batch TakeInFlight() { return std::move(batch_); }
 
@@ -155,6 +154,7 @@ FaultWorld::FaultWorld(const Options& options)
     ground.nodes.push_back(std::move(node));
   }
   ground_ = std::make_unique<FaultGround>(std::move(ground));
+  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(250.0, drawn.Uniform())));
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
@@ -327,7 +327,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
                      random_.Chance(0.2));
   SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(database, kStudy));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
-  parts.snapshot_every = static_cast<std::int64_t>(50 + random_.Below(2000));
+  parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(4000));
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
   };

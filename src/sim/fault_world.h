@@ -76,6 +76,7 @@ class FaultWorld {
   std::unique_ptr<Life> life_;
   Batch in_flight_;  // of the controller that died
   Duration clock_offset_{0};
+  Duration sync_{0};  // takes no longer
   bool healed_ = false;
   bool starting_ = false;
   bool finished_ = false;
