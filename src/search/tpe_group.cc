@@ -26,7 +26,7 @@ bool IsSampled(TrialId trial, int level) {
 }
 
 int LevelOf(std::size_t trials) {
-  return trials == 0 ? 0 : std::bit_width((trials - 1) / TpeGroup::kMostKernels);
+  return trials == 0 ? 0 : static_cast<int>(std::bit_width((trials - 1) / TpeGroup::kMostKernels));
 }
 
 // Scott's rule: how much narrower many kernels are.
