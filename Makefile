@@ -33,7 +33,7 @@ BYTECODE = python3 -m compileall -q python/sluice
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
 IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM)))
 
-.PHONY: build help setup test demo bench lint format asan tsan clang fuzz clean
+.PHONY: build help setup test demo bench lint format asan tsan clang plants fuzz clean
 
 build: ## builds build/release (the default)
 	@setup/install build
@@ -105,6 +105,11 @@ clang: ## builds and runs the C++ tests with clang
 	@setup/install build fuzz
 	$(call cmake,clang,$(if $(IS_ROOM),$(ROOM)_test))
 	@$(CHECK) --preset clang
+
+plants: ## builds with planted bugs, and lets the simulator find each of them
+	@setup/install build fuzz
+	$(call cmake,planted,sluice-faults)
+	@python3 setup/plants.py build/planted/bin/sluice-faults --jobs $(JOBS)
 
 fuzz: ## fuzzes each target for FUZZ_SECONDS (600)
 	@setup/install build fuzz
