@@ -152,7 +152,7 @@ void Controller::Committed(const Status& status) {
   Release(std::exchange(committing_effects_, {}));
 }
 
-void Controller::Release(Effects effects) {
+void Controller::Release(const Effects& effects) {
   // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
   // cumulative: the last of a launch says it all.
   struct Heard {

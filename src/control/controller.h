@@ -98,7 +98,7 @@ class Controller final : public WorkforceOwner {
   void Execute(std::vector<Command> commands);
   void AskFork(const Propose& propose);
   Batch TakeBatch();
-  void Release(Effects effects);
+  void Release(const Effects& effects);
   void TellSearch();
   void ObserveAll();
   void Observe(const Trial& trial);

@@ -54,10 +54,13 @@ void Workforce::Heard(PeerId id, std::string_view line) {
     peer.host->heard = site_.Now();
     peer.host->expired = false;
   }
+  const bool from_worker =
+      *step == wire::WorkerLink::Step::kReady || *step == wire::WorkerLink::Step::kNumbered;
+  SLUICE_CHECK(peer.host != nullptr || !from_worker, "who was greeted has a host");
   switch (*step) {
     case wire::WorkerLink::Step::kGreeted: return Greeted(peer);
     case wire::WorkerLink::Step::kAlive: return;
-    case wire::WorkerLink::Step::kReady: return WorkerReady(peer);
+    case wire::WorkerLink::Step::kReady: return WorkerReady(peer, *peer.host);
     case wire::WorkerLink::Step::kNumbered: return Numbered(*peer.host, *message, /*live=*/true);
     case wire::WorkerLink::Step::kAsk:
       return owner_.Asked(std::get<wire::Ask>(*message), [this, id](const wire::Answer& answer) {
@@ -106,12 +109,10 @@ void Workforce::Greeted(Peer& peer) {
     host->speaker = {.speaks = true, .pid = hello.pid};
     site_.Spoke(host->name, hello.pid);
   }
-  if (hello.at) {
-    peer.link.Hold(*hello.at, trial->seq);
-  }
+  if (trial != nullptr) peer.link.Hold(*hello.at, trial->seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
   site_.Send(peer.id, wire::Welcome{.lease_ms = lease_ms, .window = wire::kWindow});
-  if (!hello.at || host->at != hello.at) return;
+  if (trial == nullptr || host->at != hello.at) return;
   // What it missed while nobody was here, or before it connected.
   if (trial->leaving) {
     CarryOut(StopLaunch{KeyOf(*hello.at), trial->launch, trial->leave_reason});
@@ -120,8 +121,7 @@ void Workforce::Greeted(Peer& peer) {
   }
 }
 
-void Workforce::WorkerReady(Peer& peer) {
-  Host& host = *peer.host;
+void Workforce::WorkerReady(Peer& peer, Host& host) {
   if (host.dismissed) return site_.Send(peer.id, wire::Exit{});
   host.ready = true;
   if (!host.at) {

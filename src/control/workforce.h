@@ -112,7 +112,7 @@ class Workforce {
   void Detach(PeerId peer);
   void Refuse(PeerId peer, const std::string& reason);
   void Greeted(Peer& peer);
-  void WorkerReady(Peer& peer);
+  void WorkerReady(Peer& peer, Host& host);
   void Numbered(Host& host, const wire::FromWorker& message, bool live);
   void CheckLeases();
 
