@@ -163,8 +163,8 @@ StudySpec FaultWorld::DrawStudy() {
   Random drawn = random_.Fork("study");
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
-  const std::string sampler = samplers[drawn.Below(samplers.size())];
-  std::string stopper = stoppers[drawn.Below(stoppers.size())];
+  const std::string& sampler = samplers[drawn.Below(samplers.size())];
+  const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
   std::string text = "program: train {args}\nobjective: {minimize: loss}\n";
   text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
   std::string options;
@@ -469,7 +469,7 @@ void FaultWorld::NodesSeen() {
 void FaultWorld::Interfere() {
   if (life_ == nullptr) return;
   Controller& controller = *life_->controller;
-  const auto ask = [&](wire::Ask question) {
+  const auto ask = [&](const wire::Ask& question) {
     ground_->Ask(question, [this](const wire::Answer& answer) {
       See(answer.ok ? "user served" : "user refused");
     });
