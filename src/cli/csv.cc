@@ -46,13 +46,11 @@ std::optional<std::vector<std::string>> CsvReader::Next() {
       rest_.remove_prefix(1);
     } else if (c == '"') {
       quoted = !quoted;
-    } else if (quoted) {
-      fields.back() += c;
-    } else if (c == ',') {
+    } else if (c == ',' && !quoted) {
       fields.emplace_back();
-    } else if (c == '\n') {
+    } else if (c == '\n' && !quoted) {
       break;
-    } else if (c != '\r' || !rest_.starts_with('\n')) {
+    } else if (const bool ends = c == '\r' && rest_.starts_with('\n'); quoted || !ends) {
       fields.back() += c;
     }
   }

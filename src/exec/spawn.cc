@@ -52,7 +52,7 @@ std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
     const std::string name(text.substr(0, text.find('=')));
     if (!over.contains(name) && !IsOfOuterTrial(name)) merged.emplace_back(text);
   }
-  for (const auto& [name, value] : over) merged.push_back(name + "=" + value);
+  for (const auto& [name, value] : over) merged.push_back(fmt::format("{}={}", name, value));
   return merged;
 }
 
