@@ -32,7 +32,7 @@ std::string_view Name(StudyState state) {
 
 Ink InkOf(StudyState state) {
   switch (state) {
-    case StudyState::kRunning: return Ink::kBlue;
+    case StudyState::kRunning:
     case StudyState::kEnding: return Ink::kBlue;
     case StudyState::kInterrupted: return Ink::kYellow;
     case StudyState::kFinished: return Ink::kGreen;
