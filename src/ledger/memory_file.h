@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,14 +12,14 @@
 
 namespace sluice {
 
-// The bytes of one file on a disk in memory, twice: as the living process sees them and as a power
-// cut would leave them. A sync makes the second like the first. Cost goes with the bytes written,
-// not with the size of the file.
+// The bytes of one file on a disk in memory, as the living process sees them, and what a power cut
+// would bring back: the sectors changed since the last sync, as they were then. Cost goes with the
+// bytes written, not with the size of the file, and a sync copies nothing.
 class MemoryFile {
  public:
   static constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes whole or not at all
 
-  std::uint64_t size() const { return live_.size(); }
+  std::uint64_t size() const { return size_; }
   // As many bytes as there are; the rest of `bytes` becomes zero. True: there were enough.
   bool Read(std::uint64_t offset, char* bytes, std::uint64_t count) const;
   void Write(std::uint64_t offset, std::string_view bytes);
@@ -28,12 +31,36 @@ class MemoryFile {
   void LosePower(double kept, Random& random);
 
  private:
-  void MarkUnsynced(std::uint64_t begin, std::uint64_t end);
+  static constexpr std::uint64_t kBlockBytes = 64 * 1024;  // whole sectors
+  using Block = std::array<char, kBlockBytes>;
 
-  std::string live_;
-  std::string durable_;
-  std::vector<std::uint64_t> unsynced_;  // sectors, in order of their first change
-  std::vector<bool> is_unsynced_;        // by sector
+  // A sector that changed since the last sync.
+  struct Unsynced {
+    static constexpr std::size_t kNone = SIZE_MAX;
+    std::uint64_t sector = 0;
+    std::size_t before = kNone;  // where in before_ it is as it was; not at all if it was not there
+  };
+
+  void MarkUnsynced(std::uint64_t begin, std::uint64_t end);
+  void Resize(std::uint64_t size);
+  void MakeRoom(std::uint64_t bytes);
+  // Calls visit(bytes, count) for the pieces of [begin, end), which there must be room for.
+  template <typename Visit>
+  void VisitPieces(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+    while (begin < end) {
+      const std::uint64_t in_block = begin % kBlockBytes;
+      const std::uint64_t count = std::min(kBlockBytes - in_block, end - begin);
+      visit(blocks_[begin / kBlockBytes]->data() + in_block, count);
+      begin += count;
+    }
+  }
+
+  std::vector<std::unique_ptr<Block>> blocks_;  // beyond size_: anything
+  std::uint64_t size_ = 0;
+  std::uint64_t synced_size_ = 0;
+  std::vector<Unsynced> unsynced_;  // in order of their first change
+  std::string before_;
+  std::vector<bool> is_unsynced_;  // by sector
 };
 
 }  // namespace sluice

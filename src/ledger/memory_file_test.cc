@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -68,6 +70,82 @@ TEST(MemoryFileTest, AnySubsetOfSectorsMaySurvive) {
     seen.insert(sectors);
   }
   EXPECT_EQ(seen.size(), 8U);
+}
+
+// The same in the plainest words: everything is there twice, live and synced.
+struct PlainFile {
+  std::string live, durable;
+  std::vector<std::size_t> unsynced;
+
+  void Mark(std::size_t begin, std::size_t end) {
+    for (std::size_t sector = begin / MemoryFile::kSectorBytes;
+         sector * MemoryFile::kSectorBytes < end; ++sector) {
+      if (std::ranges::find(unsynced, sector) == unsynced.end()) unsynced.push_back(sector);
+    }
+  }
+  void Write(std::size_t offset, const std::string& bytes) {
+    Mark(std::min(offset, live.size()), offset + bytes.size());
+    live.resize(std::max(live.size(), offset + bytes.size()));
+    live.replace(offset, bytes.size(), bytes);
+  }
+  void Truncate(std::size_t size) {
+    Mark(std::min(size, live.size()), std::max(size, live.size()));
+    live.resize(size);
+  }
+  void Sync() {
+    unsynced.clear();
+    durable = live;
+  }
+  void LosePower(double kept, Random& random) {
+    if (durable.size() != live.size() && random.Chance(kept)) durable.resize(live.size());
+    for (const std::size_t sector : unsynced) {
+      if (!random.Chance(kept)) continue;
+      const std::size_t begin = sector * MemoryFile::kSectorBytes;
+      const std::size_t end =
+          std::min({begin + MemoryFile::kSectorBytes, durable.size(), live.size()});
+      if (begin < end) durable.replace(begin, end - begin, live, begin, end - begin);
+    }
+    live = durable;
+    Sync();
+  }
+};
+
+TEST(MemoryFileTest, IsWhatAPlainFileIs) {
+  Random random(11);
+  for (int i = 0; i < 300; ++i) {
+    MemoryFile file;
+    PlainFile plain;
+    // Some files span blocks of memory, some are all ends of sectors.
+    const std::uint64_t most = i % 3 == 0 ? 200'000 : 3000;
+    for (int step = 0; step < 40; ++step) {
+      const std::uint64_t offset = random.Below(most);
+      switch (random.Below(6)) {
+        case 0:
+          file.Truncate(offset);
+          plain.Truncate(offset);
+          break;
+        case 1:
+          file.Sync();
+          plain.Sync();
+          break;
+        case 2: {
+          const double kept = random.Uniform();
+          Random draws = random.Fork("power");
+          Random same_draws = draws;
+          file.LosePower(kept, draws);
+          plain.LosePower(kept, same_draws);
+          break;
+        }
+        default: {
+          const std::string bytes(random.Below(most / 3), static_cast<char>('a' + step % 26));
+          file.Write(offset, bytes);
+          if (!bytes.empty()) plain.Write(offset, bytes);
+        }
+      }
+      // Not ASSERT_EQ, which would print them.
+      ASSERT_TRUE(Everything(file) == plain.live) << "file " << i << ", step " << step;
+    }
+  }
 }
 
 }  // namespace
