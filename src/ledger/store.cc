@@ -134,12 +134,14 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, c
   // Look before anything is written: a file that is not ours, or newer, stays as it is. Beside a
   // journal, which only a crash while a store is made leaves, nobody can look before it is rolled
   // back.
+  std::unique_ptr<Database> peek;
   if (Database::Exists(path, disk) && !Database::Exists(path + "-journal", disk)) {
-    SLUICE_ASSIGN(auto peek, Database::Open(path, Database::Mode::kRead, disk));
+    SLUICE_ASSIGN(peek, Database::Open(path, Database::Mode::kRead, disk));
     SLUICE_TRY(SchemaVersion(*peek));
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
+  peek.reset();  // not before: after a crash both need the index of the log, which is long to build
   // EXTRA while the store is switched to its log: a rollback journal that came back after a power
   // cut, because only its file and not its folder was synced, would undo everything since.
   SLUICE_TRY(database->Execute(
