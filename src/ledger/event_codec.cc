@@ -5,171 +5,131 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/json_number.h"
+#include "base/json_object.h"
+#include "base/json_writer.h"
 #include "engine/note.h"
 
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json ToJson(const Node& node) {
-  Json devices = Json::array();
-  for (const Device& device : node.devices) {
-    devices.push_back(
-        {{"uuid", device.uuid}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
+// `append(json, item)` for each.
+template <typename Items, typename Append>
+std::string ListOf(const Items& items, Append append) {
+  std::string json = "[";
+  for (const auto& item : items) {
+    if (json.size() > 1) json += ',';
+    append(json, item);
   }
-  Json json = {{"name", node.name}, {"cpus", node.cpus}, {"devices", devices}};
-  if (!node.up) json["up"] = false;
-  return json;
+  return json + ']';
 }
 
-Json ToJson(const std::vector<Node>& nodes) {
-  Json json = Json::array();
-  for (const Node& node : nodes) json.push_back(ToJson(node));
-  return json;
+void AppendDevice(std::string& json, const Device& device) {
+  JsonWriter out;
+  out.Put("uuid", device.uuid).Put("kind", device.kind).Put("memory_bytes", device.memory_bytes);
+  json += std::move(out).Finish();
 }
 
-Node NodeFrom(const Json& json) {
-  Node node{.name = json.at("name"),
-            .cpus = json.at("cpus"),
-            .devices = {},
-            .up = json.value("up", true)};
-  for (const Json& device : json.at("devices")) {
-    node.devices.push_back({.uuid = device.at("uuid"),
-                            .kind = device.at("kind"),
-                            .memory_bytes = device.at("memory_bytes")});
-  }
-  return node;
+void AppendNode(std::string& json, const Node& node) {
+  JsonWriter out;
+  out.Put("name", node.name).Put("cpus", node.cpus);
+  out.PutJson("devices", ListOf(node.devices, AppendDevice));
+  if (!node.up) out.Put("up", false);
+  json += std::move(out).Finish();
 }
 
-std::vector<Node> NodesFrom(const Json& json) {
-  // Stores of before know one node, and say it without a list.
-  if (!json.contains("nodes")) return {NodeFrom(json)};
-  std::vector<Node> nodes;
-  for (const Json& node : json.at("nodes")) nodes.push_back(NodeFrom(node));
-  return nodes;
+std::string Numbers(const Point& point) {
+  return ListOf(point, [](std::string& json, double value) { AppendJson(json, value); });
 }
 
-Json Numbers(const Point& point) {
-  Json array = Json::array();
-  for (double value : point) array.push_back(NumberToJson<Json>(value));
-  return array;
+void AppendKnown(std::string& json, const KnownTrial& trial) {
+  JsonWriter out;
+  out.PutJson("point", Numbers(trial.point)).Put("outcome", static_cast<int>(trial.outcome));
+  out.Put("work", trial.work).Put("value", trial.value);
+  json += std::move(out).Finish();
 }
 
-Point PointFrom(const Json& json) {
-  Point point;
-  for (const Json& value : json) point.push_back(NumberFromJson(value));
-  return point;
-}
-
-// What every event of a launch begins with.
-template <typename Body>
-Json OfLaunch(const Body& body) {
-  Json json = {{"trial", Number(body.trial.trial)}, {"launch", Number(body.launch)}};
-  if constexpr (requires { body.position; }) {
-    if (body.position.seq != 0) json["message"] = body.position.seq;
-    if (body.position.offset != 0) json["offset"] = body.position.offset;
-  }
-  return json;
-}
-
-template <typename Body>
-Body LaunchFrom(StudyId study, const Json& json) {
-  Body body;
-  body.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())};
-  body.launch = LaunchId(json.at("launch").get<std::uint32_t>());
-  if constexpr (requires { body.position; }) {
-    body.position.seq = json.value("message", std::uint64_t{0});
-    body.position.offset = json.value("offset", std::uint64_t{0});
-  }
-  return body;
+// The same JSON, written as we write it.
+std::string OurWords(std::string_view json) {
+  using Json = nlohmann::ordered_json;
+  return Json::parse(json).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // One pair of functions for each kind of event: the body's JSON, and back.
 struct Encoder {
   StudyId study{};
   std::string_view kind;
-  Json json = Json::object();
+  JsonWriter json;
 
   void operator()(const StudyCreated& e) {
     Become(e.study, "study_created");
-    json = {{"name", e.spec.name},
-            {"folder", e.folder},
-            {"seed", e.seed},
-            {"sampler", e.spec.sampler.name},
-            {"source", e.source}};
+    json.Put("name", e.spec.name).Put("folder", e.folder).Put("seed", e.seed);
+    json.Put("sampler", e.spec.sampler.name).Put("source", e.source);
   }
   void operator()(const StudyResumed& e) {
     Become(e.study, "study_resumed");
-    if (e.trials) json["trials"] = *e.trials;
-    if (e.deadline) json["deadline_us"] = Micros(*e.deadline);
+    if (e.trials) json.Put("trials", *e.trials);
+    if (e.deadline) json.Put("deadline_us", Micros(*e.deadline));
   }
   void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
   void operator()(const ControllerStarted& e) {
     Become({}, "controller_started");
-    json["nodes"] = ToJson(e.nodes);
+    json.PutJson("nodes", ListOf(e.nodes, AppendNode));
   }
   void operator()(const NodesChanged& e) {
     Become({}, "nodes_changed");
-    json["nodes"] = ToJson(e.nodes);
+    json.PutJson("nodes", ListOf(e.nodes, AppendNode));
   }
   void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
   void operator()(const Proposed& e) {
     Become(e.study, "proposed");
     if (IsSet(e.fork)) {
-      json["fork"] = Number(e.fork);
+      json.Put("fork", Number(e.fork));
     } else {
-      json["counter"] = e.counter;
+      json.Put("counter", e.counter);
     }
-    if (e.point) json["point"] = Numbers(*e.point);
+    if (e.point) json.PutJson("point", Numbers(*e.point));
   }
   void operator()(const Reported&) { SLUICE_CHECK(false, "reports have a table of their own"); }
   void operator()(const AttributesSet& e) {
     OfTrial(e, "attributes_set");
-    json["attributes"] = Json::parse(e.attributes);
+    json.PutJson("attributes", OurWords(e.attributes));
   }
   void operator()(const CheckpointSaved& e) {
     OfTrial(e, "checkpoint_saved");
-    json["work"] = e.work;
-    json["bytes"] = e.bytes;
+    json.Put("work", e.work);
+    json.Put("bytes", e.bytes);
   }
   void operator()(const TrialNoted& e) {
     OfTrial(e, "trial_noted");
-    json["note"] = ReadableText(e.note);
+    json.Put("note", ReadableText(e.note));
   }
   void operator()(const LaunchHeard& e) { OfTrial(e, "launch_heard"); }
   void operator()(const LaunchEnded& e) {
     OfTrial(e, "launch_ended");
-    json["ending"] = static_cast<int>(e.ending);
-    if (!e.reason.empty()) json["reason"] = ReadableText(e.reason);
-    if (e.checkpoint_bytes >= 0) json["checkpoint_bytes"] = e.checkpoint_bytes;
+    json.Put("ending", static_cast<int>(e.ending));
+    if (!e.reason.empty()) json.Put("reason", ReadableText(e.reason));
+    if (e.checkpoint_bytes >= 0) json.Put("checkpoint_bytes", e.checkpoint_bytes);
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
   void operator()(const RetryAsked& e) {
     Become(e.trial.study, "retry_asked");
-    json["trial"] = Number(e.trial.trial);
+    json.Put("trial", Number(e.trial.trial));
   }
   void operator()(const Woken&) { Become({}, "woken"); }
   void operator()(const PointsEnqueued& e) {
     Become(e.study, "points_enqueued");
-    json["points"] = Json::array();
-    for (const Point& point : e.points) json["points"].push_back(Numbers(point));
+    json.PutJson("points", ListOf(e.points, [](std::string& list, const Point& point) {
+                   list += Numbers(point);
+                 }));
   }
   void operator()(const CheckpointCopied& e) {
     Become(e.trial.study, "checkpoint_copied");
-    json["trial"] = Number(e.trial.trial);
-    if (!e.error.empty()) json["error"] = ReadableText(e.error);
+    json.Put("trial", Number(e.trial.trial));
+    if (!e.error.empty()) json.Put("error", ReadableText(e.error));
   }
   void operator()(const KnowledgeGiven& e) {
     Become(e.study, "knowledge_given");
-    json = {{"source", e.source}, {"trials", Json::array()}};
-    for (const KnownTrial& trial : e.trials) {
-      json["trials"].push_back({{"point", Numbers(trial.point)},
-                                {"outcome", static_cast<int>(trial.outcome)},
-                                {"work", trial.work},
-                                {"value", NumberToJson<Json>(trial.value)}});
-    }
+    json.Put("source", e.source).PutJson("trials", ListOf(e.trials, AppendKnown));
   }
 
  private:
@@ -177,36 +137,104 @@ struct Encoder {
     study = its_study;
     kind = its_kind;
   }
+  // What every event of a launch begins with.
   template <typename Body>
   void OfTrial(const Body& body, std::string_view its_kind) {
     Become(body.trial.study, its_kind);
-    json = OfLaunch(body);
+    json.Put("trial", Number(body.trial.trial)).Put("launch", Number(body.launch));
+    if constexpr (requires { body.position; }) {
+      if (body.position.seq != 0) json.Put("message", body.position.seq);
+      if (body.position.offset != 0) json.Put("offset", body.position.offset);
+    }
   }
 };
 
-Result<KnownTrial> KnownTrialFrom(const Json& json) {
-  const int outcome = json.at("outcome");
-  if (outcome < 0 || outcome > static_cast<int>(Outcome::kFailed)) {
-    return Corruption(
-        fmt::format("an event of kind 'knowledge_given' does not read back: outcome {}", outcome));
+using Values = std::vector<JsonValue>;
+
+// Reads a body, or a part of one. What is wrong in a part is wrong in the whole.
+class Body : public JsonMembers {
+ public:
+  using JsonMembers::JsonMembers;
+
+  std::uint32_t Id(std::string_view name) {
+    return static_cast<std::uint32_t>(Integer(name, 0, UINT32_MAX));
   }
-  return KnownTrial{.point = PointFrom(json.at("point")),
-                    .outcome = static_cast<Outcome>(outcome),
-                    .work = json.at("work"),
-                    .value = NumberFromJson(json.at("value"))};
+  std::uint64_t UnsignedOrZero(std::string_view name) { return Has(name) ? Unsigned(name) : 0; }
+  std::string TextOr(std::string_view name, std::string_view otherwise) {
+    return Has(name) ? Text(name) : std::string(otherwise);
+  }
+  // A value of an enumeration, of which this is the last.
+  template <typename Enum>
+  Enum UpTo(std::string_view name, Enum last) {
+    return static_cast<Enum>(Integer(name, 0, static_cast<int>(last)));
+  }
+  Point PointAt(std::string_view name) { return PointFrom(name, List(name)); }
+  Point PointFrom(std::string_view name, const Values& values) {
+    Point point;
+    for (const JsonValue& value : values) {
+      const auto number = value.Number();
+      if (!number) Miss(name, "numbers");
+      point.push_back(number.value_or(0));
+    }
+    return point;
+  }
+  // Calls read(part) for each object of a list.
+  template <typename Read>
+  void Parts(std::string_view name, Read read) {
+    for (const JsonValue& value : List(name)) {
+      const auto object = JsonObject::Read(value.written());
+      if (!object) return Miss(name, "a list of objects");
+      Body part(*object);
+      read(part);
+      if (!part.error().empty()) Miss(name, fmt::format("whole entries ({})", part.error()));
+    }
+  }
+  // What every event of a launch begins with.
+  template <typename T>
+  T OfLaunch(StudyId study) {
+    T body;
+    body.trial = {study, TrialId(Id("trial"))};
+    body.launch = LaunchId(Id("launch"));
+    if constexpr (requires { body.position; }) {
+      body.position.seq = UnsignedOrZero("message");
+      body.position.offset = UnsignedOrZero("offset");
+    }
+    return body;
+  }
+};
+
+Node NodeFrom(Body& in) {
+  Node node{.name = in.Text("name"),
+            .cpus = in.Integer("cpus"),
+            .devices = {},
+            .up = !in.Has("up") || in.Boolean("up")};
+  in.Parts("devices", [&](Body& device) {
+    node.devices.push_back({.uuid = device.Text("uuid"),
+                            .kind = device.Text("kind"),
+                            .memory_bytes = device.Integer("memory_bytes")});
+  });
+  return node;
 }
 
-std::string_view CheckedText(const Json& json) { return json.get_ref<const std::string&>(); }
+std::vector<Node> NodesFrom(Body& in) {
+  // Stores of before know one node, and say it without a list.
+  if (!in.Has("nodes")) return {NodeFrom(in)};
+  std::vector<Node> nodes;
+  in.Parts("nodes", [&](Body& node) { nodes.push_back(NodeFrom(node)); });
+  return nodes;
+}
 
-Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json& json) {
+// What is missing or wrong in the body is left to the caller to see.
+Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) {
   const auto event = [&](auto body) { return Event{time, std::move(body)}; };
   if (kind == "study_created") {
     StudyCreated created{.study = study,
-                         .source = json.at("source"),
-                         .folder = json.at("folder"),
-                         .seed = json.at("seed"),
+                         .source = in.Text("source"),
+                         .folder = in.Text("folder"),
+                         .seed = in.Unsigned("seed"),
                          .spec = {}};
-    const std::string name = json.at("name");
+    const std::string name = in.Text("name");
+    if (!in.error().empty()) return event(std::move(created));
     auto spec = ReadStudy(created.source, name, name);
     if (!spec) {
       return Corruption(
@@ -217,78 +245,76 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     created.spec.name = name;
     // Before the sampler was written down there was no tpe, and who named none got random.
     if (created.spec.sampler.name == "tpe")
-      created.spec.sampler.name = json.value("sampler", "random");
+      created.spec.sampler.name = in.TextOr("sampler", "random");
     return event(std::move(created));
   }
   if (kind == "study_resumed") {
     StudyResumed resumed{.study = study, .trials = {}, .deadline = {}};
-    if (json.contains("trials")) resumed.trials = json["trials"].get<int>();
-    if (json.contains("deadline_us"))
-      resumed.deadline = FromMicros(json["deadline_us"].get<std::int64_t>());
+    if (in.Has("trials")) resumed.trials = static_cast<int>(in.Integer("trials", 0, INT32_MAX));
+    if (in.Has("deadline_us")) resumed.deadline = FromMicros(in.Integer("deadline_us"));
     return event(resumed);
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
-  if (kind == "controller_started") return event(ControllerStarted{NodesFrom(json)});
-  if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(json)});
+  if (kind == "controller_started") return event(ControllerStarted{NodesFrom(in)});
+  if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(in)});
   if (kind == "drain_asked") return event(DrainAsked{});
   if (kind == "proposed") {
     Proposed proposed{.study = study, .point = {}};
-    if (json.contains("fork")) {
-      proposed.fork = TrialId(json["fork"].get<std::uint32_t>());
+    if (in.Has("fork")) {
+      proposed.fork = TrialId(in.Id("fork"));
     } else {
-      proposed.counter = json.at("counter");
+      proposed.counter = in.Unsigned("counter");
     }
-    if (json.contains("point")) proposed.point = PointFrom(json["point"]);
+    if (in.Has("point")) proposed.point = in.PointAt("point");
     return event(std::move(proposed));
   }
   if (kind == "attributes_set") {
-    auto set = LaunchFrom<AttributesSet>(study, json);
-    set.attributes = json.at("attributes").dump();
+    auto set = in.OfLaunch<AttributesSet>(study);
+    set.attributes = OurWords(in.Object("attributes"));
     return event(std::move(set));
   }
   if (kind == "checkpoint_saved") {
-    auto saved = LaunchFrom<CheckpointSaved>(study, json);
-    saved.work = json.at("work");
-    saved.bytes = json.at("bytes");
+    auto saved = in.OfLaunch<CheckpointSaved>(study);
+    saved.work = in.Integer("work");
+    saved.bytes = in.Integer("bytes");
     return event(saved);
   }
   if (kind == "checkpoint_copied") {
-    return event(CheckpointCopied{.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())},
-                                  .error = json.value("error", "")});
+    return event(CheckpointCopied{.trial = {study, TrialId(in.Id("trial"))},
+                                  .error = in.TextOr("error", "")});
   }
   if (kind == "trial_noted") {
-    auto noted = LaunchFrom<TrialNoted>(study, json);
-    noted.note = CheckedText(json.at("note"));
+    auto noted = in.OfLaunch<TrialNoted>(study);
+    noted.note = in.Text("note");
     return event(std::move(noted));
   }
-  if (kind == "launch_heard") return event(LaunchFrom<LaunchHeard>(study, json));
+  if (kind == "launch_heard") return event(in.OfLaunch<LaunchHeard>(study));
   if (kind == "launch_ended") {
-    auto ended = LaunchFrom<LaunchEnded>(study, json);
-    const int ending = json.at("ending");
-    if (ending < 0 || ending > static_cast<int>(Ending::kStopped)) {
-      return Corruption(
-          fmt::format("an event of kind '{}' does not read back: ending {}", kind, ending));
-    }
-    ended.ending = static_cast<Ending>(ending);
-    ended.reason = json.value("reason", "");
-    ended.checkpoint_bytes = json.value("checkpoint_bytes", std::int64_t{-1});
+    auto ended = in.OfLaunch<LaunchEnded>(study);
+    ended.ending = in.UpTo("ending", Ending::kStopped);
+    ended.reason = in.TextOr("reason", "");
+    if (in.Has("checkpoint_bytes")) ended.checkpoint_bytes = in.Integer("checkpoint_bytes");
     return event(std::move(ended));
   }
-  if (kind == "lease_expired") return event(LaunchFrom<LeaseExpired>(study, json));
-  if (kind == "retry_asked")
-    return event(RetryAsked{{study, TrialId(json.at("trial").get<std::uint32_t>())}});
+  if (kind == "lease_expired") return event(in.OfLaunch<LeaseExpired>(study));
+  if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "woken") return event(Woken{});
   if (kind == "points_enqueued") {
     PointsEnqueued enqueued{.study = study, .points = {}};
-    for (const Json& point : json.at("points")) enqueued.points.push_back(PointFrom(point));
+    for (const JsonValue& point : in.List("points")) {
+      if (point.kind() != JsonValue::Kind::kList) in.Miss("points", "a list of lists");
+      enqueued.points.push_back(in.PointFrom("points", point.List().value_or(Values{})));
+    }
     return event(std::move(enqueued));
   }
   if (kind == "knowledge_given") {
-    KnowledgeGiven given{.study = study, .source = json.at("source"), .trials = {}};
-    for (const Json& each : json.at("trials")) {
-      SLUICE_ASSIGN(KnownTrial trial, KnownTrialFrom(each));
-      given.trials.push_back(std::move(trial));
-    }
+    KnowledgeGiven given{.study = study, .source = in.Text("source"), .trials = {}};
+    in.Parts("trials", [&](Body& trial) {
+      given.trials.push_back({.point = trial.PointAt("point"),
+                              .outcome = trial.UpTo("outcome", Outcome::kFailed),
+                              .work = trial.Integer("work"),
+                              .value = trial.Number("value")});
+    });
     return event(std::move(given));
   }
   return Corruption(fmt::format(
@@ -300,36 +326,42 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
 EncodedEvent Encode(const Event& event) {
   Encoder encoder;
   std::visit(encoder, event.body);
-  // Texts of programs may hold anything: what is not UTF-8 is replaced, never refused.
-  return {encoder.study, encoder.kind,
-          encoder.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {encoder.study, encoder.kind, std::move(encoder.json).Finish()};
 }
 
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body) {
-  try {
-    return Decode(time, study, kind, Json::parse(body));
-  } catch (const Json::exception& error) {
+  const auto object = JsonObject::Read(body);
+  if (!object) {
     return Corruption(
-        fmt::format("an event of kind '{}' does not read back: {}", kind, error.what()));
+        fmt::format("an event of kind '{}' does not read back: its body is no JSON object", kind));
   }
+  Body in(*object);
+  auto event = Decode(time, study, kind, in);
+  if (event && !in.error().empty())
+    return Corruption(
+        fmt::format("an event of kind '{}' does not read back: {}", kind, in.error()));
+  return event;
 }
 
 std::string EncodeMetrics(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const auto& [name, value] : metrics) json[name] = NumberToJson<Json>(value);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  JsonWriter json;
+  for (const auto& [name, value] : metrics) json.Put(name, value);
+  return std::move(json).Finish();
 }
 
 Result<Metrics> DecodeMetrics(std::string_view text) {
-  try {
-    Metrics metrics;
-    const Json json = Json::parse(text);
-    for (const auto& [name, value] : json.items())
-      metrics.emplace_back(name, NumberFromJson(value));
-    return metrics;
-  } catch (const Json::exception& error) {
-    return Corruption(fmt::format("the metrics of a report do not read back: {}", error.what()));
+  const auto object = JsonObject::Read(text);
+  if (!object) return Corruption("the metrics of a report do not read back: no JSON object");
+  Metrics metrics;
+  for (const auto& [name, value] : object->members()) {
+    const auto number = value.Number();
+    if (!number) {
+      return Corruption(
+          fmt::format("the metrics of a report do not read back: '{}': expected a number", name));
+    }
+    metrics.emplace_back(name, *number);
   }
+  return metrics;
 }
 
 }  // namespace sluice

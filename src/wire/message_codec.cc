@@ -3,189 +3,114 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json_number.h"
+#include "base/json_object.h"
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "wire/message.h"
 
 namespace sluice::wire {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kDeepest = 32;
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+// The same JSON, written as we write it.
+std::string OurWords(std::string_view json) {
+  using Json = nlohmann::ordered_json;
+  return Json::parse(json).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json For(const char* type, const LaunchRef& at) {
-  return {{"type", type}, {"trial", Number(at.trial)}, {"launch", Number(at.launch)}};
+std::string ObjectOf(const Values& values) {
+  JsonWriter json;
+  for (const auto& [name, value] : values) json.Put(name, value);
+  return std::move(json).Finish();
 }
 
-Json At(const char* type, const LaunchRef& at, std::uint64_t seq) {
-  Json json = For(type, at);
-  json["seq"] = seq;
-  return json;
-}
+struct Encoder {
+  JsonWriter json;
 
-struct ToJson {
-  Json operator()(const Hello& m) const {
-    Json json = {{"type", "hello"},    {"version", m.version}, {"worker", m.worker}, {"pid", m.pid},
-                 {"client", m.client}, {"reuse", m.reuse},     {"study", m.study}};
-    if (m.at) {
-      json["trial"] = Number(m.at->trial);
-      json["launch"] = Number(m.at->launch);
+  void operator()(const Hello& m) {
+    Begin("hello").Put("version", m.version).Put("worker", m.worker).Put("pid", m.pid);
+    json.Put("client", m.client).Put("reuse", m.reuse).Put("study", m.study);
+    if (m.at) json.Put("trial", Number(m.at->trial)).Put("launch", Number(m.at->launch));
+  }
+  void operator()(const Heartbeat&) { Begin("heartbeat"); }
+  void operator()(const Ready&) { Begin("ready"); }
+  void operator()(const Report& m) {
+    At("report", m).Put("work", m.work).PutJson("values", ObjectOf(m.values));
+  }
+  void operator()(const Attributes& m) {
+    At("attributes", m).PutJson("attributes", OurWords(m.attributes));
+  }
+  void operator()(const Saved& m) { At("saved", m).Put("work", m.work).Put("bytes", m.bytes); }
+  void operator()(const Paused& m) { At("paused", m); }
+  void operator()(const Done& m) { At("done", m); }
+  void operator()(const Failed& m) { At("failed", m).Put("reason", m.reason); }
+  void operator()(const Ask& m) {
+    Begin("ask").Put("verb", m.verb).Put("study", m.study).Put("trial", Number(m.trial));
+    std::string points;
+    for (const std::string& point : m.points) {
+      points += points.empty() ? '[' : ',';
+      points += OurWords(point);
     }
-    return json;
-  }
-  Json operator()(const Heartbeat&) const { return {{"type", "heartbeat"}}; }
-  Json operator()(const Ready&) const { return {{"type", "ready"}}; }
-  Json operator()(const Report& m) const {
-    Json json = At("report", m.at, m.seq);
-    json["work"] = m.work;
-    Json& values = json["values"] = Json::object();
-    for (const auto& [name, value] : m.values) values[name] = NumberToJson<Json>(value);
-    return json;
-  }
-  Json operator()(const Attributes& m) const {
-    Json json = At("attributes", m.at, m.seq);
-    json["attributes"] = Json::parse(m.attributes);
-    return json;
-  }
-  Json operator()(const Saved& m) const {
-    Json json = At("saved", m.at, m.seq);
-    json["work"] = m.work;
-    json["bytes"] = m.bytes;
-    return json;
-  }
-  Json operator()(const Paused& m) const { return At("paused", m.at, m.seq); }
-  Json operator()(const Done& m) const { return At("done", m.at, m.seq); }
-  Json operator()(const Failed& m) const {
-    Json json = At("failed", m.at, m.seq);
-    json["reason"] = m.reason;
-    return json;
-  }
-  Json operator()(const Ask& m) const {
-    Json json = {{"type", "ask"}, {"verb", m.verb}, {"study", m.study}, {"trial", Number(m.trial)}};
-    for (const std::string& point : m.points) json["points"].push_back(Json::parse(point));
-    return json;
+    if (!points.empty()) json.PutJson("points", points + ']');
   }
 
-  Json operator()(const Welcome& m) const {
-    return {
-        {"type", "welcome"}, {"version", kVersion}, {"lease_ms", m.lease_ms}, {"window", m.window}};
+  void operator()(const Welcome& m) {
+    Begin("welcome").Put("version", kVersion);
+    json.Put("lease_ms", m.lease_ms).Put("window", m.window);
   }
-  Json operator()(const Assign& m) const {
-    Json json = {{"type", "assign"},
-                 {"study", m.study},
-                 {"trial", Number(m.at.trial)},
-                 {"launch", Number(m.at.launch)},
-                 {"params", Json::parse(m.params)}};
-    if (m.target) json["target"] = *m.target;
-    json.update(Json{{"work", m.work},
-                     {"checkpoint_dir", m.checkpoint_dir},
-                     {"folder", m.folder},
-                     {"seed", m.seed},
-                     {"unit", m.unit},
-                     {"objective", m.objective},
-                     {"lease_ms", m.lease_ms},
-                     {"window", m.window}});
-    return json;
+  void operator()(const Assign& m) {
+    Begin("assign").Put("study", m.study);
+    json.Put("trial", Number(m.at.trial)).Put("launch", Number(m.at.launch));
+    json.PutJson("params", OurWords(m.params));
+    if (m.target) json.Put("target", *m.target);
+    json.Put("work", m.work).Put("checkpoint_dir", m.checkpoint_dir).Put("folder", m.folder);
+    json.Put("seed", m.seed).Put("unit", m.unit).Put("objective", m.objective);
+    json.Put("lease_ms", m.lease_ms).Put("window", m.window);
   }
-  Json operator()(const Ack& m) const {
-    Json json = For("ack", m.at);
-    json["seq"] = m.seq;
-    return json;
+  void operator()(const Ack& m) { At("ack", m); }
+  void operator()(const Budget& m) {
+    For("budget", m.at);
+    if (m.target) json.Put("target", *m.target);
   }
-  Json operator()(const Budget& m) const {
-    Json json = For("budget", m.at);
-    if (m.target) json["target"] = *m.target;
-    return json;
+  void operator()(const Pause& m) { For("pause", m.at); }
+  void operator()(const Stop& m) { For("stop", m.at).Put("why", m.why); }
+  void operator()(const Exit&) { Begin("exit"); }
+  void operator()(const Refuse& m) { Begin("refuse").Put("reason", m.reason); }
+  void operator()(const Answer& m) {
+    Begin("answer").Put("ok", m.ok).Put("message", m.message);
+    if (!m.facts.empty()) json.PutJson("facts", ObjectOf(m.facts));
   }
-  Json operator()(const Pause& m) const { return For("pause", m.at); }
-  Json operator()(const Stop& m) const {
-    Json json = For("stop", m.at);
-    json["why"] = m.why;
-    return json;
+
+ private:
+  JsonWriter& Begin(std::string_view type) { return json.Put("type", type); }
+  JsonWriter& For(std::string_view type, const LaunchRef& at) {
+    return Begin(type).Put("trial", Number(at.trial)).Put("launch", Number(at.launch));
   }
-  Json operator()(const Exit&) const { return {{"type", "exit"}}; }
-  Json operator()(const Refuse& m) const { return {{"type", "refuse"}, {"reason", m.reason}}; }
-  Json operator()(const Answer& m) const {
-    Json json = {{"type", "answer"}, {"ok", m.ok}, {"message", m.message}};
-    for (const auto& [name, value] : m.facts) json["facts"][name] = NumberToJson<Json>(value);
-    return json;
-  }
+  JsonWriter& At(std::string_view type, const auto& m) { return For(type, m.at).Put("seq", m.seq); }
 };
 
-// Reads typed members; the first that is missing or wrong is remembered.
-class Members {
- public:
-  explicit Members(const Json& json) : json_(json) {}
+template <typename Message>
+std::string EncodeAny(const Message& message) {
+  Encoder encoder;
+  std::visit(encoder, message);
+  return std::move(encoder.json).Finish();
+}
 
-  std::int64_t Integer(const char* key, std::int64_t low, std::int64_t high) {
-    const auto found = json_.find(key);
-    if (found == json_.end()) return Miss(key, "an integer"), low;
-    if (!found->is_number_integer()) return Miss(key, "an integer"), low;
-    if (found->is_number_unsigned() &&
-        found->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
-      return Miss(key, "a smaller integer"), low;
-    }
-    const auto value = found->get<std::int64_t>();
-    if (value < low || value > high)
-      return Miss(key, fmt::format("an integer from {} to {}", low, high)), low;
-    return value;
-  }
-  std::uint64_t Unsigned(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_number_unsigned())
-      return Miss(key, "an integer of at least 0"), 0;
-    return found->get<std::uint64_t>();
-  }
-  std::string Text(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_string()) return Miss(key, "a text"), std::string();
-    return found->get<std::string>();
-  }
-  bool Boolean(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_boolean()) return Miss(key, "true or false"), false;
-    return found->get<bool>();
-  }
-  std::string Object(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_object())
-      return Miss(key, "an object"), std::string("{}");
-    return Dump(*found);
-  }
-  std::vector<std::string> Objects(const char* key) {
+class Members : public JsonMembers {
+ public:
+  using JsonMembers::JsonMembers;
+
+  std::string Object(std::string_view name) { return OurWords(JsonMembers::Object(name)); }
+  std::vector<std::string> Objects(std::string_view name) {
     std::vector<std::string> texts;
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_array()) return Miss(key, "a list of objects"), texts;
-    for (const Json& each : *found) {
-      if (!each.is_object()) return Miss(key, "a list of objects"), texts;
-      texts.push_back(Dump(each));
+    for (const JsonValue& each : List(name, "a list of objects")) {
+      if (each.kind() != JsonValue::Kind::kObject) return Miss(name, "a list of objects"), texts;
+      texts.push_back(OurWords(each.written()));
     }
     return texts;
   }
-  Values Numbers(const char* key) {
-    Values values;
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_object())
-      return Miss(key, "an object of numbers"), values;
-    for (const auto& [name, value] : found->items()) {
-      if (!value.is_number() && !value.is_string()) Miss(name.c_str(), "a number");
-      if (!error_.empty()) break;
-      try {
-        values.emplace_back(name, NumberFromJson(value));
-      } catch (const Json::exception&) {
-        Miss(name.c_str(), "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
-      }
-    }
-    return values;
-  }
-  bool Has(const char* key) const { return json_.contains(key); }
-
   LaunchRef Launch() {
     return {TrialId(static_cast<std::uint32_t>(Integer("trial", 1, UINT32_MAX))), LaunchNumber()};
   }
@@ -197,24 +122,15 @@ class Members {
     if (!Has("target")) return std::nullopt;
     return Integer("target", 0, kMostWork);
   }
-
-  const std::string& error() const { return error_; }
-
- private:
-  void Miss(const char* key, std::string_view expected) {
-    if (error_.empty()) error_ = fmt::format("'{}': expected {}", key, expected);
-  }
-  const Json& json_;
-  std::string error_;
 };
 
-Result<Json> ParseObject(std::string_view line) {
+Result<JsonObject> ReadObject(std::string_view line) {
   if (line.size() > kLongestLine) return InvalidArgument("expected a line of at most 1 MiB");
-  if (NestsDeeperThan(line, kDeepest))
-    return InvalidArgument("expected a JSON object that is not nested so deeply");
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return InvalidArgument("expected one JSON object a line");
-  return json;
+  auto object = JsonObject::Read(line, kDeepest);
+  if (object) return *std::move(object);
+  return InvalidArgument(NestsDeeperThan(line, kDeepest)
+                             ? "expected a JSON object that is not nested so deeply"
+                             : "expected one JSON object a line");
 }
 
 template <typename Message>
@@ -224,20 +140,20 @@ Result<Message> Finish(const Members& members, std::string_view type, Message me
   return message;
 }
 
-std::string TypeOf(const Json& json) {
-  const auto found = json.find("type");
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+std::string TypeOf(const JsonObject& object) {
+  const JsonValue* const type = object.Find("type");
+  return type == nullptr ? "" : type->Text().value_or("");
 }
 
 }  // namespace
 
-std::string Encode(const FromWorker& message) { return Dump(std::visit(ToJson{}, message)); }
-std::string Encode(const ToWorker& message) { return Dump(std::visit(ToJson{}, message)); }
+std::string Encode(const FromWorker& message) { return EncodeAny(message); }
+std::string Encode(const ToWorker& message) { return EncodeAny(message); }
 
 Result<FromWorker> DecodeFromWorker(std::string_view line) {
-  SLUICE_ASSIGN(const Json json, ParseObject(line));
-  const std::string type = TypeOf(json);
-  Members in(json);
+  SLUICE_ASSIGN(const JsonObject object, ReadObject(line));
+  const std::string type = TypeOf(object);
+  Members in(object);
   // Members are read in the order they are written here, so that the first fault is the one told.
   const auto finish = [&](auto message) {
     return Finish<FromWorker>(in, type, std::move(message));
@@ -289,9 +205,9 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
 }
 
 Result<ToWorker> DecodeToWorker(std::string_view line) {
-  SLUICE_ASSIGN(const Json json, ParseObject(line));
-  const std::string type = TypeOf(json);
-  Members in(json);
+  SLUICE_ASSIGN(const JsonObject object, ReadObject(line));
+  const std::string type = TypeOf(object);
+  Members in(object);
   const auto finish = [&](auto message) { return Finish<ToWorker>(in, type, std::move(message)); };
   if (type == "ack") return finish(Ack{.at = in.Launch(), .seq = in.Seq()});
   if (type == "budget") return finish(Budget{.at = in.Launch(), .target = in.Target()});
@@ -342,34 +258,28 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
     return std::nullopt;
-  if (NestsDeeperThan(line, kDeepest)) return std::nullopt;
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || (!json.contains(metric) && !json.contains("sluice")))
+  const auto object = JsonObject::Read(line, kDeepest);
+  if (!object || (object->Find(metric) == nullptr && object->Find("sluice") == nullptr))
     return std::nullopt;
 
   OutputReport report;
-  std::string_view work_key = unit;
-  if (!json.contains(unit) && json.contains("step")) work_key = "step";
-  for (const auto& [name, value] : json.items()) {
+  std::string_view work_name = unit;
+  if (object->Find(unit) == nullptr && object->Find("step") != nullptr) work_name = "step";
+  const auto found = [](const JsonValue& value) { return OurWords(value.written()).substr(0, 60); };
+  for (const auto& [name, value] : object->members()) {
     if (name == "sluice") continue;
-    if (name == work_key) {
-      const bool whole =
-          value.is_number_integer() ||
-          (value.is_number() && value.get<double>() == std::floor(value.get<double>()));
-      if (!whole || value.get<double>() < 0 || value.get<double>() > 0x1p53) {
+    const auto number = value.Number();
+    if (name == work_name) {
+      const bool whole = value.kind() == JsonValue::Kind::kNumber && *number == std::floor(*number);
+      if (!whole || *number < 0 || *number > 0x1p53) {
         return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}",
-                                           name, Dump(value).substr(0, 60)));
+                                           name, found(value)));
       }
-      report.work = static_cast<Work>(value.get<double>());
-      continue;
-    }
-    try {
-      report.values.emplace_back(name, NumberFromJson(value));
-    } catch (const Json::exception&) {
-      if (name == metric) {
-        return InvalidArgument(
-            fmt::format("'{}': expected a number, found {}", name, Dump(value).substr(0, 60)));
-      }
+      report.work = static_cast<Work>(*number);
+    } else if (number) {
+      report.values.emplace_back(name, *number);
+    } else if (name == metric) {
+      return InvalidArgument(fmt::format("'{}': expected a number, found {}", name, found(value)));
     }
   }
   return report;
