@@ -58,6 +58,7 @@ struct OpenedStudy {
   StudyId id{};
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Engine> engine;
+  std::int64_t events_since_snapshot = 0;
 };
 
 Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) {
@@ -68,7 +69,9 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) 
   OpenedStudy opened;
   opened.id = info.id;
   SLUICE_ASSIGN(opened.ledger, Ledger::Open(paths.database));
-  SLUICE_ASSIGN(opened.engine, RecoverEngine(opened.ledger->database(), info.id));
+  SLUICE_ASSIGN(opened.engine,
+                RecoverEngine(opened.ledger->database(), info.id, Recover::kFromSnapshot,
+                              &opened.events_since_snapshot));
   return opened;
 }
 
@@ -84,8 +87,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   Controller::Parts& controller = parts.controller;
   controller.study = opened.id;
   controller.last = parts.ledger->last();
-  SLUICE_ASSIGN(controller.events_since_snapshot,
-                EventsSinceSnapshot(parts.ledger->database(), opened.id));
+  controller.events_since_snapshot = opened.events_since_snapshot;
   SLUICE_ASSIGN(controller.knowledge,
                 ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
   controller.engine = std::move(opened.engine);

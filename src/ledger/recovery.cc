@@ -9,18 +9,25 @@
 namespace sluice {
 namespace {
 
-Result<StudyCreated> FindCreation(Database& database, StudyId study) {
+// The first event of every study.
+struct Creation {
+  EventSeq seq{};
+  Event event;
+  const StudyCreated& body() const { return std::get<StudyCreated>(event.body); }
+};
+
+Result<Creation> FindCreation(Database& database, StudyId study) {
   SLUICE_ASSIGN(
       Statement query,
-      database.Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind = "
+      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE study = ? AND kind = "
                        "'study_created'"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
   SLUICE_ASSIGN(const bool found, query.Step());
   if (!found)
     return Corruption(fmt::format("{}: study {} has no beginning", database.path(), Number(study)));
   SLUICE_ASSIGN(Event event,
-                DecodeEvent(FromMicros(query.Integer(0)), study, query.Text(1), query.Text(2)));
-  return std::get<StudyCreated>(std::move(event.body));
+                DecodeEvent(FromMicros(query.Integer(1)), study, query.Text(2), query.Text(3)));
+  return Creation{EventSeq(static_cast<std::uint64_t>(query.Integer(0))), std::move(event)};
 }
 
 Result<std::unique_ptr<Engine>> NewEngine(const StudyCreated& created) {
@@ -39,13 +46,15 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
   return report;
 }
 
-// Applies what happened after event `from`, events and reports merged in order.
-Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
+// Applies what happened after event `from`, events and reports merged in order; says how much that
+// was. The unary plus keeps SQLite from going through all that ever happened to the study, by an
+// index that is in another order.
+Result<std::int64_t> Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));
   SLUICE_ASSIGN(
       Statement events,
-      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND study = ? "
+      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND +study = ? "
                        "ORDER BY seq"));
   SLUICE_ASSIGN(
       Statement reports,
@@ -56,7 +65,8 @@ Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) 
   reports.Bind(1, after).Bind(2, id);
   SLUICE_ASSIGN(bool more_events, events.Step());
   SLUICE_ASSIGN(bool more_reports, reports.Step());
-  while (more_events || more_reports) {
+  std::int64_t replayed = 0;
+  for (; more_events || more_reports; ++replayed) {
     if (more_events &&
         (!more_reports || (events.Integer(0) < reports.Integer(0) && !Planted("replay-order")))) {
       SLUICE_ASSIGN(const Event event, DecodeEvent(FromMicros(events.Integer(1)), study,
@@ -70,14 +80,16 @@ Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) 
     }
   }
   (void)engine.TakeChanged();
-  return {};
+  return replayed;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study, Recover how) {
-  SLUICE_ASSIGN(const StudyCreated created, FindCreation(database, study));
-  SLUICE_ASSIGN(auto engine, NewEngine(created));
+Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study, Recover how,
+                                              std::int64_t* replayed) {
+  SLUICE_ASSIGN(const Creation created, FindCreation(database, study));
+  SLUICE_ASSIGN(auto engine, NewEngine(created.body()));
+  std::int64_t since = 0;
   if (how == Recover::kFromSnapshot) {
     SLUICE_ASSIGN(Statement query,
                   database.Prepare("SELECT seq, digest, state FROM snapshots WHERE study = ?"));
@@ -88,15 +100,18 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
       Digest digest;
       digest.Add(state);
       const bool whole = ToHex(digest.Value()) == query.Text(1);
-      if (whole && engine->Load(state, {created})) {
+      if (whole && engine->Load(state, {created.body()})) {
         const auto seq = EventSeq(static_cast<std::uint64_t>(query.Integer(0)));
-        SLUICE_TRY(Replay(database, study, seq, *engine));
+        SLUICE_ASSIGN(since, Replay(database, study, seq, *engine));
+        if (replayed != nullptr) *replayed = since;
         return engine;
       }
-      SLUICE_ASSIGN(engine, NewEngine(created));
+      SLUICE_ASSIGN(engine, NewEngine(created.body()));
     }
   }
-  SLUICE_TRY(Replay(database, study, EventSeq{0}, *engine));
+  (void)engine->Apply(created.event);
+  SLUICE_ASSIGN(since, Replay(database, study, created.seq, *engine));
+  if (replayed != nullptr) *replayed = 1 + since;
   return engine;
 }
 
@@ -126,19 +141,6 @@ Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& 
                               .value = study.spec.objective.Loss(trial.value)});
     }
   }
-}
-
-Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study) {
-  SLUICE_ASSIGN(
-      Statement query,
-      database.Prepare(
-          "WITH since (seq) AS (SELECT coalesce((SELECT seq FROM snapshots WHERE study = ?1), 0)) "
-          "SELECT (SELECT count(*) FROM events WHERE seq > (SELECT seq FROM since) AND study = ?1) "
-          "+ "
-          "(SELECT count(*) FROM reports WHERE seq > (SELECT seq FROM since) AND +study = ?1)"));
-  query.Bind(1, static_cast<std::int64_t>(Number(study)));
-  SLUICE_TRY(query.Step());
-  return query.Integer(0);
 }
 
 }  // namespace sluice

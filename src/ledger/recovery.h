@@ -19,15 +19,14 @@ enum class Recover {
 
 // The engine as the ledger left it, with this one study. Both ways give the same digest. A snapshot
 // that does not read back is passed over. Commands that the replay causes are dropped:
-// Engine::Unfinished tells what is left to do.
+// Engine::Unfinished tells what is left to do. `replayed`: how many events that was, which is how
+// many a snapshot would spare the next.
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
-                                              Recover how = Recover::kFromSnapshot);
+                                              Recover how = Recover::kFromSnapshot,
+                                              std::int64_t* replayed = nullptr);
 
 // What the sampler of a study is to know beside the study's own trials, as it is to be told: the
 // same after every restart.
 Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& study);
-
-// How many events of the study came after its latest snapshot.
-Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study);
 
 }  // namespace sluice

@@ -72,9 +72,9 @@ TEST(RecoveryTest, ADamagedSnapshotIsPassedOver) {
   const TestFolder folder;
   auto ledger = OpenLedger(folder / "s.db");
   WriteHistory(test, *ledger, /*snapshot=*/true);
-  const auto since = EventsSinceSnapshot(ledger->database(), kStudy);
-  ASSERT_TRUE(since);
-  EXPECT_EQ(*since, 0);
+  std::int64_t replayed = -1;
+  ASSERT_TRUE(RecoverEngine(ledger->database(), kStudy, Recover::kFromSnapshot, &replayed));
+  EXPECT_EQ(replayed, 0);
   for (const char* damage :
        {"UPDATE snapshots SET state = substr(state, 1, 20)", "UPDATE snapshots SET digest = 'x'",
         "UPDATE snapshots SET state = x''",
@@ -82,6 +82,8 @@ TEST(RecoveryTest, ADamagedSnapshotIsPassedOver) {
         "UPDATE snapshots SET state = x'', digest = '0'"}) {
     ASSERT_TRUE(ledger->database().Execute(damage));
     EXPECT_EQ(Recovered(*ledger, Recover::kFromSnapshot), test.engine().Digest()) << damage;
+    ASSERT_TRUE(RecoverEngine(ledger->database(), kStudy, Recover::kFromSnapshot, &replayed));
+    EXPECT_EQ(replayed, Number(ledger->last())) << damage;
   }
 }
 

@@ -322,10 +322,10 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   Controller::Parts parts;
   parts.study = kStudy;
   parts.last = life.ledger->last();
-  SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy));
+  SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy, Recover::kFromSnapshot,
+                                            &parts.events_since_snapshot));
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
                      random_.Chance(0.2));
-  SLUICE_ASSIGN(parts.events_since_snapshot, EventsSinceSnapshot(database, kStudy));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
   parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(4000));
   parts.observer = [this](const Event& event) {
