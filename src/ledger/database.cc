@@ -67,6 +67,11 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
 
 }  // namespace
 
+void SetUpSqlite() {
+  // Nobody asks how much memory it uses, and counting takes a lock for every piece.
+  [[maybe_unused]] static const int code = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 std::string SqliteVersion() { return sqlite3_libversion(); }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -147,6 +152,7 @@ std::string_view Statement::Blob(int column) const {
 
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode mode,
                                                  const Disk& disk) {
+  SetUpSqlite();
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= mode == Mode::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (mode == Mode::kCreate) flags |= SQLITE_OPEN_CREATE;
@@ -166,6 +172,7 @@ bool Database::Exists(const std::string& path, const Disk& disk) {
   std::error_code ignored;
   // SQLite's own look at the machine's disk takes an empty file for none.
   if (disk.vfs.empty()) return std::filesystem::exists(path, ignored);
+  SetUpSqlite();
   sqlite3_vfs* vfs = sqlite3_vfs_find(disk.vfs.c_str());
   int found = 0;
   return vfs != nullptr &&

@@ -21,6 +21,10 @@ struct Disk {
 
 std::string SqliteVersion();
 
+// Before the first call of SQLite that is not in Database, which does it by itself: SQLite takes
+// some settings only then.
+void SetUpSqlite();
+
 // A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are
 // copied when bound.
 class Statement {

@@ -327,6 +327,7 @@ MemoryDisk::State::State(const Options& options)
     return SQLITE_OK;
   };
   vfs_.xGetLastError = [](sqlite3_vfs* vfs, int, char*) { return Of(vfs).last_errno_; };
+  SetUpSqlite();
   SLUICE_CHECK(sqlite3_vfs_register(&vfs_, 0) == SQLITE_OK, "SQLite takes another disk");
 }
 

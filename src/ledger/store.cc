@@ -58,9 +58,9 @@ Result<std::int64_t> Pragma(Database& database, const char* name) {
 Result<int> SchemaVersion(Database& database) {
   SLUICE_ASSIGN(const std::int64_t application, Pragma(database, "application_id"));
   SLUICE_ASSIGN(const std::int64_t version, Pragma(database, "user_version"));
-  SLUICE_ASSIGN(const std::int64_t pages, Pragma(database, "page_count"));
-  if (pages == 0) return 0;
   if (application == 0 && version == 0) {
+    SLUICE_ASSIGN(const std::int64_t pages, Pragma(database, "page_count"));
+    if (pages == 0) return 0;
     // Whoever made the store was killed before the first table: SQLite had only set its journal up.
     SLUICE_ASSIGN(Statement tables, database.Prepare("SELECT count(*) FROM sqlite_schema"));
     SLUICE_ASSIGN(const bool counted, tables.Step());
