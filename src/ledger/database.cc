@@ -190,6 +190,8 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   return statement;
 }
 
+int Database::changes() const { return sqlite3_changes(handle_.get()); }
+
 Status Database::Execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return std::unexpected(LastError(code));

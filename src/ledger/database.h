@@ -68,6 +68,8 @@ class Database {
                                                 const Disk& disk = {});
   static bool Exists(const std::string& path, const Disk& disk = {});
 
+  // Rows that the last statement to insert, update or delete any has changed.
+  int changes() const;
   Result<Statement> Prepare(std::string_view sql);
   Status Execute(const std::string& sql);
   const std::string& path() const { return path_; }

@@ -62,38 +62,34 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
                 database.Prepare("INSERT INTO reports (seq, study, trial, launch, time_us, "
                                  "message, output_offset, work, metrics)"
                                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  // Numbered alike, so that a row is bound to either in the same way.
   SLUICE_ASSIGN(
-      ledger->upsert_trial_,
+      ledger->update_trial_,
+      database.Prepare(
+          "UPDATE trials SET state = ?3, work = ?5, target = ?6, value = ?7, best_value = ?8, "
+          "best_work = ?9, launch = ?10, failures = ?11, reports = ?12, started_us = ?14, "
+          "ended_us = ?15, busy_us = ?16, saved_work = ?17, saved_bytes = ?18, note = ?19 "
+          "WHERE study = ?1 AND trial = ?2"));
+  SLUICE_ASSIGN(
+      ledger->insert_trial_,
       database.Prepare(
           "INSERT INTO trials (study, trial, state, params, work, target, value, best_value, "
-          "best_work, launch, failures, "
-          "reports, created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, "
-          "trial) DO UPDATE SET "
-          "state = excluded.state, work = excluded.work, target = excluded.target, value = "
-          "excluded.value, "
-          "best_value = excluded.best_value, best_work = excluded.best_work, launch = "
-          "excluded.launch, "
-          "failures = excluded.failures, reports = excluded.reports, started_us = "
-          "excluded.started_us, "
-          "ended_us = excluded.ended_us, busy_us = excluded.busy_us, saved_work = "
-          "excluded.saved_work, "
-          "saved_bytes = excluded.saved_bytes, note = excluded.note"));
+          "best_work, launch, failures, reports, created_us, started_us, ended_us, busy_us, "
+          "saved_work, saved_bytes, note) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(
-      ledger->upsert_study_,
+      ledger->update_study_,
+      database.Prepare(
+          "UPDATE studies SET updated_us = ?9, trials = ?10, deadline_us = ?11, ending = ?12, "
+          "finished = ?13, best = ?14, waiting = ?15, running = ?16, paused = ?17, complete = ?18, "
+          "stopped = ?19, failed = ?20 WHERE id = ?1"));
+  SLUICE_ASSIGN(
+      ledger->insert_study_,
       database.Prepare(
           "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, "
-          "updated_us, trials, "
-          "deadline_us, ending, finished, best, waiting, running, paused, complete, stopped, "
-          "failed) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO "
-          "UPDATE SET "
-          "updated_us = excluded.updated_us, trials = excluded.trials, deadline_us = "
-          "excluded.deadline_us, "
-          "ending = excluded.ending, finished = excluded.finished, best = excluded.best, waiting = "
-          "excluded.waiting, "
-          "running = excluded.running, paused = excluded.paused, complete = excluded.complete, "
-          "stopped = excluded.stopped, failed = excluded.failed"));
+          "updated_us, trials, deadline_us, ending, finished, best, waiting, running, paused, "
+          "complete, stopped, failed) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(
       ledger->upsert_snapshot_,
       database.Prepare(
@@ -165,7 +161,13 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
 Status Ledger::WriteTrial(const TrialRow& row) {
   const Trial& trial = row.trial;
   if (Planted("stale-row") && trial.state == TrialState::kComplete) return {};
-  Statement& put = upsert_trial_;
+  SLUICE_TRY(Put(update_trial_, row));
+  if (database_->changes() == 0) SLUICE_TRY(Put(insert_trial_, row));
+  return trial.IsFork() ? WriteLineage(row) : Status{};
+}
+
+Status Ledger::Put(Statement& put, const TrialRow& row) {
+  const Trial& trial = row.trial;
   put.Bind(1, static_cast<std::int64_t>(Number(row.study)));
   put.Bind(2, static_cast<std::int64_t>(Number(trial.id)));
   put.Bind(3, Name(trial.state));
@@ -189,8 +191,7 @@ Status Ledger::WriteTrial(const TrialRow& row) {
   put.Bind(17, trial.saved_work);
   put.Bind(18, trial.saved_bytes);
   put.Bind(19, trial.note.empty() && trial.enqueued ? "enqueued" : std::string_view(trial.note));
-  SLUICE_TRY(put.Run());
-  return trial.IsFork() ? WriteLineage(row) : Status{};
+  return put.Run();
 }
 
 // Beside what a program says of its trial, so that exports have it.
@@ -204,7 +205,11 @@ Status Ledger::WriteLineage(const TrialRow& row) {
 }
 
 Status Ledger::WriteStudy(const StudyRow& row, Time updated) {
-  Statement& put = upsert_study_;
+  SLUICE_TRY(Put(update_study_, row, updated));
+  return database_->changes() == 0 ? Put(insert_study_, row, updated) : Status{};
+}
+
+Status Ledger::Put(Statement& put, const StudyRow& row, Time updated) {
   put.Bind(1, static_cast<std::int64_t>(Number(row.id)));
   put.Bind(2, std::string_view(row.name));
   put.Bind(3, std::string_view(row.folder));

@@ -69,10 +69,12 @@ class Ledger {
   Status WriteTrial(const TrialRow& row);
   Status WriteLineage(const TrialRow& row);
   Status WriteStudy(const StudyRow& row, Time updated);
+  static Status Put(Statement& put, const TrialRow& row);
+  static Status Put(Statement& put, const StudyRow& row, Time updated);
 
   std::unique_ptr<Database> database_;
-  Statement insert_event_, insert_report_, upsert_trial_, upsert_study_, upsert_snapshot_,
-      patch_attributes_;
+  Statement insert_event_, insert_report_, update_trial_, insert_trial_, update_study_,
+      insert_study_, upsert_snapshot_, patch_attributes_;
   Statement begin_, commit_, rollback_;
   EventSeq last_{};
 };
