@@ -3,58 +3,59 @@
 #include <fmt/format.h>
 
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/time.h"
 
 namespace sluice {
 
-// Pieces of JSON texts. What is not UTF-8 is replaced, never refused; NaN and the infinities, which
-// JSON lacks, are texts.
+// Pieces of JSON texts, on one line. What is not UTF-8 is replaced, never refused; NaN and the
+// infinities, which JSON lacks, are texts.
 void AppendJson(std::string& json, double number);
 void AppendJson(std::string& json, std::string_view text);
+
+// The same JSON, written as we write it. The text must be JSON.
+std::string RewrittenJson(std::string_view json);
+
+// `append(json, item)` for each.
+template <typename Items, typename Append>
+std::string JsonList(const Items& items, Append append) {
+  std::string json = "[";
+  for (const auto& item : items) {
+    if (json.size() > 1) json += ',';
+    append(json, item);
+  }
+  return json + ']';
+}
 
 // Writes one object, member by member.
 class JsonWriter {
  public:
   template <std::integral Integer>
-  JsonWriter& Put(std::string_view name, Integer value) {
-    Name(name);
+  JsonWriter& Add(std::string_view name, Integer value) {
     if constexpr (std::same_as<Integer, bool>) {
-      json_ += value ? "true" : "false";
+      return AddJson(name, value ? "true" : "false");
     } else {
       const fmt::format_int digits(value);
-      json_.append(digits.data(), digits.size());
+      return AddJson(name, {digits.data(), digits.size()});
     }
-    return *this;
   }
-  JsonWriter& Put(std::string_view name, double value) {
-    Name(name);
-    AppendJson(json_, value);
-    return *this;
-  }
-  JsonWriter& Put(std::string_view name, std::string_view text) {
-    Name(name);
-    AppendJson(json_, text);
-    return *this;
-  }
+  JsonWriter& Add(std::string_view name, double value);
+  JsonWriter& Add(std::string_view name, std::string_view text);
+  // A text, or null.
+  JsonWriter& AddOptional(std::string_view name, const std::optional<std::string>& text);
+  // UTC; null at 0 and kNever.
+  JsonWriter& AddTime(std::string_view name, Time time);
   // A value that is JSON already.
-  JsonWriter& PutJson(std::string_view name, std::string_view json) {
-    Name(name);
-    json_ += json;
-    return *this;
-  }
+  JsonWriter& AddJson(std::string_view name, std::string_view json);
 
-  std::string Finish() && {
-    json_ += '}';
-    return std::move(json_);
-  }
+  std::string Take() { return std::move(json_) + '}'; }
 
  private:
-  void Name(std::string_view name) {
-    if (json_.size() > 1) json_ += ',';
-    AppendJson(json_, name);
-    json_ += ':';
-  }
+  void Name(std::string_view name);
   std::string json_ = "{";
 };
 

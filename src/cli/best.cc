@@ -39,7 +39,7 @@ Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study
 
 std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const Found& found,
                           Time now) {
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", study.name).Add("metric", study.metric);
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
   object.AddOptional("command", found.command).AddOptional("checkpoint", found.checkpoint);

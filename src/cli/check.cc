@@ -263,12 +263,12 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   for (const Error& error : found.errors) errors.push_back(error.message);
   std::vector<std::string> rungs;
   for (const Work level : JudgedAt(spec.stopper)) rungs.push_back(std::to_string(level));
-  JsonObject space;
+  JsonWriter space;
   for (const Parameter& parameter : spec.space.parameters()) {
     space.Add(parameter.name, DescribeParameter(parameter));
   }
   const auto points = spec.space.Cardinality();
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", spec.name).AddJson("program", texts(spec.program));
   object.AddOptional("found_at", found.program).Add("folder", file.folder);
   object.Add("metric", spec.objective.metric);

@@ -198,7 +198,7 @@ Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
   std::vector<std::string> items;
   Table table({{"check"}, {"state"}, {"found"}});
   for (const Checkup& check : checks) {
-    JsonObject object;
+    JsonWriter object;
     object.Add("check", check.what).Add("state", Name(check.health));
     items.push_back(object.Add("found", check.found).Take());
     const Ink ink = check.health == Health::kOk        ? Ink::kGreen
@@ -207,7 +207,7 @@ Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
     table.Add({{check.what}, {std::string(Name(check.health)), ink}, {check.found}});
   }
   if (context.json) {
-    JsonObject object;
+    JsonWriter object;
     PrintLine(object.Add("ok", !problem).AddJson("checks", JsonArray(items)).Take());
   } else {
     // What is wrong is to be read to its end.

@@ -61,7 +61,7 @@ Result<int> RunVerb(const Context& context, const EnqueueOptions& options) {
     PrintLine(Describe(study, end, command));
     return kExitOk;
   }
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", study.name).Add("enqueued", end.added).Add("known", end.known);
   object.Add("waiting", end.waiting).Add("room", end.room).Add("at_once", end.at_once);
   object.AddOptional("then", command.empty() ? std::nullopt : std::optional(command));

@@ -173,7 +173,7 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options) {
                                              : WriteText(*reader, study, options, format));
   if (!options.file || *options.file == "-") return kExitOk;
   if (context.json) {
-    JsonObject object;
+    JsonWriter object;
     object.Add("study", study.name).Add("file", *options.file).Add("rows", rows);
     PrintLine(object.Take());
   } else {

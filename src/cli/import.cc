@@ -37,9 +37,9 @@ void Show(const ImportedStudy& imported, const std::string& file) {
 }
 
 std::string Json(const ImportedStudy& imported, const std::string& file) {
-  JsonObject renamed;
+  JsonWriter renamed;
   for (const auto& [there, here] : imported.renamed) renamed.Add(there, here);
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", imported.row.name).Add("file", file);
   object.Add("rows", static_cast<std::int64_t>(imported.row.trials));
   return object.AddJson("renamed", renamed.Take()).Take();

@@ -68,7 +68,7 @@ class Tail {
     }
   }
   void PutLine() {
-    JsonObject object;
+    JsonWriter object;
     object.Add("trial", static_cast<std::int64_t>(Number(options_.trial)));
     object.Add("launch", static_cast<std::int64_t>(Number(launch_)));
     object.Add("stream", options_.standard_error ? "stderr" : "stdout").Add("text", line_);

@@ -34,7 +34,7 @@ Result<int> Run(const Options&, const HelpOptions& help) {
 }
 
 Result<int> Run(const Options& options, const VersionOptions&) {
-  JsonObject object;
+  JsonWriter object;
   PrintLine(options.json ? object.Add("version", kVersion).Take()
                          : fmt::format("sluice {}", kVersion));
   return kExitOk;

@@ -18,8 +18,8 @@ Result<StudyInfo> Find(const Context& context, const std::optional<std::string>&
   return ChooseStudy(*reader, name);
 }
 
-void Tell(const Context& context, const JsonObject& object, const std::string& line) {
-  PrintLine(context.json ? JsonObject(object).Take() : line);
+void Tell(const Context& context, const JsonWriter& object, const std::string& line) {
+  PrintLine(context.json ? JsonWriter(object).Take() : line);
 }
 
 long long BytesIn(const std::string& folder) {
@@ -46,7 +46,7 @@ bool Confirmed(const Context& context, const StudyInfo& study) {
 
 Result<int> RunVerb(const Context& context, const StopOptions& options) {
   SLUICE_ASSIGN(const StudyInfo study, Find(context, options.study));
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", study.name);
   if (study.finished) {
     Tell(context, object.Add("stopped", false).Add("reason", study.ending),
@@ -68,7 +68,7 @@ Result<int> RunVerb(const Context& context, const RetryOptions& options) {
   const StudyStanding standing = StandingOf(study, FindLockHolder(context.paths));
   SLUICE_TRY(RetryTrial(context.paths, study.name, options.trial));
   const bool at_once = standing.pid != 0;
-  JsonObject object;
+  JsonWriter object;
   object.Add("study", study.name).Add("trial", static_cast<std::int64_t>(Number(options.trial)));
   Tell(context, object.Add("at_once", at_once),
        at_once
@@ -92,7 +92,7 @@ Result<int> RunVerb(const Context& context, const DeleteOptions& options) {
     }
   }
   SLUICE_TRY(DeleteStudy(context.paths, study.name));
-  JsonObject object;
+  JsonWriter object;
   Tell(context, object.Add("study", study.name).Add("deleted", true),
        fmt::format("{} is deleted", study.name));
   return kExitOk;

@@ -3,18 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "base/json_number.h"
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::json;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // A value that was never reported is null; one that was reported as NaN says so.
 std::string ValueOf(double value, const TrialInfo& trial) {
@@ -27,7 +18,7 @@ std::string_view OrEmptyObject(const std::string& json) {
 
 // As in the lines of progress: the value is the one that makes it the best.
 std::string BestJson(const TrialInfo& trial) {
-  JsonObject object;
+  JsonWriter object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("value", trial.best_value);
   object.Add("work", trial.best_work).AddJson("params", OrEmptyObject(trial.params));
   return object.Take();
@@ -35,45 +26,17 @@ std::string BestJson(const TrialInfo& trial) {
 
 }  // namespace
 
-std::string JsonText(std::string_view text) { return Dump(Json(text)); }
-
-std::string JsonNumber(double value) { return Dump(NumberToJson<Json>(value)); }
-
-void JsonObject::Name(std::string_view name) {
-  if (text_.size() > 1) text_ += ',';
-  text_ += JsonText(name);
-  text_ += ':';
+std::string JsonText(std::string_view text) {
+  std::string json;
+  AppendJson(json, text);
+  return json;
 }
 
-JsonObject& JsonObject::Add(std::string_view name, std::string_view text) {
-  return AddJson(name, JsonText(text));
+std::string JsonNumber(double value) {
+  std::string json;
+  AppendJson(json, value);
+  return json;
 }
-JsonObject& JsonObject::Add(std::string_view name, std::int64_t number) {
-  return AddJson(name, std::to_string(number));
-}
-JsonObject& JsonObject::Add(std::string_view name, double number) {
-  return AddJson(name, JsonNumber(number));
-}
-JsonObject& JsonObject::Add(std::string_view name, bool value) {
-  return AddJson(name, value ? "true" : "false");
-}
-
-JsonObject& JsonObject::AddTime(std::string_view name, Time time) {
-  if (time == Time{} || time == kNever) return AddJson(name, "null");
-  return AddJson(name, '"' + FormatPreciseTime(time) + '"');
-}
-
-JsonObject& JsonObject::AddJson(std::string_view name, std::string_view json) {
-  Name(name);
-  text_ += json;
-  return *this;
-}
-
-JsonObject& JsonObject::AddOptional(std::string_view name, const std::optional<std::string>& text) {
-  return text ? Add(name, std::string_view(*text)) : AddJson(name, "null");
-}
-
-std::string JsonObject::Take() { return std::move(text_) + "}"; }
 
 std::string JsonArray(const std::vector<std::string>& items) {
   return fmt::format("[{}]", fmt::join(items.begin(), items.end(), ","));
@@ -81,11 +44,11 @@ std::string JsonArray(const std::vector<std::string>& items) {
 
 std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
                       const StorePaths& paths, Time now, const StudyJsonParts& parts) {
-  JsonObject trials;
+  JsonWriter trials;
   trials.Add("wanted", study.trials).Add("made", study.made()).Add("done", TrialsDone(study));
   for (std::size_t state = 0; state < kTrialStates; ++state)
     trials.Add(kTrialStateNames[state], study.counts[state]);
-  JsonObject object;
+  JsonWriter object;
   if (!parts.event.empty()) object.Add("event", parts.event);
   object.Add("name", study.name).Add("state", Name(standing.state));
   object.AddOptional("reason", standing.why.empty() ? std::nullopt : std::optional(standing.why));
@@ -110,7 +73,7 @@ std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
 }
 
 std::string TrialJson(const TrialInfo& trial, Time now) {
-  JsonObject object;
+  JsonWriter object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("state", Name(trial.state));
   object.AddJson("value", ValueOf(trial.value, trial))
       .AddJson("best_value", ValueOf(trial.best_value, trial));

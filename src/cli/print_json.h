@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "cli/study_state.h"
 #include "ledger/reader.h"
 
@@ -17,31 +16,6 @@ namespace sluice {
 
 std::string JsonText(std::string_view text);
 std::string JsonNumber(double value);
-
-// Writes one object, member by member.
-class JsonObject {
- public:
-  JsonObject& Add(std::string_view name, std::string_view text);
-  JsonObject& Add(std::string_view name, const char* text) {
-    return Add(name, std::string_view(text));
-  }
-  JsonObject& Add(std::string_view name, std::int64_t number);
-  JsonObject& Add(std::string_view name, int number) {
-    return Add(name, static_cast<std::int64_t>(number));
-  }
-  JsonObject& Add(std::string_view name, double number);
-  JsonObject& Add(std::string_view name, bool value);
-  JsonObject& AddTime(std::string_view name, Time time);  // null at 0 and kNever
-  // Something that is JSON already.
-  JsonObject& AddJson(std::string_view name, std::string_view json);
-  // A text, or null.
-  JsonObject& AddOptional(std::string_view name, const std::optional<std::string>& text);
-  std::string Take();
-
- private:
-  void Name(std::string_view name);
-  std::string text_ = "{";
-};
 
 std::string JsonArray(const std::vector<std::string>& items);
 

@@ -155,7 +155,7 @@ std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
   const Estimate estimate = Over(runs, value);
   std::vector<std::string> values;
   for (const RunMetrics& run : runs.runs) values.push_back(NumberOrNull(value(run)));
-  JsonObject object;
+  JsonWriter object;
   object.AddJson("mean", NumberOrNull(estimate.mean));
   object.AddJson("half_width", NumberOrNull(estimate.half_width));
   return object.AddJson("values", JsonArray(values)).Take();
@@ -164,7 +164,7 @@ std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
 std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
   std::vector<std::string> studies;
   for (std::size_t i = 0; i < scenario.studies.size(); ++i) {
-    JsonObject object;
+    JsonWriter object;
     object.Add("study", scenario.studies[i].spec.name);
     const auto add = [&](std::string_view name, auto member) {
       object.AddJson(name, EstimateJson(runs, OfStudy(i, member)));
@@ -180,7 +180,7 @@ std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
   }
   std::vector<std::string> digests;
   for (const std::uint64_t digest : runs.digests) digests.push_back(JsonText(ToHex(digest)));
-  JsonObject object;
+  JsonWriter object;
   object.Add("policy", runs.policy);
   const auto add = [&](std::string_view name, const OfRun& value) {
     object.AddJson(name, EstimateJson(runs, value));
@@ -200,13 +200,13 @@ std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
 std::string PipelineJson(const PipelineSchedule& job) {
   std::vector<std::string> windows;
   for (const BubbleWindow& window : job.windows()) {
-    JsonObject object;
+    JsonWriter object;
     object.Add("stage", window.stage);
     object.Add("opens_ms", Seconds(window.opens) * 1e3)
         .Add("closes_ms", Seconds(window.closes) * 1e3);
     windows.push_back(object.Add("free_bytes", window.free_bytes).Take());
   }
-  JsonObject object;
+  JsonWriter object;
   object.Add("name", job.spec().name).Add("stages", job.spec().stages);
   object.Add("micro_batches", job.spec().micro_batches).Add("step_ms", Seconds(job.step()) * 1e3);
   object.Add("bubble_share", job.bubble_share());
@@ -244,7 +244,7 @@ std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRun
   for (const PipelineSchedule& job : scenario.pipeline_jobs) jobs.push_back(PipelineJson(job));
   for (const std::string& message : scenario.left_out) left_out.push_back(JsonText(message));
   for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(scenario, runs));
-  JsonObject object;
+  JsonWriter object;
   object.Add("scenario", scenario.name).Add("goal", Name(scenario.goal));
   object.Add("nodes", static_cast<std::int64_t>(scenario.nodes.size())).Add("devices", devices);
   object.Add("seeds", static_cast<std::int64_t>(policies.empty() ? 0 : policies[0].runs.size()));

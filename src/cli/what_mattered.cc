@@ -171,7 +171,7 @@ std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal
 
 std::string MatteredJson(const WhatMattered& mattered) {
   if (!mattered.known()) return "null";
-  JsonObject object;
+  JsonWriter object;
   for (std::size_t i = 0; i < mattered.space.size(); ++i) {
     const double share = mattered.importance.parameters[i].share;
     object.Add(mattered.space.parameters()[i].name, std::round(share * 1e4) / 1e4);

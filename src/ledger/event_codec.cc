@@ -2,56 +2,37 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/check.h"
-#include "base/json_object.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "engine/note.h"
 
 namespace sluice {
 namespace {
 
-// `append(json, item)` for each.
-template <typename Items, typename Append>
-std::string ListOf(const Items& items, Append append) {
-  std::string json = "[";
-  for (const auto& item : items) {
-    if (json.size() > 1) json += ',';
-    append(json, item);
-  }
-  return json + ']';
-}
-
 void AppendDevice(std::string& json, const Device& device) {
   JsonWriter out;
-  out.Put("uuid", device.uuid).Put("kind", device.kind).Put("memory_bytes", device.memory_bytes);
-  json += std::move(out).Finish();
+  out.Add("uuid", device.uuid).Add("kind", device.kind).Add("memory_bytes", device.memory_bytes);
+  json += out.Take();
 }
 
 void AppendNode(std::string& json, const Node& node) {
   JsonWriter out;
-  out.Put("name", node.name).Put("cpus", node.cpus);
-  out.PutJson("devices", ListOf(node.devices, AppendDevice));
-  if (!node.up) out.Put("up", false);
-  json += std::move(out).Finish();
+  out.Add("name", node.name).Add("cpus", node.cpus);
+  out.AddJson("devices", JsonList(node.devices, AppendDevice));
+  if (!node.up) out.Add("up", false);
+  json += out.Take();
 }
 
 std::string Numbers(const Point& point) {
-  return ListOf(point, [](std::string& json, double value) { AppendJson(json, value); });
+  return JsonList(point, [](std::string& json, double value) { AppendJson(json, value); });
 }
 
 void AppendKnown(std::string& json, const KnownTrial& trial) {
   JsonWriter out;
-  out.PutJson("point", Numbers(trial.point)).Put("outcome", static_cast<int>(trial.outcome));
-  out.Put("work", trial.work).Put("value", trial.value);
-  json += std::move(out).Finish();
-}
-
-// The same JSON, written as we write it.
-std::string OurWords(std::string_view json) {
-  using Json = nlohmann::ordered_json;
-  return Json::parse(json).dump(-1, ' ', false, Json::error_handler_t::replace);
+  out.AddJson("point", Numbers(trial.point)).Add("outcome", static_cast<int>(trial.outcome));
+  out.Add("work", trial.work).Add("value", trial.value);
+  json += out.Take();
 }
 
 // One pair of functions for each kind of event: the body's JSON, and back.
@@ -62,74 +43,74 @@ struct Encoder {
 
   void operator()(const StudyCreated& e) {
     Become(e.study, "study_created");
-    json.Put("name", e.spec.name).Put("folder", e.folder).Put("seed", e.seed);
-    json.Put("sampler", e.spec.sampler.name).Put("source", e.source);
+    json.Add("name", e.spec.name).Add("folder", e.folder).Add("seed", e.seed);
+    json.Add("sampler", e.spec.sampler.name).Add("source", e.source);
   }
   void operator()(const StudyResumed& e) {
     Become(e.study, "study_resumed");
-    if (e.trials) json.Put("trials", *e.trials);
-    if (e.deadline) json.Put("deadline_us", Micros(*e.deadline));
+    if (e.trials) json.Add("trials", *e.trials);
+    if (e.deadline) json.Add("deadline_us", Micros(*e.deadline));
   }
   void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
   void operator()(const ControllerStarted& e) {
     Become({}, "controller_started");
-    json.PutJson("nodes", ListOf(e.nodes, AppendNode));
+    json.AddJson("nodes", JsonList(e.nodes, AppendNode));
   }
   void operator()(const NodesChanged& e) {
     Become({}, "nodes_changed");
-    json.PutJson("nodes", ListOf(e.nodes, AppendNode));
+    json.AddJson("nodes", JsonList(e.nodes, AppendNode));
   }
   void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
   void operator()(const Proposed& e) {
     Become(e.study, "proposed");
     if (IsSet(e.fork)) {
-      json.Put("fork", Number(e.fork));
+      json.Add("fork", Number(e.fork));
     } else {
-      json.Put("counter", e.counter);
+      json.Add("counter", e.counter);
     }
-    if (e.point) json.PutJson("point", Numbers(*e.point));
+    if (e.point) json.AddJson("point", Numbers(*e.point));
   }
   void operator()(const Reported&) { SLUICE_CHECK(false, "reports have a table of their own"); }
   void operator()(const AttributesSet& e) {
     OfTrial(e, "attributes_set");
-    json.PutJson("attributes", OurWords(e.attributes));
+    json.AddJson("attributes", RewrittenJson(e.attributes));
   }
   void operator()(const CheckpointSaved& e) {
     OfTrial(e, "checkpoint_saved");
-    json.Put("work", e.work);
-    json.Put("bytes", e.bytes);
+    json.Add("work", e.work);
+    json.Add("bytes", e.bytes);
   }
   void operator()(const TrialNoted& e) {
     OfTrial(e, "trial_noted");
-    json.Put("note", ReadableText(e.note));
+    json.Add("note", ReadableText(e.note));
   }
   void operator()(const LaunchHeard& e) { OfTrial(e, "launch_heard"); }
   void operator()(const LaunchEnded& e) {
     OfTrial(e, "launch_ended");
-    json.Put("ending", static_cast<int>(e.ending));
-    if (!e.reason.empty()) json.Put("reason", ReadableText(e.reason));
-    if (e.checkpoint_bytes >= 0) json.Put("checkpoint_bytes", e.checkpoint_bytes);
+    json.Add("ending", static_cast<int>(e.ending));
+    if (!e.reason.empty()) json.Add("reason", ReadableText(e.reason));
+    if (e.checkpoint_bytes >= 0) json.Add("checkpoint_bytes", e.checkpoint_bytes);
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
   void operator()(const RetryAsked& e) {
     Become(e.trial.study, "retry_asked");
-    json.Put("trial", Number(e.trial.trial));
+    json.Add("trial", Number(e.trial.trial));
   }
   void operator()(const Woken&) { Become({}, "woken"); }
   void operator()(const PointsEnqueued& e) {
     Become(e.study, "points_enqueued");
-    json.PutJson("points", ListOf(e.points, [](std::string& list, const Point& point) {
+    json.AddJson("points", JsonList(e.points, [](std::string& list, const Point& point) {
                    list += Numbers(point);
                  }));
   }
   void operator()(const CheckpointCopied& e) {
     Become(e.trial.study, "checkpoint_copied");
-    json.Put("trial", Number(e.trial.trial));
-    if (!e.error.empty()) json.Put("error", ReadableText(e.error));
+    json.Add("trial", Number(e.trial.trial));
+    if (!e.error.empty()) json.Add("error", ReadableText(e.error));
   }
   void operator()(const KnowledgeGiven& e) {
     Become(e.study, "knowledge_given");
-    json.Put("source", e.source).PutJson("trials", ListOf(e.trials, AppendKnown));
+    json.Add("source", e.source).AddJson("trials", JsonList(e.trials, AppendKnown));
   }
 
  private:
@@ -141,10 +122,10 @@ struct Encoder {
   template <typename Body>
   void OfTrial(const Body& body, std::string_view its_kind) {
     Become(body.trial.study, its_kind);
-    json.Put("trial", Number(body.trial.trial)).Put("launch", Number(body.launch));
+    json.Add("trial", Number(body.trial.trial)).Add("launch", Number(body.launch));
     if constexpr (requires { body.position; }) {
-      if (body.position.seq != 0) json.Put("message", body.position.seq);
-      if (body.position.offset != 0) json.Put("offset", body.position.offset);
+      if (body.position.seq != 0) json.Add("message", body.position.seq);
+      if (body.position.offset != 0) json.Add("offset", body.position.offset);
     }
   }
 };
@@ -182,9 +163,8 @@ class Body : public JsonMembers {
   template <typename Read>
   void Parts(std::string_view name, Read read) {
     for (const JsonValue& value : List(name)) {
-      const auto object = JsonObject::Read(value.written());
-      if (!object) return Miss(name, "a list of objects");
-      Body part(*object);
+      if (value.kind() != JsonValue::Kind::kObject) return Miss(name, "a list of objects");
+      Body part(value);
       read(part);
       if (!part.error().empty()) Miss(name, fmt::format("whole entries ({})", part.error()));
     }
@@ -270,7 +250,7 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   }
   if (kind == "attributes_set") {
     auto set = in.OfLaunch<AttributesSet>(study);
-    set.attributes = OurWords(in.Object("attributes"));
+    set.attributes = in.Object("attributes");
     return event(std::move(set));
   }
   if (kind == "checkpoint_saved") {
@@ -326,16 +306,16 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
 EncodedEvent Encode(const Event& event) {
   Encoder encoder;
   std::visit(encoder, event.body);
-  return {encoder.study, encoder.kind, std::move(encoder.json).Finish()};
+  return {encoder.study, encoder.kind, encoder.json.Take()};
 }
 
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body) {
-  const auto object = JsonObject::Read(body);
-  if (!object) {
+  const auto document = JsonDocument::Read(body);
+  if (!document) {
     return Corruption(
         fmt::format("an event of kind '{}' does not read back: its body is no JSON object", kind));
   }
-  Body in(*object);
+  Body in(document->object());
   auto event = Decode(time, study, kind, in);
   if (event && !in.error().empty())
     return Corruption(
@@ -345,15 +325,16 @@ Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::
 
 std::string EncodeMetrics(const Metrics& metrics) {
   JsonWriter json;
-  for (const auto& [name, value] : metrics) json.Put(name, value);
-  return std::move(json).Finish();
+  for (const auto& [name, value] : metrics) json.Add(name, value);
+  return json.Take();
 }
 
 Result<Metrics> DecodeMetrics(std::string_view text) {
-  const auto object = JsonObject::Read(text);
-  if (!object) return Corruption("the metrics of a report do not read back: no JSON object");
+  const auto document = JsonDocument::Read(text);
+  if (!document) return Corruption("the metrics of a report do not read back: no JSON object");
   Metrics metrics;
-  for (const auto& [name, value] : object->members()) {
+  const auto members = document->object().Members();
+  for (const auto& [name, value] : *members) {
     const auto number = value.Number();
     if (!number) {
       return Corruption(

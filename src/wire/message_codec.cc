@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "base/json_object.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "wire/message.h"
@@ -14,100 +13,91 @@ namespace {
 constexpr int kDeepest = 32;
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
-// The same JSON, written as we write it.
-std::string OurWords(std::string_view json) {
-  using Json = nlohmann::ordered_json;
-  return Json::parse(json).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string ObjectOf(const Values& values) {
   JsonWriter json;
-  for (const auto& [name, value] : values) json.Put(name, value);
-  return std::move(json).Finish();
+  for (const auto& [name, value] : values) json.Add(name, value);
+  return json.Take();
 }
 
 struct Encoder {
   JsonWriter json;
 
   void operator()(const Hello& m) {
-    Begin("hello").Put("version", m.version).Put("worker", m.worker).Put("pid", m.pid);
-    json.Put("client", m.client).Put("reuse", m.reuse).Put("study", m.study);
-    if (m.at) json.Put("trial", Number(m.at->trial)).Put("launch", Number(m.at->launch));
+    Begin("hello").Add("version", m.version).Add("worker", m.worker).Add("pid", m.pid);
+    json.Add("client", m.client).Add("reuse", m.reuse).Add("study", m.study);
+    if (m.at) json.Add("trial", Number(m.at->trial)).Add("launch", Number(m.at->launch));
   }
   void operator()(const Heartbeat&) { Begin("heartbeat"); }
   void operator()(const Ready&) { Begin("ready"); }
   void operator()(const Report& m) {
-    At("report", m).Put("work", m.work).PutJson("values", ObjectOf(m.values));
+    At("report", m).Add("work", m.work).AddJson("values", ObjectOf(m.values));
   }
   void operator()(const Attributes& m) {
-    At("attributes", m).PutJson("attributes", OurWords(m.attributes));
+    At("attributes", m).AddJson("attributes", RewrittenJson(m.attributes));
   }
-  void operator()(const Saved& m) { At("saved", m).Put("work", m.work).Put("bytes", m.bytes); }
+  void operator()(const Saved& m) { At("saved", m).Add("work", m.work).Add("bytes", m.bytes); }
   void operator()(const Paused& m) { At("paused", m); }
   void operator()(const Done& m) { At("done", m); }
-  void operator()(const Failed& m) { At("failed", m).Put("reason", m.reason); }
+  void operator()(const Failed& m) { At("failed", m).Add("reason", m.reason); }
   void operator()(const Ask& m) {
-    Begin("ask").Put("verb", m.verb).Put("study", m.study).Put("trial", Number(m.trial));
-    std::string points;
-    for (const std::string& point : m.points) {
-      points += points.empty() ? '[' : ',';
-      points += OurWords(point);
-    }
-    if (!points.empty()) json.PutJson("points", points + ']');
+    Begin("ask").Add("verb", m.verb).Add("study", m.study).Add("trial", Number(m.trial));
+    if (m.points.empty()) return;
+    json.AddJson("points", JsonList(m.points, [](std::string& list, const std::string& point) {
+                   list += RewrittenJson(point);
+                 }));
   }
 
   void operator()(const Welcome& m) {
-    Begin("welcome").Put("version", kVersion);
-    json.Put("lease_ms", m.lease_ms).Put("window", m.window);
+    Begin("welcome").Add("version", kVersion);
+    json.Add("lease_ms", m.lease_ms).Add("window", m.window);
   }
   void operator()(const Assign& m) {
-    Begin("assign").Put("study", m.study);
-    json.Put("trial", Number(m.at.trial)).Put("launch", Number(m.at.launch));
-    json.PutJson("params", OurWords(m.params));
-    if (m.target) json.Put("target", *m.target);
-    json.Put("work", m.work).Put("checkpoint_dir", m.checkpoint_dir).Put("folder", m.folder);
-    json.Put("seed", m.seed).Put("unit", m.unit).Put("objective", m.objective);
-    json.Put("lease_ms", m.lease_ms).Put("window", m.window);
+    Begin("assign").Add("study", m.study);
+    json.Add("trial", Number(m.at.trial)).Add("launch", Number(m.at.launch));
+    json.AddJson("params", RewrittenJson(m.params));
+    if (m.target) json.Add("target", *m.target);
+    json.Add("work", m.work).Add("checkpoint_dir", m.checkpoint_dir).Add("folder", m.folder);
+    json.Add("seed", m.seed).Add("unit", m.unit).Add("objective", m.objective);
+    json.Add("lease_ms", m.lease_ms).Add("window", m.window);
   }
   void operator()(const Ack& m) { At("ack", m); }
   void operator()(const Budget& m) {
     For("budget", m.at);
-    if (m.target) json.Put("target", *m.target);
+    if (m.target) json.Add("target", *m.target);
   }
   void operator()(const Pause& m) { For("pause", m.at); }
-  void operator()(const Stop& m) { For("stop", m.at).Put("why", m.why); }
+  void operator()(const Stop& m) { For("stop", m.at).Add("why", m.why); }
   void operator()(const Exit&) { Begin("exit"); }
-  void operator()(const Refuse& m) { Begin("refuse").Put("reason", m.reason); }
+  void operator()(const Refuse& m) { Begin("refuse").Add("reason", m.reason); }
   void operator()(const Answer& m) {
-    Begin("answer").Put("ok", m.ok).Put("message", m.message);
-    if (!m.facts.empty()) json.PutJson("facts", ObjectOf(m.facts));
+    Begin("answer").Add("ok", m.ok).Add("message", m.message);
+    if (!m.facts.empty()) json.AddJson("facts", ObjectOf(m.facts));
   }
 
  private:
-  JsonWriter& Begin(std::string_view type) { return json.Put("type", type); }
+  JsonWriter& Begin(std::string_view type) { return json.Add("type", type); }
   JsonWriter& For(std::string_view type, const LaunchRef& at) {
-    return Begin(type).Put("trial", Number(at.trial)).Put("launch", Number(at.launch));
+    return Begin(type).Add("trial", Number(at.trial)).Add("launch", Number(at.launch));
   }
-  JsonWriter& At(std::string_view type, const auto& m) { return For(type, m.at).Put("seq", m.seq); }
+  JsonWriter& At(std::string_view type, const auto& m) { return For(type, m.at).Add("seq", m.seq); }
 };
 
 template <typename Message>
 std::string EncodeAny(const Message& message) {
   Encoder encoder;
   std::visit(encoder, message);
-  return std::move(encoder.json).Finish();
+  return encoder.json.Take();
 }
 
 class Members : public JsonMembers {
  public:
   using JsonMembers::JsonMembers;
 
-  std::string Object(std::string_view name) { return OurWords(JsonMembers::Object(name)); }
   std::vector<std::string> Objects(std::string_view name) {
     std::vector<std::string> texts;
     for (const JsonValue& each : List(name, "a list of objects")) {
       if (each.kind() != JsonValue::Kind::kObject) return Miss(name, "a list of objects"), texts;
-      texts.push_back(OurWords(each.written()));
+      texts.push_back(each.Written());
     }
     return texts;
   }
@@ -124,10 +114,10 @@ class Members : public JsonMembers {
   }
 };
 
-Result<JsonObject> ReadObject(std::string_view line) {
+Result<JsonDocument> ReadLine(std::string_view line) {
   if (line.size() > kLongestLine) return InvalidArgument("expected a line of at most 1 MiB");
-  auto object = JsonObject::Read(line, kDeepest);
-  if (object) return *std::move(object);
+  auto document = JsonDocument::Read(line, kDeepest);
+  if (document) return *std::move(document);
   return InvalidArgument(NestsDeeperThan(line, kDeepest)
                              ? "expected a JSON object that is not nested so deeply"
                              : "expected one JSON object a line");
@@ -140,9 +130,8 @@ Result<Message> Finish(const Members& members, std::string_view type, Message me
   return message;
 }
 
-std::string TypeOf(const JsonObject& object) {
-  const JsonValue* const type = object.Find("type");
-  return type == nullptr ? "" : type->Text().value_or("");
+std::string TypeOf(const JsonValue& object) {
+  return std::string(object.Find("type").and_then(&JsonValue::Text).value_or(""));
 }
 
 }  // namespace
@@ -151,9 +140,9 @@ std::string Encode(const FromWorker& message) { return EncodeAny(message); }
 std::string Encode(const ToWorker& message) { return EncodeAny(message); }
 
 Result<FromWorker> DecodeFromWorker(std::string_view line) {
-  SLUICE_ASSIGN(const JsonObject object, ReadObject(line));
-  const std::string type = TypeOf(object);
-  Members in(object);
+  SLUICE_ASSIGN(const JsonDocument document, ReadLine(line));
+  const std::string type = TypeOf(document.object());
+  Members in(document.object());
   // Members are read in the order they are written here, so that the first fault is the one told.
   const auto finish = [&](auto message) {
     return Finish<FromWorker>(in, type, std::move(message));
@@ -205,9 +194,9 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
 }
 
 Result<ToWorker> DecodeToWorker(std::string_view line) {
-  SLUICE_ASSIGN(const JsonObject object, ReadObject(line));
-  const std::string type = TypeOf(object);
-  Members in(object);
+  SLUICE_ASSIGN(const JsonDocument document, ReadLine(line));
+  const std::string type = TypeOf(document.object());
+  Members in(document.object());
   const auto finish = [&](auto message) { return Finish<ToWorker>(in, type, std::move(message)); };
   if (type == "ack") return finish(Ack{.at = in.Launch(), .seq = in.Seq()});
   if (type == "budget") return finish(Budget{.at = in.Launch(), .target = in.Target()});
@@ -258,19 +247,21 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
     return std::nullopt;
-  const auto object = JsonObject::Read(line, kDeepest);
-  if (!object || (object->Find(metric) == nullptr && object->Find("sluice") == nullptr))
-    return std::nullopt;
+  const auto document = JsonDocument::Read(line, kDeepest);
+  if (!document) return std::nullopt;
+  const JsonValue object = document->object();
+  if (!object.Find(metric) && !object.Find("sluice")) return std::nullopt;
 
   OutputReport report;
   std::string_view work_name = unit;
-  if (object->Find(unit) == nullptr && object->Find("step") != nullptr) work_name = "step";
-  const auto found = [](const JsonValue& value) { return OurWords(value.written()).substr(0, 60); };
-  for (const auto& [name, value] : object->members()) {
+  if (!object.Find(unit) && object.Find("step")) work_name = "step";
+  const auto found = [](const JsonValue& value) { return value.Written().substr(0, 60); };
+  const auto members = object.Members();
+  for (const auto& [name, value] : *members) {
     if (name == "sluice") continue;
     const auto number = value.Number();
     if (name == work_name) {
-      const bool whole = value.kind() == JsonValue::Kind::kNumber && *number == std::floor(*number);
+      const bool whole = value.IsNumber() && *number == std::floor(*number);
       if (!whole || *number < 0 || *number > 0x1p53) {
         return InvalidArgument(fmt::format("'{}': expected a whole number of at least 0, found {}",
                                            name, found(value)));
