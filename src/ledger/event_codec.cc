@@ -159,6 +159,7 @@ struct Encoder {
   void operator()(const CheckpointCopied& e) {
     Become(e.trial.study, "checkpoint_copied");
     json["trial"] = Number(e.trial.trial);
+    if (e.work) json["work"] = *e.work;
     if (!e.error.empty()) json["error"] = ReadableText(e.error);
   }
   void operator()(const KnowledgeGiven& e) {
@@ -253,8 +254,11 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, const Json
     return event(saved);
   }
   if (kind == "checkpoint_copied") {
-    return event(CheckpointCopied{.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())},
-                                  .error = json.value("error", "")});
+    CheckpointCopied copied{.trial = {study, TrialId(json.at("trial").get<std::uint32_t>())},
+                            .work = {},
+                            .error = json.value("error", "")};
+    if (const auto work = json.find("work"); work != json.end()) copied.work = work->get<Work>();
+    return event(std::move(copied));
   }
   if (kind == "trial_noted") {
     auto noted = LaunchFrom<TrialNoted>(study, json);
