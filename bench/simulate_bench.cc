@@ -38,7 +38,7 @@ void Simulate(benchmark::State& state, const std::string& search, const std::str
       return;
     }
     events += result->events;
-    decisions += result->decisions;
+    decisions += result->decisions.plans;
   }
   state.SetItemsProcessed(events);
   state.counters["events"] = static_cast<double>(events) / static_cast<double>(state.iterations());

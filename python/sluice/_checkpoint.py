@@ -11,6 +11,7 @@ from pathlib import Path
 _LATEST = "latest"
 _PREVIOUS = ".previous"
 _WRITING = ".writing"
+_WORK = ".sluice-work"  # in a checkpoint: its work, for whoever copies it
 
 
 def folder_of(trial) -> Path:
@@ -66,6 +67,7 @@ class Checkpoint:
         if kind is not None or not self._is_kept:
             _remove(self._writing)
             return False
+        (self._writing / _WORK).write_text(f"{self._work}\n")
         _sync_tree(self._writing)
         folder = self._writing.parent
         latest, previous = folder / _LATEST, folder / _PREVIOUS

@@ -97,8 +97,9 @@ class Site {
   virtual LaunchPlaces PlacesOf(wire::LaunchRef at) const = 0;
   virtual std::int64_t CheckpointBytes(TrialId trial) = 0;
   virtual void RemoveCheckpoint(TrialId trial) = 0;
-  // Whole or not at all, however often it is asked for.
-  virtual Status CopyCheckpoint(TrialId from, TrialId to) = 0;
+  // Whole or not at all, however often it is asked for, and not if its work is at the end. Returns
+  // the work of what was copied, if that says.
+  virtual Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) = 0;
 
   virtual void Send(PeerId peer, const wire::ToWorker& message) = 0;
   virtual void Close(PeerId peer) = 0;

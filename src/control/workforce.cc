@@ -158,6 +158,12 @@ void Workforce::CarryOut(const StopLaunch& command) {
   Host* host = Carrier(at);
   if (host == nullptr) return;
   const bool hears = host->peer != nullptr;
+  const Trial& trial = *TrialOf(at);
+  const bool silent = trial.launch_work == 0 && trial.offset == 0;
+  // It will hear when it comes back, or says hello at last: what it has saved and reported since is
+  // worth the wait. Of one that is to be stopped before it has said anything nothing is lost.
+  const bool comes =
+      hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {
     case StopReason::kComplete:
       Tell(*host, wire::Stop{at, "complete"});
@@ -173,7 +179,7 @@ void Workforce::CarryOut(const StopLaunch& command) {
     case StopReason::kTimeout: return Signal(*host, Force::kTerminate);
     case StopReason::kLease: return Signal(*host, Force::kKill);
   }
-  if (hears) {
+  if (comes) {
     ForceLater(*host);
   } else {
     Signal(*host, Force::kTerminate);
@@ -181,10 +187,14 @@ void Workforce::CarryOut(const StopLaunch& command) {
 }
 
 void Workforce::CarryOut(const CopyCheckpoint& command) {
-  const Status copied = site_.CopyCheckpoint(command.from, command.to);
-  owner_.Happened(CheckpointCopied{.trial = {command.study, command.to},
-                                   .error = copied ? "" : copied.error().message},
-                  std::nullopt);
+  const auto copied = site_.CopyCheckpoint(command.from, command.to, command.end);
+  CheckpointCopied event{.trial = {command.study, command.to}, .work = {}, .error = {}};
+  if (copied) {
+    event.work = *copied;
+  } else {
+    event.error = copied.error().message;
+  }
+  owner_.Happened(std::move(event), std::nullopt);
 }
 
 void Workforce::CarryOut(const Evict& command) { site_.RemoveCheckpoint(command.trial.trial); }

@@ -47,13 +47,14 @@ struct StopLaunch {
   StopReason reason = StopReason::kStopped;
 };
 
-// Copy the checkpoint of a trial for a fork of it; CheckpointCopied says what came of it. What is
-// there at the fork already is the copy. Before the commands that come after it, so that a trial
-// which is resumed does not write to what is copied.
+// Copy the checkpoint of a trial for a fork of it, unless nothing is left to do from there;
+// CheckpointCopied says what came of it. What is there at the fork already is the copy. Before the
+// commands that come after it, so that a trial which is resumed does not write to what is copied.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};
   TrialId to{};
+  Work end = 0;
 };
 
 // Remove the trial's checkpoint.

@@ -151,6 +151,8 @@ class Engine {
   void SaveAndComeBack(Study& study, Trial& parent);
   void AskCopy(Study& study, Trial& fork);
   void AskCopiesOf(Study& study, TrialId parent);
+  static CopyCheckpoint CopyOf(const Study& study, const Trial& fork);
+  static void GoOnFrom(const Study& study, Trial& fork, Work work);
   void BeginAnew(Study& study, Trial& fork, std::string_view why);
   void JoinGroup(Study& study, Trial& trial);
 

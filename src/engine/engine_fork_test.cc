@@ -21,8 +21,12 @@ constexpr const char* kAsync =
 constexpr const char* kSync =
     "trials: 2\nsampler: random\nstopper: {name: pbt, interval: 5}\nbudget: {max: 20}\n";
 
-Lines Copied(TestEngine& engine, int fork, std::string error = "") {
-  return engine.Happen(CheckpointCopied{TestEngine::Key(fork), std::move(error)});
+Lines Copied(TestEngine& engine, int fork, std::optional<Work> work = {}) {
+  return engine.Happen(CheckpointCopied{TestEngine::Key(fork), work, ""});
+}
+
+Lines NotCopied(TestEngine& engine, int fork, std::string error) {
+  return engine.Happen(CheckpointCopied{TestEngine::Key(fork), {}, std::move(error)});
 }
 
 Lines Explored(TestEngine& engine, int fork, double x) {
@@ -87,11 +91,25 @@ TEST(EngineForkTest, ACopyThatFailsIsSaidAndTheForkTrainsFromScratch) {
   engine.End(1, Ending::kPaused);
   engine.End(2);
   Explored(engine, 3, 0.6);
-  EXPECT_THAT(Copied(engine, 3, "no space left on device"), ElementsAre("start 3.1 0..10"));
+  EXPECT_THAT(NotCopied(engine, 3, "no space left on device"), ElementsAre("start 3.1 0..10"));
   EXPECT_EQ(engine.Trial(3).note,
             "a fork of trial 1 that trains from scratch: no space left on device");
   EXPECT_EQ(engine.Trial(3).saved_work, 0);
   EXPECT_EQ(engine.Study().checkpoint_bytes, 100);
+}
+
+TEST(EngineForkTest, AParentThatCouldNotTellWhatItSavedIsCopiedAsItIs) {
+  TestEngine engine = TwoTrials(kAsync);
+  engine.Report(2, 5, 2);
+  engine.End(1, Ending::kLost);
+  engine.End(2);
+  EXPECT_EQ(engine.Trial(3).forked_at, 4) << "as far as one knows";
+  Explored(engine, 3, 0.6);
+  EXPECT_THAT(Copied(engine, 3, 12), ElementsAre("start 3.1 12..13"));
+  EXPECT_EQ(engine.Trial(3).forked_at, 12);
+  EXPECT_EQ(engine.Trial(3).saved_work, 12);
+  EXPECT_EQ(engine.Trial(3).note, "a fork of trial 1 at epoch 12");
+  EXPECT_EQ(engine.engine().Admit(engine.MakeReport(3, 12, {{"loss", 0}})), Admission::kRetrained);
 }
 
 TEST(EngineForkTest, WhatWasNotDoneIsAskedForAgain) {

@@ -62,8 +62,9 @@ struct Proposed {
 
 // What came of a CopyCheckpoint.
 struct CheckpointCopied {
-  TrialKey trial;     // the fork
-  std::string error;  // empty: it is there
+  TrialKey trial;            // the fork
+  std::optional<Work> work;  // of what was copied, if that says
+  std::string error;         // empty: it is there
 };
 
 // Points to try before the sampler is asked, in this order. They wait for the next plan.

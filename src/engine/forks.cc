@@ -62,12 +62,21 @@ void Engine::AskCopy(Study& study, Trial& fork) {
   if (parent.saved_work >= study.spec.stopper.max_budget)
     return BeginAnew(study, fork, fmt::format("{} is done", whose));
   fork.copying = Copying::kAsked;
-  fork.forked_at = fork.work = fork.saved_work = parent.saved_work;
-  fork.target = std::max(fork.target, fork.work + 1);
-  fork.note = fmt::format("a fork of {} at {} {}", whose, study.spec.unit, fork.forked_at);
+  GoOnFrom(study, fork, parent.saved_work);
   SetSaved(study, fork, parent.saved_bytes);
   Changed(study, fork);
-  commands_.push_back(CopyCheckpoint{study.id, parent.id, fork.id});
+  commands_.push_back(CopyOf(study, fork));
+}
+
+CopyCheckpoint Engine::CopyOf(const Study& study, const Trial& fork) {
+  return {study.id, fork.parent, fork.id, study.spec.stopper.max_budget};
+}
+
+void Engine::GoOnFrom(const Study& study, Trial& fork, Work work) {
+  fork.forked_at = fork.work = fork.saved_work = work;
+  fork.target = std::max(fork.target, work + 1);
+  fork.note =
+      fmt::format("a fork of trial {} at {} {}", Number(fork.parent), study.spec.unit, work);
 }
 
 // Those that waited until it has left.
@@ -97,7 +106,12 @@ void Engine::On(const CheckpointCopied& event) {
   if (fork.copying != Copying::kAsked) return;
   fork.copying = Copying::kNot;
   replan_ = true;
-  if (!event.error.empty()) BeginAnew(study, fork, event.error);
+  if (!event.error.empty()) return BeginAnew(study, fork, event.error);
+  // A parent that was lost may have saved more than it could tell.
+  if (event.work && *event.work != fork.forked_at) {
+    GoOnFrom(study, fork, *event.work);
+    Changed(study, fork);
+  }
 }
 
 }  // namespace sluice

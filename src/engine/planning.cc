@@ -295,8 +295,7 @@ std::vector<Command> Engine::Unfinished() const {
     for (const Trial& trial : study->trials) {
       if (trial.unborn)
         commands.push_back(Propose{.study = study->id, .fork = trial.id, .parent = trial.parent});
-      if (trial.copying == Copying::kAsked)
-        commands.push_back(CopyCheckpoint{study->id, trial.parent, trial.id});
+      if (trial.copying == Copying::kAsked) commands.push_back(CopyOf(*study, trial));
     }
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);

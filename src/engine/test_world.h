@@ -204,6 +204,7 @@ class World {
     static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield",
                                         "study",    "timeout", "lease"};
     See(fmt::format("told {}", kWhy[static_cast<std::size_t>(command.reason)]));
+    if (std::ranges::find(lost_, std::pair(command.trial, command.launch)) != lost_.end()) return;
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
       return Say("a stop for nobody");
@@ -237,10 +238,15 @@ class World {
   void AnswerCopy(bool faulty) {
     const TrialId fork = copies_.front();
     copies_.pop_front();
-    const bool fails = faulty && random_.Chance(0.1);
+    // Of one that was given up meanwhile it is too late to tell.
+    const bool fails =
+        faulty && study().trial(fork).copying == Copying::kAsked && random_.Chance(0.1);
     if (fails) disk_.erase(fork);
     if (fails) See("copy failed");
-    Happen(CheckpointCopied{{kStudy, fork}, fails ? "no space left" : ""});
+    CheckpointCopied copied{{kStudy, fork}, {}, fails ? "no space left" : ""};
+    const auto saved = disk_.find(fork);
+    if (saved != disk_.end() && random_.Chance(0.5)) copied.work = saved->second;
+    Happen(std::move(copied));
   }
 
   Process& AnyProcess() {
@@ -343,7 +349,10 @@ class World {
     node_.up = up;
     const std::map<TrialKey, Process> gone = up ? std::map<TrialKey, Process>() : processes_;
     if (!up) processes_.clear();
+    // The end of one can mean that another is told to leave, before its own end is come to.
+    for (const auto& [key, process] : gone) lost_.emplace_back(key, process.launch);
     Happen(NodesChanged{{node_}});
+    lost_.clear();
     if (!up && engine_->running() > 0) Say("a trial runs on a lost node");
     for (const auto& [key, process] : gone) {
       const Reported late{.trial = key,
@@ -448,13 +457,16 @@ class World {
         std::visit([this](const auto& each) { this->CarryOut(each); }, command);
       }
     }
-    for (const auto& [trial, launch] : std::exchange(lost_, {})) {
+    // What the engine says to those of whose end it has not heard yet reaches nobody.
+    while (!lost_.empty()) {
+      const auto [trial, launch] = lost_.front();
       Happen(LaunchEnded{.trial = trial,
                          .launch = launch,
                          .position = {},
                          .ending = Ending::kLost,
                          .reason = "",
                          .checkpoint_bytes = -1});
+      lost_.pop_front();
     }
   }
 
@@ -471,8 +483,8 @@ class World {
   std::deque<TrialId> copies_;    // made, and not told of
   std::map<TrialId, Work> disk_;  // the checkpoints there are, by their work
   std::map<TrialKey, Process> processes_;
-  std::vector<std::pair<TrialKey, LaunchId>> lost_;
-  std::vector<Point> given_;  // all that were enqueued
+  std::deque<std::pair<TrialKey, LaunchId>> lost_;  // never started
+  std::vector<Point> given_;                        // all that were enqueued
   bool lose_commands_ = false;
   bool keep_digests_ = false;
   std::vector<Event> history_;

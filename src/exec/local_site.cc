@@ -17,7 +17,7 @@
 
 #include "base/check.h"
 #include "control/assignment.h"
-#include "exec/copy_folder.h"
+#include "exec/checkpoint_folder.h"
 #include "exec/spawn.h"
 #include "launcher/claim.h"
 
@@ -209,8 +209,15 @@ void LocalSite::RemoveCheckpoint(TrialId trial) {
   std::filesystem::remove_all(folders_.Checkpoint(trial), ignored);
 }
 
-Status LocalSite::CopyCheckpoint(TrialId from, TrialId to) {
-  return CopyFolder(folders_.Checkpoint(from), folders_.Checkpoint(to));
+Result<std::optional<Work>> LocalSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
+  const std::string copy = folders_.Checkpoint(to);
+  SLUICE_TRY(CopyCheckpointFolder(folders_.Checkpoint(from), copy));
+  const std::optional<Work> work = CheckpointWork(copy);
+  if (work && *work >= end) {
+    RemoveCheckpoint(to);
+    return Unavailable(fmt::format("trial {} is done", Number(from)));
+  }
+  return work;
 }
 
 void LocalSite::WatchOutput(const std::string& worker) {

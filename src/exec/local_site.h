@@ -53,7 +53,7 @@ class LocalSite final : public Site {
   LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
   std::int64_t CheckpointBytes(TrialId trial) override;
   void RemoveCheckpoint(TrialId trial) override;
-  Status CopyCheckpoint(TrialId from, TrialId to) override;
+  Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;
   void Close(PeerId peer) override { connections_.erase(peer); }
 

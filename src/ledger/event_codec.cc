@@ -106,6 +106,7 @@ struct Encoder {
   void operator()(const CheckpointCopied& e) {
     Become(e.trial.study, "checkpoint_copied");
     json.Add("trial", Number(e.trial.trial));
+    if (e.work) json.Add("work", *e.work);
     if (!e.error.empty()) json.Add("error", ReadableText(e.error));
   }
   void operator()(const KnowledgeGiven& e) {
@@ -260,8 +261,11 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     return event(saved);
   }
   if (kind == "checkpoint_copied") {
-    return event(CheckpointCopied{.trial = {study, TrialId(in.Id("trial"))},
-                                  .error = in.TextOr("error", "")});
+    CheckpointCopied copied{.trial = {study, TrialId(in.Id("trial"))},
+                            .work = {},
+                            .error = in.TextOr("error", "")};
+    if (in.Has("work")) copied.work = in.Integer("work", 0);
+    return event(std::move(copied));
   }
   if (kind == "trial_noted") {
     auto noted = in.OfLaunch<TrialNoted>(study);

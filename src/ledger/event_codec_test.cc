@@ -111,9 +111,11 @@ TEST(EventCodecTest, Forks) {
   ASSERT_TRUE(old) << "before there were forks";
   EXPECT_EQ(std::get<Proposed>(old->body).counter, 4U);
   EXPECT_FALSE(IsSet(std::get<Proposed>(old->body).fork));
-  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, ""}).trial, kTrial);
-  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, ""}).error, "");
-  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, "no \"space\""}).error, "no \"space\"");
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, 7, ""}).trial, kTrial);
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, 7, ""}).work, 7);
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, 7, ""}).error, "");
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, {}, "no \"space\""}).error, "no \"space\"");
+  EXPECT_EQ(RoundTrip(CheckpointCopied{kTrial, {}, ""}).work, std::nullopt);
 }
 
 TEST(EventCodecTest, EnqueuedPointsAndKnowledge) {

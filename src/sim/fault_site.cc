@@ -1,5 +1,7 @@
 #include "sim/fault_site.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "base/check.h"
@@ -53,12 +55,14 @@ Status FaultSite::Spawn(const Trial& trial) {
       wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
   SLUICE_CHECK(file.has_value(), "an assignment reads back");
   SLUICE_TRY(ground_.Spawn(worker, trial.grant, std::get<wire::Assign>(*file)));
+  CheckOrigin(trial);
   known_.insert(worker);
   return {};
 }
 
 Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   Fuse();
+  CheckOrigin(trial);
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch});
   if (files.taken_back || !files.claim.empty())
     return Unavailable("the launch was claimed by somebody else");
@@ -135,12 +139,25 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
   ground_.CheckpointOf(trial) = {};
 }
 
-Status FaultSite::CopyCheckpoint(TrialId from, TrialId to) {
+Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
   Fuse();
-  if (ground_.CheckpointOf(to).bytes > 0) return {};  // made before
-  if (ground_.CheckpointOf(from).bytes == 0) return NotFound("there is no checkpoint to copy");
-  ground_.CheckpointOf(to) = ground_.CheckpointOf(from);
-  return {};
+  Checkpoint& copy = ground_.CheckpointOf(to);
+  if (copy.bytes == 0) copy = ground_.CheckpointOf(from);  // else made before
+  if (copy.bytes == 0) return NotFound("there is no checkpoint to copy");
+  if (copy.work >= end) {
+    copy = {};
+    return Unavailable(fmt::format("trial {} is done", Number(from)));
+  }
+  return copy.work;
+}
+
+// A fork begins from what is written down, and from nothing else.
+void FaultSite::CheckOrigin(const Trial& trial) {
+  if (!trial.IsFork() || Number(trial.launch) != 1) return;
+  const Work begins = ground_.CheckpointOf(trial.id).work;
+  if (begins == trial.forked_at) return;
+  checker_.Say(fmt::format("trial {} was forked at {}, and begins from a checkpoint at {}",
+                           Number(trial.id), trial.forked_at, begins));
 }
 
 void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {

@@ -50,7 +50,7 @@ class FaultSite final : public Site, public Listener {
   LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
   std::int64_t CheckpointBytes(TrialId trial) override;
   void RemoveCheckpoint(TrialId trial) override;
-  Status CopyCheckpoint(TrialId from, TrialId to) override;
+  Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;
   void Close(PeerId peer) override;
 
@@ -62,6 +62,7 @@ class FaultSite final : public Site, public Listener {
 
  private:
   void Fuse();  // burns
+  void CheckOrigin(const Trial& trial);
 
   FaultGround& ground_;
   Checker& checker_;

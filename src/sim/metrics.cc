@@ -69,12 +69,12 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
                         held[static_cast<std::size_t>(Phase::kSave)]) /
                        capacity;
   }
-  metrics.decisions = result.decisions;
+  metrics.decisions = result.decisions.plans;
   metrics.events = result.events;
-  if (measured && result.decisions > 0) {
-    metrics.mean_decision_seconds =
-        static_cast<double>(result.decision_ns) * 1e-9 / static_cast<double>(result.decisions);
-    metrics.longest_decision_seconds = static_cast<double>(result.longest_decision_ns) * 1e-9;
+  if (measured && result.decisions.plans > 0) {
+    metrics.mean_decision_seconds = static_cast<double>(result.decisions.ns) * 1e-9 /
+                                    static_cast<double>(result.decisions.plans);
+    metrics.longest_decision_seconds = static_cast<double>(result.decisions.longest_ns) * 1e-9;
   }
   return metrics;
 }

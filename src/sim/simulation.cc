@@ -19,6 +19,9 @@
 #include "search/explore.h"
 #include "search/sampler.h"
 #include "sim/event_queue.h"
+#include "sim/shared_devices.h"
+#include "sim/simulated_launch.h"
+#include "sim/watched_policy.h"
 
 namespace sluice {
 namespace {
@@ -26,60 +29,9 @@ namespace {
 constexpr std::int64_t kProgressEvery = 1 << 16;
 constexpr std::int64_t kForgetEvery = 1 << 10;
 
-// Counts a policy's plans, and measures them where there is a stopwatch.
-class WatchedPolicy final : public Policy {
- public:
-  WatchedPolicy(std::unique_ptr<Policy> policy, const std::function<std::int64_t()>& stopwatch_ns,
-                SimulationResult& result)
-      : policy_(std::move(policy)), stopwatch_ns_(stopwatch_ns), result_(result) {}
-
-  bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
-  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
-    ++result_.decisions;
-    if (!stopwatch_ns_) return policy_->Propose(cluster, work, now);
-    const std::int64_t begin = stopwatch_ns_();
-    Plan plan = policy_->Propose(cluster, work, now);
-    const std::int64_t took = stopwatch_ns_() - begin;
-    result_.decision_ns += took;
-    result_.longest_decision_ns = std::max(result_.longest_decision_ns, took);
-    return plan;
-  }
-
- private:
-  std::unique_ptr<Policy> policy_;
-  const std::function<std::int64_t()>& stopwatch_ns_;
-  SimulationResult& result_;
-};
-
-// A launch that lives.
-struct Launch {
-  TrialKey trial;
-  LaunchId id{};
-  std::uint32_t version = 0;  // of its next moment: those of older versions do not come
-  Phase phase = Phase::kStartUp;
-  bool leaving = false;
-  bool idle = false;    // at its target, without a verdict
-  bool joined = false;  // among those that compete for its devices
-  bool saves = false;   // when it leaves: a checkpoint of `work`
-  Ending ending = Ending::kDone;
-  std::string reason;
-  std::uint64_t seq = 0;
-  Work work = 0;       // done and reported, or restored
-  Work next_work = 0;  // of the next report
-  Work target = 0;
-  Work known_work = 0;  // reported by earlier launches
-  double rate = 0;      // units a second
-  double spread = 1;    // its own factor on it
-  double progress = 0;  // beyond `work`, at `since`
-  Time since{};
-  Time phase_began{};
-  double busy = 0;  // what it keeps busy of each of its devices
-  double neighbours = 0;
-  Grant grant;
-  LearningCurve curve;
-};
-
 constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+
+using Launch = SimulatedLaunch;
 
 // A study and what the world knows of it.
 struct Player {
@@ -103,29 +55,20 @@ struct Player {
   }
 };
 
-struct DeviceState {
-  const Device* device = nullptr;
-  double busy = 0;
-  std::int64_t used_bytes = 0;
-  std::vector<std::uint32_t> residents;  // slots
-};
-
 class World {
  public:
   World(const Scenario& scenario, const SimulationOptions& options, std::unique_ptr<Policy> policy)
       : scenario_(scenario),
         options_(options),
         nodes_(scenario.nodes),
-        engine_(std::make_unique<WatchedPolicy>(std::move(policy), options.stopwatch_ns, result_)) {
+        engine_(std::make_unique<WatchedPolicy>(std::move(policy), options.stopwatch_ns,
+                                                result_.decisions)),
+        devices_(scenario.nodes) {
     for (const Node& node : nodes_) {
-      first_device_.push_back(devices_.size());
-      for (const Device& device : node.devices) {
-        devices_.push_back({.device = &device, .busy = 0, .used_bytes = 0, .residents = {}});
-        result_.rows.push_back(device.uuid);
-      }
+      for (const Device& device : node.devices) result_.rows.push_back(device.uuid);
       result_.cpus += node.cpus;
     }
-    result_.devices = devices_.size();
+    result_.devices = result_.rows.size();
     for (const Node& node : nodes_) result_.rows.push_back(node.name);
     ended_.body = LaunchEnded{};
   }
@@ -258,9 +201,10 @@ class World {
                            .fork = fork}});
   }
   void Copied(Player& player, TrialId copy) {
-    const bool good = player.checkpoint[Number(copy)] > 0;
+    const Work work = player.checkpoint[Number(copy)];
     Happen({now_, CheckpointCopied{.trial = {player.id, copy},
-                                   .error = good ? "" : "there is no checkpoint to copy"}});
+                                   .work = work,
+                                   .error = work > 0 ? "" : "there is no checkpoint to copy"}});
   }
 
   void CarryOut(const Propose& command) {
@@ -359,9 +303,6 @@ class World {
     return slot != kNoSlot && launches_[slot].id == id ? slot : kNoSlot;
   }
 
-  DeviceState& DeviceOf(const Grant& grant, DeviceId device) {
-    return devices_[first_device_[Number(grant.node) - 1] + Number(device)];
-  }
   Player& PlayerOf(const Launch& launch) { return *players_[Number(launch.trial.study) - 1]; }
 
   // The program is up: it takes its memory and works.
@@ -371,12 +312,11 @@ class World {
     launch.phase = Phase::kRun;
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
     for (const DeviceId id : launch.grant.devices) {
-      const DeviceState& device = DeviceOf(launch.grant, id);
-      const std::int64_t free = device.device->memory_bytes - device.used_bytes;
+      const std::int64_t free = devices_.FreeBytes(launch.grant, id);
       if (work.memory_bytes <= free) continue;
-      launch.reason =
-          fmt::format("out of memory on {}: {} MB needed, {} MB free", device.device->uuid,
-                      work.memory_bytes / 1'000'000, free / 1'000'000);
+      launch.reason = fmt::format("out of memory on {}: {} MB needed, {} MB free",
+                                  devices_.at(launch.grant, id).uuid, work.memory_bytes / 1'000'000,
+                                  free / 1'000'000);
       return Leave(slot, Ending::kFailed, /*saves=*/false);
     }
     Join(slot);
@@ -394,7 +334,7 @@ class World {
     at.neighbours = launch.neighbours;
     double slowest = std::numeric_limits<double>::infinity();
     for (const DeviceId id : grant.devices) {
-      const std::string& kind = DeviceOf(grant, id).device->kind;
+      const std::string& kind = devices_.at(grant, id).kind;
       const double quick = speed.KindSpeed(kind);
       if (quick >= slowest) continue;
       slowest = quick;
@@ -406,71 +346,37 @@ class World {
   // Others on its devices slow it down, and it them.
   void Join(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    launch.joined = true;
     const TrueSpeed& speed = PlayerOf(launch).speed;
     const auto at = CircumstancesOf(launch);
-    launch.busy = launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
-    for (const DeviceId id : launch.grant.devices) {
-      DeviceState& device = DeviceOf(launch.grant, id);
-      device.used_bytes += speed.workload().memory_bytes;
-      device.residents.push_back(slot);
-    }
-    Reconsider(slot, /*also_itself=*/true);
+    const double busy =
+        launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
+    launch.tenant = {.slot = slot, .busy = busy, .bytes = speed.workload().memory_bytes};
+    devices_.Join(launch.grant, *launch.tenant);
+    SetRate(launch);
+    Reconsider(slot);
   }
 
   void Part(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    if (!launch.joined) return;
-    launch.joined = false;
-    for (const DeviceId id : launch.grant.devices) {
-      DeviceState& device = DeviceOf(launch.grant, id);
-      device.used_bytes -= PlayerOf(launch).speed.workload().memory_bytes;
-      std::erase(device.residents, slot);
-    }
-    Reconsider(slot, /*also_itself=*/false);
+    if (!launch.tenant) return;
+    devices_.Part(launch.grant, *launch.tenant);
+    launch.tenant.reset();
+    Reconsider(slot);
   }
 
-  // New speeds for all that share a device with this one.
-  void Reconsider(std::uint32_t slot, bool also_itself) {
-    if (also_itself) SetRate(launches_[slot]);
-    for (const DeviceId id : launches_[slot].grant.devices) {
-      for (const std::uint32_t other : DeviceOf(launches_[slot].grant, id).residents) {
-        if (other == slot) continue;
-        Launch& launch = launches_[other];
-        Advance(launch);
-        SetRate(launch);
-        if (launch.phase == Phase::kRun && !launch.idle && !launch.leaving)
-          Schedule(TimeOf(launch), Moment::kReport, other);
-      }
-    }
+  // New speeds for all others that share a device with this one.
+  void Reconsider(std::uint32_t slot) {
+    devices_.ForOthers(launches_[slot].grant, slot, [&](std::uint32_t other) {
+      Launch& launch = launches_[other];
+      launch.Advance(now_);
+      SetRate(launch);
+      if (launch.Works() && !launch.leaving) Schedule(launch.ReportDue(), Moment::kReport, other);
+    });
   }
 
   void SetRate(Launch& launch) {
-    launch.neighbours = 0;
-    for (const DeviceId id : launch.grant.devices) {
-      double others = -launch.busy;
-      // Added up afresh each time, in order: no drift, and the same on every machine.
-      for (const std::uint32_t resident : DeviceOf(launch.grant, id).residents)
-        others += launches_[resident].busy;
-      launch.neighbours = std::max(launch.neighbours, others);
-    }
+    launch.neighbours = devices_.Neighbours(launch.grant, *launch.tenant);
     launch.rate = PlayerOf(launch).speed.Of(CircumstancesOf(launch)) * launch.spread;
-  }
-
-  void Advance(Launch& launch) {
-    if (launch.phase == Phase::kRun && !launch.idle)
-      launch.progress += launch.rate * Seconds(now_ - launch.since);
-    launch.since = now_;
-  }
-
-  // When its next report is due.
-  Time TimeOf(const Launch& launch) const {
-    const double left =
-        (static_cast<double>(launch.next_work - launch.work) - launch.progress) / launch.rate;
-    constexpr double kLongest = 1e12;  // seconds: more virtual time than there is
-    const auto micros =
-        static_cast<std::int64_t>(std::llround(std::clamp(left, 0.0, kLongest) * 1e6));
-    return launch.since + Duration(std::max<std::int64_t>(micros, 1));
   }
 
   // Towards the next report, or idle where the target is reached and no verdict came.
@@ -479,7 +385,7 @@ class World {
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
     if (work.ends_after > 0 && launch.work >= work.ends_after)
       return Leave(slot, Ending::kDone, /*saves=*/true);
-    Advance(launch);
+    launch.Advance(now_);
     launch.idle = launch.work >= launch.target;
     if (launch.idle) {
       ++launch.version;
@@ -489,13 +395,13 @@ class World {
     next = std::min(next, launch.target);
     if (work.ends_after > 0) next = std::min(next, work.ends_after);
     launch.next_work = next;
-    Schedule(TimeOf(launch), Moment::kReport, slot);
+    Schedule(launch.ReportDue(), Moment::kReport, slot);
   }
 
   void Report(std::uint32_t slot) {
     {
       Launch& launch = launches_[slot];
-      Advance(launch);
+      launch.Advance(now_);
       // What the time of the report was rounded by stays in the progress.
       launch.progress -= static_cast<double>(launch.next_work - launch.work);
       launch.work = launch.next_work;
@@ -585,21 +491,19 @@ class World {
     const auto phase = static_cast<std::size_t>(launch.phase);
     if (grant.devices.empty()) {
       result_.core_seconds[phase] += Seconds(took) * static_cast<double>(grant.cpus) / kWhole;
-      Record(launch, static_cast<std::uint32_t>(devices_.size() + Number(grant.node) - 1),
-             grant.cpus, began);
+      Record(launch, result_.devices + Number(grant.node) - 1, grant.cpus, began);
       return;
     }
     result_.device_seconds[phase] += Seconds(took) * static_cast<double>(grant.devices.size()) *
                                      static_cast<double>(grant.gpu_share) / kWhole;
     for (const DeviceId id : grant.devices) {
-      const std::size_t row = first_device_[Number(grant.node) - 1] + Number(id);
-      Record(launch, static_cast<std::uint32_t>(row), grant.gpu_share, began);
+      Record(launch, devices_.IndexOf(grant, id), grant.gpu_share, began);
     }
   }
 
-  void Record(const Launch& launch, std::uint32_t row, Milli share, Time began) {
+  void Record(const Launch& launch, std::size_t row, Milli share, Time began) {
     if (!options_.record_intervals) return;
-    result_.intervals.push_back({.row = row,
+    result_.intervals.push_back({.row = static_cast<std::uint32_t>(row),
                                  .study = launch.trial.study,
                                  .trial = launch.trial.trial,
                                  .phase = launch.phase,
@@ -641,8 +545,7 @@ class World {
   std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
   std::vector<StudyCreated> created_;
   std::vector<PointsEnqueued> enqueued_;
-  std::vector<std::size_t> first_device_;  // of each node
-  std::vector<DeviceState> devices_;
+  SharedDevices devices_;
   std::deque<Launch> launches_;  // whose places do not move
   std::vector<std::uint32_t> free_slots_;
   EventQueue queue_;

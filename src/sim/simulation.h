@@ -15,12 +15,10 @@
 #include "engine/engine.h"
 #include "policy/policy.h"
 #include "sim/scenario.h"
+#include "sim/simulated_launch.h"
+#include "sim/watched_policy.h"
 
 namespace sluice {
-
-// What a launch does with the devices it holds.
-enum class Phase : std::uint8_t { kStartUp, kRun, kSave };
-constexpr std::size_t kPhases = 3;
 
 // A stretch of a launch on one device, or on a node's cores. Rows are the devices in the nodes' order,
 // then the nodes.
@@ -71,10 +69,8 @@ struct SimulationResult {
   // Device-seconds held in each phase, by share; of launches without devices core-seconds.
   std::array<double, kPhases> device_seconds{};
   std::array<double, kPhases> core_seconds{};
-  std::int64_t events = 0;     // Engine::Apply calls
-  std::int64_t decisions = 0;  // plans the policy made
-  std::int64_t decision_ns = 0;
-  std::int64_t longest_decision_ns = 0;
+  std::int64_t events = 0;   // Engine::Apply calls
+  DecisionTimes decisions;   // of the policy
   std::uint64_t trace = 0;   // of every event: what, which trial, when, which value
   std::uint64_t digest = 0;  // of that and of the engine's last state
   std::vector<Interval> intervals;

@@ -202,9 +202,9 @@ TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
   ASSERT_TRUE(watched);
   EXPECT_EQ(watched->digest, Played(scenario).digest);
   EXPECT_EQ(progress, watched->events);
-  EXPECT_GT(watched->decisions, 10);
-  EXPECT_EQ(watched->decision_ns, 10 * watched->decisions);
-  EXPECT_EQ(watched->longest_decision_ns, 10);
+  EXPECT_GT(watched->decisions.plans, 10);
+  EXPECT_EQ(watched->decisions.ns, 10 * watched->decisions.plans);
+  EXPECT_EQ(watched->decisions.longest_ns, 10);
   EXPECT_TRUE(watched->intervals.empty());
 }
 

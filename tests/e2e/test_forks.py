@@ -135,14 +135,7 @@ def test_forks_go_on_from_their_parents(house, stopper):
         ]
 
 
-RARELY = pytest.mark.xfail(
-    strict=False,
-    reason="open: about one run in fifteen, a fork begins from a later checkpoint of its parent "
-    "than was written down",
-)
-
-
-@pytest.mark.parametrize("stopper", ["pbt", pytest.param("pbt-async", marks=RARELY)])
+@pytest.mark.parametrize("stopper", ["pbt", "pbt-async"])
 def test_forks_survive_a_killed_controller(house, stopper):
     prepare(house, stopper)
     survive(house, KILLS, random.Random(f"forks {stopper}"))

@@ -1,4 +1,4 @@
-#include "exec/copy_folder.h"
+#include "exec/checkpoint_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class CopyFolderTest : public ::testing::Test {
+class CheckpointFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = fs::temp_directory_path() / "sluice-copy-XXXXXX";
@@ -29,14 +29,14 @@ class CopyFolderTest : public ::testing::Test {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  Status Copy() const { return CopyFolder(From(), To()); }
+  Status Copy() const { return CopyCheckpointFolder(From(), To()); }
   fs::path From() const { return root_ / "3/checkpoint"; }
   fs::path To() const { return root_ / "12/checkpoint"; }
 
   fs::path root_;
 };
 
-TEST_F(CopyFolderTest, CopiesFilesFoldersAndLinksButNothingThatIsBeingWritten) {
+TEST_F(CheckpointFolderTest, CopiesFilesFoldersAndLinksButNothingThatIsBeingWritten) {
   Write(From() / "latest/model", "weights");
   fs::create_directories(From() / "latest/a/b");
   Write(From() / "latest/a/b/state", "1");
@@ -51,7 +51,22 @@ TEST_F(CopyFolderTest, CopiesFilesFoldersAndLinksButNothingThatIsBeingWritten) {
   EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.copying"));
 }
 
-TEST_F(CopyFolderTest, WhatWasCopiedOnceStays) {
+TEST_F(CheckpointFolderTest, ACheckpointSaysItsWork) {
+  EXPECT_EQ(CheckpointWork(From()), std::nullopt) << "a program that saves in its own way";
+  Write(From() / "latest/.sluice-work", "12\n");
+  EXPECT_EQ(CheckpointWork(From()), 12);
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(CheckpointWork(To()), 12);
+  fs::rename(From() / "latest", From() / ".previous");
+  EXPECT_EQ(CheckpointWork(From()), 12) << "killed between two renames";
+  for (const char* nonsense : {"", "-3", "twelve", "99999999999999999999"}) {
+    Write(From() / ".previous/.sluice-work", nonsense);
+    EXPECT_EQ(CheckpointWork(From()), std::nullopt) << nonsense;
+  }
+  EXPECT_EQ(CheckpointWork(root_ / "none"), std::nullopt);
+}
+
+TEST_F(CheckpointFolderTest, WhatWasCopiedOnceStays) {
   Write(From() / "latest/model", "old");
   ASSERT_TRUE(Copy());
   Write(From() / "latest/model", "new");
@@ -60,7 +75,7 @@ TEST_F(CopyFolderTest, WhatWasCopiedOnceStays) {
   EXPECT_EQ(Read(To() / "latest/model"), "old");
 }
 
-TEST_F(CopyFolderTest, ACopyThatWasCutShortIsMadeAnew) {
+TEST_F(CheckpointFolderTest, ACopyThatWasCutShortIsMadeAnew) {
   Write(From() / "latest/model", "weights");
   fs::create_directories(root_ / "12/checkpoint.copying/latest");
   Write(root_ / "12/checkpoint.copying/latest/model", "wei");
@@ -70,8 +85,8 @@ TEST_F(CopyFolderTest, ACopyThatWasCutShortIsMadeAnew) {
   EXPECT_FALSE(fs::exists(To() / "latest/stray"));
 }
 
-TEST_F(CopyFolderTest, FailuresLeaveNothing) {
-  const Status missing = CopyFolder(root_ / "4/checkpoint", To());
+TEST_F(CheckpointFolderTest, FailuresLeaveNothing) {
+  const Status missing = CopyCheckpointFolder(root_ / "4/checkpoint", To());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(missing.error().message, HasSubstr("there is no checkpoint to copy"));
@@ -83,7 +98,7 @@ TEST_F(CopyFolderTest, FailuresLeaveNothing) {
 }
 
 // As sluice.checkpoint does it, as fast as it can: a copy is of one checkpoint, never of two.
-TEST_F(CopyFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
+TEST_F(CheckpointFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
   const auto write = [&](int number) {
     fs::create_directories(From() / ".writing");
     for (const char* name : {"a", "b", "c"})

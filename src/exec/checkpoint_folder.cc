@@ -1,4 +1,4 @@
-#include "exec/copy_folder.h"
+#include "exec/checkpoint_folder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <system_error>
 #include <tuple>
@@ -18,8 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kTries = 20;
-constexpr const char* kWriting =
-    ".writing";  // where sluice.checkpoint writes what is not whole yet
+// As in python/sluice/_checkpoint.py.
+constexpr const char* kLatest = "latest";
+constexpr const char* kPrevious = ".previous";  // the latest, if there is none of that name
+constexpr const char* kWriting = ".writing";    // what is not whole yet
+constexpr const char* kWork = ".sluice-work";
 
 // By path: what tells a file that was replaced or written to from one that was not.
 using Look = std::tuple<ino_t, off_t, time_t, long, mode_t>;
@@ -95,7 +99,7 @@ Status CopyWhole(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-Status CopyFolder(const std::string& from, const std::string& to) {
+Status CopyCheckpointFolder(const std::string& from, const std::string& to) {
   std::error_code error;
   if (fs::exists(to, error)) return {};
   if (!fs::is_directory(from, error))
@@ -109,6 +113,15 @@ Status CopyFolder(const std::string& from, const std::string& to) {
   if (copied) copied = Sync(fs::path(to).parent_path());
   if (!copied) fs::remove_all(copying, error);
   return copied;
+}
+
+std::optional<Work> CheckpointWork(const std::string& folder) {
+  std::error_code error;
+  const bool latest = fs::is_directory(fmt::format("{}/{}", folder, kLatest), error);
+  std::ifstream file(fmt::format("{}/{}/{}", folder, latest ? kLatest : kPrevious, kWork));
+  Work work = -1;
+  if (!(file >> work) || work < 0) return std::nullopt;
+  return work;
 }
 
 }  // namespace sluice

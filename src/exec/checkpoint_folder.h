@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "base/ids.h"
 #include "base/result.h"
 
 namespace sluice {
@@ -11,6 +13,9 @@ namespace sluice {
 // renaming (sluice.checkpoint does): if something changes during the copy, it is made again, and in
 // the end given up. What a trial is just writing (`.writing`) is left out. What was copied is on
 // disk when this returns. Fails with unavailable, and leaves nothing at `to`.
-Status CopyFolder(const std::string& from, const std::string& to);
+Status CopyCheckpointFolder(const std::string& from, const std::string& to);
+
+// The work of the latest checkpoint in such a folder, if sluice.checkpoint wrote it.
+std::optional<Work> CheckpointWork(const std::string& folder);
 
 }  // namespace sluice

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cluster/cluster.h"
+
+namespace sluice {
+
+// Whoever holds devices, as far as others feel it.
+struct Tenant {
+  std::uint32_t slot = 0;
+  double busy = 0;  // what it keeps busy of each of its devices
+  std::int64_t bytes = 0;
+};
+
+// The devices of a world, in the nodes' order, and who shares them.
+class SharedDevices {
+ public:
+  explicit SharedDevices(const std::vector<Node>& nodes);
+
+  std::size_t IndexOf(const Grant& grant, DeviceId device) const {
+    return first_[Number(grant.node) - 1] + Number(device);
+  }
+  const Device& at(const Grant& grant, DeviceId device) const {
+    return *devices_[IndexOf(grant, device)].device;
+  }
+  std::int64_t FreeBytes(const Grant& grant, DeviceId device) const;
+
+  void Join(const Grant& grant, const Tenant& tenant);
+  void Part(const Grant& grant, const Tenant& tenant);
+  // How busy others keep that of its devices which they keep busiest.
+  double Neighbours(const Grant& grant, const Tenant& tenant) const;
+  // Calls for each other slot on a device of the grant; for some of them more than once.
+  template <typename Visit>
+  void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {
+    for (const DeviceId id : grant.devices) {
+      for (const Tenant& tenant : devices_[IndexOf(grant, id)].tenants) {
+        if (tenant.slot != slot) visit(tenant.slot);
+      }
+    }
+  }
+
+ private:
+  struct State {
+    const Device* device = nullptr;
+    std::int64_t used_bytes = 0;
+    std::vector<Tenant> tenants;
+  };
+
+  std::vector<std::size_t> first_;  // of each node
+  std::vector<State> devices_;
+};
+
+}  // namespace sluice
