@@ -159,6 +159,7 @@ FaultWorld::FaultWorld(const Options& options)
 
 FaultWorld::~FaultWorld() { life_.reset(); }
 
+// One draw in each call: compilers differ in which argument they work out first.
 StudySpec FaultWorld::DrawStudy() {
   Random drawn = random_.Fork("study");
   const auto& samplers = SamplerNames();
@@ -177,20 +178,22 @@ StudySpec FaultWorld::DrawStudy() {
   text += sampler == "grid" ? "space: {n: {int: [1, 400]}, c: {choice: [a, b, c]}}\n"
                             : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
   if (NeedsMaxBudget(stopper) || stopper != "none" || drawn.Chance(0.5)) {
-    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + drawn.Below(3),
-                        9 + drawn.Below(20), 2 + drawn.Below(3));
+    text += fmt::format("budget: {{min: {}", 1 + drawn.Below(3));
+    text += fmt::format(", max: {}", 9 + drawn.Below(20));
+    text += fmt::format(", eta: {}}}\n", 2 + drawn.Below(3));
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
-  text +=
-      fmt::format("timeouts: {{lease: {}s, grace: {}s", 2 + drawn.Below(10), 1 + drawn.Below(5));
+  text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
+  text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
   if (drawn.Chance(0.3)) text += ", trial: 90s";
   if (drawn.Chance(0.3)) text += ", report: 20s";
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
   if (drawn.Chance(0.1)) text += "stop_at: {loss: 0.01}\n";
   if (drawn.Chance(0.2)) text += fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
-  text += fmt::format("retries: {}\nbackoff: {}s\n", drawn.Below(3), 1 + drawn.Below(5));
+  text += fmt::format("retries: {}\n", drawn.Below(3));
+  text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
   created_.source = text;
   auto spec = ReadStudy(text, "sim", "sim");
   SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
