@@ -128,7 +128,9 @@ bool FaultWorker::Misbehave() {
 std::string FaultWorker::LastWords() {
   switch (random_.Below(4)) {
     case 0:
-      return "exit code 1: \xc3\xa9t\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xc3( \xe2\x82";
+      return "exit code 1: \xc3\xa9t\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xe0\xa4\xb8 "
+             "\xe0\x80\x80 \xed\x9f\xbf "
+             "\xed\xa0\x80 \xf0\x80\x80\x80 \xf4\x8f\xbf\xbf \xf4\x90\x80\x80 \xc3( \xe2\x82";
     case 1: {
       std::string text(random_.Below(4), 'x');
       while (text.size() < 600) text += "\xe2\x82\xac";
@@ -230,8 +232,7 @@ void FaultWorker::Leave(Left how) {
   } else {
     Say(wire::Failed{{}, 0, LastWords()});
   }
-  // Before it has heard that what it said is safe.
-  if (traits_.reuse && random_.Chance(world_.faults().lie)) SayRaw(wire::Ready{});
+  if (traits_.hasty) SayRaw(wire::Ready{});
   FinishLeaving();
 }
 

@@ -23,6 +23,7 @@ namespace sluice {
 struct ProgramTraits {
   bool speaks = true;     // the protocol; else it prints lines
   bool reuse = false;     // goes from trial to trial
+  bool hasty = false;     // says that it is ready before what it said is safe
   bool stubborn = false;  // ends only when it is killed
   bool endless = false;   // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);

@@ -136,6 +136,7 @@ FaultWorld::FaultWorld(const Options& options)
                               .study = "sim"};
   ground.program.speaks = drawn.Chance(0.8);
   ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
+  ground.program.hasty = ground.program.reuse && drawn.Chance(0.2);
   ground.program.stubborn = drawn.Chance(0.1);
   ground.program.endless = !ground.program.speaks && drawn.Chance(0.3);
   ground.program.save = drawn.Uniform();
@@ -155,7 +156,7 @@ FaultWorld::FaultWorld(const Options& options)
     ground.nodes.push_back(std::move(node));
   }
   ground_ = std::make_unique<FaultGround>(std::move(ground));
-  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(250.0, drawn.Uniform())));
+  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(1000.0, drawn.Uniform())));
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
@@ -368,6 +369,7 @@ void FaultWorld::Start() {
 }
 
 Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
+  const std::uint64_t read_before = disk_.reads();
   SLUICE_ASSIGN(life.ledger, Ledger::Open(kStore, disk_.disk()));
   Database& database = life.ledger->database();
   if (ground_->faults().disk_error.count() > 0 && random_.Chance(0.1))
@@ -380,6 +382,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   const std::uint64_t fails_read_at = disk_.fails_read_at();
   disk_.FailReadAt(MemoryDisk::kUnlimited);
   const std::uint64_t reads = disk_.reads();
+  reads_to_start_ = reads - read_before;
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
                      random_.Chance(0.2));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
@@ -405,7 +408,12 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
 // no loss.
 Status FaultWorld::DamageSnapshot(Database& database) {
   See("snapshot damaged");
-  const std::string state = "not as it was";
+  SLUICE_ASSIGN(Statement look, database.Prepare("SELECT state FROM snapshots"));
+  SLUICE_ASSIGN(const bool found, look.Step());
+  if (!found) return {};
+  std::string state(look.Blob(0));
+  look.Reset();
+  state.resize(random_.Below(state.size() + 1));
   const std::string digest =
       random_.Chance(0.5) ? ToHex(Digest().Add(std::string_view(state)).Value()) : "0";
   SLUICE_ASSIGN(Statement damage, database.Prepare("UPDATE snapshots SET digest = ?, state = ?"));
@@ -515,12 +523,12 @@ void FaultWorld::FillDisk() {
 void FaultWorld::BreakDisk() {
   See("disk error");
   if (random_.Chance(0.5)) return disk_.FailAt(disk_.operations() + random_.Below(20));
-  // While a controller runs it reads little: most reads are those of the next.
-  disk_.FailReadAt(disk_.reads() + random_.Below(std::uint64_t{1} << random_.Below(10)));
+  // While a controller runs it reads little: most reads are those of one that takes over.
   if (life_ != nullptr && random_.Chance(0.5)) {
     Bury(MemoryDisk::Unsynced::kKept);
     StartLater();
   }
+  disk_.FailReadAt(disk_.reads() + random_.Below(reads_to_start_ + 1));
 }
 
 void FaultWorld::LoseNode() {

@@ -84,7 +84,8 @@ class FaultWorld {
   std::unique_ptr<Life> life_;
   Batch in_flight_;  // of the controller that died
   Duration clock_offset_{0};
-  Duration sync_{0};  // takes no longer
+  Duration sync_{0};                  // takes no longer
+  std::uint64_t reads_to_start_ = 0;  // of the last controller
   bool healed_ = false;
   bool starting_ = false;
   bool finished_ = false;
