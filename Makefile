@@ -33,7 +33,7 @@ BYTECODE = python3 -m compileall -q python/sluice
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
 IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM)))
 
-.PHONY: build help setup test demo bench lint format asan tsan clang plants fuzz clean
+.PHONY: build help setup test demo bench lint format asan tsan clang plants branches fuzz clean
 
 build: ## builds build/release (the default)
 	@setup/install build
@@ -110,6 +110,11 @@ plants: ## builds with planted bugs, and lets the simulator find each of them
 	@setup/install build fuzz
 	$(call cmake,planted,sluice-faults)
 	@python3 setup/plants.py build/planted/bin/sluice-faults --jobs $(JOBS)
+
+branches: ## counts the branches that the world of faults takes, and writes bench/results/branches.md
+	@setup/install build fuzz
+	$(call cmake,coverage,sluice-faults)
+	@python3 setup/branches.py build/coverage/bin/sluice-faults --jobs $(JOBS) --page bench/results/branches.md
 
 fuzz: ## fuzzes each target for FUZZ_SECONDS (600)
 	@setup/install build fuzz

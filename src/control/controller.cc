@@ -82,7 +82,7 @@ void Controller::Execute(std::vector<Command> commands) {
         searcher_.Ask(propose->counter);
       }
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
-      site_.At(wake->time == kNever ? kNever : wake->time - ahead_, [this] {
+      site_.At(wake->time - ahead_, [this] {
         if (!study().finished) Happened(Woken{});
       });
     } else if (Planted("early-act")) {
@@ -139,7 +139,7 @@ Batch Controller::TakeBatch() {
 
 Batch Controller::LastWords() {
   Batch batch = TakeBatch();
-  if (events_since_snapshot_ >= kSnapshotAtEnd && batch.snapshots.empty())
+  if (events_since_snapshot_ >= kSnapshotAtEnd)
     batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
   return batch;
 }

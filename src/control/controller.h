@@ -74,7 +74,6 @@ class Controller final : public WorkforceOwner {
   const Study& study() const { return *engine_->study(study_); }
   Workforce& workforce() { return workforce_; }
   const std::optional<Error>& failure() const { return failure_; }
-  EventSeq last() const { return last_; }
   // Whether an answer of the sampler would go into the next commit.
   bool WaitsForProposal() const;
   // Whether anything has happened since the last call.

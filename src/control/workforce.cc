@@ -114,7 +114,7 @@ void Workforce::CarryOut(const Start& command) {
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
     // One whose last words are not on disk yet would be found with two launches after a crash.
-    const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
+    const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     if (idle && here && host->grant.devices == grant.devices) return host.get();
   }

@@ -157,6 +157,16 @@ void Engine::LoseLaunchesOnLostNodes() {
                             .checkpoint_bytes = -1});
     }
   }
+  // The end of one may have decided about another that was lost next: nobody is there to be told.
+  std::erase_if(commands_, [this](const Command& command) {
+    return std::visit(
+        [this](const auto& each) {
+          if constexpr (requires { each.launch; })
+            return Admit(each.trial, each.launch, {}) != Admission::kNew;
+          return false;
+        },
+        command);
+  });
 }
 
 void Engine::On(const DrainAsked&) {

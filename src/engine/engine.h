@@ -169,7 +169,7 @@ class Engine {
   void SetSaved(Study& study, Trial& trial, std::int64_t bytes);
   void BoundCheckpoints(Study& study);
 
-  bool Open(const Study& study) const;
+  static bool Open(const Study& study);
   void End(Study& study, Finish reason);
   void CloseIfAllMade(Study& study);
   void FinishIfIdle(Study& study);

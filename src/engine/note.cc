@@ -46,7 +46,7 @@ std::string NoteOf(std::string_view text) {
   std::string note = ReadableText(text);
   if (note.size() <= kLongestNote) return note;
   std::size_t end = kLongestNote;
-  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xc0) == 0x80) --end;
+  while ((static_cast<unsigned char>(note[end]) & 0xc0) == 0x80) --end;
   note.resize(end);
   return note;
 }

@@ -17,8 +17,9 @@ bool AllMade(const Study& study) {
 
 }  // namespace
 
-// Whether a study could use more room than its waiting trials take.
-bool Engine::Open(const Study& study) const { return study.ending == Finish::kNot && !draining_; }
+// Whether a study could use more room than its waiting trials take. Nothing is planned while the
+// engine drains.
+bool Engine::Open(const Study& study) { return study.ending == Finish::kNot; }
 
 void Engine::Replan() {
   for (auto& study : studies_) {
@@ -305,8 +306,7 @@ std::vector<Command> Engine::Unfinished() const {
         commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
     }
     for (const Trial& trial : study->trials) {
-      if (trial.evicted && trial.state != TrialState::kRunning)
-        commands.push_back(Evict{{study->id, trial.id}});
+      if (trial.evicted) commands.push_back(Evict{{study->id, trial.id}});
     }
   }
   return commands;

@@ -46,8 +46,8 @@ class World {
     auto sampler = MakeSampler(created_.spec.sampler, created_.spec.space, options.seed);
     SLUICE_CHECK(sampler.has_value(), "the sampler goes with the space");
     sampler_ = std::move(*sampler);
-    node_ = NodeOf(static_cast<Milli>(1 + random_.Below(4)) * kWhole,
-                   static_cast<int>(random_.Below(3)));
+    const auto cpus = static_cast<Milli>(1 + random_.Below(4));
+    node_ = NodeOf(cpus * kWhole, static_cast<int>(random_.Below(3)));
     if (created_.spec.demand.gpus > 0 && node_.devices.empty()) node_ = NodeOf(2 * kWhole, 2);
     Happen(created_);
     Happen(ControllerStarted{{node_}});
@@ -102,14 +102,17 @@ class World {
     std::optional<Reported> last;  // to be sent again
   };
 
+  // One draw in each call: compilers differ in which argument they work out first.
   std::string DrawStudy(const Options& options) {
-    std::string text = fmt::format("trials: {}\nsampler: {}\nstopper: {}\n", 1 + random_.Below(12),
-                                   options.sampler, DrawStopper(options.stopper));
+    std::string text = fmt::format("trials: {}\n", 1 + random_.Below(12));
+    text +=
+        fmt::format("sampler: {}\nstopper: {}\n", options.sampler, DrawStopper(options.stopper));
     text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n"
                                       : "space: {lr: {float: [0, 1]}}\n";
     if (options.stopper != "none" || random_.Chance(0.5)) {
-      text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + random_.Below(2),
-                          2 + random_.Below(25), 2 + random_.Below(3));
+      text += fmt::format("budget: {{min: {}", 1 + random_.Below(2));
+      text += fmt::format(", max: {}", 2 + random_.Below(25));
+      text += fmt::format(", eta: {}}}\n", 2 + random_.Below(3));
     }
     if (random_.Chance(0.5)) text += fmt::format("parallelism: {}\n", 1 + random_.Below(3));
     if (random_.Chance(0.3)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";

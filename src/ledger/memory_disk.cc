@@ -65,6 +65,8 @@ class MemoryDisk::State {
   std::uint64_t die_at = kUnlimited;
   bool dead = false;
   std::set<std::uint64_t> fail_at;
+  std::uint64_t reads = 0;
+  std::uint64_t fail_read_at = kUnlimited;
   FaultRates rates;
   std::uint64_t capacity = kUnlimited;
 
@@ -144,6 +146,10 @@ int MemoryDisk::State::OpenFile::Close() {
 
 int MemoryDisk::State::OpenFile::Read(void* bytes, int count, sqlite3_int64 offset) const {
   if (useless()) return SQLITE_IOERR_READ;
+  if (disk->reads++ == disk->fail_read_at) {
+    disk->last_errno_ = EIO;
+    return SQLITE_IOERR_READ;
+  }
   const bool whole =
       inode->bytes.Read(static_cast<std::uint64_t>(offset), static_cast<char*>(bytes),
                         static_cast<std::uint64_t>(count));
@@ -447,6 +453,9 @@ void MemoryDisk::DieAt(std::uint64_t operation) { state_->die_at = operation; }
 bool MemoryDisk::dead() const { return state_->dead; }
 void MemoryDisk::Crash(Unsynced unsynced) { state_->Crash(unsynced); }
 void MemoryDisk::FailAt(std::uint64_t operation) { state_->fail_at.insert(operation); }
+void MemoryDisk::FailReadAt(std::uint64_t read) { state_->fail_read_at = read; }
+std::uint64_t MemoryDisk::fails_read_at() const { return state_->fail_read_at; }
+std::uint64_t MemoryDisk::reads() const { return state_->reads; }
 void MemoryDisk::FailOften(const FaultRates& rates) { state_->rates = rates; }
 void MemoryDisk::SetCapacity(std::uint64_t bytes) { state_->capacity = bytes; }
 std::uint64_t MemoryDisk::used_bytes() const { return state_->UsedBytes(); }

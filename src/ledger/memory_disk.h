@@ -67,6 +67,10 @@ class MemoryDisk {
 
   // This operation fails with an I/O error; a write may have done a part of its work.
   void FailAt(std::uint64_t operation);
+  // The same of reads, which change nothing and are counted apart; the last one said counts.
+  void FailReadAt(std::uint64_t read);
+  std::uint64_t fails_read_at() const;
+  std::uint64_t reads() const;
   void FailOften(const FaultRates& rates);
 
   // The disk is full when its files hold this many bytes. Not less than they hold is taken away.

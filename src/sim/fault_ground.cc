@@ -46,12 +46,13 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
     if (other->trains() && !other->zombie() && other->at()->trial == assign.at.trial)
       Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
   }
-  if (random_.Chance(options_.faults.spawn_fails)) return Unavailable("cannot start the program");
+  if (RefusesProcess()) return Unavailable("cannot start the program");
   workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
                                                    random_.Fork(workers_.size())));
   FaultWorker& added = *workers_.back();
   HostFilesOf(worker) = {};
-  FilesOf(assign.at) = {.claim = worker, .taken_back = false, .paused = false, .spool = {}};
+  FilesOf(assign.at) = {
+      .claim = worker, .taken_back = false, .paused = false, .spool = {}, .spool_noise = {}};
   if (!options_.nodes[Number(grant.node) - 1].up) {  // gone without our knowledge: nothing starts
     lost_.push_back(worker);
     return {};
@@ -107,6 +108,10 @@ PeerId FaultGround::LinkOf(const FaultWorker& worker) const {
 void FaultGround::Disconnect(FaultWorker& worker) {
   const PeerId peer = LinkOf(worker);
   if (peer == 0) return;
+  HangUp(peer);
+}
+
+void FaultGround::HangUp(PeerId peer) {
   Link& link = links_[peer];
   link.down = false;
   Later(link.last_up, [this, peer] {
@@ -194,7 +199,8 @@ void FaultGround::Exited(FaultWorker& worker) {
   Later(last, [this, name = worker.name()] { listener_->HostEnded(name); });
 }
 
-void FaultGround::Ask(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
+void FaultGround::Ask(const wire::Ask& ask, bool waits,
+                      std::function<void(const wire::Answer&)> answer) {
   if (listener_ == nullptr) return;
   const PeerId peer = AddLink({.worker = nullptr,
                                .answer = std::move(answer),
@@ -203,6 +209,26 @@ void FaultGround::Ask(const wire::Ask& ask, std::function<void(const wire::Answe
                                .last_up = {},
                                .last_down = {}});
   SendUp(peer, wire::Encode(wire::FromWorker(ask)));
+  if (!waits) HangUp(peer);
+}
+
+void FaultGround::Knock(const std::vector<wire::FromWorker>& words) {
+  if (listener_ == nullptr) return;
+  const PeerId peer = AddLink(
+      {.worker = nullptr, .answer = {}, .up = true, .down = true, .last_up = {}, .last_down = {}});
+  for (const wire::FromWorker& word : words) SendUp(peer, wire::Encode(word));
+  timeline_.After(Duration(static_cast<std::int64_t>(random_.Below(5'000'000))),
+                  [this, peer, life = life_] {
+                    if (life == life_ && links_.contains(peer)) HangUp(peer);
+                  });
+}
+
+std::vector<FaultWorker*> FaultGround::Reachable() {
+  std::vector<FaultWorker*> found;
+  for (auto& [name, worker] : living_) {
+    if (NodeOf(*worker).up) found.push_back(worker);
+  }
+  return found;
 }
 
 std::vector<std::string> FaultGround::Living() const {

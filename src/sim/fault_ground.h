@@ -52,9 +52,13 @@ class FaultGround final : public WorkerWorld {
   FaultWorker* FindWorker(const std::string& worker);  // that lives, as far as one can see
   void Send(PeerId peer, std::string line);            // to the other end
   void Close(PeerId peer);
+  bool RefusesProcess() { return random_.Chance(options_.faults.spawn_fails); }
 
-  // A connection of the command line; the answer is handed to it.
-  void Ask(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer);
+  // A connection of the command line; the answer is handed to it, if it waits for one.
+  void Ask(const wire::Ask& ask, bool waits, std::function<void(const wire::Answer&)> answer);
+  // One of somebody who says this and hangs up a while later.
+  void Knock(const std::vector<wire::FromWorker>& words);
+  std::vector<FaultWorker*> Reachable();  // those that a controller could find
 
   // Nodes. One that is lost takes its processes with it, in silence: whoever finds out asks for their
   // names.
@@ -99,6 +103,7 @@ class FaultGround final : public WorkerWorld {
   Duration Latency();
   PeerId AddLink(Link link);
   void SendUp(PeerId peer, std::string line);
+  void HangUp(PeerId peer);
   void MaybeCut(PeerId peer);
   void Cut(PeerId peer);
   // Later, in the order of what is on its way.

@@ -37,6 +37,8 @@ FaultPlan DrawFaults(Random random) {
   plan.disk_error = DrawMean(random, 20);
   plan.clock_jump = DrawMean(random, 10);
   plan.user = DrawMean(random, 5);
+  plan.stranger = DrawMean(random, 5);
+  plan.suspend = DrawMean(random, 30);
   return plan;
 }
 

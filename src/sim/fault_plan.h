@@ -27,7 +27,9 @@ struct FaultPlan {
   Duration disk_full{0};
   Duration disk_error{0};
   Duration clock_jump{0};
-  Duration user{0};  // who stops, resumes, retries, enqueues, interrupts
+  Duration user{0};      // who stops, resumes, retries, enqueues, interrupts
+  Duration stranger{0};  // who connects and is not who it says it is
+  Duration suspend{0};   // of the machine, for a while: its clock leaps
 };
 
 // What may happen in the world of this seed.

@@ -62,6 +62,7 @@ Status FaultSite::Spawn(const Trial& trial) {
 
 Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   Fuse();
+  if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
   CheckOrigin(trial);
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch});
   if (files.taken_back || !files.claim.empty())
@@ -99,6 +100,9 @@ void FaultSite::Spoke(const std::string& worker, std::int64_t pid) {
 
 void FaultSite::Signal(const std::string& worker, Force force) {
   Fuse();
+  // Who is killed may live for a moment more, beside the next launch of its trial.
+  if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
+    killed->BecomeZombie();
   // A process ends in its own time, and never inside of what its controller does.
   ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
     if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
@@ -118,7 +122,12 @@ std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t fro
   return from;
 }
 
-std::vector<std::string> FaultSite::Spool(wire::LaunchRef at) { return ground_.FilesOf(at).spool; }
+std::vector<std::string> FaultSite::Spool(wire::LaunchRef at) {
+  const LaunchFiles& files = ground_.FilesOf(at);
+  std::vector<std::string> lines = files.spool;
+  lines.insert(lines.end(), files.spool_noise.begin(), files.spool_noise.end());
+  return lines;
+}
 
 LaunchEnd FaultSite::EndOf(wire::LaunchRef at, const std::string& worker) {
   const std::optional<LaunchEnd>& exit = ground_.HostFilesOf(worker).exit;

@@ -29,6 +29,8 @@ class FaultSite final : public Site, public Listener {
   void Listen() { ground_.SetListener(this); }
   // The controller dies after so many more calls.
   void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
+  // Its machine stands still for so long.
+  void Suspend(Duration duration) { offset_ += duration; }
   // Tells it of processes that went with their node.
   void TellLost(const std::vector<std::string>& workers);
 

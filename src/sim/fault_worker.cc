@@ -88,9 +88,9 @@ void FaultWorker::Step() {
   ++task_->work;
   if (random_.Chance(traits_.save)) Save();
   Report(task_->work, {{"loss", world_.ValueAt(task_->at.trial, task_->work)}});
-  const Work end = traits_.speaks
-                       ? traits_.own_end
-                       : std::min(traits_.own_end, task_->target.value_or(traits_.own_end));
+  const bool hears_target = !traits_.speaks && !traits_.endless;
+  const Work end = hears_target ? std::min(traits_.own_end, task_->target.value_or(traits_.own_end))
+                                : traits_.own_end;
   if (task_->work >= end) return Leave(Left::kDone);
   PlanStep();
 }
@@ -105,23 +105,63 @@ bool FaultWorker::Misbehave() {
     } else if (random_.Chance(0.2)) {
       Vanish();
     } else {
-      Exit(LaunchEnd::Kind::kFailed, "killed by signal 11 (Segmentation fault)");
+      Exit(LaunchEnd::Kind::kFailed, LastWords());
     }
     return true;
   }
-  if ((beats_ || traits_.has_timeout) && random_.Chance(faults.hang)) {
+  if ((welcomed_ || traits_.has_timeout) && random_.Chance(faults.hang)) {
     hung_ = true;
     return true;
   }
   if (random_.Chance(faults.slow)) slowness_ = 10;
-  if (traits_.speaks && random_.Chance(faults.lie)) Lie();
+  if (random_.Chance(faults.lie)) {
+    if (traits_.speaks) {
+      Lie();
+    } else {
+      PrintNonsense();
+    }
+  }
   return !alive_;
+}
+
+// The end of its standard error, whatever it wrote there.
+std::string FaultWorker::LastWords() {
+  switch (random_.Below(4)) {
+    case 0:
+      return "exit code 1: \xc3\xa9t\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xe0\xa4\xb8 "
+             "\xe0\x80\x80 \xed\x9f\xbf "
+             "\xed\xa0\x80 \xf0\x80\x80\x80 \xf4\x8f\xbf\xbf \xf4\x90\x80\x80 \xc3( \xe2\x82";
+    case 1: {
+      std::string text(random_.Below(4), 'x');
+      while (text.size() < 600) text += "\xe2\x82\xac";
+      return text;
+    }
+    default: return "killed by signal 11 (Segmentation fault)";
+  }
+}
+
+// What a reader of standard output must make something of, or nothing.
+void FaultWorker::PrintNonsense() {
+  std::string& output = world_.HostFilesOf(name_).output;
+  switch (random_.Below(8)) {
+    case 0: output += fmt::format("{{\"epoch\": {}.5, \"loss\": 1}}\n", task_->work); break;
+    case 1: output += "{\"epoch\": 3, \"loss\": \"high\"}\n"; break;
+    case 2: output += "{\"epoch\": 1, \"loss\": -1}\n"; break;
+    case 3: output += "{\"epoch\": -1, \"loss\": 0}\n"; break;
+    case 4: output += "{\"accuracy\": 1}\n   \n{\"loss\": \n"; break;
+    case 5: output += std::string(2000, '[') + "\n" + std::string(2000, '{') + "\n"; break;
+    case 6:
+      output += fmt::format("{{\"step\": {}, \"loss\": 0.5, \"name\": \"x\"}}\n", task_->work);
+      break;
+    default: output += "{\"loss\": 0.5}\n"; break;  // at the next work, it says
+  }
+  world_.Printed(*this);
 }
 
 void FaultWorker::Lie() {
   const wire::LaunchRef at = task_->at;
   const std::uint64_t next = task_->outbox.last() + 1;
-  switch (random_.Below(9)) {
+  switch (random_.Below(12)) {
     case 0: return world_.Send(*this, "{\"type\": \"report\", ");
     case 1:  // says the last thing twice
       if (!task_->outbox.unacknowledged().empty())
@@ -140,6 +180,12 @@ void FaultWorker::Lie() {
                         : wire::Values{{"loss", std::numeric_limits<double>::quiet_NaN()}});
     case 6: return SayRaw(MakeHello());
     case 7: return Say(wire::Saved{{}, 0, task_->work + 100, 1});
+    case 8: return SayRaw(wire::Ready{});  // and has a trial
+    case 9: return Say(wire::Attributes{{}, 0, "{\"host\": \"a\", \"tries\": 3}"});
+    case 10:
+      ++task_->work;
+      return Report(task_->work,
+                    {{"accuracy", 0.5}, {"loss", world_.ValueAt(at.trial, task_->work)}});
     default:  // does not wait for what becomes of it
       task_->work += static_cast<Work>(1 + random_.Below(5));
       return Report(task_->work, {{"loss", world_.ValueAt(at.trial, task_->work)}});
@@ -184,8 +230,9 @@ void FaultWorker::Leave(Left how) {
   } else if (how == Left::kDone) {
     Say(wire::Done{});
   } else {
-    Say(wire::Failed{{}, 0, "ValueError: out of luck"});
+    Say(wire::Failed{{}, 0, LastWords()});
   }
+  if (traits_.hasty) SayRaw(wire::Ready{});
   FinishLeaving();
 }
 
@@ -255,6 +302,10 @@ void FaultWorker::GoAlone() {
     auto& spool = world_.FilesOf(task_->at).spool;
     spool.insert(spool.end(), task_->outbox.unacknowledged().begin(),
                  task_->outbox.unacknowledged().end());
+    if (random_.Chance(world_.faults().lie)) {
+      wire::Outbox others({TrialId(Number(task_->at.trial) + 1), task_->at.launch});
+      world_.FilesOf(task_->at).spool_noise = {others.Add(wire::Done{}), "{\"type\": \"rep"};
+    }
   }
   Exit(LaunchEnd::Kind::kDone, "");
 }
@@ -268,6 +319,7 @@ void FaultWorker::Hear(std::string_view line) {
   };
   if (const auto* welcome = std::get_if<wire::Welcome>(&*message)) {
     lease_ = std::chrono::milliseconds(welcome->lease_ms);
+    welcomed_ = true;
   } else if (const auto* assign = std::get_if<wire::Assign>(&*message)) {
     if (task_) return;  // heard already
     Begin(*assign);

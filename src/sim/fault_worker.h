@@ -23,13 +23,15 @@ namespace sluice {
 struct ProgramTraits {
   bool speaks = true;     // the protocol; else it prints lines
   bool reuse = false;     // goes from trial to trial
+  bool hasty = false;     // says that it is ready before what it said is safe
   bool stubborn = false;  // ends only when it is killed
+  bool endless = false;   // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
   double save = 0.3;  // how often it saves a checkpoint
   Work own_end = 30;  // it ends by itself here
   Duration grace{0};  // of its launcher
-  // Nobody can tell a program that hangs from one that is slow, unless it has promised to speak.
+  // Nobody can tell a program that hangs from one that is slow, unless it is known to speak.
   bool has_timeout = false;
 };
 
@@ -44,6 +46,7 @@ struct LaunchFiles {
   bool taken_back = false;
   bool paused = false;
   std::vector<std::string> spool;
+  std::vector<std::string> spool_noise;  // and what is not to be read as a message of it
 };
 struct HostFiles {
   Speaker speaker;
@@ -122,6 +125,8 @@ class FaultWorker {
   void Step();
   bool Misbehave();
   void Lie();
+  void PrintNonsense();
+  std::string LastWords();
   void Save();
   void Report(Work work, wire::Values values);
   template <typename Message>
@@ -150,6 +155,7 @@ class FaultWorker {
   bool connected_ = false;
   bool step_planned_ = false;
   bool beats_ = false;
+  bool welcomed_ = false;  // the controller knows that it speaks
   int slowness_ = 1;
   Duration lease_ = std::chrono::seconds(60);
   Time alone_since_{};

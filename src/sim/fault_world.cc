@@ -136,7 +136,9 @@ FaultWorld::FaultWorld(const Options& options)
                               .study = "sim"};
   ground.program.speaks = drawn.Chance(0.8);
   ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
+  ground.program.hasty = ground.program.reuse && drawn.Chance(0.2);
   ground.program.stubborn = drawn.Chance(0.1);
+  ground.program.endless = !ground.program.speaks && drawn.Chance(0.3);
   ground.program.save = drawn.Uniform();
   ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
   ground.program.grace = created_.spec.timeouts.grace;
@@ -154,18 +156,21 @@ FaultWorld::FaultWorld(const Options& options)
     ground.nodes.push_back(std::move(node));
   }
   ground_ = std::make_unique<FaultGround>(std::move(ground));
-  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(250.0, drawn.Uniform())));
+  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(1000.0, drawn.Uniform())));
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
 
+// One draw in each call: compilers differ in which argument they work out first.
 StudySpec FaultWorld::DrawStudy() {
   Random drawn = random_.Fork("study");
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
   const std::string& sampler = samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
-  std::string text = "program: train {args}\nobjective: {minimize: loss}\n";
+  const bool maximize = drawn.Chance(0.2);
+  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",
+                                 maximize ? "maximize" : "minimize");
   text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
@@ -174,23 +179,31 @@ StudySpec FaultWorld::DrawStudy() {
     options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
   }
   text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
-  text += sampler == "grid" ? "space: {n: {int: [1, 400]}, c: {choice: [a, b, c]}}\n"
-                            : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
-  if (NeedsMaxBudget(stopper) || stopper != "none" || drawn.Chance(0.5)) {
-    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", 1 + drawn.Below(3),
-                        9 + drawn.Below(20), 2 + drawn.Below(3));
+  text += sampler == "grid"
+              ? fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
+                            drawn.Chance(0.5) ? 20 : 400)
+              : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
+  if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
+  if (NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9)) {
+    text += fmt::format("budget: {{min: {}", 1 + drawn.Below(3));
+    text += fmt::format(", max: {}", 9 + drawn.Below(20));
+    text += fmt::format(", eta: {}}}\n", 2 + drawn.Below(3));
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
-  text +=
-      fmt::format("timeouts: {{lease: {}s, grace: {}s", 2 + drawn.Below(10), 1 + drawn.Below(5));
+  text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
+  text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
   if (drawn.Chance(0.3)) text += ", trial: 90s";
   if (drawn.Chance(0.3)) text += ", report: 20s";
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
-  if (drawn.Chance(0.1)) text += "stop_at: {loss: 0.01}\n";
-  if (drawn.Chance(0.2)) text += fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
-  text += fmt::format("retries: {}\nbackoff: {}s\n", drawn.Below(3), 1 + drawn.Below(5));
+  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximize ? 1.9 : 0.01);
+  if (drawn.Chance(0.2)) {
+    text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
+                              : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
+  }
+  text += fmt::format("retries: {}\n", drawn.Below(3));
+  text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
   created_.source = text;
   auto spec = ReadStudy(text, "sim", "sim");
   SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
@@ -219,9 +232,29 @@ void FaultWorld::PlanFaults() {
   Plan(&FaultPlan::disk_error, &FaultWorld::BreakDisk);
   Plan(&FaultPlan::node_loss, &FaultWorld::LoseNode);
   Plan(&FaultPlan::user, &FaultWorld::Interfere);
+  Plan(&FaultPlan::stranger, &FaultWorld::Knock);
+  Plan(&FaultPlan::suspend, &FaultWorld::Suspend);
 }
 
-// The study is on disk before anything looks at it.
+// The study is on disk before anything looks at it, whatever happens to whoever makes it.
+void FaultWorld::CreateStudyAgainAndAgain() {
+  const bool fails = ground_->faults().disk_error.count() > 0;
+  const bool dies = ground_->faults().power_cut.count() > 0;
+  for (int tries = 0; tries < 20; ++tries) {
+    const bool faulty = tries < 4;
+    if (fails && faulty) disk_.FailAt(disk_.operations() + random_.Below(60));
+    if (fails && faulty) disk_.FailReadAt(disk_.reads() + random_.Below(40));
+    if (dies && faulty) disk_.DieAt(disk_.operations() + random_.Below(60));
+    const Status created = CreateStudy();
+    disk_.DieAt(MemoryDisk::kUnlimited);
+    disk_.FailReadAt(MemoryDisk::kUnlimited);
+    if (created) return;
+    See("not created");
+    disk_.Crash(disk_.dead() ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
+  }
+  checker_.Say("the study could not be created");
+}
+
 Status FaultWorld::CreateStudy() {
   SLUICE_ASSIGN(auto ledger, Ledger::Open(kStore, disk_.disk()));
   SLUICE_ASSIGN(auto policy, MakePolicy(created_.spec.policy));
@@ -229,15 +262,23 @@ Status FaultWorld::CreateStudy() {
   Batch batch;
   batch.study = kStudy;
   batch.events.emplace_back(EventSeq{1}, Event{Time{}, created_});
-  (void)engine.Apply(batch.events.back().second);
+  if (const std::vector<Point> points = DrawPoints(random_.Fork("knowledge").Below(4));
+      !points.empty()) {
+    KnowledgeGiven known{.study = kStudy, .source = "study 'before'", .trials = {}};
+    for (const Point& point : points)
+      known.trials.push_back({.point = point, .work = 9, .value = 1});
+    batch.events.emplace_back(EventSeq{2}, Event{Time{}, std::move(known)});
+  }
+  for (const auto& [seq, event] : batch.events) (void)engine.Apply(event);
   batch.studies.push_back(RowOf(*engine.study(kStudy)));
-  SLUICE_TRY(ledger->Commit(batch));
+  // Whoever made it before may have died between its end and our hearing of it.
+  if (!IsSet(ledger->last())) SLUICE_TRY(ledger->Commit(batch));
   checker_.Durable(batch);
   return {};
 }
 
 FaultWorld::Outcome FaultWorld::Run() {
-  if (const Status created = CreateStudy(); !created) checker_.Say(created.error().message);
+  CreateStudyAgainAndAgain();
   PlanFaults();
   Start();
   while (checker_.problem().empty() && checker_.events() < options_.events) Step();
@@ -305,9 +346,20 @@ void FaultWorld::Start() {
                     std::chrono::seconds(1'000'000);
   }
   life_ = std::make_unique<Life>(*this);
-  std::vector<EventBody> first = {
-      ControllerStarted{ground_->nodes()},
-      StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})}};
+  std::vector<Node> nodes = ground_->nodes();
+  if (ground_->faults().node_loss.count() > 0 && random_.Chance(0.1)) {
+    // It does not answer in time, and what runs there is found all the same.
+    See("node overlooked");
+    nodes[random_.Below(nodes.size())].up = false;
+    ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
+  }
+  std::vector<EventBody> first = {ControllerStarted{std::move(nodes)}};
+  if (std::exchange(exhausted_, false)) {
+    See("exhausted");
+    first.emplace_back(PointsEnqueued{kStudy, DrawPoints(20)});
+  }
+  first.emplace_back(
+      StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})});
   if (const Status opened = Open(*life_, std::move(first)); !opened) {
     See("did not start");
     const bool died = disk_.dead();
@@ -317,15 +369,25 @@ void FaultWorld::Start() {
 }
 
 Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
+  const std::uint64_t read_before = disk_.reads();
   SLUICE_ASSIGN(life.ledger, Ledger::Open(kStore, disk_.disk()));
   Database& database = life.ledger->database();
+  if (ground_->faults().disk_error.count() > 0 && random_.Chance(0.1))
+    SLUICE_TRY(DamageSnapshot(database));
   Controller::Parts parts;
   parts.study = kStudy;
   parts.last = life.ledger->last();
   SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy, Recover::kFromSnapshot,
                                             &parts.events_since_snapshot));
+  // Whoever checks is not to fail.
+  const std::uint64_t fails_read_at = disk_.fails_read_at();
+  disk_.FailReadAt(MemoryDisk::kUnlimited);
+  const std::uint64_t reads = disk_.reads();
+  reads_to_start_ = reads - read_before;
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
                      random_.Chance(0.2));
+  if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
+    disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
   parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(4000));
   parts.observer = [this](const Event& event) {
@@ -340,6 +402,31 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   life.site.Listen();
   After();
   return {};
+}
+
+// A snapshot only saves time: one that is not what it was, or that another Sluice has written, is
+// no loss.
+Status FaultWorld::DamageSnapshot(Database& database) {
+  See("snapshot damaged");
+  SLUICE_ASSIGN(Statement look, database.Prepare("SELECT state FROM snapshots"));
+  SLUICE_ASSIGN(const bool found, look.Step());
+  if (!found) return {};
+  std::string state(look.Blob(0));
+  look.Reset();
+  state.resize(random_.Below(state.size() + 1));
+  const std::string digest =
+      random_.Chance(0.5) ? ToHex(Digest().Add(std::string_view(state)).Value()) : "0";
+  SLUICE_ASSIGN(Statement damage, database.Prepare("UPDATE snapshots SET digest = ?, state = ?"));
+  return damage.Bind(1, digest).BindBlob(2, state).Run();
+}
+
+std::vector<Point> FaultWorld::DrawPoints(std::size_t count) {
+  std::vector<Point> points;
+  while (points.size() < count) {
+    auto point = created_.spec.space.Decode(AnyPoint());
+    if (point) points.push_back(*std::move(point));
+  }
+  return points;
 }
 
 // The controller is no more. What its disk had not synced may be gone.
@@ -397,6 +484,7 @@ void FaultWorld::EndLife() {
   }
   if (finished) {
     more_trials_ = controller.study().trials_wanted + 20;
+    exhausted_ = controller.study().exhausted;
     if (controller.study().deadline != kNever)
       new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
   }
@@ -434,7 +522,13 @@ void FaultWorld::FillDisk() {
 
 void FaultWorld::BreakDisk() {
   See("disk error");
-  disk_.FailAt(disk_.operations() + random_.Below(20));
+  if (random_.Chance(0.5)) return disk_.FailAt(disk_.operations() + random_.Below(20));
+  // While a controller runs it reads little: most reads are those of one that takes over.
+  if (life_ != nullptr && random_.Chance(0.5)) {
+    Bury(MemoryDisk::Unsynced::kKept);
+    StartLater();
+  }
+  disk_.FailReadAt(disk_.reads() + random_.Below(reads_to_start_ + 1));
 }
 
 void FaultWorld::LoseNode() {
@@ -465,45 +559,112 @@ void FaultWorld::NodesSeen() {
   After();
 }
 
+TrialId FaultWorld::AnyTrial() {
+  const auto& trials = life_->controller->study().trials;
+  if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
+  std::size_t chosen = random_.Below(trials.size());
+  // Most want to go on with what got far before it was stopped.
+  for (int looks = 0; looks < 20; ++looks) {
+    const std::size_t other = random_.Below(trials.size());
+    if (trials[other].state == TrialState::kStopped && trials[other].work > trials[chosen].work)
+      chosen = other;
+  }
+  return trials[chosen].id;
+}
+
+// Of the study's space, some of it, or nothing like it.
+std::string FaultWorld::AnyPoint() {
+  switch (random_.Below(8)) {
+    case 0: return R"({"n": 3})";
+    case 1: return R"({"n": 2})";
+    case 2: return R"({"n": 100000})";
+    case 3: return R"({"momentum": 0.9})";
+    default: {
+      std::vector<double> unit(created_.spec.space.size());
+      for (double& coordinate : unit) coordinate = random_.Uniform();
+      return created_.spec.space.Encode(created_.spec.space.FromUnit(unit));
+    }
+  }
+}
+
 // What users do.
 void FaultWorld::Interfere() {
   if (life_ == nullptr) return;
-  Controller& controller = *life_->controller;
   const auto ask = [&](const wire::Ask& question) {
-    ground_->Ask(question, [this](const wire::Answer& answer) {
+    ground_->Ask(question, /*waits=*/random_.Chance(0.7), [this](const wire::Answer& answer) {
       See(answer.ok ? "user served" : "user refused");
     });
   };
-  const std::size_t trials = controller.study().trials.size();
-  switch (random_.Below(6)) {
+  switch (random_.Below(7)) {
     case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
     case 1:
-    case 2:
-      if (trials == 0) return;
-      return ask({.verb = "retry",
-                  .study = "sim",
-                  .trial = TrialId(static_cast<std::uint32_t>(1 + random_.Below(trials))),
-                  .points = {}});
+    case 2: return ask({.verb = "retry", .study = "sim", .trial = AnyTrial(), .points = {}});
     case 3: {
-      std::vector<double> unit(created_.spec.space.size());
-      for (double& coordinate : unit) coordinate = random_.Uniform();
-      const Point point = created_.spec.space.FromUnit(unit);
-      return ask({.verb = "enqueue",
-                  .study = "sim",
-                  .trial = {},
-                  .points = {created_.spec.space.Encode(point)}});
+      std::vector<std::string> points = {AnyPoint()};
+      if (random_.Chance(0.3)) points.push_back(AnyPoint());
+      return ask({.verb = "enqueue", .study = "sim", .trial = {}, .points = std::move(points)});
     }
     case 4: return ask({.verb = "stop", .study = "another", .trial = {}, .points = {}});
-    default:
-      See("interrupted");
-      if (life_->interrupted) {
-        controller.workforce().KillAll();
-      } else {
-        controller.Happened(DrainAsked{});
-      }
-      life_->interrupted = true;
-      return After();
+    case 5: return ask({.verb = "dance", .study = "sim", .trial = {}, .points = {}});
+    default: return Interrupt();
   }
+}
+
+void FaultWorld::Interrupt() {
+  Controller& controller = *life_->controller;
+  See("interrupted");
+  if (life_->interrupted) {
+    controller.workforce().KillAll();
+  } else {
+    controller.Happened(DrainAsked{});
+    // The second word comes soon, or not at all.
+    ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
+      if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
+    });
+  }
+  life_->interrupted = true;
+  After();
+}
+
+// Somebody who is not a worker of this study, or not the one it says it is.
+void FaultWorld::Knock() {
+  const std::vector<FaultWorker*> workers = ground_->Reachable();
+  wire::Hello hello;
+  hello.pid = 1;
+  if (!workers.empty()) {
+    const FaultWorker& worker = *workers[random_.Below(workers.size())];
+    hello.worker = worker.name();
+    hello.pid = worker.pid();
+    hello.at = worker.at();
+    hello.study = hello.at ? "sim" : "";
+  }
+  See("stranger");
+  switch (random_.Below(9)) {
+    case 0: return ground_->Knock({wire::Heartbeat{}});
+    case 1: hello.version = wire::kVersion + 1; break;
+    case 2: hello.study = "another"; break;
+    case 3: ++hello.pid; break;
+    case 4:
+      ++hello.pid;
+      hello.at.reset();
+      break;
+    case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
+    case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
+    case 7: return ground_->Knock({hello, wire::Ready{}});  // and cannot take another trial
+    default:
+      hello.worker = OneOf<const char*>(
+          random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
+  }
+  ground_->Knock({hello});
+}
+
+// Nobody on the machine notices but by its clock.
+void FaultWorld::Suspend() {
+  if (life_ == nullptr) return;
+  See("suspended");
+  const auto duration = std::chrono::milliseconds(500 + random_.Below(60'000));
+  clock_offset_ += duration;
+  life_->site.Suspend(duration);
 }
 
 void FaultWorld::Heal() {
@@ -512,6 +673,7 @@ void FaultWorld::Heal() {
   disk_.SetCapacity(MemoryDisk::kUnlimited);
   disk_.DieAt(MemoryDisk::kUnlimited);
   disk_.FailAt(MemoryDisk::kUnlimited);
+  disk_.FailReadAt(MemoryDisk::kUnlimited);
   if (life_ != nullptr) {
     life_->site.DieAfter(UINT64_MAX);
     try {

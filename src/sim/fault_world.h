@@ -50,6 +50,9 @@ class FaultWorld {
   Duration Around(Duration mean);
 
   Status CreateStudy();
+  void CreateStudyAgainAndAgain();
+  std::vector<Point> DrawPoints(std::size_t count);
+  Status DamageSnapshot(Database& database);
   void Start();
   Status Open(Life& life, std::vector<EventBody> first);
   void Bury(MemoryDisk::Unsynced unsynced);
@@ -64,6 +67,11 @@ class FaultWorld {
   void LoseNode();
   void NodesSeen();
   void Interfere();
+  void Interrupt();
+  TrialId AnyTrial();
+  std::string AnyPoint();
+  void Knock();
+  void Suspend();
   void Heal();
   void See(const std::string& sight) { ++sights_[sight]; }
 
@@ -76,12 +84,14 @@ class FaultWorld {
   std::unique_ptr<Life> life_;
   Batch in_flight_;  // of the controller that died
   Duration clock_offset_{0};
-  Duration sync_{0};  // takes no longer
+  Duration sync_{0};                  // takes no longer
+  std::uint64_t reads_to_start_ = 0;  // of the last controller
   bool healed_ = false;
   bool starting_ = false;
   bool finished_ = false;
   std::optional<int> more_trials_;  // for the next controller
   std::optional<Time> new_deadline_;
+  bool exhausted_ = false;  // then only what users enqueue is left to do
   std::map<std::string, int> sights_;
 };
 
