@@ -110,6 +110,7 @@ std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
       if (value != place.values.end()) ranked.push_back({value->second, place.trial});
       coming += value == place.values.end() && place.phase != Phase::kOver ? 1 : 0;
     }
+    if (ranked.empty() && coming == 0 && may_come > 0) break;  // nor has anyone passed it
     SortMarks(ranked);
     const std::size_t most = rule_.Quantile(ranked.size() + coming + may_come);
     std::size_t waiting = 0;

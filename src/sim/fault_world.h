@@ -79,6 +79,7 @@ class FaultWorld {
   Duration sync_{0};  // takes no longer
   bool healed_ = false;
   bool starting_ = false;
+  int failed_starts_ = 0;  // in a row
   bool finished_ = false;
   std::optional<int> more_trials_;  // for the next controller
   std::optional<Time> new_deadline_;
