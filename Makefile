@@ -47,14 +47,17 @@ help: ## lists these targets
 setup: ## installs what is missing for everything but the benchmarks
 	@setup/install build test fuzz lint
 
-test: ## runs all tests, and each fuzz target for 10 s; ROOM=engine: those of one room
+test: ## runs all tests, each fuzz target for 10 s, finds each planted bug; ROOM=engine: those of one room
 	@setup/install build $(if $(IS_ROOM),,test fuzz)
-ifeq ($(filter includes fuzz,$(ROOM)),)
+ifeq ($(filter includes fuzz plants,$(ROOM)),)
 	$(call cmake,release,$(if $(IS_ROOM),$(ROOM)_test))
 	@ln -sfn build/release/compile_commands.json compile_commands.json
 endif
 ifneq ($(if $(ROOM),$(filter fuzz,$(ROOM)),all),)
 	$(call cmake,fuzz,fuzzers)
+endif
+ifneq ($(if $(ROOM),$(filter plants,$(ROOM)),all),)
+	$(call cmake,planted,sluice-faults)
 endif
 	@$(BYTECODE)
 	@$(CHECK)
@@ -106,10 +109,10 @@ clang: ## builds and runs the C++ tests with clang
 	$(call cmake,clang,$(if $(IS_ROOM),$(ROOM)_test))
 	@$(CHECK) --preset clang
 
-plants: ## builds with planted bugs, and lets the simulator find each of them
+plants: ## builds with planted bugs, lets the simulator find each of them anew, and records the seeds
 	@setup/install build fuzz
 	$(call cmake,planted,sluice-faults)
-	@python3 setup/plants.py build/planted/bin/sluice-faults --jobs $(JOBS)
+	@python3 setup/plants.py build/planted/bin/sluice-faults --record --jobs $(JOBS)
 
 branches: ## counts the branches that the world of faults takes, and writes bench/results/branches.md
 	@setup/install build fuzz

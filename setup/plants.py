@@ -1,28 +1,65 @@
 """Switches on each planted bug in turn, and says which seed finds it.
 
-    python setup/plants.py SLUICE_FAULTS [--seeds N] [--jobs N] [NAME...]
+    python setup/plants.py SLUICE_FAULTS [--quick | --record] [--seeds N] [--jobs N] [NAME...]
 
 SLUICE_FAULTS is the program of a build with planted bugs (cmake --preset planted). A bug is found
-by a problem that a checker tells, or by a broken invariant that ends the program.
+by a problem that a checker tells, or by a broken invariant that ends the program. A hunt tries the
+seeds from 0 on. --quick begins at the seed that found the bug before (tests/sim/plants.txt) and
+tries a few; since any change to the world may move a bug to other seeds, a short hunt follows.
+--record writes that file.
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
+import pathlib
 import re
 import subprocess
 import sys
+import time
+
+RECORDED = pathlib.Path(__file__).resolve().parent.parent / "tests" / "sim" / "plants.txt"
+QUICK_SEEDS = 20
+QUICK_HUNT = 200
 
 
-def hunt(program, bug, seeds):
-    """Returns whether it was found, and how."""
-    command = [program, "--plant", bug, "--seeds", str(seeds)]
+@dataclasses.dataclass
+class Find:
+    found: bool
+    how: str
+    seed: int = -1
+    seconds: float = 0
+
+
+def hunt(program, bug, first, seeds):
+    """Tries `seeds` seeds from `first` on, up to the one that finds the bug."""
+    command = [program, "--plant", bug, "--seed", str(first), "--seeds", str(seeds)]
+    start = time.monotonic()
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    seconds = time.monotonic() - start
     if run.returncode == 0:
-        return False, f"not found by {seeds} seeds"
+        return Find(False, f"not found by {seeds} seeds from {first} on", seconds=seconds)
     for line in run.stdout.splitlines():
-        if re.match(r"seed \d+: ", line) or "broken invariant" in line:
-            return True, line
-    return False, f"exit status {run.returncode}: {run.stdout[-300:]}"
+        told = re.match(r"seed (\d+): ", line)
+        if told or "broken invariant" in line:
+            return Find(True, line, int(told[1]) if told else -1, seconds)
+    how = f"exit status {run.returncode}: {run.stdout[-300:]}"
+    return Find(False, how, seconds=seconds)
+
+
+def hunt_quickly(program, bug, recorded):
+    if bug in recorded:
+        find = hunt(program, bug, recorded[bug], QUICK_SEEDS)
+        if find.found:
+            return find
+    return hunt(program, bug, 0, QUICK_HUNT)
+
+
+def read_recorded():
+    if not RECORDED.exists():
+        return {}
+    lines = [line.split() for line in RECORDED.read_text().splitlines()]
+    return {words[0]: int(words[1]) for words in lines if words and not words[0].startswith("#")}
 
 
 def main():
@@ -30,19 +67,32 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     listed = subprocess.run([options.program, "--plants"], check=True, stdout=subprocess.PIPE,
                             text=True).stdout.split()
+    bugs = options.names or listed
+    recorded = read_recorded()
+
+    def look(bug):
+        if options.quick:
+            return hunt_quickly(options.program, bug, recorded)
+        return hunt(options.program, bug, 0, options.seeds)
+
     missed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        bugs = options.names or listed
-        hunts = [pool.submit(hunt, options.program, bug, options.seeds) for bug in bugs]
-        for bug, result in zip(bugs, hunts, strict=True):
-            found, how = result.result()
-            missed += not found
-            print(f"{bug:20} {how}", flush=True)
+        for bug, find in zip(bugs, pool.map(look, bugs), strict=True):
+            missed += not find.found
+            print(f"{bug:20} {find.how} ({find.seconds:.1f} s)", flush=True)
+            if find.seed >= 0:
+                recorded[bug] = find.seed
     print(f"{len(bugs) - missed} of {len(bugs)} planted bugs were found")
+    if options.record:
+        lines = [f"{bug} {recorded[bug]}" for bug in listed if bug in recorded]
+        RECORDED.write_text("# A seed that finds each planted bug, as setup/plants.py --record "
+                            "found it.\n" + "\n".join(lines) + "\n")
     return 1 if missed else 0
 
 

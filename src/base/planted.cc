@@ -43,6 +43,20 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"lost-report", "some reports are not written"},
       {"replay-order", "a replay takes reports before other events"},
       {"ghost-node", "trials are placed on nodes that are down"},
+      {"nan-best", "NaN ranks before everything"},
+      {"missing-best", "a report without the metric counts as zero"},
+      {"float-brackets", "how many brackets hyperband has is computed with logarithms"},
+      {"one-rung", "a report that passes several rungs is recorded at the last of them only"},
+      {"ties-in", "whoever ties with the last of a rung's top is in it too"},
+      {"extra-place", "a bracket lets one more go on than it has places"},
+      {"turned-round", "a stopper takes a metric to maximise for one to minimise"},
+      {"best-so-far", "a trial is judged by its best value, not by the one at the rung"},
+      {"lowest-first", "paused trials are promoted from the lowest rung first"},
+      {"never-closed", "a bracket or population waits for trials that will not come"},
+      {"any-donor", "a fork may come from anyone, not only from the best"},
+      {"dead-donor", "trials that have ended are still compared with, and forked from"},
+      {"same-again", "a fork has its parent's parameters"},
+      {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;
 }

@@ -274,6 +274,7 @@ void Engine::On(const Reported& event) {
   const auto objective = std::ranges::find(event.metrics, metric, &Metrics::value_type::first);
   const bool missing = objective == event.metrics.end();
   trial.value = missing ? std::numeric_limits<double>::quiet_NaN() : objective->second;
+  if (missing && Planted("missing-best")) trial.value = 0;
   if (Better(study.spec.objective, trial.value, trial.best_value)) {
     trial.best_value = trial.value;
     trial.best_work = trial.work;
@@ -308,7 +309,8 @@ void Engine::Judge(Study& study, Trial& trial) {
   }
   const bool complete = trial.work >= study.spec.stopper.max_budget;
   if (!trial.exempt) {
-    const double loss = study.spec.objective.Loss(trial.value);
+    const double value = Planted("best-so-far") ? trial.best_value : trial.value;
+    const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
     const bool was_ready = study.stopper->Ready();  // then there was no room for it
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/planted.h"
+
 namespace sluice {
 namespace {
 
@@ -51,7 +53,8 @@ std::vector<Ruling> AshaPromotion::End(TrialId trial, bool) {
 }
 
 std::optional<TrialGroup> AshaPromotion::Next() {
-  for (std::size_t rung = waiting_.size(); rung-- > 0;) {
+  for (std::size_t left = waiting_.size(); left > 0; --left) {
+    const std::size_t rung = Planted("lowest-first") ? waiting_.size() - left : left - 1;
     std::vector<Mark>& heap = waiting_[rung];
     while (!heap.empty()) {
       const Mark best = heap.front();

@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
-
-#include "search/test_history.h"
+#include <limits>
 
 namespace sluice {
 namespace {
@@ -86,60 +83,6 @@ TEST(AshaDeathTest, StrangersAreABug) {
   Asha asha = MakeAsha(1);
   EXPECT_DEATH(asha.Report(TrialId(2), 1, 0), "admitted before it reports");
   EXPECT_DEATH(asha.Admit(TrialId(1)), "admitted once");
-}
-
-std::vector<Ruling> OracleReport(ReportHistory& history, std::set<TrialId>& ended,
-                                 const RecordedReport& report) {
-  if (ended.contains(report.trial)) return {};
-  const std::vector<std::size_t> reached = history.Add(report);
-  if (reached.empty() || report.work >= history.spec().max_budget) return {};
-  bool goes_on = !std::isnan(report.value);
-  for (const std::size_t rung : reached) {
-    const std::vector<RecordedReport> ranked = history.Ranked(rung);
-    const std::size_t top =
-        std::max<std::size_t>(1, ranked.size() / static_cast<std::size_t>(history.spec().eta));
-    const auto place = std::ranges::find(ranked, report.trial, &RecordedReport::trial);
-    goes_on = goes_on && static_cast<std::size_t>(place - ranked.begin()) < top;
-  }
-  if (goes_on) return {{report.trial, Verdict::kGoOn, history.TargetAfter(report.work)}};
-  ended.insert(report.trial);
-  return {{report.trial, Verdict::kStop}};
-}
-
-TEST(AshaTest, RulesLikeTheOracleOverRandomHistories) {
-  int stops = 0;
-  int go_ons = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    Random random = Random(seed).Fork("asha");
-    const StopperSpec spec = AnySpec(random, "asha");
-    Asha asha(spec);
-    ReportHistory history(spec);
-    std::set<TrialId> ended;
-    std::vector<Work> work;
-    for (int step = 0; step < 80; ++step) {
-      if (work.empty() || (work.size() < 30 && random.Chance(0.3))) {
-        work.push_back(0);
-        const auto admitted = static_cast<TrialId>(work.size());
-        ASSERT_EQ(asha.Admit(admitted), history.TargetAfter(0));
-      }
-      const std::size_t index = random.Below(work.size());
-      const auto trial = static_cast<TrialId>(index + 1);
-      if (random.Chance(0.03)) {
-        asha.End(trial, random.Chance(0.5));
-        ended.insert(trial);
-        continue;
-      }
-      work[index] = AnyNextWork(random, work[index], history.TargetAfter(work[index]));
-      const RecordedReport report = {trial, work[index], AnyLoss(random)};
-      const std::vector<Ruling> rulings = asha.Report(trial, report.work, report.value);
-      ASSERT_EQ(rulings, OracleReport(history, ended, report))
-          << "seed " << seed << " step " << step;
-      for (const Ruling& ruling : rulings) (ruling.verdict == Verdict::kStop ? stops : go_ons)++;
-      ASSERT_FALSE(asha.Next());
-    }
-  }
-  EXPECT_GT(stops, 10'000);
-  EXPECT_GT(go_ons, 10'000);
 }
 
 }  // namespace

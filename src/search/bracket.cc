@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -124,7 +125,7 @@ void Bracket::Settle() {
   std::int64_t may_come = capacity_ - static_cast<std::int64_t>(members_.size());
   for (std::size_t level = 0; level < rungs_.size(); ++level) {
     Rung& rung = rungs_[level];
-    const std::int64_t places = places_[level];
+    const std::int64_t places = places_[level] + (Planted("extra-place") ? 1 : 0);
     const std::int64_t without_value = rung.coming + may_come;
     while (!rung.waiting.empty() && rung.promoted + without_value < places) {
       const std::size_t index = IndexOf(rung.waiting.begin()->trial);

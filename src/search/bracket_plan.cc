@@ -1,8 +1,10 @@
 #include "search/bracket_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "base/planted.h"
 #include "search/rungs.h"
 
 namespace sluice {
@@ -34,6 +36,13 @@ std::vector<BracketPlan> PlanHyperband(const StopperSpec& spec) {
   for (Work level = spec.max_budget / spec.eta; level >= spec.min_budget; level /= spec.eta) {
     levels.push_back(level);
     powers.push_back(Multiplied(powers.back(), spec.eta));
+  }
+  if (Planted("float-brackets")) {
+    const double ratio =
+        static_cast<double>(spec.max_budget) / static_cast<double>(spec.min_budget);
+    const double power = std::log(ratio) / std::log(static_cast<double>(spec.eta));
+    levels.resize(static_cast<std::size_t>(power));
+    powers.resize(levels.size() + 1);
   }
   const auto brackets = static_cast<std::int64_t>(powers.size());
   std::vector<BracketPlan> plans;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/planted.h"
 #include "base/random.h"
 
 namespace sluice {
@@ -57,7 +58,7 @@ Point Try(const Space& space, const Point& parent, Random& random) {
 
 Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent) {
   Random random = Random(seed).Fork("explore").Fork(fork);
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kTries && !Planted("same-again"); ++i) {
     Point point = Try(space, parent, random);
     if (space.Contains(point)) return point;
   }

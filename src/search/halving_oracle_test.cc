@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "base/state.h"
 #include "search/halving.h"

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -44,7 +45,7 @@ std::vector<Ruling> PbtAsync::Report(TrialId trial, Work work, double value) {
   }
   Member& member = found->second;
   member.work = work;
-  if (rule_.Passed(work) <= member.stage) return {};
+  if (rule_.Passed(work) <= member.stage && !Planted("early-judgement")) return {};
   member.stage = rule_.Passed(work);
   SetValue(trial, member, value);
   const TrialId donor = DonorFor(trial, value, work);
@@ -64,7 +65,7 @@ TrialId PbtAsync::DonorFor(TrialId trial, double value, Work work) const {
       std::ranges::lower_bound(marks_, Mark{value, trial}, Better) - marks_.begin());
   if (rank < marks_.size() - quantile) return {};
   std::vector<TrialId> donors;
-  for (const Mark& mark : std::span(marks_).first(quantile)) {
+  for (const Mark& mark : std::span(marks_).first(Planted("any-donor") ? rank : quantile)) {
     const bool own = !members_.at(mark.trial).inherited;
     if (own && !std::isnan(mark.value)) donors.push_back(mark.trial);
   }
@@ -95,7 +96,7 @@ void PbtAsync::Forget(TrialId trial) {
 
 std::vector<Ruling> PbtAsync::End(TrialId trial, bool) {
   SLUICE_CHECK(IsSet(trial) && trial <= last_, "a trial is admitted before it ends");
-  Forget(trial);
+  if (!Planted("dead-donor")) Forget(trial);
   return {};
 }
 

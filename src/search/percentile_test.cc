@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "search/test_history.h"
+#include <limits>
 
 namespace sluice {
 namespace {
@@ -101,101 +99,6 @@ TEST(PercentileTest, BesideAnInfiniteValueTheBarIsTheWorseOne) {
   EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInf, 1}), 3, 1));
   EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {-kInf, 1}), 3, 1.1));
   EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInf, kInf}), 3, kInf));
-}
-
-// Everything from the whole history, by sorting.
-class Oracle {
- public:
-  explicit Oracle(const StopperSpec& spec) : spec_(spec) {}
-
-  void End(TrialId trial, bool failed) {
-    if (over_.contains(trial)) return;
-    over_.insert(trial);
-    if (!failed) complete_.insert(trial);
-  }
-
-  bool Stops(const RecordedReport& report) {
-    if (over_.contains(report.trial)) return false;
-    reports_.push_back(report);
-    if (report.work >= spec_.max_budget) {
-      End(report.trial, false);
-      return false;
-    }
-    if (report.work < spec_.min_budget) return false;
-    if (static_cast<std::int64_t>(complete_.size()) < spec_.startup) return false;
-    double best = kNan;
-    std::vector<double> others;
-    for (const RecordedReport& other : reports_) {
-      if (std::isnan(other.value)) continue;
-      if (other.trial == report.trial)
-        best = std::isnan(best) ? other.value : std::min(best, other.value);
-      if (complete_.contains(other.trial) && other.work == report.work)
-        others.push_back(other.value);
-    }
-    if (others.empty() || static_cast<std::int64_t>(others.size()) < spec_.min_trials) return false;
-    std::ranges::sort(others);
-    if (!std::isnan(best) && !IsBeyond(best, others)) return false;
-    over_.insert(report.trial);
-    return true;
-  }
-
- private:
-  // Whether a value lies beyond the percentile, which AnySpec gives in quarters of a per cent: in
-  // whole numbers where the values are.
-  bool IsBeyond(double value, const std::vector<double>& sorted) const {
-    const auto place = (sorted.size() - 1) * static_cast<std::size_t>(spec_.percentile * 4);
-    const double low = sorted[place / 400];
-    const auto part = static_cast<double>(place % 400);
-    if (part == 0) return value > low;
-    const double high = sorted[place / 400 + 1];
-    if (std::isinf(low) || std::isinf(high) || std::isinf(value)) return value > high;
-    return (value - low) * 400 > part * (high - low);
-  }
-
-  StopperSpec spec_;
-  std::vector<RecordedReport> reports_;
-  std::set<TrialId> complete_;
-  std::set<TrialId> over_;
-};
-
-TEST(PercentileTest, RulesLikeTheOracleOverRandomHistories) {
-  int stops = 0;
-  int spared = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    Random random = Random(seed).Fork("percentile");
-    StopperSpec spec = AnySpec(random, "percentile");
-    if (random.Chance(0.3)) spec.max_budget = kNoLimit;
-    Percentile percentile(spec);
-    Oracle oracle(spec);
-    std::vector<Work> work;
-    for (int step = 0; step < 100; ++step) {
-      if (work.empty() || (work.size() < 20 && random.Chance(0.2))) {
-        work.push_back(0);
-        ASSERT_EQ(percentile.Admit(static_cast<TrialId>(work.size())), spec.max_budget);
-      }
-      const std::size_t index = random.Below(work.size());
-      const auto trial = static_cast<TrialId>(index + 1);
-      if (random.Chance(0.1)) {
-        const bool failed = random.Chance(0.3);
-        percentile.End(trial, failed);
-        oracle.End(trial, failed);
-        continue;
-      }
-      work[index] += static_cast<Work>(1 + random.Below(2));
-      // A value beside the middle of two others would be at the mercy of rounding.
-      const double value =
-          random.Chance(0.1) ? AnyLoss(random) : static_cast<double>(random.Below(5));
-      const RecordedReport report = {trial, work[index], value};
-      const std::vector<Ruling> rulings = percentile.Report(trial, report.work, report.value);
-      const bool stopped = oracle.Stops(report);
-      std::vector<Ruling> expected;
-      if (stopped) expected.push_back({trial, Verdict::kStop});
-      ASSERT_EQ(rulings, expected) << "seed " << seed << " step " << step;
-      (stopped ? stops : spared)++;
-    }
-  }
-  EXPECT_GT(stops, 3000);
-  EXPECT_GT(spared, 3000);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -150,8 +151,11 @@ void Population::Settle() {
 void Population::Decide(std::uint32_t number, Stage& stage) {
   std::vector<TrialId> donors;
   for (const Mark& mark : stage.upper) {
-    const bool lives = At(mark.trial).phase != Phase::kOver;
+    const bool lives = At(mark.trial).phase != Phase::kOver || Planted("dead-donor");
     if (lives && !std::isnan(mark.value)) donors.push_back(mark.trial);
+  }
+  if (Planted("any-donor")) {
+    for (const Place& place : places_) donors.push_back(place.trial);
   }
   const Marks lower = std::move(stage.lower);
   const Marks upper = std::move(stage.upper);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/planted.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -31,7 +32,7 @@ Mark Pop(std::vector<Mark>& heap, Below below) {
 bool Better(const Mark& a, const Mark& b) {
   const bool a_nan = std::isnan(a.value);
   const bool b_nan = std::isnan(b.value);
-  if (a_nan != b_nan) return b_nan;
+  if (a_nan != b_nan) return Planted("nan-best") ? a_nan : b_nan;
   if (!a_nan && a.value != b.value) return a.value < b.value;
   return a.trial < b.trial;
 }

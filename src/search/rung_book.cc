@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -40,12 +41,17 @@ RungBook::Reached RungBook::Record(TrialId trial, Work work, double value) {
   SLUICE_CHECK(At(trial).phase != Phase::kAbsent, "a trial is admitted before it reports");
   const std::size_t first = NextRung(trial);
   const std::size_t end = std::max(first, rungs_.Passed(work));
-  for (std::size_t rung = first; rung < end; ++rung) rankings_[rung].Add({value, trial});
+  for (std::size_t rung = first; rung < end; ++rung) {
+    if (Planted("one-rung") && rung + 1 < end) continue;
+    rankings_[rung].Add({value, trial});
+  }
   trials_[Number(trial)].next_rung = static_cast<std::uint8_t>(end);
   return {first, end};
 }
 
 bool RungBook::InTop(std::size_t rung, const Mark& mark) const {
+  const Mark* const worst = rankings_[rung].WorstOfTop();
+  if (Planted("ties-in") && worst != nullptr && worst->value == mark.value) return true;
   return !std::isnan(mark.value) && rankings_[rung].InTop(mark);
 }
 

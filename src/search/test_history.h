@@ -3,12 +3,9 @@
 // For tests: what a hostile world reports.
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "search/stopper.h"
@@ -55,64 +52,5 @@ inline StopperSpec AnySpec(Random& random, std::string name) {
   spec.seed = random.Next();
   return spec;
 }
-
-struct RecordedReport {
-  TrialId trial{};
-  Work work = 0;
-  double value = 0;
-};
-
-// The slow, obvious side of a comparison: everything from the whole history, by sorting.
-class ReportHistory {
- public:
-  explicit ReportHistory(const StopperSpec& spec) : spec_(spec) {
-    for (Work level = spec.min_budget; level < spec.max_budget; level *= spec.eta) {
-      levels_.push_back(level);
-    }
-  }
-
-  const StopperSpec& spec() const { return spec_; }
-  const std::vector<Work>& levels() const { return levels_; }
-  Work TargetAfter(Work work) const {
-    for (const Work level : levels_) {
-      if (level > work) return level;
-    }
-    return spec_.max_budget;
-  }
-
-  // The rungs that this report reaches and no earlier one of its trial did.
-  std::vector<std::size_t> Add(const RecordedReport& report) {
-    Work before = 0;
-    for (const RecordedReport& other : reports_) {
-      if (other.trial == report.trial) before = std::max(before, other.work);
-    }
-    reports_.push_back(report);
-    std::vector<std::size_t> reached;
-    for (std::size_t k = 0; k < levels_.size(); ++k) {
-      if (before < levels_[k] && levels_[k] <= report.work) reached.push_back(k);
-    }
-    return reached;
-  }
-
-  // The first report of every trial at or past rung k, best first.
-  std::vector<RecordedReport> Ranked(std::size_t k) const {
-    std::map<TrialId, RecordedReport> first;
-    for (const RecordedReport& report : reports_) {
-      if (report.work >= levels_[k]) first.try_emplace(report.trial, report);
-    }
-    std::vector<RecordedReport> ranked;
-    for (const auto& [trial, report] : first)
-      ranked.push_back(report);  // by id, and the sort is stable
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
-      return std::isnan(b.value) ? !std::isnan(a.value) : a.value < b.value;
-    });
-    return ranked;
-  }
-
- private:
-  StopperSpec spec_;
-  std::vector<Work> levels_;
-  std::vector<RecordedReport> reports_;
-};
 
 }  // namespace sluice

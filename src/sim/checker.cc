@@ -181,7 +181,9 @@ void Checker::Durable(const Batch& batch) {
       SLUICE_CHECK(policy.has_value(), "a study's policy was checked when it was read");
       shadow_ = std::make_unique<Engine>(std::move(*policy));
     }
+    rungs_.Before(*shadow_, event);
     (void)shadow_->Apply(event);
+    if (std::string wrong = rungs_.After(*shadow_, event); !wrong.empty()) Say(std::move(wrong));
     last_ = seq;
     if (std::holds_alternative<Reported>(event.body)) ++reports_;
     VisitMessage(event, [&](TrialId trial, LaunchId launch, std::uint64_t message) {

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "engine/engine.h"
 #include "ledger/ledger.h"
+#include "sim/rung_oracle.h"
 #include "wire/message.h"
 
 namespace sluice {
@@ -70,6 +71,7 @@ class Checker {
   Time time_{};
   std::uint64_t progress_ = 0;
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
+  RungOracle rungs_;                // watches it
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
   std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more

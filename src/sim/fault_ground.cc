@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
@@ -72,15 +73,20 @@ const Node& FaultGround::NodeOf(const FaultWorker& worker) const {
 }
 
 // A trial's value at some work: it falls, at a rate of its own, to a level of its own; one in
-// twenty trials diverges.
+// twenty trials diverges. In some worlds values are so coarse that many are the same.
 double FaultGround::ValueAt(TrialId trial, Work work) {
   Random own = options_.random.Fork("curve").Fork(Number(trial));
   const double level = own.Uniform();
   const double fall = own.Uniform();
   const bool diverges = own.Chance(0.05);
-  if (diverges && work > 5) return std::numeric_limits<double>::quiet_NaN();
+  const std::uint64_t how = own.Below(4);
+  if (diverges && static_cast<std::uint64_t>(work) > how) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return how > 1 ? std::numeric_limits<double>::quiet_NaN() : how == 1 ? infinity : -infinity;
+  }
   const double noise = 0.05 * own.Fork(static_cast<std::uint64_t>(work)).Uniform();
-  return level + fall / static_cast<double>(work + 1) + noise;
+  const double value = level + fall / static_cast<double>(work + 1) + noise;
+  return options_.coarse ? std::round(value * 8) / 8 : value;
 }
 
 PeerId FaultGround::AddLink(Link link) {

@@ -37,6 +37,7 @@ class FaultGround final : public WorkerWorld {
     ProgramTraits program;
     std::vector<Node> nodes;
     std::string study;
+    bool coarse = false;  // values are
   };
   explicit FaultGround(Options options);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
@@ -203,8 +204,12 @@ void FaultWorker::Report(Work work, wire::Values values) {
   if (traits_.speaks) return Say(wire::Report{{}, 0, work, std::move(values)});
   std::string& output = world_.HostFilesOf(name_).output;
   if (random_.Chance(0.2)) output += fmt::format("epoch {} done\n", work);
-  for (const auto& [name, value] : values)
-    output += fmt::format("{{\"epoch\": {}, \"{}\": {:.17g}}}\n", work, name, value);
+  for (const auto& [name, value] : values) {
+    const std::string number = std::isnan(value)   ? "\"NaN\""
+                               : std::isinf(value) ? value > 0 ? "\"Infinity\"" : "\"-Infinity\""
+                                                   : fmt::format("{:.17g}", value);
+    output += fmt::format("{{\"epoch\": {}, \"{}\": {}}}\n", work, name, number);
+  }
   world_.Printed(*this);
 }
 

@@ -20,6 +20,8 @@ constexpr Duration kProposalAtMost = std::chrono::milliseconds(50);
 // is slow may hold it up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
 constexpr Duration kSilentAtMost = std::chrono::minutes(15);
+constexpr std::uint64_t kHealedEventsAtMost = 100'000;
+constexpr int kFailedStartsAtMost = 50;
 
 template <typename T>
 T OneOf(Random& random, std::initializer_list<T> values) {
@@ -133,7 +135,8 @@ FaultWorld::FaultWorld(const Options& options)
                               .faults = DrawFaults(random_.Fork("faults")),
                               .program = {},
                               .nodes = {},
-                              .study = "sim"};
+                              .study = "sim",
+                              .coarse = drawn.Chance(0.3)};
   ground.program.speaks = drawn.Chance(0.8);
   ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
   ground.program.hasty = ground.program.reuse && drawn.Chance(0.2);
@@ -168,9 +171,9 @@ StudySpec FaultWorld::DrawStudy() {
   const auto& stoppers = StopperNames();
   const std::string& sampler = samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
-  const bool maximize = drawn.Chance(0.2);
+  const bool maximizes = drawn.Chance(0.3);
   std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",
-                                 maximize ? "maximize" : "minimize");
+                                 maximizes ? "maximize" : "minimize");
   text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
@@ -185,9 +188,15 @@ StudySpec FaultWorld::DrawStudy() {
               : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
   if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
   if (NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9)) {
-    text += fmt::format("budget: {{min: {}", 1 + drawn.Below(3));
-    text += fmt::format(", max: {}", 9 + drawn.Below(20));
-    text += fmt::format(", eta: {}}}\n", 2 + drawn.Below(3));
+    const std::uint64_t least = 1 + drawn.Below(3);
+    const std::uint64_t eta = 2 + drawn.Below(3);
+    std::uint64_t most = 9 + drawn.Below(20);
+    // People like powers, and logarithms do not.
+    if (drawn.Chance(0.4)) {
+      most = least * eta * eta * eta;
+      while (most < 250 && drawn.Chance(0.8)) most *= eta;
+    }
+    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
@@ -197,7 +206,7 @@ StudySpec FaultWorld::DrawStudy() {
   if (drawn.Chance(0.3)) text += ", report: 20s";
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
-  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximize ? 1.9 : 0.01);
+  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
   if (drawn.Chance(0.2)) {
     text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
                               : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
@@ -284,13 +293,15 @@ FaultWorld::Outcome FaultWorld::Run() {
   while (checker_.problem().empty() && checker_.events() < options_.events) Step();
   Heal();
   const Time healed = ground_->timeline().now();
+  const std::uint64_t most_events = checker_.events() + kHealedEventsAtMost;
   std::uint64_t events = checker_.progress();
   Time last = healed;
   while (checker_.problem().empty() && !finished_) {
     Step();
     const Time now = ground_->timeline().now();
     if (std::exchange(events, checker_.progress()) != checker_.progress()) last = now;
-    if (now > healed + kHealedAtMost || now > last + kSilentAtMost)
+    if (now > healed + kHealedAtMost || now > last + kSilentAtMost ||
+        checker_.events() > most_events)
       checker_.Say("the study does not come to its end");
   }
   Outcome outcome{.problem = checker_.problem(),
@@ -362,6 +373,9 @@ void FaultWorld::Start() {
       StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})});
   if (const Status opened = Open(*life_, std::move(first)); !opened) {
     See("did not start");
+    // Full and failing disks pass.
+    if (++failed_starts_ > kFailedStartsAtMost)
+      checker_.Say("no controller starts any more: " + opened.error().message);
     const bool died = disk_.dead();
     Bury(died ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
     StartLater();
@@ -400,6 +414,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   life.site.Attach(*life.controller, [this] { After(); });
   life.controller->Begin(std::move(first));
   life.site.Listen();
+  failed_starts_ = 0;
   After();
   return {};
 }

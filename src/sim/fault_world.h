@@ -88,6 +88,7 @@ class FaultWorld {
   std::uint64_t reads_to_start_ = 0;  // of the last controller
   bool healed_ = false;
   bool starting_ = false;
+  int failed_starts_ = 0;  // in a row
   bool finished_ = false;
   std::optional<int> more_trials_;  // for the next controller
   std::optional<Time> new_deadline_;

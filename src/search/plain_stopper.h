@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "search/stopper.h"
+
+namespace sluice {
+
+// A stopper by its definition: each decision from all that was reported, by sorting, with little kept
+// up to date. Slow, and short enough to be seen right: tests and the simulator's checker hold the
+// stoppers to it. It shares no code with them but the random numbers; the same calls give the same
+// rulings, and Next the same groups. It cannot be saved.
+class PlainStopper {
+ public:
+  virtual ~PlainStopper() = default;
+  virtual Work Admit(TrialId trial) = 0;
+  virtual void AdmitFork(TrialId trial, TrialId replaced);
+  virtual std::vector<Ruling> Report(TrialId trial, Work work, double value) = 0;
+  virtual std::vector<Ruling> End(TrialId trial, bool failed) = 0;
+  virtual std::vector<Ruling> Closed() { return {}; }
+  virtual std::optional<TrialGroup> Next() { return std::nullopt; }
+};
+
+// Of a spec that MakeStopper takes.
+std::unique_ptr<PlainStopper> MakePlainStopper(const StopperSpec& spec);
+
+// Smaller values first, NaN last, ties by the smaller id.
+struct PlainMark {
+  double value = 0;
+  TrialId trial{};
+};
+void SortMarks(std::vector<PlainMark>& marks);
+// How many of them come before this one.
+std::size_t RankOf(const std::vector<PlainMark>& marks, const PlainMark& mark);
+
+// min_budget * eta^k, while below max_budget.
+std::vector<Work> HalvingLevels(const StopperSpec& spec);
+
+}  // namespace sluice
