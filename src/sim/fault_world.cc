@@ -447,7 +447,8 @@ std::vector<Point> FaultWorld::DrawPoints(std::size_t count) {
 // The controller is no more. What its disk had not synced may be gone.
 void FaultWorld::Bury(MemoryDisk::Unsynced unsynced) {
   ground_->SetListener(nullptr);
-  in_flight_ = life_->committer.TakeInFlight();
+  // One that never came so far as to write leaves what the one before it wrote last.
+  if (Batch batch = life_->committer.TakeInFlight(); !batch.empty()) in_flight_ = std::move(batch);
   life_->controller.reset();
   life_->ledger.reset();
   life_.reset();
