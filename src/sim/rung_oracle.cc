@@ -90,7 +90,8 @@ void RungOracle::Hear(const Study& study, const Reported& report) {
 
 // Of those that go on; what is decided about the others does not end with their launch.
 void RungOracle::TakeEnds(const Study& study) {
-  for (std::size_t i = 0; i < open_.size(); ++i) {
+  const std::size_t before = open_.size();  // forks come behind them
+  for (std::size_t i = 0; i < before; ++i) {
     const TrialId id = open_[i];
     const TrialState state = study.trial(id).state;
     const bool failed = state == TrialState::kFailed || state == TrialState::kStopped;
