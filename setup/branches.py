@@ -305,8 +305,8 @@ def main():
     if options.page:
         write_page(options.page, options, takers, times, excused)
     taken = sum(map(bool, takers.values()))
-    print(f"{len(takers)} branches: {taken} taken by {options.seeds} seeds, {len(excused)} excused, "
-          f"{len(missed)} missed; {len(idle)} excuses not needed")
+    print(f"{len(takers)} branches: {taken} taken by {options.seeds} seeds, "
+          f"{len(excused)} excused, {len(missed)} missed; {len(idle)} excuses not needed")
     return 1 if missed else 0
 
 
