@@ -4,8 +4,8 @@ faults takes, and fails where one is taken by no seed and is not excused.
     python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--jobs N] [--page FILE]
 
 SLUICE_FAULTS is the program of a build that counts (cmake --preset coverage). Each seed runs alone,
-so that a branch is counted in the seeds that take it. A branch is one side of a condition, a case of
-a switch, a handler, or a function nobody calls; inside of a macro it is the line that uses it.
+so that a branch is counted in the seeds that take it. A branch is one side of a condition, a case
+of a switch, a handler, or the call of a function; inside of a macro it is the line that uses it.
 tests/sim/unreached.txt says which of them no seed needs to take, and why.
 """
 
@@ -135,7 +135,7 @@ class Map:
         mangled = re.sub(r"\d\$_\d+", "6lambda", mangled)
         names = subprocess.run(["llvm-cxxfilt-19"], input=mangled, check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
-        self.functions = []  # (which, its call, its branches' sides, its handlers), those that count
+        self.functions = []  # which, its call, its branches' sides, its handlers
         for which, (function, name) in enumerate(zip(functions, names, strict=True)):
             file = own_file(function["filenames"][0])
             if file is not None:
@@ -251,8 +251,8 @@ def write_page(path, options, takers, times, excused):
         "",
         f"Seeds {options.seed} to {options.seed + options.seeds - 1} of `sluice-faults`, each in a "
         f"build that counts; `make branches`, {datetime.date.today()}. A branch is one side of a "
-        "condition, a case of a switch, a handler, or the call of a function. What no seed takes is "
-        "excused with a reason in `tests/sim/unreached.txt`, or `make branches` fails.",
+        "condition, a case of a switch, a handler, or the call of a function. What no seed takes "
+        "is excused with a reason in `tests/sim/unreached.txt`, or `make branches` fails.",
         "",
         "| file | branches | taken | excused |",
         "|---|---|---|---|",
@@ -304,7 +304,8 @@ def main():
         print(f"{EXCUSES.name}: not needed any more: {excuse.pattern}")
     if options.page:
         write_page(options.page, options, takers, times, excused)
-    print(f"{len(takers)} branches: {sum(map(bool, takers.values()))} taken by {options.seeds} seeds, "
+    taken = sum(map(bool, takers.values()))
+    print(f"{len(takers)} branches: {taken} taken by {options.seeds} seeds, "
           f"{len(excused)} excused, {len(missed)} missed; {len(idle)} excuses not needed")
     return 1 if missed else 0
 

@@ -235,6 +235,33 @@ TEST(MemoryDiskTest, AnErrorAtAnyOperationIsToldAndHeals) {
   }
 }
 
+TEST(MemoryDiskTest, AReadThatFailsIsToldAndHeals) {
+  const Teller::Options options{.seed = 5, .checkpoint_pages = 4};
+  const Story story = TellStory(11, 25);
+  const auto reads = [&] {
+    MemoryDisk disk({.seed = 1});
+    Teller teller(story, disk, options);
+    EXPECT_TRUE(teller.Tell());
+    return disk.reads();
+  }();
+  int errors = 0;
+  for (std::uint64_t at = 0; at < reads; ++at) {
+    MemoryDisk disk({.seed = at});
+    Teller teller(story, disk, options);
+    disk.FailReadAt(at);
+    if (const Status told = teller.Tell(); !told) {
+      ++errors;
+      ASSERT_THAT(told.error().message, HasSubstr("reading or writing failed")) << "read " << at;
+    }
+    disk.FailReadAt(MemoryDisk::kUnlimited);
+    ASSERT_EQ(teller.Problem(), "") << "read " << at;
+    const Status rest = teller.Tell();
+    ASSERT_TRUE(rest) << rest.error().message;
+    EXPECT_EQ(teller.acknowledged(), story.events.size());
+  }
+  EXPECT_GT(errors, 0);
+}
+
 TEST(MemoryDiskTest, ErrorsNowAndThenNeverLoseAnything) {
   int errors = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {

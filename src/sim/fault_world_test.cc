@@ -36,9 +36,12 @@ TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
     for (const auto& [sight, times] : FaultWorld({.seed = seed, .events = 2000}).Run().sights)
       sights[sight] += times;
   }
-  for (const char* sight : {"killed", "died at a step", "power cut", "did not start", "gave up",
-                            "disk full", "disk error", "clock jumped", "node lost", "node cut off",
-                            "interrupted", "drained", "finished", "user served", "user refused"}) {
+  for (const char* sight :
+       {"killed",      "died at a step", "power cut",       "did not start",    "gave up",
+        "disk full",   "disk error",     "clock jumped",    "node lost",        "node cut off",
+        "interrupted", "drained",        "finished",        "user served",      "user refused",
+        "stranger",    "suspended",      "node overlooked", "snapshot damaged", "not created",
+        "exhausted"}) {
     EXPECT_GT(sights[sight], 0) << sight;
   }
 }
