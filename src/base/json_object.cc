@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +13,13 @@ namespace sluice {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Bytes of a text that stand for themselves.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -217,7 +225,9 @@ class JsonScanner {
 
   bool Text(bool& has_escapes) {
     ++at_;
-    while (at_ != end_) {
+    while (true) {
+      while (at_ != end_ && kPlain[static_cast<unsigned char>(*at_)]) ++at_;
+      if (at_ == end_) return false;
       const auto c = static_cast<unsigned char>(*at_);
       if (c == '"') {
         ++at_;
@@ -226,15 +236,10 @@ class JsonScanner {
       if (c == '\\') {
         has_escapes = true;
         if (!Escape()) return false;
-      } else if (c < 0x20) {
-        return false;
-      } else if (c < 0x80) {
-        ++at_;
-      } else if (!Utf8()) {
+      } else if (c < 0x20 || !Utf8()) {
         return false;
       }
     }
-    return false;
   }
 
   bool Escape() {

@@ -53,7 +53,7 @@ class Checker {
   void CheckBooks(const Engine& engine, const Study& study);
   void CheckReports(Database& database);
   void CheckRows(Database& database);
-  void CheckReplay(Database& database);
+  void CheckReplay(Database& database, std::uint64_t written);
 
   std::string problem_;
   std::uint64_t events_ = 0;
