@@ -39,13 +39,14 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
   return report;
 }
 
-// Applies what happened after event `from`, events and reports merged in order.
+// Applies what happened after event `from`, events and reports merged in order. By their numbers
+// (+study): through an index of the study SQLite would look at all that ever happened, and sort it.
 Status Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));
   SLUICE_ASSIGN(
       Statement events,
-      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND study = ? "
+      database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND +study = ? "
                        "ORDER BY seq"));
   SLUICE_ASSIGN(
       Statement reports,
@@ -133,7 +134,8 @@ Result<std::int64_t> EventsSinceSnapshot(Database& database, StudyId study) {
       Statement query,
       database.Prepare(
           "WITH since (seq) AS (SELECT coalesce((SELECT seq FROM snapshots WHERE study = ?1), 0)) "
-          "SELECT (SELECT count(*) FROM events WHERE seq > (SELECT seq FROM since) AND study = ?1) "
+          "SELECT (SELECT count(*) FROM events WHERE seq > (SELECT seq FROM since) AND +study = "
+          "?1) "
           "+ "
           "(SELECT count(*) FROM reports WHERE seq > (SELECT seq FROM since) AND +study = ?1)"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));
