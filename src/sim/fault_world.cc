@@ -501,6 +501,8 @@ void FaultWorld::EndLife() {
   if (finished) {
     more_trials_ = controller.study().trials_wanted + 20;
     exhausted_ = controller.study().exhausted;
+    // No more than its users will have asked for themselves.
+    if (exhausted_ && random_.Chance(0.5)) more_trials_ = controller.study().proposed() + 20;
     if (controller.study().deadline != kNever)
       new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
   }
