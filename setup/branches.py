@@ -252,7 +252,8 @@ def write_page(path, options, takers, times, excused):
         "# Branches that the world of faults takes",
         "",
         f"Seeds {options.seed} to {options.seed + options.seeds - 1} of `sluice-faults "
-        f"--no-unwinding`, each alone in a build that counts; `make branches`, {datetime.date.today()}. A branch is one side of a "
+        f"--no-unwinding`, each alone in a build that counts; `make branches`, "
+        f"{datetime.date.today()}. A branch is one side of a "
         "condition, a case of a switch, a handler, or the call of a function. What no seed takes "
         "is excused with a reason in `tests/sim/unreached.txt`, or `make branches` fails.",
         "",
