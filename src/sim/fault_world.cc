@@ -512,14 +512,12 @@ void FaultWorld::EndLife() {
 
 void FaultWorld::CrashController() {
   if (life_ == nullptr) return;
-  switch (random_.Below(3)) {
-    case 0:
-      See("killed");
-      Bury(MemoryDisk::Unsynced::kKept);
-      return StartLater();
-    case 1: return life_->site.DieAfter(random_.Below(12));
-    default: return disk_.DieAt(disk_.operations() + random_.Below(40));
-  }
+  const std::uint64_t how = random_.Below(3);
+  if (how == 0) return disk_.DieAt(disk_.operations() + random_.Below(40));
+  if (how == 1 && options_.unwinds) return life_->site.DieAfter(random_.Below(12));
+  See("killed");
+  Bury(MemoryDisk::Unsynced::kKept);
+  StartLater();
 }
 
 void FaultWorld::CutPower() {

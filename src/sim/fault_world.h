@@ -24,6 +24,8 @@ class FaultWorld {
   struct Options {
     std::uint64_t seed = 0;
     std::uint64_t events = 5000;  // before it heals
+    // Controllers die inside of calls too, by exceptions that unwind them.
+    bool unwinds = true;
   };
   struct Outcome {
     std::string problem;  // the first; empty if all went well

@@ -1,6 +1,6 @@
 // Runs worlds in which things go wrong (sim/fault_world.h), and says which seed found what.
 //
-//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests]
+//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests] [--no-unwinding]
 //   sluice-faults --plant NAME ... | --plants      (in a build with planted bugs)
 
 #include <fmt/format.h>
@@ -20,6 +20,7 @@ struct Arguments {
   std::uint64_t seeds = 100;
   std::uint64_t events = 5000;
   bool digests = false;
+  bool unwinds = true;
   bool sights = false;
   bool list_plants = false;
   std::string plant;
@@ -28,7 +29,7 @@ struct Arguments {
 int Usage() {
   fmt::print(stderr,
              "usage: sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests] [--sights] "
-             "[--plant NAME | --plants]\n");
+             "[--no-unwinding] [--plant NAME | --plants]\n");
   return 2;
 }
 
@@ -37,6 +38,8 @@ bool ReadArguments(int argc, char** argv, Arguments& arguments) {
     const std::string_view word = argv[i];
     if (word == "--digests") {
       arguments.digests = true;
+    } else if (word == "--no-unwinding") {
+      arguments.unwinds = false;
     } else if (word == "--sights") {
       arguments.sights = true;
     } else if (word == "--plants") {
@@ -79,7 +82,9 @@ int main(int argc, char** argv) {
   std::map<std::string, int> sights;
   std::uint64_t events = 0;
   for (std::uint64_t seed = arguments.seed; seed < arguments.seed + arguments.seeds; ++seed) {
-    const auto outcome = sluice::FaultWorld({.seed = seed, .events = arguments.events}).Run();
+    const auto outcome =
+        sluice::FaultWorld({.seed = seed, .events = arguments.events, .unwinds = arguments.unwinds})
+            .Run();
     events += outcome.events;
     if (arguments.digests) fmt::print("{} {:016x}\n", seed, outcome.digest);
     for (const auto& [sight, times] : outcome.sights) sights[sight] += times;
@@ -87,7 +92,8 @@ int main(int argc, char** argv) {
     fmt::print("seed {}: {} (after {} events)\n{}again: sluice-faults --seed {} --seeds 1{}{}\n",
                seed, outcome.problem, outcome.events, outcome.state, seed,
                arguments.events == 5000 ? "" : fmt::format(" --events {}", arguments.events),
-               arguments.plant.empty() ? "" : " --plant " + arguments.plant);
+               std::string(arguments.unwinds ? "" : " --no-unwinding") +
+                   (arguments.plant.empty() ? "" : " --plant " + arguments.plant));
     return 1;
   }
   if (arguments.sights) {
