@@ -144,6 +144,7 @@ bool Engine::Feed(Study& study, int appetite) {
     if (!study.queue.empty()) {
       MakeTrial(study, std::move(study.queue.front())).enqueued = true;
       study.queue.pop_front();
+      CloseIfAllMade(study);
       found = true;
     } else if (study.exhausted) {
       break;

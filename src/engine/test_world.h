@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/legal_change.h"
 #include "engine/test_engine.h"
 #include "search/explore.h"
 #include "search/sampler.h"
@@ -497,21 +498,6 @@ class World {
   std::string problem_;
 };
 
-// Whether a trial may change so within one event.
-inline bool IsLegal(TrialState from, TrialState to, bool retry) {
-  using enum TrialState;
-  if (from == to) return true;
-  switch (from) {
-    case kWaiting: return to == kRunning || to == kStopped || to == kComplete;
-    case kRunning: return true;
-    case kPaused: return to == kWaiting || to == kRunning || to == kComplete || to == kStopped;
-    case kComplete: return false;
-    case kStopped:
-    case kFailed: return retry && (to == kWaiting || to == kRunning || to == kComplete);
-  }
-  return false;
-}
-
 inline void World::CheckInvariants(bool retry) {
   const Study& s = study();
   std::array<int, kTrialStates> counts{};
@@ -530,7 +516,7 @@ inline void World::CheckInvariants(bool retry) {
     if (trial.IsFork() && trial.HasResult() && trial.best_work <= trial.forked_at)
       Say("a fork has its parent's result");
     const std::size_t index = Number(trial.id) - 1;
-    if (index < states_.size() && !IsLegal(states_[index], trial.state, retry)) {
+    if (index < states_.size() && !IsLegalChange(states_[index], trial.state, retry)) {
       Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]),
                       Name(trial.state)));
     }

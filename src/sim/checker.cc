@@ -6,27 +6,12 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "engine/legal_change.h"
 #include "ledger/recovery.h"
 #include "policy/policy.h"
 
 namespace sluice {
 namespace {
-
-// Whether a trial may change so within one event.
-bool IsLegal(TrialState from, TrialState to, const Event& event) {
-  using enum TrialState;
-  const bool retried = std::holds_alternative<RetryAsked>(event.body);
-  if (from == to) return true;
-  switch (from) {
-    case kWaiting: return to == kRunning || to == kStopped || to == kComplete;
-    case kRunning: return true;
-    case kPaused: return to == kWaiting || to == kRunning || to == kComplete || to == kStopped;
-    case kComplete: return false;
-    case kStopped:
-    case kFailed: return retried && (to == kWaiting || to == kRunning || to == kComplete);
-  }
-  return false;
-}
 
 bool IsOver(TrialState state) {
   return state == TrialState::kComplete || state == TrialState::kStopped ||
@@ -84,7 +69,7 @@ void Checker::Applied(const Engine& engine, const Event& event) {
 
 void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& event) {
   const Seen& before = seen_[Number(trial.id) - 1];
-  if (!IsLegal(before.state, trial.state, event)) {
+  if (!IsLegalChange(before.state, trial.state, std::holds_alternative<RetryAsked>(event.body))) {
     Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(before.state),
                     Name(trial.state)));
   }

@@ -144,6 +144,8 @@ FaultWorld::FaultWorld(const Options& options)
   ground.program.endless = !ground.program.speaks && drawn.Chance(0.3);
   ground.program.save = drawn.Uniform();
   ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
+  ground.program.step =
+      Duration(static_cast<std::int64_t>(50'000 * std::pow(8.0, drawn.Uniform())));
   ground.program.grace = created_.spec.timeouts.grace;
   ground.program.has_timeout =
       created_.spec.timeouts.report.count() > 0 || created_.spec.timeouts.trial.count() > 0;
@@ -399,11 +401,11 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   const std::uint64_t reads = disk_.reads();
   reads_to_start_ = reads - read_before;
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
-                     random_.Chance(0.2));
+                     random_.Chance(0.05));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
-  parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(4000));
+  parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(1000));
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
   };

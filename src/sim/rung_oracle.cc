@@ -24,16 +24,6 @@ bool AllMade(const Study& study) {
   return study.ending != Finish::kNot || no_points || study.proposed() >= study.trials_wanted;
 }
 
-// Whether the engine certainly makes a new plan at such an event.
-bool IsPlanned(const Event& event) {
-  return std::holds_alternative<Woken>(event.body) ||
-         std::holds_alternative<Proposed>(event.body) ||
-         std::holds_alternative<LaunchEnded>(event.body) ||
-         std::holds_alternative<NodesChanged>(event.body) ||
-         std::holds_alternative<ControllerStarted>(event.body) ||
-         std::holds_alternative<StudyResumed>(event.body);
-}
-
 bool Leaves(const Trial& trial, StopReason reason) {
   return trial.state == TrialState::kRunning && trial.leaving && trial.leave_reason == reason;
 }
@@ -41,7 +31,7 @@ bool Leaves(const Trial& trial, StopReason reason) {
 }  // namespace
 
 void RungOracle::Before(const Engine& engine, const Event& event) {
-  taken_ = judged_ = born_ = queued_ = false;
+  taken_ = judged_ = born_ = false;
   if (engine.studies().empty()) return;
   const Study& study = *engine.studies().front();
   if (const auto* report = std::get_if<Reported>(&event.body)) {
@@ -64,7 +54,7 @@ std::string RungOracle::After(const Engine& engine, const Event& event) {
     Hear(study, *report);
   TakeEnds(study);
   TakeNewTrials(study);
-  CloseIfAllMade(study, event);
+  if (AllMade(study)) Follow(study, plain_->Closed());
   TrialId wrong = FirstWrong(study);
   while (IsSet(wrong) && problem_.empty() && ResumeNext(study)) wrong = FirstWrong(study);
   if (problem_.empty() && IsSet(wrong)) problem_ = Describe(study.trial(wrong));
@@ -105,24 +95,13 @@ void RungOracle::TakeEnds(const Study& study) {
 void RungOracle::TakeNewTrials(const Study& study) {
   while (known_.size() < study.trials.size() && !study.trials[known_.size()].IsFork()) {
     const Trial& trial = study.trials[known_.size()];
-    queued_ = queued_ || trial.enqueued;
     known_.push_back({.target = plain_->Admit(trial.id)});
     open_.push_back(trial.id);
   }
 }
 
-void RungOracle::CloseIfAllMade(const Study& study, const Event& event) {
-  const bool all_made = AllMade(study);
-  late_ = all_made && (queued_ || (late_ && !IsPlanned(event)));
-  if (all_made && !late_) Follow(study, plain_->Closed());
-}
-
-// Whether there was somebody to resume, or something else that the engine may have done.
+// Whether there was somebody to resume.
 bool RungOracle::ResumeNext(const Study& study) {
-  if (std::exchange(late_, false)) {
-    Follow(study, plain_->Closed());
-    return true;
-  }
   const auto group = plain_->Next();
   if (!group) return false;
   for (const Advance& member : group->members) {

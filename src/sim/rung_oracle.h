@@ -42,7 +42,6 @@ class RungOracle {
   void Hear(const Study& study, const Reported& report);
   void TakeEnds(const Study& study);
   void TakeNewTrials(const Study& study);
-  void CloseIfAllMade(const Study& study, const Event& event);
   bool ResumeNext(const Study& study);
   void Follow(const Study& study, const std::vector<Ruling>& rulings);
   void TakeFork(const Study& study, const Ruling& ruling);
@@ -59,10 +58,6 @@ class RungOracle {
   bool taken_ = false;   // a report that counts
   bool judged_ = false;  // by the stopper
   bool born_ = false;    // the parameters of a fork that had none
-  // The last trials that were wanted have been made of what waited in a queue, after the engine has
-  // looked whether there are more to come: it looks again with its next plan.
-  bool late_ = false;
-  bool queued_ = false;  // trials were made of the queue in this event
   std::string problem_;
 };
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/trial.h"
+
+namespace sluice {
+
+// Whether a trial may change so within one event, which was RetryAsked or not: the law that whoever
+// watches an engine holds it to.
+constexpr bool IsLegalChange(TrialState from, TrialState to, bool retry_asked) {
+  using enum TrialState;
+  if (from == to) return true;
+  switch (from) {
+    case kWaiting: return to == kRunning || to == kStopped || to == kComplete;
+    case kRunning: return true;
+    case kPaused: return to == kWaiting || to == kRunning || to == kComplete || to == kStopped;
+    case kComplete: return false;
+    case kStopped:
+    case kFailed: return retry_asked && (to == kWaiting || to == kRunning || to == kComplete);
+  }
+  return false;
+}
+
+}  // namespace sluice
