@@ -9,13 +9,14 @@
 #include "base/check.h"
 #include "ledger/recovery.h"
 #include "search/sampler.h"
+#include "sim/fault_life.h"
+#include "sim/fault_study.h"
 
 namespace sluice {
 namespace {
 
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
-constexpr Duration kProposalAtMost = std::chrono::milliseconds(50);
 // What a healed world may take to end its study, and between two events of it. A worker that hangs or
 // is slow may hold it up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
@@ -23,113 +24,17 @@ constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 constexpr std::uint64_t kHealedEventsAtMost = 100'000;
 constexpr int kFailedStartsAtMost = 50;
 
-template <typename T>
-T OneOf(Random& random, std::initializer_list<T> values) {
-  return values.begin()[random.Below(values.size())];
-}
-
 }  // namespace
-
-// Everything that dies with a controller.
-struct FaultWorld::Life {
-  // Commits on the simulated disk, after a while; a while later the controller hears of it.
-  class DiskCommitter final : public Committer {
-   public:
-    DiskCommitter(FaultWorld& world, Life& life) : world_(world), life_(life) {}
-    bool busy() const override { return busy_; }
-    void Submit(Batch batch) override {
-      busy_ = true;
-      batch_ = std::move(batch);
-      life_.Later(world_.sync_, [this] { Write(); });
-    }
-    Batch TakeInFlight() { return std::move(batch_); }
-
-   private:
-    void Write() {
-      Status written = life_.ledger->Commit(batch_);
-      if (world_.disk_.dead()) throw ControllerDied{};
-      if (written) world_.checker_.Durable(std::exchange(batch_, {}));
-      life_.Later(Duration(100), [this, written = std::move(written)] {
-        busy_ = false;
-        life_.controller->Committed(written);
-        world_.After();
-      });
-    }
-    FaultWorld& world_;
-    Life& life_;
-    bool busy_ = false;
-    Batch batch_;
-  };
-
-  // The real sampler, which takes its time.
-  class SlowSearcher final : public Searcher {
-   public:
-    SlowSearcher(FaultWorld& world, Life& life) : world_(world), life_(life) {}
-    void Observe(Observation observation) override { sampler->Observe(observation); }
-    void Ask(std::uint64_t counter) override {
-      Answer({.counter = counter, .point = sampler->Propose(counter), .fork = {}});
-    }
-    void AskFork(TrialId fork, std::function<Point()> explore) override {
-      Answer({.counter = 0, .point = explore(), .fork = fork});
-    }
-    std::unique_ptr<Sampler> sampler;
-
-   private:
-    void Answer(SearchAnswer answer) {
-      life_.InTurn(last_, kProposalAtMost, [this, answer = std::move(answer)] {
-        life_.controller->Answered(answer);
-        world_.After();
-      });
-    }
-    FaultWorld& world_;
-    Life& life_;
-    Time last_{};
-  };
-
-  explicit Life(FaultWorld& world)
-      : timeline(world.ground_->timeline()),
-        random(world.random_.Fork(world.random_.Next())),
-        site(*world.ground_, world.checker_, world.clock_offset_),
-        committer(world, *this),
-        searcher(world, *this) {}
-  ~Life() {
-    for (const Timeline::Id plan : plans) timeline.Cancel(plan);
-  }
-
-  void Later(Duration at_most, std::function<void()> what) {
-    Time last{};
-    InTurn(last, at_most, std::move(what));
-  }
-  // Not before what was planned before.
-  void InTurn(Time& last, Duration at_most, std::function<void()> what) {
-    const auto delay =
-        static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(at_most.count()) + 1));
-    last = std::max(last, timeline.now() + Duration(delay));
-    const auto id = std::make_shared<Timeline::Id>(0);
-    *id = timeline.At(last, [this, id, what = std::move(what)] {
-      plans.erase(*id);
-      what();
-    });
-    plans.insert(*id);
-  }
-
-  Timeline& timeline;
-  Random random;
-  std::set<Timeline::Id> plans;
-  std::unique_ptr<Ledger> ledger;
-  FaultSite site;
-  DiskCommitter committer;
-  SlowSearcher searcher;
-  std::unique_ptr<Controller> controller;
-  bool interrupted = false;
-};
 
 FaultWorld::FaultWorld(const Options& options)
     : options_(options),
       random_(Random(options.seed).Fork("fault world")),
       disk_({.seed = options.seed, .lies_about_sync = false}) {
   created_ = {.study = kStudy, .source = "", .folder = "/", .seed = options.seed, .spec = {}};
-  created_.spec = DrawStudy();
+  created_.source = DrawStudy(random_.Fork("study"));
+  auto spec = ReadStudy(created_.source, "sim", "sim");
+  SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
+  created_.spec = *std::move(spec);
   Random drawn = random_.Fork("machines");
   FaultGround::Options ground{.random = Random(options.seed),
                               .faults = DrawFaults(random_.Fork("faults")),
@@ -165,87 +70,6 @@ FaultWorld::FaultWorld(const Options& options)
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
-
-// One draw in each call: compilers differ in which argument they work out first.
-StudySpec FaultWorld::DrawStudy() {
-  Random drawn = random_.Fork("study");
-  const auto& samplers = SamplerNames();
-  const auto& stoppers = StopperNames();
-  const std::string& sampler = samplers[drawn.Below(samplers.size())];
-  const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
-  const bool maximizes = drawn.Chance(0.3);
-  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",
-                                 maximizes ? "maximize" : "minimize");
-  text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
-  std::string options;
-  for (const std::string& option : StopperOptions(stopper)) {
-    if (option == "min_delta" || drawn.Chance(0.5)) continue;
-    const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
-    options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
-  }
-  text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
-  text += sampler == "grid"
-              ? fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
-                            drawn.Chance(0.5) ? 20 : 400)
-              : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
-  if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
-  if (NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9)) {
-    const std::uint64_t least = 1 + drawn.Below(3);
-    const std::uint64_t eta = 2 + drawn.Below(3);
-    std::uint64_t most = 9 + drawn.Below(20);
-    // People like powers, and logarithms do not.
-    if (drawn.Chance(0.4)) {
-      most = least * eta * eta * eta;
-      while (most < 250 && drawn.Chance(0.8)) most *= eta;
-    }
-    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
-  }
-  if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
-  if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
-  text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
-  text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
-  if (drawn.Chance(0.3)) text += ", trial: 90s";
-  if (drawn.Chance(0.3)) text += ", report: 20s";
-  text += "}\n";
-  if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
-  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
-  if (drawn.Chance(0.2)) {
-    text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
-                              : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
-  }
-  text += fmt::format("retries: {}\n", drawn.Below(3));
-  text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
-  created_.source = text;
-  auto spec = ReadStudy(text, "sim", "sim");
-  SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
-  return *std::move(spec);
-}
-
-Duration FaultWorld::Around(Duration mean) {
-  const double drawn = -std::log(1 - random_.Uniform()) * static_cast<double>(mean.count());
-  return Duration(static_cast<std::int64_t>(drawn) + 1);
-}
-
-void FaultWorld::Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)()) {
-  const Duration between = ground_->faults().*mean;
-  if (between.count() == 0) return;
-  ground_->timeline().After(Around(between), [this, mean, what] {
-    if (healed_) return;
-    (this->*what)();
-    Plan(mean, what);
-  });
-}
-
-void FaultWorld::PlanFaults() {
-  Plan(&FaultPlan::controller_crash, &FaultWorld::CrashController);
-  Plan(&FaultPlan::power_cut, &FaultWorld::CutPower);
-  Plan(&FaultPlan::disk_full, &FaultWorld::FillDisk);
-  Plan(&FaultPlan::disk_error, &FaultWorld::BreakDisk);
-  Plan(&FaultPlan::node_loss, &FaultWorld::LoseNode);
-  Plan(&FaultPlan::user, &FaultWorld::Interfere);
-  Plan(&FaultPlan::stranger, &FaultWorld::Knock);
-  Plan(&FaultPlan::suspend, &FaultWorld::Suspend);
-}
 
 // The study is on disk before anything looks at it, whatever happens to whoever makes it.
 void FaultWorld::CreateStudyAgainAndAgain() {
@@ -510,196 +334,6 @@ void FaultWorld::EndLife() {
   }
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();
-}
-
-void FaultWorld::CrashController() {
-  if (life_ == nullptr) return;
-  const std::uint64_t how = random_.Below(3);
-  if (how == 0) return disk_.DieAt(disk_.operations() + random_.Below(40));
-  if (how == 1 && options_.unwinds) return life_->site.DieAfter(random_.Below(12));
-  See("killed");
-  Bury(MemoryDisk::Unsynced::kKept);
-  StartLater();
-}
-
-void FaultWorld::CutPower() {
-  See("power cut");
-  ground_->LoseNode(0);
-  (void)ground_->TakeLost();  // nobody lives who could be told
-  ground_->BringBackNode(0);
-  if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
-  StartLater();
-}
-
-void FaultWorld::FillDisk() {
-  See("disk full");
-  disk_.SetCapacity(disk_.used_bytes() + random_.Below(20'000));
-  ground_->timeline().After(Around(std::chrono::seconds(5)),
-                            [this] { disk_.SetCapacity(MemoryDisk::kUnlimited); });
-}
-
-void FaultWorld::BreakDisk() {
-  See("disk error");
-  if (random_.Chance(0.5)) return disk_.FailAt(disk_.operations() + random_.Below(20));
-  // While a controller runs it reads little: most reads are those of one that takes over.
-  if (life_ != nullptr && random_.Chance(0.5)) {
-    Bury(MemoryDisk::Unsynced::kKept);
-    StartLater();
-  }
-  disk_.FailReadAt(disk_.reads() + random_.Below(reads_to_start_ + 1));
-}
-
-void FaultWorld::LoseNode() {
-  const std::size_t index = random_.Below(ground_->nodes().size());
-  if (!ground_->nodes()[index].up) return;
-  if (random_.Chance(0.5)) {
-    See("node lost");
-    ground_->LoseNode(index);
-  } else {
-    See("node cut off");
-    ground_->CutOffNode(index);
-  }
-  ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
-  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
-    // Not before it was known to be gone.
-    NodesSeen();
-    ground_->BringBackNode(index);
-    NodesSeen();
-  });
-}
-
-// Whoever watches the nodes tells the controller.
-void FaultWorld::NodesSeen() {
-  const std::vector<std::string> lost = ground_->TakeLost();
-  if (life_ == nullptr) return;
-  life_->controller->Happened(NodesChanged{ground_->nodes()});
-  life_->site.TellLost(lost);
-  After();
-}
-
-TrialId FaultWorld::AnyTrial() {
-  const auto& trials = life_->controller->study().trials;
-  if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
-  std::size_t chosen = random_.Below(trials.size());
-  // Most want to go on with what got far before it was stopped.
-  for (int looks = 0; looks < 20; ++looks) {
-    const std::size_t other = random_.Below(trials.size());
-    if (trials[other].state == TrialState::kStopped && trials[other].work > trials[chosen].work)
-      chosen = other;
-  }
-  return trials[chosen].id;
-}
-
-// Of the study's space, some of it, or nothing like it.
-std::string FaultWorld::AnyPoint() {
-  switch (random_.Below(8)) {
-    case 0: return R"({"n": 3})";
-    case 1: return R"({"n": 2})";
-    case 2: return R"({"n": 100000})";
-    case 3: return R"({"momentum": 0.9})";
-    default: {
-      std::vector<double> unit(created_.spec.space.size());
-      for (double& coordinate : unit) coordinate = random_.Uniform();
-      return created_.spec.space.Encode(created_.spec.space.FromUnit(unit));
-    }
-  }
-}
-
-// What users do.
-void FaultWorld::Interfere() {
-  if (life_ == nullptr) return;
-  const auto ask = [&](const wire::Ask& question) {
-    ground_->Ask(question, /*waits=*/random_.Chance(0.7), [this](const wire::Answer& answer) {
-      See(answer.ok ? "user served" : "user refused");
-    });
-  };
-  switch (random_.Below(7)) {
-    case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
-    case 1:
-    case 2: return ask({.verb = "retry", .study = "sim", .trial = AnyTrial(), .points = {}});
-    case 3: {
-      std::vector<std::string> points = {AnyPoint()};
-      if (random_.Chance(0.3)) points.push_back(AnyPoint());
-      return ask({.verb = "enqueue", .study = "sim", .trial = {}, .points = std::move(points)});
-    }
-    case 4: return ask({.verb = "stop", .study = "another", .trial = {}, .points = {}});
-    case 5: return ask({.verb = "dance", .study = "sim", .trial = {}, .points = {}});
-    default: return Interrupt();
-  }
-}
-
-void FaultWorld::Interrupt() {
-  Controller& controller = *life_->controller;
-  See("interrupted");
-  if (life_->interrupted) {
-    controller.workforce().KillAll();
-  } else {
-    controller.Happened(DrainAsked{});
-    // The second word comes soon, or not at all.
-    ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
-      if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
-    });
-  }
-  life_->interrupted = true;
-  After();
-}
-
-// Somebody who is not a worker of this study, or not the one it says it is.
-void FaultWorld::Knock() {
-  const std::vector<FaultWorker*> workers = ground_->Reachable();
-  wire::Hello hello;
-  hello.pid = 1;
-  if (!workers.empty()) {
-    const FaultWorker& worker = *workers[random_.Below(workers.size())];
-    hello.worker = worker.name();
-    hello.pid = worker.pid();
-    hello.at = worker.at();
-    hello.study = hello.at ? "sim" : "";
-  }
-  See("stranger");
-  switch (random_.Below(9)) {
-    case 0: return ground_->Knock({wire::Heartbeat{}});
-    case 1: hello.version = wire::kVersion + 1; break;
-    case 2: hello.study = "another"; break;
-    case 3: ++hello.pid; break;
-    case 4:
-      ++hello.pid;
-      hello.at.reset();
-      break;
-    case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
-    case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
-    case 7: return ground_->Knock({hello, wire::Ready{}});  // and cannot take another trial
-    default:
-      hello.worker = OneOf<const char*>(
-          random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
-  }
-  ground_->Knock({hello});
-}
-
-// Nobody on the machine notices but by its clock.
-void FaultWorld::Suspend() {
-  if (life_ == nullptr) return;
-  See("suspended");
-  const auto duration = std::chrono::milliseconds(500 + random_.Below(60'000));
-  clock_offset_ += duration;
-  life_->site.Suspend(duration);
-}
-
-void FaultWorld::Heal() {
-  healed_ = true;
-  ground_->Heal();
-  disk_.SetCapacity(MemoryDisk::kUnlimited);
-  disk_.DieAt(MemoryDisk::kUnlimited);
-  disk_.FailAt(MemoryDisk::kUnlimited);
-  disk_.FailReadAt(MemoryDisk::kUnlimited);
-  if (life_ != nullptr) {
-    life_->site.DieAfter(UINT64_MAX);
-    try {
-      NodesSeen();
-    } catch (const ControllerDied&) {
-      SLUICE_CHECK(false, "a healed controller does not die");
-    }
-  }
 }
 
 }  // namespace sluice

@@ -44,7 +44,6 @@ class FaultWorld {
  private:
   struct Life;  // of a controller
 
-  StudySpec DrawStudy();
   std::string DescribeState() const;
   void Step();
   void PlanFaults();

@@ -1,0 +1,63 @@
+#include "sim/fault_study.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "search/sampler.h"
+#include "search/stopper.h"
+
+namespace sluice {
+
+// One draw in each call: compilers differ in which argument they work out first.
+std::string DrawStudy(Random drawn) {
+  const auto& samplers = SamplerNames();
+  const auto& stoppers = StopperNames();
+  const std::string& sampler = samplers[drawn.Below(samplers.size())];
+  const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
+  const bool maximizes = drawn.Chance(0.3);
+  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",
+                                 maximizes ? "maximize" : "minimize");
+  text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
+  std::string options;
+  for (const std::string& option : StopperOptions(stopper)) {
+    if (option == "min_delta" || drawn.Chance(0.5)) continue;
+    const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
+    options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
+  }
+  text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
+  text += sampler == "grid"
+              ? fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
+                            drawn.Chance(0.5) ? 20 : 400)
+              : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
+  if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
+  if (NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9)) {
+    const std::uint64_t least = 1 + drawn.Below(3);
+    const std::uint64_t eta = 2 + drawn.Below(3);
+    std::uint64_t most = 9 + drawn.Below(20);
+    // People like powers, and logarithms do not.
+    if (drawn.Chance(0.4)) {
+      most = least * eta * eta * eta;
+      while (most < 250 && drawn.Chance(0.8)) most *= eta;
+    }
+    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
+  }
+  if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
+  if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+  text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
+  text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
+  if (drawn.Chance(0.3)) text += ", trial: 90s";
+  if (drawn.Chance(0.3)) text += ", report: 20s";
+  text += "}\n";
+  if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
+  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
+  if (drawn.Chance(0.2)) {
+    text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
+                              : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
+  }
+  text += fmt::format("retries: {}\n", drawn.Below(3));
+  text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
+  return text;
+}
+
+}  // namespace sluice
