@@ -261,9 +261,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     return event(saved);
   }
   if (kind == "checkpoint_copied") {
-    CheckpointCopied copied{.trial = {study, TrialId(in.Id("trial"))},
-                            .work = {},
-                            .error = in.TextOr("error", "")};
+    CheckpointCopied copied{
+        .trial = {study, TrialId(in.Id("trial"))}, .work = {}, .error = in.TextOr("error", "")};
     if (in.Has("work")) copied.work = in.Integer("work", 0);
     return event(std::move(copied));
   }

@@ -206,9 +206,10 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_fl
     if (!IsOver(trial.state)) open_.push_back(trial.id);
   }
   time_ = engine.now();
-  CheckReports(ledger.database());
   CheckRows(ledger.database());
-  if (in_depth) CheckReplay(ledger.database(), written);
+  if (!in_depth) return;
+  CheckReports(ledger.database());
+  CheckReplay(ledger.database(), written);
 }
 
 void Checker::Finished(Ledger& ledger, const Engine& engine) {

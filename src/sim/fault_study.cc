@@ -35,8 +35,9 @@ std::string DrawStudy(Random drawn) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
     std::uint64_t most = 9 + drawn.Below(20);
-    // People like powers, and logarithms do not.
-    if (drawn.Chance(0.4)) {
+    // People like powers, and logarithms do not. Without halving all of it would be worked off.
+    const bool halves = stopper.starts_with("asha") || stopper == "sha" || stopper == "hyperband";
+    if (drawn.Chance(0.4) && halves) {
       most = least * eta * eta * eta;
       while (most < 250 && drawn.Chance(0.8)) most *= eta;
     }

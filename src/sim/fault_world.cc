@@ -225,11 +225,11 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   const std::uint64_t reads = disk_.reads();
   reads_to_start_ = reads - read_before;
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
-                     random_.Chance(0.05));
+                     random_.Chance(0.03));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
-  parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(1000));
+  parts.snapshot_every = static_cast<std::int64_t>(100 + random_.Below(400));
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
   };

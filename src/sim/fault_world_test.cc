@@ -29,6 +29,14 @@ TEST_P(FaultWorldTest, NothingIsLostAndEveryStudyEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(0, kParts));
 
+// Beyond the thousand: worlds that have found something, as they were drawn then.
+TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
+  for (const std::uint64_t seed : {16975, 18516, 18788}) {
+    const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
+    EXPECT_EQ(outcome.problem, "") << "seed " << seed << "\n" << outcome.state;
+  }
+}
+
 // A world in which nothing goes wrong proves nothing.
 TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
   std::map<std::string, int> sights;

@@ -95,6 +95,8 @@ void RungOracle::TakeEnds(const Study& study) {
 void RungOracle::TakeNewTrials(const Study& study) {
   while (known_.size() < study.trials.size() && !study.trials[known_.size()].IsFork()) {
     const Trial& trial = study.trials[known_.size()];
+    // A point that waits becomes a trial only when nobody is left to resume.
+    while (trial.enqueued && ResumeNext(study)) continue;
     known_.push_back({.target = plain_->Admit(trial.id)});
     open_.push_back(trial.id);
   }
@@ -182,8 +184,8 @@ std::string RungOracle::Describe(const Trial& trial) const {
   return fmt::format("trial {} at {} with {} is to {}{}, and is {}{} on its way to {}",
                      Number(trial.id), known.work, known.loss,
                      kFates[static_cast<std::size_t>(known.fate)],
-                     known.fate == Fate::kGoing ? fmt::format(" to {}", known.target) : "",
-                     Name(trial.state), trial.leaving ? " and leaving" : "", trial.target);
+                     fmt::format(" (to {})", known.target), Name(trial.state),
+                     trial.leaving ? " and leaving" : "", trial.target);
 }
 
 // What is proposed can be run, and a fork is not its parent again.
