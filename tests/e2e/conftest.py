@@ -1,4 +1,5 @@
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -6,6 +7,10 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from house import House  # noqa: E402
+
+# Whoever runs the tests in the background, or under nohup, ignores these, and programs inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
