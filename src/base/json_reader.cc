@@ -31,12 +31,10 @@ struct JsonTape {
 
 namespace {
 
-constexpr std::size_t kMostMembers = 10'000;  // of an object: looking for a name takes as long
-
 // What the library's parser calls. A function that returns false ends it.
 class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TapeWriter(JsonTape& tape, int deepest) : tape_(tape), deepest_(deepest) {}
+  TapeWriter(JsonTape& tape, const JsonDocument::Limits& limits) : tape_(tape), limits_(limits) {}
 
   bool null() override {
     Add(Kind::kNull);
@@ -61,7 +59,7 @@ class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
   bool string(std::string& value) override { return AddText(value); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
   bool key(std::string& name) override {
-    return ++open_.back().members <= kMostMembers && AddText(name);
+    return ++open_.back().members <= limits_.members && AddText(name);
   }
   bool start_object(std::size_t) override { return Open(Kind::kObject); }
   bool start_array(std::size_t) override { return !open_.empty() && Open(Kind::kList); }
@@ -93,7 +91,7 @@ class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
   bool Open(Kind kind) {
     open_.push_back({.at = tape_.items.size()});
     Add(kind);
-    return open_.size() <= static_cast<std::size_t>(deepest_);
+    return open_.size() <= static_cast<std::size_t>(limits_.depth);
   }
   bool Close() {
     tape_.items[open_.back().at].end = tape_.items.size();
@@ -102,7 +100,7 @@ class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   JsonTape& tape_;
-  int deepest_;
+  JsonDocument::Limits limits_;
   std::vector<Level> open_;
 };
 
@@ -220,11 +218,11 @@ JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
-std::optional<JsonDocument> JsonDocument::Read(std::string_view text, int deepest) {
+std::optional<JsonDocument> JsonDocument::Read(std::string_view text, const Limits& limits) {
   constexpr std::size_t kUsually = 24;
   auto tape = std::make_unique<JsonTape>();
   tape->items.reserve(kUsually);
-  TapeWriter writer(*tape, deepest);
+  TapeWriter writer(*tape, limits);
   if (!nlohmann::json::sax_parse(text, &writer) || tape->items.front().kind != Kind::kObject)
     return std::nullopt;
   return JsonDocument(std::move(tape));

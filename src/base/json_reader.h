@@ -57,9 +57,14 @@ class JsonValue {
 // few of their members.
 class JsonDocument {
  public:
-  // Nothing if the text is anything but one object, in UTF-8, that nests no deeper and in which no
-  // object has more than 10,000 members.
-  static std::optional<JsonDocument> Read(std::string_view text, int deepest = 1000);
+  // What a text may ask for; looking for a name takes as long as there are members.
+  struct Limits {
+    int depth = 1000;
+    std::size_t members = SIZE_MAX;  // of one object
+  };
+  // Nothing if the text is anything but one object, in UTF-8, within the limits.
+  static std::optional<JsonDocument> Read(std::string_view text, const Limits& limits);
+  static std::optional<JsonDocument> Read(std::string_view text) { return Read(text, Limits()); }
 
   JsonDocument(JsonDocument&&) noexcept;
   JsonDocument& operator=(JsonDocument&&) noexcept;

@@ -11,6 +11,7 @@ namespace sluice::wire {
 namespace {
 
 constexpr int kDeepest = 32;
+constexpr JsonDocument::Limits kLimits{.depth = kDeepest, .members = 10'000};
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
 std::string ObjectOf(const Values& values) {
@@ -116,7 +117,7 @@ class Members : public JsonMembers {
 
 Result<JsonDocument> ReadLine(std::string_view line) {
   if (line.size() > kLongestLine) return InvalidArgument("expected a line of at most 1 MiB");
-  auto document = JsonDocument::Read(line, kDeepest);
+  auto document = JsonDocument::Read(line, kLimits);
   if (document) return *std::move(document);
   return InvalidArgument(NestsDeeperThan(line, kDeepest)
                              ? "expected a JSON object that is not nested so deeply"
@@ -247,7 +248,7 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
     return std::nullopt;
-  const auto document = JsonDocument::Read(line, kDeepest);
+  const auto document = JsonDocument::Read(line, kLimits);
   if (!document) return std::nullopt;
   const JsonValue object = document->object();
   if (!object.Find(metric) && !object.Find("sluice")) return std::nullopt;
