@@ -1,90 +1,82 @@
 #include <nlohmann/json.hpp>
 
-#include "base/json_number.h"
+#include "base/json_writer.h"
 #include "cli/progress.h"
 
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json ValueToJson(const Value& value) {
-  if (const auto* number = std::get_if<double>(&value)) return NumberToJson<Json>(*number);
-  return std::visit([](const auto& held) { return Json(held); }, value);
+std::string ParamsToJson(const Params& params) {
+  JsonWriter json;
+  for (const auto& [name, value] : params)
+    std::visit([&](const auto& held) { json.Add(name, held); }, value);
+  return json.Take();
 }
 
-Json ParamsToJson(const Params& params) {
-  Json json = Json::object();
-  for (const auto& [name, value] : params) json[name] = ValueToJson(value);
-  return json;
-}
-
+// A number, or null.
 template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+void AddOrNull(JsonWriter& json, std::string_view name, const std::optional<T>& value) {
+  if (value) {
+    json.Add(name, *value);
+  } else {
+    json.AddJson(name, "null");
+  }
 }
 
-// Texts of programs may be anything; a view must not fail over them.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string BestToJson(const Progress::Best& best) {
+  JsonWriter json;
+  json.Add("trial", Number(best.trial)).Add("value", best.value).Add("work", best.work);
+  return json.AddJson("params", ParamsToJson(best.params)).Take();
+}
+
+void AppendRunning(std::string& list, const Progress::Running& trial) {
+  JsonWriter json;
+  json.Add("trial", Number(trial.trial)).Add("work", trial.work);
+  AddOrNull(json, "target", trial.target);
+  AddOrNull(json, "value", trial.reported ? std::optional(trial.value) : std::nullopt);
+  json.Add("since", FormatTime(trial.since)).AddJson("params", ParamsToJson(trial.params));
+  list += json.Take();
 }
 
 }  // namespace
 
 std::string ProgressJson(const Progress& progress) {
-  Json trials = {{"wanted", progress.trials_wanted}, {"done", progress.done()}};
-  for (std::size_t state = 0; state < kTrialStates; ++state) {
-    trials[std::string(kTrialStateNames[state])] = progress.counts[state];
-  }
-  Json best = nullptr;
-  if (progress.best) {
-    best = {{"trial", Number(progress.best->trial)},
-            {"value", NumberToJson<Json>(progress.best->value)},
-            {"work", progress.best->work},
-            {"params", ParamsToJson(progress.best->params)}};
-  }
-  Json running = Json::array();
-  for (const Progress::Running& trial : progress.running) {
-    running.push_back({{"trial", Number(trial.trial)},
-                       {"work", trial.work},
-                       {"target", OrNull(trial.target)},
-                       {"value", trial.reported ? NumberToJson<Json>(trial.value) : Json(nullptr)},
-                       {"since", FormatTime(trial.since)},
-                       {"params", ParamsToJson(trial.params)}});
-  }
-  const char* state = progress.finished ? "finished" : progress.ending ? "ending" : "running";
-  const auto left_s = progress.left.transform([](Duration left) { return Seconds(left); });
-  const Json json = {
-      {"event", "progress"},
-      {"time", FormatTime(progress.now)},
-      {"study", progress.study},
-      {"state", state},
-      {"reason", progress.reason.empty() ? Json(nullptr) : Json(progress.reason)},
-      {"metric", progress.metric},
-      {"direction", progress.maximize ? "maximize" : "minimize"},
-      {"unit", progress.unit},
-      {"trials", std::move(trials)},
-      {"best", std::move(best)},
-      {"running", std::move(running)},
-      {"created", FormatTime(progress.created)},
-      {"deadline",
-       progress.deadline == kNever ? Json(nullptr) : Json(FormatTime(progress.deadline))},
-      {"elapsed_s", Seconds(progress.elapsed)},
-      {"left_s", OrNull(left_s)},
-      {"trials_per_minute", OrNull(progress.trials_per_minute)},
-      {"reports", OrNull(progress.reports)},
-      {"reports_per_second", OrNull(progress.reports_per_second)}};
-  return Dump(json);
+  JsonWriter trials;
+  trials.Add("wanted", progress.trials_wanted).Add("done", progress.done());
+  for (std::size_t state = 0; state < kTrialStates; ++state)
+    trials.Add(kTrialStateNames[state], progress.counts[state]);
+  JsonWriter json;
+  json.Add("event", "progress").Add("time", FormatTime(progress.now));
+  json.Add("study", progress.study);
+  json.Add("state", progress.finished ? "finished" : progress.ending ? "ending" : "running");
+  json.AddOptional("reason",
+                   progress.reason.empty() ? std::nullopt : std::optional(progress.reason));
+  json.Add("metric", progress.metric);
+  json.Add("direction", progress.maximize ? "maximize" : "minimize").Add("unit", progress.unit);
+  json.AddJson("trials", trials.Take());
+  json.AddJson("best", progress.best ? BestToJson(*progress.best) : "null");
+  json.AddJson("running", JsonList(progress.running, AppendRunning));
+  json.Add("created", FormatTime(progress.created));
+  const bool has_deadline = progress.deadline != kNever;
+  json.AddOptional("deadline",
+                   has_deadline ? std::optional(FormatTime(progress.deadline)) : std::nullopt);
+  json.Add("elapsed_s", Seconds(progress.elapsed));
+  AddOrNull(json, "left_s", progress.left.transform([](Duration left) { return Seconds(left); }));
+  AddOrNull(json, "trials_per_minute", progress.trials_per_minute);
+  AddOrNull(json, "reports", progress.reports);
+  AddOrNull(json, "reports_per_second", progress.reports_per_second);
+  return json.Take();
 }
 
 std::string MessageJson(std::string_view message, Time now) {
-  return Dump(
-      Json{{"event", "message"}, {"time", FormatTime(now)}, {"message", std::string(message)}});
+  JsonWriter json;
+  json.Add("event", "message").Add("time", FormatTime(now)).Add("message", message);
+  return json.Take();
 }
 
 Params ParamsFromJson(std::string_view json) {
   Params params;
-  const Json object = Json::parse(json, nullptr, false);
+  const auto object = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!object.is_object()) return params;
   for (const auto& [name, value] : object.items()) {
     if (value.is_boolean()) {
