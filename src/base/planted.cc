@@ -56,6 +56,8 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"any-donor", "a fork may come from anyone, not only from the best"},
       {"dead-donor", "trials that have ended are still compared with, and forked from"},
       {"same-again", "a fork has its parent's parameters"},
+      {"paused-unheard", "what a trial reports while it leaves to pause is not judged"},
+      {"late-eviction", "a checkpoint that was given up is found by the trial's next launch"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;

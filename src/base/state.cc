@@ -7,11 +7,11 @@ namespace sluice {
 void StateWriter::PutInteger(std::int64_t value) {
   std::uint64_t bits =
       (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-  while (bits >= 0x80) {
-    bytes_.push_back(static_cast<char>(bits | 0x80));
-    bits >>= 7;
-  }
-  bytes_.push_back(static_cast<char>(bits));
+  char raw[10];  // seven bits each
+  std::size_t count = 0;
+  for (; bits >= 0x80; bits >>= 7) raw[count++] = static_cast<char>(bits | 0x80);
+  raw[count++] = static_cast<char>(bits);
+  bytes_.append(raw, count);
 }
 
 void StateWriter::Put(double value) {

@@ -258,6 +258,8 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   Trial& trial = FindStudy(key.study)->trials[Number(key.trial) - 1];
   trial.seq = std::max(trial.seq, position.seq);
   trial.offset = std::max(trial.offset, position.offset);
+  // Who speaks was started, and what was to be removed was removed before that.
+  if (position.seq != 0 || position.offset != 0) trial.evicted = false;
   return &trial;
 }
 
@@ -297,11 +299,13 @@ void Engine::On(const Reported& event) {
 
 // What the stopper makes of the trial's latest report.
 void Engine::Judge(Study& study, Trial& trial) {
-  // Whoever yields or is tried again later does not report this again: it is judged now or never.
-  const bool comes_back = trial.leave_reason == StopReason::kYield ||
-                          trial.leave_reason == StopReason::kTimeout ||
-                          trial.leave_reason == StopReason::kLease;
-  if (trial.leaving && !comes_back) {
+  // Whoever yields, pauses or is tried again later does not report this again: it is judged now or
+  // never.
+  const bool over = trial.leave_reason == StopReason::kComplete ||
+                    trial.leave_reason == StopReason::kStopped ||
+                    trial.leave_reason == StopReason::kStudy ||
+                    (Planted("paused-unheard") && trial.leave_reason == StopReason::kPaused);
+  if (trial.leaving && over) {
     // Reports past the end of a trial are kept, but a program that goes on all the same is told
     // again.
     if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);
@@ -337,6 +341,9 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
       if (trial.state == TrialState::kRunning && !trial.leaving) {
         if (!Planted("silent-budget"))
           commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
+      } else if (trial.state == TrialState::kRunning) {
+        // It went on while it was to pause, and far enough: it comes back once it has left.
+        if (trial.leave_reason == StopReason::kPaused) trial.leave_reason = StopReason::kYield;
       } else if (trial.state == TrialState::kPaused) {
         SetState(study, trial, TrialState::kWaiting);
         Enqueue(study, trial);

@@ -118,7 +118,8 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.launch_target = trial.target;
     trial.started = now_;
     trial.heard = now_;
-    trial.evicted = false;
+    // Whether it was carried out before the last controller died, nobody knows.
+    if (trial.evicted && !Planted("late-eviction")) commands_.push_back(Evict{placement.trial});
     commands_.push_back(
         Start{placement.trial, trial.launch, trial.grant, trial.work, trial.target});
     if (study.spec.timeouts.trial.count() > 0) AskWake(now_ + study.spec.timeouts.trial);
@@ -165,13 +166,10 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
     trial.group = GroupId(study.groups);
     trial.target = member.target;
     if (gathers) JoinGroup(study, trial);
-    if (trial.leaving)
+    if (trial.leaving) {
       trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
-    if (trial.work >= member.target) {
-      Judge(study, trial);  // it went past this target before it heard that it was paused
       continue;
     }
-    if (trial.leaving) continue;
     SetState(study, trial, TrialState::kWaiting);
     Enqueue(study, trial);
   }
@@ -308,7 +306,8 @@ std::vector<Command> Engine::Unfinished() const {
         commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
     }
     for (const Trial& trial : study->trials) {
-      if (trial.evicted) commands.push_back(Evict{{study->id, trial.id}});
+      if (trial.evicted && trial.state != TrialState::kRunning)
+        commands.push_back(Evict{{study->id, trial.id}});
     }
   }
   return commands;

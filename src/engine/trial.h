@@ -39,7 +39,7 @@ struct Trial {
   bool leaving = false;  // the launch was told to leave, for this reason
   StopReason leave_reason = StopReason::kStopped;
   bool exempt = false;    // retried by hand: the stopper has no say any more
-  bool evicted = false;   // its checkpoint was removed
+  bool evicted = false;   // its checkpoint is to be removed, and may be still there
   bool enqueued = false;  // its point was given by hand
   bool changed = false;   // it is in the engine's list of changed trials; not part of the state
   TrialId parent{};     // the trial it is a fork of: it begins from a copy of that one's checkpoint

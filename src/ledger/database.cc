@@ -165,6 +165,8 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode m
   database->path_ = path;
   if (code != SQLITE_OK) return std::unexpected(database->LastError(code));
   sqlite3_busy_timeout(handle, 5000);
+  if (mode == Mode::kCreate && disk.page_bytes > 0)
+    SLUICE_TRY(database->Execute(fmt::format("PRAGMA page_size = {}", disk.page_bytes)));
   return database;
 }
 

@@ -17,6 +17,7 @@ class Database;
 // The disk a database lies on, by the name of its SQLite VFS. Empty: the machine's own.
 struct Disk {
   std::string vfs;
+  int page_bytes = 0;  // of a database that is made on it; 0: what SQLite takes
 };
 
 std::string SqliteVersion();

@@ -59,6 +59,7 @@ class MemoryDisk::State {
 
   std::string name;
   bool lies_about_sync;
+  int page_bytes;
   Random random;
   Folder live, durable;
   std::uint64_t operations = 0;
@@ -292,7 +293,9 @@ const sqlite3_io_methods* MemoryDisk::State::Methods() {
 }
 
 MemoryDisk::State::State(const Options& options)
-    : lies_about_sync(options.lies_about_sync), random(Random(options.seed).Fork("disk")) {
+    : lies_about_sync(options.lies_about_sync),
+      page_bytes(options.page_bytes),
+      random(Random(options.seed).Fork("disk")) {
   // The address: no other disk that lives has it.
   name = fmt::format("sluice-memory-{}", fmt::ptr(this));
   vfs_.iVersion = 2;
@@ -447,7 +450,7 @@ void MemoryDisk::State::LosePower(bool drawn) {
 MemoryDisk::MemoryDisk(const Options& options) : state_(std::make_unique<State>(options)) {}
 MemoryDisk::~MemoryDisk() = default;
 
-Disk MemoryDisk::disk() const { return {state_->name}; }
+Disk MemoryDisk::disk() const { return {state_->name, state_->page_bytes}; }
 std::uint64_t MemoryDisk::operations() const { return state_->operations; }
 void MemoryDisk::DieAt(std::uint64_t operation) { state_->die_at = operation; }
 bool MemoryDisk::dead() const { return state_->dead; }

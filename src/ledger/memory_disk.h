@@ -28,6 +28,7 @@ class MemoryDisk {
   struct Options {
     std::uint64_t seed = 0;
     bool lies_about_sync = false;  // syncs succeed and do nothing: to see that a test can fail
+    int page_bytes = 0;            // of the databases on it; small ones are quicker to commit
   };
 
   // What becomes of what was not synced.

@@ -160,8 +160,11 @@ Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, 
   return copy.work;
 }
 
-// A fork begins from what is written down, and from nothing else.
+// A fork begins from what is written down, and nobody from what was given up.
 void FaultSite::CheckOrigin(const Trial& trial) {
+  if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
+    checker_.Say(
+        fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
   if (!trial.IsFork() || Number(trial.launch) != 1) return;
   const Work begins = ground_.CheckpointOf(trial.id).work;
   if (begins == trial.forked_at) return;

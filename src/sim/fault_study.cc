@@ -13,7 +13,8 @@ namespace sluice {
 std::string DrawStudy(Random drawn) {
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
-  const std::string& sampler = samplers[drawn.Below(samplers.size())];
+  // Any of them, and often one that takes no time.
+  const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
   const bool maximizes = drawn.Chance(0.3);
   std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",

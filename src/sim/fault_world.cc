@@ -17,19 +17,21 @@ namespace {
 
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
+constexpr int kPageBytes = 1024;  // a commit takes as long as the pages that it touches
 // What a healed world may take to end its study, and between two events of it. A worker that hangs or
 // is slow may hold it up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
 constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 constexpr std::uint64_t kHealedEventsAtMost = 100'000;
 constexpr int kFailedStartsAtMost = 50;
+constexpr std::uint64_t kEventsBeforeHealing = 1500;
 
 }  // namespace
 
 FaultWorld::FaultWorld(const Options& options)
     : options_(options),
       random_(Random(options.seed).Fork("fault world")),
-      disk_({.seed = options.seed, .lies_about_sync = false}) {
+      disk_({.seed = options.seed, .page_bytes = kPageBytes}) {
   created_ = {.study = kStudy, .source = "", .folder = "/", .seed = options.seed, .spec = {}};
   created_.source = DrawStudy(random_.Fork("study"));
   auto spec = ReadStudy(created_.source, "sim", "sim");
@@ -66,7 +68,7 @@ FaultWorld::FaultWorld(const Options& options)
     ground.nodes.push_back(std::move(node));
   }
   ground_ = std::make_unique<FaultGround>(std::move(ground));
-  sync_ = Duration(static_cast<std::int64_t>(2000 * std::pow(1000.0, drawn.Uniform())));
+  sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
@@ -225,12 +227,12 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   const std::uint64_t reads = disk_.reads();
   reads_to_start_ = reads - read_before;
   checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
-                     random_.Chance(0.03));
+                     random_.Chance(0.01));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
   // Often, so that restarts cost little; with a seed in ten only at the end.
-  parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 100 + random_.Below(400);
+  parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
   };
@@ -326,7 +328,10 @@ void FaultWorld::EndLife() {
     return;
   }
   if (finished) {
-    more_trials_ = controller.study().trials_wanted + 20;
+    // Few where they wait for one another, or when the world heals soon: all are to end then.
+    const bool few = controller.study().stopper->Gathers() ||
+                     checker_.events() + kEventsBeforeHealing > options_.events;
+    more_trials_ = controller.study().trials_wanted + (few ? 20 : 60);
     exhausted_ = controller.study().exhausted;
     // No more than its users will have asked for themselves.
     if (exhausted_ && random_.Chance(0.5)) more_trials_ = controller.study().proposed() + 20;

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(
 
 // Beyond the thousand: worlds that have found something, as they were drawn then.
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
-  for (const std::uint64_t seed : {16975, 18516, 18788}) {
+  for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
     const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
     EXPECT_EQ(outcome.problem, "") << "seed " << seed << "\n" << outcome.state;
   }

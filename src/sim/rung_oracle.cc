@@ -38,7 +38,8 @@ void RungOracle::Before(const Engine& engine, const Event& event) {
     taken_ = engine.Admit(*report) == Admission::kNew;
     if (!taken_) return;
     const bool sent = Leaves(study.trial(report->trial.trial), StopReason::kStudy);
-    judged_ = At(report->trial.trial).fate == Fate::kGoing && !sent;
+    const Fate fate = At(report->trial.trial).fate;
+    judged_ = (fate == Fate::kGoing || fate == Fate::kPaused) && !sent;
   } else if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
     born_ = IsSet(proposed->fork) && study.trial(proposed->fork).unborn;
   }
@@ -75,7 +76,9 @@ void RungOracle::Hear(const Study& study, const Reported& report) {
   Known& known = At(report.trial.trial);
   known.work = report.work;
   known.loss = LossOf(study.spec.objective, report.metrics);
-  if (judged_) Follow(study, plain_->Report(report.trial.trial, known.work, known.loss));
+  if (!judged_) return;
+  if (known.work >= study.spec.stopper.max_budget) known.fate = Fate::kGoing;  // to its end
+  Follow(study, plain_->Report(report.trial.trial, known.work, known.loss));
 }
 
 // Of those that go on; what is decided about the others does not end with their launch.
@@ -110,9 +113,6 @@ bool RungOracle::ResumeNext(const Study& study) {
     Known& known = At(member.trial);
     known.fate = Fate::kGoing;
     known.target = member.target;
-    // It went on while it was to pause, and is judged by its last report.
-    if (known.work >= member.target)
-      Follow(study, plain_->Report(member.trial, known.work, known.loss));
   }
   TakeEnds(study);
   return true;
