@@ -50,8 +50,10 @@ RungBook::Reached RungBook::Record(TrialId trial, Work work, double value) {
 }
 
 bool RungBook::InTop(std::size_t rung, const Mark& mark) const {
-  const Mark* const worst = rankings_[rung].WorstOfTop();
-  if (Planted("ties-in") && worst != nullptr && worst->value == mark.value) return true;
+  if (Planted("ties-in")) {
+    const Mark* const worst = rankings_[rung].WorstOfTop();
+    if (worst != nullptr && worst->value == mark.value) return true;
+  }
   return !std::isnan(mark.value) && rankings_[rung].InTop(mark);
 }
 

@@ -25,6 +25,7 @@ constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 constexpr std::uint64_t kHealedEventsAtMost = 100'000;
 constexpr int kFailedStartsAtMost = 50;
 constexpr std::uint64_t kEventsBeforeHealing = 1500;
+constexpr int kUnmadeAtMost = 200;
 
 }  // namespace
 
@@ -328,14 +329,17 @@ void FaultWorld::EndLife() {
     return;
   }
   if (finished) {
-    // Few where they wait for one another, or when the world heals soon: all are to end then.
-    const bool few = controller.study().stopper->Gathers() ||
-                     checker_.events() + kEventsBeforeHealing > options_.events;
-    more_trials_ = controller.study().trials_wanted + (few ? 20 : 60);
-    exhausted_ = controller.study().exhausted;
+    const Study& study = controller.study();
+    // Few where they wait for one another, or when the world heals soon: all are to end then. None
+    // where many are not made yet, since it ended for another reason.
+    const bool few =
+        study.stopper->Gathers() || checker_.events() + kEventsBeforeHealing > options_.events;
+    if (study.trials_wanted - study.proposed() < kUnmadeAtMost)
+      more_trials_ = study.trials_wanted + (few ? 20 : 60);
+    exhausted_ = study.exhausted;
     // No more than its users will have asked for themselves.
-    if (exhausted_ && random_.Chance(0.5)) more_trials_ = controller.study().proposed() + 20;
-    if (controller.study().deadline != kNever)
+    if (exhausted_ && random_.Chance(0.5)) more_trials_ = study.proposed() + 20;
+    if (study.deadline != kNever)
       new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
   }
   Bury(MemoryDisk::Unsynced::kKept);
