@@ -34,10 +34,13 @@ struct Node {
 };
 
 // What one trial needs: processor cores, and GPUs: a share of one (below kWhole) or several whole
-// ones.
+// ones. An elastic trial runs at any width from `least` to `most` (width.h), of GPUs, or of cores
+// where it needs no GPU; 0: it is not elastic.
 struct Demand {
   Milli cpus = kWhole;
   Milli gpus = 0;
+  Milli least = 0;
+  Milli most = 0;
   friend bool operator==(const Demand&, const Demand&) = default;
 };
 

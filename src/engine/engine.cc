@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "cluster/width.h"
 #include "engine/note.h"
 
 namespace sluice {
@@ -267,6 +268,7 @@ void Engine::On(const Reported& event) {
   if (Admit(event) != Admission::kNew) return;
   Study& study = *FindStudy(event.trial.study);
   Trial& trial = *LiveLaunch(event.trial, event.launch, event.position);
+  if (policy_->LooksAtSpeeds()) Measure(study, trial, event);
   trial.work = event.work;
   trial.launch_work = event.work;
   trial.heard = now_;
@@ -295,6 +297,29 @@ void Engine::On(const Reported& event) {
   Judge(study, trial);
   CheckStopAt(study,
               event);  // after the verdict: what is complete with this report is not stopped by it
+}
+
+// How quick it was since its last report. What it did before its first says nothing: part of that time
+// it was starting up.
+void Engine::Measure(const Study& study, const Trial& trial, const Reported& report) {
+  if (trial.launch_work == 0) return;
+  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
+  for (const DeviceId device : trial.grant.devices) {
+    const NodeId node = trial.grant.node;
+    const auto& devices = cluster_.node(node).devices;
+    if (Number(device) >= devices.size()) return;  // it is gone, and the launch with it
+    situation.kind = devices[Number(device)].kind;
+    const Milli others = cluster_.UsedShares(node)[Number(device)] - trial.grant.gpu_share;
+    situation.neighbours = std::max(situation.neighbours, others);
+  }
+  speeds_.Learn(situation, static_cast<double>(report.work - trial.launch_work),
+                Seconds(now_ - trial.heard));
+}
+
+// A width was settled for a target.
+void Engine::SetTarget(Trial& trial, Work target) {
+  if (trial.target != target) trial.width = 0;
+  trial.target = target;
 }
 
 // What the stopper makes of the trial's latest report.
@@ -335,7 +360,7 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
   Trial& trial = study.trials[Number(ruling.trial) - 1];
   switch (ruling.verdict) {
     case Verdict::kGoOn:
-      trial.target = ruling.target;
+      SetTarget(trial, ruling.target);
       if (study.stopper->Gathers()) JoinGroup(study, trial);
       Changed(study, trial);
       if (trial.state == TrialState::kRunning && !trial.leaving) {

@@ -157,6 +157,8 @@ class Engine {
   void JoinGroup(Study& study, Trial& trial);
 
   void Judge(Study& study, Trial& trial);
+  static void SetTarget(Trial& trial, Work target);
+  void Measure(const Study& study, const Trial& trial, const Reported& report);
   void Follow(Study& study, const Ruling& ruling);
   void CheckStopAt(Study& study, const Reported& report);
   void Leave(Study& study, Trial& trial, StopReason reason);
@@ -176,7 +178,7 @@ class Engine {
   void Replan();
   const WorkView& View();
   void StartPlaced(const Plan& plan);
-  void YieldUnplaced(const Plan& plan);
+  void YieldMisplaced(const Plan& plan);
   bool Feed(Study& study, int appetite);
   void Resume(Study& study, const TrialGroup& group);
   void CheckTimeouts(Study& study);
@@ -185,6 +187,7 @@ class Engine {
 
   std::unique_ptr<Policy> policy_;
   Cluster cluster_;
+  SpeedModel speeds_;                            // empty where the policy does not look at speeds
   std::vector<std::unique_ptr<Study>> studies_;  // by id
   bool draining_ = false;
   bool replan_ = false;

@@ -98,5 +98,47 @@ TEST_F(EnginePlanTest, APlanThatKeepsWhatRunsNeedNotPlaceIt) {
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
 }
 
+TEST_F(EnginePlanTest, WhoIsPlacedElsewhereLeavesAndIsPlacedAnew) {
+  Propose(0);
+  plan_ = [](const Cluster&, const WorkView& work) {
+    Plan plan;
+    for (const WorkItem& item : work.items) {
+      Grant wide{.node = NodeId(1), .cpus = 3 * kWhole, .gpu_share = kWhole, .devices = {}};
+      plan.placements.push_back({item.trial, std::move(wide)});
+    }
+    return plan;
+  };
+  EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
+  EXPECT_THAT(Wake(), IsEmpty());  // it is on its way
+  EXPECT_THAT(Describe(engine_.Apply({At(3), LaunchEnded{.trial = {kStudy, TrialId(1)},
+                                                         .launch = LaunchId(1),
+                                                         .position = {},
+                                                         .ending = Ending::kPaused,
+                                                         .reason = "",
+                                                         .checkpoint_bytes = 1}})),
+              ElementsAre("start 1.2 0..end"));
+  EXPECT_EQ(engine_.trial({kStudy, TrialId(1)})->grant.cpus, 3 * kWhole);
+  EXPECT_THAT(Wake(), IsEmpty());
+}
+
+TEST_F(EnginePlanTest, AWidthIsSettledForOneTarget) {
+  Propose(0);
+  Milli shown = -1;
+  plan_ = [&](const Cluster& cluster, const WorkView& work) {
+    Plan plan = PlaceAll(cluster, work);
+    shown = work.items[0].width;
+    plan.widths.push_back({work.items[0].trial, 2 * kWhole});
+    return plan;
+  };
+  Wake();
+  EXPECT_EQ(shown, 0);
+  Wake();
+  EXPECT_EQ(shown, 2 * kWhole);
+  Engine again(std::make_unique<ScriptedPolicy>(plan_));
+  ASSERT_TRUE(
+      again.Load(engine_.Save(), {StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 4\n")}}));
+  EXPECT_EQ(again.Digest(), engine_.Digest());
+}
+
 }  // namespace
 }  // namespace sluice

@@ -11,6 +11,16 @@
 namespace sluice {
 namespace {
 
+// Whether it leaves, and does not come back for another place.
+bool IsEnding(const Trial& trial) {
+  return trial.leaving && trial.leave_reason != StopReason::kYield;
+}
+
+int CountEnding(const Study& study) {
+  return static_cast<int>(
+      std::ranges::count_if(study.running, [&](TrialId id) { return IsEnding(study.trial(id)); }));
+}
+
 bool AllMade(const Study& study) {
   return (study.exhausted && study.queue.empty()) || study.proposed() >= study.trials_wanted;
 }
@@ -50,16 +60,21 @@ const WorkView& Engine::View() {
   WorkView& view = view_;
   view.items.clear();
   view.studies.clear();
+  view.speeds = &speeds_;
   for (const auto& study : studies_) {
     if (study->finished || !policy_->LooksAtRunning()) continue;
     for (TrialId id : study->running) {
       const Trial& trial = study->trial(id);
+      if (IsEnding(trial)) continue;
       view.items.push_back({.trial = {study->id, id},
                             .group = trial.group,
                             .demand = study->spec.demand,
                             .done = trial.work,
                             .target = trial.target,
+                            .shape = study->spec.name,
+                            .width = trial.width,
                             .running = true,
+                            .leaving = trial.leaving,
                             .grant = &trial.grant});
     }
   }
@@ -74,34 +89,45 @@ const WorkView& Engine::View() {
                             .group = trial.group,
                             .demand = study->spec.demand,
                             .done = trial.work,
-                            .target = trial.target});
+                            .target = trial.target,
+                            .shape = study->spec.name,
+                            .width = trial.width});
     }
     view.studies.push_back({.study = study->id,
                             .demand = study->spec.demand,
                             .parallelism = study->spec.parallelism,
                             .running = static_cast<int>(study->running.size()),
+                            .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
                             .waiting = waiting,
+                            .coming = static_cast<int>(study->asked - study->answered),
                             .open = Open(*study) && !study->sated});
   }
   return view;
 }
 
-void Engine::YieldUnplaced(const Plan& plan) {
-  std::vector<TrialKey> placed;
-  for (const Placement& placement : plan.placements) placed.push_back(placement.trial);
-  std::ranges::sort(placed);
+// Whoever is not where the plan wants it saves and leaves; it is placed anew when it has left.
+void Engine::YieldMisplaced(const Plan& plan) {
+  std::vector<const Placement*> placed;
+  for (const Placement& placement : plan.placements) placed.push_back(&placement);
+  std::ranges::sort(placed, {}, &Placement::trial);
   for (auto& study : studies_) {
     for (TrialId id : study->running) {
       Trial& trial = study->trials[Number(id) - 1];
-      if (!trial.leaving && !std::ranges::binary_search(placed, TrialKey{study->id, id}))
-        Leave(*study, trial, StopReason::kYield);
+      if (trial.leaving) continue;
+      const auto found =
+          std::ranges::lower_bound(placed, TrialKey{study->id, id}, {}, &Placement::trial);
+      const bool stays = found != placed.end() && (*found)->trial == TrialKey{study->id, id} &&
+                         (*found)->grant == trial.grant;
+      if (!stays) Leave(*study, trial, StopReason::kYield);
     }
   }
 }
 
 // Carries out the difference between the plan and what runs: releases before grants.
 void Engine::StartPlaced(const Plan& plan) {
-  if (!plan.keeps_running) YieldUnplaced(plan);
+  for (const SettledWidth& settled : plan.widths)
+    FindStudy(settled.trial.study)->trials[Number(settled.trial.trial) - 1].width = settled.width;
+  if (!plan.keeps_running) YieldMisplaced(plan);
   for (const Placement& placement : plan.placements) {
     Study& study = *FindStudy(placement.trial.study);
     Trial& trial = study.trials[Number(placement.trial.trial) - 1];
@@ -164,7 +190,7 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
   for (const Advance& member : group.members) {
     Trial& trial = study.trials[Number(member.trial) - 1];
     trial.group = GroupId(study.groups);
-    trial.target = member.target;
+    SetTarget(trial, member.target);
     if (gathers) JoinGroup(study, trial);
     if (trial.leaving) {
       trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left

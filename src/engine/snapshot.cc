@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 3;
+constexpr int kSnapshotVersion = 4;
 
 struct Saver {
   StateWriter& writer;
@@ -96,6 +96,7 @@ std::string Engine::Save() const {
   writer.Put(now_);
   writer.Put(next_wake_);
   cluster_.Save(writer);
+  speeds_.Save(writer);
   writer.Put(studies_.size());
   for (const auto& study : studies_) {
     writer.Put(study->id);
@@ -118,6 +119,7 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
   reader.Get(now_);
   reader.Get(next_wake_);
   SLUICE_TRY(cluster_.Load(reader));
+  SLUICE_TRY(speeds_.Load(reader));
   Cluster unexplained = cluster_;
   const std::size_t count = reader.Count();
   if (count != specs.size()) return Corruption("the snapshot is of other studies");

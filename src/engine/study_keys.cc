@@ -85,6 +85,12 @@ class RunningReader {
       if (!name) return;
       spec_.policy = *name;
       if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
+      if (NeedsOf(*name).max_budget && spec_.stopper.max_budget == kNoLimit)
+        node->Report(
+            fmt::format("the policy {} plans by what is left of each trial, and nothing says how "
+                        "far trials go: "
+                        "add 'budget: {{max: 27}}', or take another policy",
+                        *name));
     }
   }
 
@@ -118,22 +124,60 @@ class RunningReader {
     return static_cast<Milli>(milli);
   }
 
+  // One amount, or the least and the most that an elastic trial runs on.
+  struct Amounts {
+    Milli least = 0;
+    Milli most = 0;
+    bool elastic() const { return least != most; }
+    // What it runs on where nobody looks for better: one whole, if that is among them.
+    Milli usual() const { return std::clamp(kWhole, least, most); }
+  };
+  static std::optional<Amounts> ReadAmounts(const ConfigNode& node, double max) {
+    if (!node.is_list()) {
+      const auto amount = ReadMilli(node, max);
+      return amount ? std::optional(Amounts{*amount, *amount}) : std::nullopt;
+    }
+    const auto list = node.List();
+    if (!list || list->size() != 2) {
+      node.Expected("an amount, or the least and the most of an elastic trial, as in [1, 4]");
+      return std::nullopt;
+    }
+    const auto least = ReadMilli((*list)[0], max);
+    const auto most = ReadMilli((*list)[1], max);
+    if (!least || !most) return std::nullopt;
+    if (*least > 0 && *least < *most) return Amounts{*least, *most};
+    node.Expected("two amounts above 0, the smaller one first");
+    return std::nullopt;
+  }
+  static bool IsWidth(Milli gpus) { return gpus <= kWhole || gpus % kWhole == 0; }
+
   void ReadResources() {
     const auto section = Section("resources", {"cpus", "gpus"});
     bool good = true;
+    Demand& demand = spec_.demand;
+    std::optional<Amounts> cpus;
     if (const ConfigNode* node = In(section, "cpus")) {
-      const auto cpus = ReadMilli(*node, 100'000);
+      cpus = ReadAmounts(*node, 100'000);
       good = cpus.has_value();
-      spec_.demand.cpus = cpus.value_or(spec_.demand.cpus);
+      if (cpus) demand.cpus = cpus->elastic() ? cpus->usual() : cpus->least;
     }
     if (const ConfigNode* node = In(section, "gpus")) {
-      const auto gpus = ReadMilli(*node, 1000);
+      const auto gpus = ReadAmounts(*node, 1000);
       good = good && gpus;
-      if (gpus && *gpus > kWhole && *gpus % kWhole != 0) {
+      if (gpus && (!IsWidth(gpus->least) || !IsWidth(gpus->most))) {
         node->Expected("a share of one GPU, from 0 to 1, or a whole number of them");
         good = false;
       }
-      spec_.demand.gpus = gpus.value_or(spec_.demand.gpus);
+      if (gpus) demand.gpus = gpus->elastic() ? gpus->usual() : gpus->least;
+      if (gpus && gpus->elastic()) demand.least = gpus->least, demand.most = gpus->most;
+    }
+    if (cpus && cpus->elastic()) {
+      if (demand.gpus == 0) {
+        demand.least = cpus->least, demand.most = cpus->most;
+      } else {
+        In(section, "cpus")
+            ->Expected("one amount beside 'gpus'", "cores go along with GPUs in proportion");
+      }
     }
     if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
       map_.Find("resources")

@@ -253,7 +253,9 @@ TEST(StudyReaderTest, ChecksSearches) {
       "mean 'grid'?)");
   EXPECT_THAT(With("sampler: grid"),
               HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
-  EXPECT_EQ(With("policy: fluid"), "study.yaml:1: policy: expected fifo, found fluid");
+  EXPECT_EQ(With("policy: fluid"),
+            "study.yaml:1: policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, found "
+            "fluid");
   EXPECT_EQ(With("stopper: asha"),
             "study.yaml:1: budget.max: expected the full budget of a trial, since the stopper asha "
             "needs it, found nothing; add 'budget: {max: 27}'");
@@ -390,6 +392,22 @@ TEST(StudyReaderTest, ChecksResources) {
             "study.yaml:1: resources: expected some of cpus or gpus, found {cpus: 0}; give a small "
             "share such as {cpus: 0.1}");
   EXPECT_EQ(With("resources: {gpus: 4}"), "");
+  EXPECT_EQ(With("resources: {gpus: [0.5, 4]}"), "");
+  EXPECT_EQ(With("resources: {gpus: [4, 1]}"),
+            "study.yaml:1: resources.gpus: expected two amounts above 0, the smaller one first, "
+            "found [4, 1]");
+  EXPECT_EQ(With("resources: {gpus: [0.5, 1.5]}"),
+            "study.yaml:1: resources.gpus: expected a share of one GPU, from 0 to 1, or a whole "
+            "number of them, found [0.5, 1.5]");
+  EXPECT_EQ(With("resources: {gpus: [1, 2, 3]}"),
+            "study.yaml:1: resources.gpus: expected an amount, or the least and the most of an "
+            "elastic trial, as in [1, 4], found [1, 2, 3]");
+  EXPECT_EQ(With("resources: {cpus: [1, 2], gpus: 1}"),
+            "study.yaml:1: resources.cpus: expected one amount beside 'gpus', found [1, 2]; cores "
+            "go along with GPUs in proportion");
+  EXPECT_EQ(With("policy: fluid-static"),
+            "study.yaml:1: policy: the policy fluid-static plans by what is left of each trial, "
+            "and nothing says how far trials go: add 'budget: {max: 27}', or take another policy");
 }
 
 TEST(StudyReaderTest, TheExamplesOfTheDocumentationAreStudies) {

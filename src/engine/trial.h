@@ -67,7 +67,8 @@ struct Trial {
   Time not_before{};  // back-off
   Duration busy{0};   // in ended launches
   Point point;
-  Grant grant;  // while it runs
+  Milli width = 0;  // that the policy settled for it on its way to its target; 0: none
+  Grant grant;      // while it runs
   std::string note;
 
   bool IsFork() const { return IsSet(parent); }
@@ -99,7 +100,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
       visit(t.ended);
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);
-  visit(t.grant.gpu_share), visit(t.grant.devices);
+  visit(t.grant.gpu_share), visit(t.grant.devices), visit(t.width);
 }
 
 }  // namespace sluice

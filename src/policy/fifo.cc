@@ -2,48 +2,37 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "base/planted.h"
+#include "policy/list_schedule.h"
+#include "policy/remaining.h"
 
 namespace sluice {
+namespace {
+
+void TakeWaiting(const WorkView& work, std::vector<const WorkItem*>& into) {
+  into.clear();
+  const auto waiting = std::ranges::partition_point(work.items, &WorkItem::running);
+  for (auto item = waiting; item != work.items.end(); ++item) into.push_back(&*item);
+}
+
+}  // namespace
 
 Plan Fifo::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
-  Plan plan{.keeps_running = true, .placements = {}, .appetites = {}};
-  Cluster& free = scratch_;
-  free = cluster;
-  std::vector<int> started(work.studies.size());  // by this plan
-  const auto has_slot = [&](std::size_t study) {
-    const StudyView& view = work.studies[study];
-    return view.parallelism == 0 || Planted("parallelism") ||
-           view.running + started[study] < view.parallelism;
-  };
+  free_ = cluster;
+  TakeWaiting(work, order_);
+  return ListSchedule(free_, work, order_);
+}
 
-  const auto waiting = std::ranges::partition_point(work.items, &WorkItem::running);
-  for (auto item = waiting; item != work.items.end(); ++item) {
-    const auto owner = std::ranges::find(work.studies, item->trial.study, &StudyView::study);
-    const auto study = static_cast<std::size_t>(owner - work.studies.begin());
-    if (!has_slot(study)) continue;  // its own study holds it back: the others may pass
-    Grant grant = FirstFit(free, item->demand);
-    if (!IsSet(grant.node)) return plan;  // nobody overtakes it
-    free.Take(grant);
-    ++started[study];
-    plan.placements.push_back({item->trial, std::move(grant)});
-  }
-
-  for (std::size_t i = 0; i < work.studies.size(); ++i) {
-    const StudyView& study = work.studies[i];
-    Appetite appetite{study.study, 0};
-    while (study.open && has_slot(i)) {
-      const Grant grant = FirstFit(free, study.demand);
-      if (!IsSet(grant.node)) break;
-      free.Take(grant);
-      ++started[i];
-      ++appetite.trials;
-    }
-    if (appetite.trials > 0) plan.appetites.push_back(appetite);
-  }
-  return plan;
+Plan Lpt::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
+  Cluster free = cluster;
+  std::vector<const WorkItem*> waiting;
+  TakeWaiting(work, waiting);
+  const RemainingTimes left(*work.speeds, cluster);
+  std::vector<std::pair<double, const WorkItem*>> longest;
+  for (const WorkItem* item : waiting) longest.emplace_back(-left.Alone(*item), item);
+  std::ranges::stable_sort(longest, {}, &std::pair<double, const WorkItem*>::first);
+  for (std::size_t i = 0; i < longest.size(); ++i) waiting[i] = longest[i].second;
+  return ListSchedule(free, work, waiting);
 }
 
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "policy/policy.h"
 
 namespace sluice {
@@ -13,7 +15,18 @@ class Fifo : public Policy {
   bool LooksAtRunning() const override { return false; }
 
  private:
-  Cluster scratch_;  // what the plan leaves free; here only to keep its memory from plan to plan
+  // Here only to keep their memory from plan to plan.
+  Cluster free_;
+  std::vector<const WorkItem*> order_;
+};
+
+// The same, the longest first: the classic rule for a short makespan. How long a trial takes is what is
+// left to do for it at the speed that was measured.
+class Lpt : public Policy {
+ public:
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
+  bool LooksAtRunning() const override { return false; }
+  bool LooksAtSpeeds() const override { return true; }
 };
 
 }  // namespace sluice

@@ -2,12 +2,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "cluster/cluster.h"
+#include "cluster/speed_model.h"
 
 namespace sluice {
 
@@ -18,7 +20,10 @@ struct WorkItem {
   Demand demand;
   Work done = 0;
   Work target = 0;
+  std::string_view shape = {};  // as the speed model knows it
+  Milli width = 0;              // that a plan settled for it on its way to this target; 0: none
   bool running = false;
+  bool leaving = false;          // it holds its grant, and will wait for another
   const Grant* grant = nullptr;  // while it runs
 };
 
@@ -28,13 +33,16 @@ struct StudyView {
   Demand demand;        // of each of its trials
   int parallelism = 0;  // most trials at once
   int running = 0;
+  int ending = 0;     // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;    // items below that do not run yet
+  int coming = 0;     // proposals on their way
   bool open = false;  // it could propose or resume more trials if there were room
 };
 
 struct WorkView {
   std::vector<WorkItem> items;     // running ones first, then waiting ones in the order they came
   std::vector<StudyView> studies;  // by id
+  const SpeedModel* speeds = nullptr;
 };
 
 // One trial (later: a bundle) on its devices.
@@ -49,11 +57,20 @@ struct Appetite {
   int trials = 0;
 };
 
-// The whole desired assignment, not a change to it: a running item that is missing here is to be
-// paused, unless the plan keeps all that runs.
+// How wide a trial is to be on its way to its present target, whenever it is placed.
+struct SettledWidth {
+  TrialKey trial;
+  Milli width = 0;
+};
+
+// The whole desired assignment, not a change to it: a running item that is missing here, or has
+// another grant here than it holds, is to save and leave, unless the plan keeps all that runs. An item
+// that is placed where there is no room yet starts when there is: whoever leaves makes the engine ask
+// again.
 struct Plan {
   bool keeps_running = false;  // every running item stays as it is, and need not be placed
   std::vector<Placement> placements;
+  std::vector<SettledWidth> widths;
   std::vector<Appetite> appetites;
   Time ask_again = kNever;
 };
@@ -66,7 +83,15 @@ class Policy {
   virtual Plan Propose(const Cluster& cluster, const WorkView& work, Time now) = 0;
   // Whether plans depend on which items run. A policy that says no may be shown waiting items only.
   virtual bool LooksAtRunning() const { return true; }
+  // Whether plans depend on how quick trials are: then the view's speed model learns from reports.
+  virtual bool LooksAtSpeeds() const { return false; }
 };
+
+// What a study must say for a policy to work.
+struct PolicyNeeds {
+  bool max_budget = false;  // how far its trials go
+};
+PolicyNeeds NeedsOf(std::string_view name);
 
 const std::vector<std::string>& PolicyNames();
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name);

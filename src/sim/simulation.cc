@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/random.h"
+#include "cluster/width.h"
 #include "engine/observation.h"
 #include "engine/points.h"
 #include "policy/policy.h"
@@ -328,9 +329,9 @@ class World {
     const TrueSpeed& speed = PlayerOf(launch).speed;
     TrueSpeed::Circumstances at;
     const Grant& grant = launch.grant;
+    const bool elastic = PlayerOf(launch).study->spec.demand.most > 0;
+    if (elastic || !grant.devices.empty()) at.width = static_cast<double>(WidthOf(grant)) / kWhole;
     if (grant.devices.empty()) return at;
-    at.width = grant.gpu_share < kWhole ? static_cast<double>(grant.gpu_share) / kWhole
-                                        : static_cast<double>(grant.devices.size());
     at.neighbours = launch.neighbours;
     double slowest = std::numeric_limits<double>::infinity();
     for (const DeviceId id : grant.devices) {
@@ -559,6 +560,13 @@ class World {
 
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options) {
   SLUICE_ASSIGN(auto policy, MakePolicy(options.policy));
+  for (const ScenarioStudy& study : scenario.studies) {
+    if (NeedsOf(options.policy).max_budget && study.spec.stopper.max_budget == kNoLimit)
+      return FailedPrecondition(fmt::format(
+          "the policy {} plans by what is left of each trial, and study '{}' does not say how far "
+          "its trials go: add 'budget: {{max: 27}}' to it, or take another policy",
+          options.policy, study.spec.name));
+  }
   return Simulate(scenario, options, std::move(policy));
 }
 

@@ -85,8 +85,9 @@ struct SimulationResult {
 // paused, yields or completes; work since the last report is not in the checkpoint. A launch that
 // finds less free memory on its devices than it needs fails, as programs do.
 //
-// Fails on an unknown policy, and with failed_precondition if nothing happens any more although a
-// study has not finished: then the policy left its trials waiting.
+// Fails on an unknown policy, and with failed_precondition on one that needs more than a study says,
+// or if nothing happens any more although a study has not finished: then the policy left its trials
+// waiting.
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options);
 
 // The same with a policy that has no name yet; that of the options is for messages.

@@ -342,5 +342,79 @@ TEST(SimulationTest, EnqueuedPointsComeFirst) {
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 3);
 }
 
+Result<SimulationResult> PlayedBy(const std::string& policy, const Scenario& scenario) {
+  return Simulate(scenario, {.policy = policy, .seed = 1});
+}
+
+double EndBy(const std::string& policy, const Scenario& scenario) {
+  const auto result = PlayedBy(policy, scenario);
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  return SecondsOf(result->end);
+}
+
+TEST(SimulationPolicyTest, AnElasticTrialUsesTheDevicesThatAreThere) {
+  const Scenario scenario =
+      Read(World(Study("unit_time: 10s, widths: linear",
+                       "    trials: 1\n    budget: {max: 8}\n    resources: {gpus: [0.5, 4]}\n"),
+                 "{kind: A100, count: 4}"));
+  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 80);
+  EXPECT_DOUBLE_EQ(EndBy("lpt", scenario), 80);
+  EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 20);
+  EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 20);
+}
+
+TEST(SimulationPolicyTest, ElasticInCores) {
+  const Scenario scenario =
+      Read("nodes: [{cpus: 4}]\nstudies:\n" +
+           Study("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
+                 "    trials: 2\n    budget: {max: 6}\n    resources: {cpus: [1, 4]}\n"));
+  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 60);
+  EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 40);
+}
+
+// Two trials on a device each; the one with half the work ends, and the other takes its device over.
+TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
+  const std::string short_one = Study("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
+                                      "    trials: 1\n    budget: {max: 4}\n"
+                                      "    resources: {gpus: [1, 2]}\n");
+  const std::string long_one = Study("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
+                                     "    trials: 1\n    budget: {max: 8}\n"
+                                     "    resources: {gpus: [1, 2]}\n",
+                                     "b");
+  const Scenario scenario = Read(World(short_one + long_one));
+  // 3 s and 80 s, and 1 s to save.
+  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 84);
+  // After 44 s, at its fourth report, it saves, starts again on both, and has 40 s of work left.
+  EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 44 + 1 + 3 + 20 + 1);
+}
+
+TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
+  for (const std::string& policy : PolicyNames()) {
+    for (const std::string stopper :
+         {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
+      const Scenario scenario = Read(World(
+          Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
+                "widths: resnet50",
+                "    trials: 30\n    budget: {max: 27}\n    stopper: " + stopper +
+                    "\n    resources: {gpus: [0.5, 4]}\n"),
+          "{kind: A100, count: 6}"));
+      const auto result = PlayedBy(policy, scenario);
+      ASSERT_TRUE(result.has_value()) << policy << " " << stopper << result.error().message;
+      EXPECT_EQ(result->studies[0].finish, Finish::kTrials) << policy << " " << stopper;
+    }
+  }
+}
+
+TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
+  const Scenario scenario = Read(
+      World(Study("unit_time: 10s, ends_after: 3", "    trials: 1\n    resources: {gpus: 1}\n")));
+  const auto result = PlayedBy("fluid-static", scenario);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(
+      result.error().message,
+      "the policy fluid-static plans by what is left of each trial, and study 'a' does not say "
+      "how far its trials go: add 'budget: {max: 27}' to it, or take another policy");
+}
+
 }  // namespace
 }  // namespace sluice

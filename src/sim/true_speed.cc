@@ -22,7 +22,7 @@ double TrueSpeed::Busy(const std::string& kind, double width) const {
 double TrueSpeed::Of(const Circumstances& at) const {
   const double alone =
       KindSpeed(at.kind) / workload_.seconds_per_unit * HydroFusion().At(at.fused) / at.fused;
-  if (at.kind.empty()) return alone;
+  if (at.kind.empty()) return alone * workload_.widths.At(at.width);
   const double wants = Busy(at.kind, 1);
   const double wide =
       at.width < 1 ? std::min(1.0, at.width / wants) : workload_.widths.At(at.width);

@@ -48,7 +48,7 @@ class TrueSpeed {
  public:
   struct Circumstances {
     std::string kind;  // the slowest of its devices'; empty: cores alone
-    double width = 1;  // devices, or a share of one
+    double width = 1;  // devices, or a share of one; without them cores of an elastic trial
     int fused = 1;
     double neighbours = 0;  // what the others keep busy of its fullest device
   };

@@ -1,0 +1,40 @@
+#include "cluster/width.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+Milli UsualWidth(const Demand& demand) { return demand.gpus > 0 ? demand.gpus : demand.cpus; }
+
+Milli LeastWidth(const Demand& demand) {
+  return demand.least > 0 ? demand.least : UsualWidth(demand);
+}
+
+Milli MostWidth(const Demand& demand) { return demand.most > 0 ? demand.most : UsualWidth(demand); }
+
+Milli WidthOf(const Grant& grant) {
+  if (grant.devices.empty()) return grant.cpus;
+  return grant.gpu_share * static_cast<Milli>(grant.devices.size());
+}
+
+Demand AtWidth(const Demand& demand, Milli width) {
+  Demand wanted = demand;
+  if (demand.gpus == 0) {
+    wanted.cpus = width;
+  } else {
+    wanted.gpus = width;
+    wanted.cpus = (demand.cpus * width + demand.gpus - 1) / demand.gpus;
+  }
+  return wanted;
+}
+
+Milli TotalWidth(const Cluster& cluster, const Demand& demand) {
+  Milli total = 0;
+  for (const Node& node : cluster.nodes()) {
+    if (!node.up) continue;
+    total += demand.gpus > 0 ? static_cast<Milli>(node.devices.size()) * kWhole : node.cpus;
+  }
+  return total;
+}
+
+}  // namespace sluice

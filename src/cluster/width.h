@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cluster/cluster.h"
+
+namespace sluice {
+
+// How wide a trial runs: how many GPUs it holds, or cores where it needs no GPU. Below one GPU a width
+// is a share, above it a whole number.
+
+// Of a trial that is not elastic, or is not asked to be.
+Milli UsualWidth(const Demand& demand);
+Milli LeastWidth(const Demand& demand);
+Milli MostWidth(const Demand& demand);
+Milli WidthOf(const Grant& grant);
+
+// What a trial needs at another width: cores go along with GPUs in proportion.
+Demand AtWidth(const Demand& demand, Milli width);
+
+// All there is of what a trial is wide in, on nodes that are up.
+Milli TotalWidth(const Cluster& cluster, const Demand& demand);
+
+}  // namespace sluice

@@ -1,0 +1,88 @@
+#include "policy/fluid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cluster/width.h"
+#include "policy/placer.h"
+#include "policy/remaining.h"
+
+namespace sluice {
+namespace {
+
+// Rounding must not take a whole device away.
+constexpr double kRoundingError = 1e-9;
+
+Milli FluidWidth(double part, const Demand& demand, Milli devices) {
+  const double whole = std::floor(part * static_cast<double>(devices) / kWhole + kRoundingError);
+  const Milli width = static_cast<Milli>(whole) * kWhole;
+  return std::min(std::max(width, LeastWidth(demand)), MostWidth(demand));
+}
+
+struct Left {
+  const WorkItem* item = nullptr;
+  double seconds = 0;
+};
+
+// How many trials of this study could be alive, if all were as narrow as they can be.
+int MostAlive(const Cluster& cluster, const StudyView& study) {
+  const Milli most = TotalWidth(cluster, study.demand) / LeastWidth(study.demand);
+  const auto alive = static_cast<int>(std::min<Milli>(most, 1'000'000));
+  return study.parallelism > 0 ? std::min(alive, study.parallelism) : alive;
+}
+
+}  // namespace
+
+std::vector<Milli> FluidWidths(const std::vector<double>& times, const std::vector<Demand>& demands,
+                               Milli devices) {
+  double sum = 0;
+  for (const double time : times) sum += time;
+  std::vector<Milli> widths;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    widths.push_back(FluidWidth(sum > 0 ? times[i] / sum : 0, demands[i], devices));
+  return widths;
+}
+
+Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
+  const auto view_of = [&](const WorkItem& item) -> const StudyView& {
+    return *std::ranges::find(work.studies, item.trial.study, &StudyView::study);
+  };
+  const RemainingTimes remaining(*work.speeds, cluster);
+  std::vector<Left> left;
+  double sum = 0;
+  for (const WorkItem& item : work.items) {
+    left.push_back({&item, remaining.Alone(item)});
+    sum += left.back().seconds;
+  }
+  std::ranges::stable_sort(left, std::greater{}, &Left::seconds);
+
+  Plan plan;
+  std::vector<Wanted> wanted;
+  std::map<StudyId, int> alive;
+  for (const StudyView& study : work.studies) alive[study.study] = study.ending;
+  for (const auto& [item, seconds] : left) {
+    const StudyView& study = view_of(*item);
+    const bool group_comes = study.coming > 0 && !item->running && item->width == 0;
+    if (group_comes && mode_ == Mode::kStatic) continue;
+    if (study.parallelism > 0 && alive[study.study] >= study.parallelism) continue;
+    ++alive[study.study];
+    Milli width = item->width;
+    if (mode_ == Mode::kDynamic || width == 0) {
+      const Milli devices = TotalWidth(cluster, item->demand);
+      width = FluidWidth(sum > 0 ? seconds / sum : 0, item->demand, devices);
+      if (mode_ == Mode::kStatic) plan.widths.push_back({item->trial, width});
+    }
+    wanted.push_back({item, width});
+  }
+  plan.placements = Place(cluster, wanted);
+
+  for (const StudyView& study : work.studies) {
+    const int room = MostAlive(cluster, study) - study.running - study.waiting;
+    if (study.open && room > 0) plan.appetites.push_back({study.study, room});
+  }
+  return plan;
+}
+
+}  // namespace sluice

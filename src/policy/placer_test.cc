@@ -1,0 +1,80 @@
+#include "policy/placer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/test_views.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 250, .most = 8000};
+
+std::vector<std::string> Shown(const std::vector<Placement>& placements) {
+  Plan plan;
+  plan.placements = placements;
+  return TestViews::Placed(plan);
+}
+
+TEST(PlacerTest, WhoRunsAtItsWidthStaysWhereItIs) {
+  TestViews t(4);
+  t.Study(1, kElastic);
+  t.Running(1, 1, 1, 1000);
+  t.Running(1, 2, 1, 1000);
+  const auto placed = Place(t.cluster, {{&t.view.items[1], 1000}, {&t.view.items[0], 2000}});
+  EXPECT_THAT(Shown(placed), ElementsAre("2:1", "1:2"));
+  EXPECT_EQ(placed[0].grant, *t.view.items[1].grant);
+  EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0), DeviceId(2)));
+}
+
+TEST(PlacerTest, ThoseBehindSomebodyWhoFindsNoRoomAreTried) {
+  TestViews t(3);
+  t.Study(1, kElastic);
+  for (std::uint32_t trial : {1, 2, 3}) t.Waiting(1, trial, 1);
+  const auto& items = t.view.items;
+  EXPECT_THAT(Shown(Place(t.cluster, {{&items[0], 2000}, {&items[1], 2000}, {&items[2], 1000}})),
+              ElementsAre("1:2", "3:1"));
+}
+
+TEST(PlacerTest, WhoComesFirstIsLetInBeforeOneThatRuns) {
+  TestViews t(2);
+  t.Study(1, kElastic);
+  t.Running(1, 1, 1, 1000);
+  t.Waiting(1, 2, 1);
+  EXPECT_THAT(Shown(Place(t.cluster, {{&t.view.items[1], 2000}, {&t.view.items[0], 1000}})),
+              ElementsAre("2:2"));
+}
+
+TEST(PlacerTest, OneThatLeavesIsPlacedLikeOneThatWaits) {
+  TestViews t(2);
+  t.Study(1, kElastic);
+  t.Running(1, 1, 1, 1000).leaving = true;
+  const auto placed = Place(t.cluster, {{t.view.items.data(), 2000}});
+  EXPECT_THAT(Shown(placed), ElementsAre("1:2"));
+}
+
+TEST(PlacerTest, NodesThatAreDownHaveNoPlaces) {
+  TestViews t(2);
+  t.Study(1, kElastic);
+  t.Running(1, 1, 1, 1000);
+  Node down = t.cluster.nodes()[0];
+  down.up = false;
+  t.cluster.Change(NodeId(1), down);
+  EXPECT_THAT(Place(t.cluster, {{t.view.items.data(), 1000}}), IsEmpty());
+}
+
+TEST(PlacerTest, SharesFillUpDevicesSoThatWholeOnesStayWhole) {
+  TestViews t(2);
+  t.Study(1, kElastic);
+  for (std::uint32_t trial : {1, 2, 3}) t.Waiting(1, trial, 1);
+  const auto& items = t.view.items;
+  const auto placed = Place(t.cluster, {{&items[0], 500}, {&items[1], 250}, {&items[2], 1000}});
+  EXPECT_THAT(Shown(placed), ElementsAre("1:0.5", "2:0.25", "3:1"));
+  EXPECT_EQ(placed[0].grant.devices, placed[1].grant.devices);
+}
+
+}  // namespace
+}  // namespace sluice

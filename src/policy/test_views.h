@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "cluster/width.h"
+#include "policy/policy.h"
+
+namespace sluice {
+
+// Views for tests of policies: one machine, studies, and their trials by number.
+class TestViews {
+ public:
+  explicit TestViews(int gpus, Milli cpus = 1000 * kWhole) {
+    Node node{.name = "n", .cpus = cpus, .devices = {}};
+    for (int i = 0; i < gpus; ++i)
+      node.devices.push_back({.uuid = std::to_string(i), .kind = "A100", .memory_bytes = 0});
+    cluster.Join(std::move(node));
+    view.speeds = &speeds;
+  }
+
+  StudyView& Study(std::uint32_t id, const Demand& demand) {
+    view.studies.push_back({.study = StudyId(id), .demand = demand});
+    names_.push_back("study" + std::to_string(id));
+    return view.studies.back();
+  }
+  // Waiting, with so much left to do.
+  WorkItem& Waiting(std::uint32_t study, std::uint32_t trial, Work left) {
+    ++Of(study).waiting;
+    return Add(study, trial, left);
+  }
+  // Running, on the first devices that have this width.
+  WorkItem& Running(std::uint32_t study, std::uint32_t trial, Work left, Milli width) {
+    ++Of(study).running;
+    WorkItem& item = Add(study, trial, left);
+    grants_.push_back(FirstFit(cluster, AtWidth(item.demand, width)));
+    cluster.Take(grants_.back());
+    item.running = true;
+    item.grant = &grants_.back();
+    return item;
+  }
+
+  // "1:0.5" for each placement, by trial and width, in their order.
+  static std::vector<std::string> Placed(const Plan& plan) {
+    std::vector<std::string> placed;
+    for (const auto& [trial, grant] : plan.placements)
+      placed.push_back(std::to_string(Number(trial.trial)) + ":" + Shown(WidthOf(grant)));
+    return placed;
+  }
+  static std::string Shown(Milli width) {
+    std::string text = std::to_string(static_cast<double>(width) / kWhole);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text;
+  }
+
+  Cluster cluster;
+  WorkView view;
+  SpeedModel speeds;
+
+ private:
+  StudyView& Of(std::uint32_t study) { return view.studies[study - 1]; }
+  WorkItem& Add(std::uint32_t study, std::uint32_t trial, Work left) {
+    view.items.push_back({.trial = {StudyId(study), TrialId(trial)},
+                          .group = {},
+                          .demand = Of(study).demand,
+                          .done = 0,
+                          .target = left,
+                          .shape = names_[study - 1]});
+    return view.items.back();
+  }
+
+  std::deque<std::string> names_;
+  std::deque<Grant> grants_;
+};
+
+}  // namespace sluice
