@@ -57,7 +57,8 @@ TEST_P(EngineWorldTest, IsSafeAlwaysAndFinishesOnceFaultsStop) {
   }
   EXPECT_EQ(sights["exhausted"] > 0, GetParam().sampler == "grid");
   EXPECT_EQ(sights["told stopped"] > 0, GetParam().stopper != "none");
-  const std::set<std::string> pausing = {"asha-promotion", "sha", "hyperband", "pbt", "pbt-async"};
+  const std::set<std::string> pausing = {"asha-promotion", "asha-pausing", "sha",
+                                         "hyperband",      "pbt",          "pbt-async"};
   EXPECT_EQ(sights["told paused"] > 0, pausing.contains(GetParam().stopper));
   for (const char* sight : {"copied", "copy failed", "fork restored", "fork from scratch"}) {
     EXPECT_EQ(sights[sight] > 0, GetParam().stopper.starts_with("pbt")) << sight;

@@ -49,8 +49,9 @@ void Engine::Replan() {
       Study& study = *FindStudy(appetite.study);
       const bool was_sated = study.sated;
       if (Feed(study, appetite.trials)) planned_all = false;
-      // What it leaves is room for the others.
-      if (study.sated && !was_sated && studies_.size() > 1) planned_all = false;
+      // What it leaves is room for the others, and for those that can be wider.
+      const bool others = studies_.size() > 1 || policy_->LooksAtRunning();
+      if (study.sated && !was_sated && others) planned_all = false;
     }
   }
   for (auto& study : studies_) FinishIfIdle(*study);
@@ -75,6 +76,7 @@ const WorkView& Engine::View() {
                             .width = trial.width,
                             .running = true,
                             .leaving = trial.leaving,
+                            .hears = study->hears,
                             .grant = &trial.grant});
     }
   }

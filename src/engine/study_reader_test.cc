@@ -150,8 +150,8 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
       "args_json in braces, found {l} (did you mean 'lr'?); write {{ and }} for braces "
       "themselves\n"
       "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
-      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, median, percentile, "
-      "patience, sha, hyperband, pbt, pbt-async, found ahsa (did you mean 'asha'?)\n"
+      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, asha-pausing, median, "
+      "percentile, patience, sha, hyperband, pbt, pbt-async, found ahsa (did you mean 'asha'?)\n"
       "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
 }
 
@@ -299,8 +299,9 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
   EXPECT_EQ(With("stopper: {percentile: 25}"),
             "study.yaml:1: stopper.name: expected a stopper, found nothing; add 'name: median'");
   EXPECT_EQ(With("stopper: {name: meidan}"),
-            "study.yaml:1: stopper.name: expected one of none, asha, asha-promotion, median, "
-            "percentile, patience, sha, hyperband, pbt, pbt-async, found meidan (did you mean "
+            "study.yaml:1: stopper.name: expected one of none, asha, asha-promotion, "
+            "asha-pausing, median, percentile, patience, sha, hyperband, pbt, pbt-async, found "
+            "meidan (did you mean "
             "'median'?)");
   EXPECT_EQ(With("stopper: {name: percentile, precentile: 25}"),
             "study.yaml:1: stopper.precentile: unknown key (did you mean 'percentile'?)");
@@ -333,9 +334,10 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
   EXPECT_EQ(With("stopper: {name: sha}"),
             "study.yaml:1: budget.max: expected the full budget of a trial, since the stopper sha "
             "needs it, found nothing; add 'budget: {max: 27}'");
-  EXPECT_EQ(With("stopper: [median]"),
-            "study.yaml:1: stopper: expected one of none, asha, asha-promotion, median, "
-            "percentile, patience, sha, hyperband, pbt, pbt-async, found [median]");
+  EXPECT_EQ(
+      With("stopper: [median]"),
+      "study.yaml:1: stopper: expected one of none, asha, asha-promotion, "
+      "asha-pausing, median, percentile, patience, sha, hyperband, pbt, pbt-async, found [median]");
 }
 
 TEST(StudyReaderTest, ChecksStopAt) {

@@ -15,12 +15,6 @@ namespace {
 // Rounding must not take a whole device away.
 constexpr double kRoundingError = 1e-9;
 
-Milli FluidWidth(double part, const Demand& demand, Milli devices) {
-  const double whole = std::floor(part * static_cast<double>(devices) / kWhole + kRoundingError);
-  const Milli width = static_cast<Milli>(whole) * kWhole;
-  return std::min(std::max(width, LeastWidth(demand)), MostWidth(demand));
-}
-
 struct Left {
   const WorkItem* item = nullptr;
   double seconds = 0;
@@ -33,19 +27,29 @@ int MostAlive(const Cluster& cluster, const StudyView& study) {
   return study.parallelism > 0 ? std::min(alive, study.parallelism) : alive;
 }
 
+// Whether trials are on their way, or are asked for by this plan.
+bool AskForMore(const Cluster& cluster, const WorkView& work, Plan& plan) {
+  bool come = false;
+  for (const StudyView& study : work.studies) {
+    const int room = MostAlive(cluster, study) - study.running - study.waiting;
+    if (study.open && room > study.coming) plan.appetites.push_back({study.study, room});
+    come = come || study.coming > 0;
+  }
+  return come || !plan.appetites.empty();
+}
+
 }  // namespace
 
-std::vector<Milli> FluidWidths(const std::vector<double>& times, const std::vector<Demand>& demands,
-                               Milli devices) {
-  double sum = 0;
-  for (const double time : times) sum += time;
-  std::vector<Milli> widths;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    widths.push_back(FluidWidth(sum > 0 ? times[i] / sum : 0, demands[i], devices));
-  return widths;
+Milli FluidWidth(double part, const Demand& demand, Milli devices) {
+  const double whole = std::floor(part * static_cast<double>(devices) / kWhole + kRoundingError);
+  const Milli width = static_cast<Milli>(whole) * kWhole;
+  return std::min(std::max(width, LeastWidth(demand)), MostWidth(demand));
 }
 
 Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
+  Plan plan;
+  plan.keeps_running = AskForMore(cluster, work, plan);
+  if (plan.keeps_running) return plan;
   const auto view_of = [&](const WorkItem& item) -> const StudyView& {
     return *std::ranges::find(work.studies, item.trial.study, &StudyView::study);
   };
@@ -58,18 +62,19 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
   }
   std::ranges::stable_sort(left, std::greater{}, &Left::seconds);
 
-  Plan plan;
   std::vector<Wanted> wanted;
   std::map<StudyId, int> alive;
-  for (const StudyView& study : work.studies) alive[study.study] = study.ending;
+  for (const StudyView& study : work.studies) alive[study.study] = study.running;
   for (const auto& [item, seconds] : left) {
     const StudyView& study = view_of(*item);
-    const bool group_comes = study.coming > 0 && !item->running && item->width == 0;
-    if (group_comes && mode_ == Mode::kStatic) continue;
-    if (study.parallelism > 0 && alive[study.study] >= study.parallelism) continue;
-    ++alive[study.study];
+    if (!item->running) {
+      if (study.parallelism > 0 && alive[study.study] >= study.parallelism) continue;
+      ++alive[study.study];
+    }
     Milli width = item->width;
-    if (mode_ == Mode::kDynamic || width == 0) {
+    if (IsFixed(*item)) {
+      width = WidthOf(*item->grant);
+    } else if (mode_ == Mode::kDynamic || width == 0) {
       const Milli devices = TotalWidth(cluster, item->demand);
       width = FluidWidth(sum > 0 ? seconds / sum : 0, item->demand, devices);
       if (mode_ == Mode::kStatic) plan.widths.push_back({item->trial, width});
@@ -77,11 +82,6 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
     wanted.push_back({item, width});
   }
   plan.placements = Place(cluster, wanted);
-
-  for (const StudyView& study : work.studies) {
-    const int room = MostAlive(cluster, study) - study.running - study.waiting;
-    if (study.open && room > 0) plan.appetites.push_back({study.study, room});
-  }
   return plan;
 }
 

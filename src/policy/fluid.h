@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "policy/policy.h"
 
 namespace sluice {
@@ -14,9 +12,10 @@ namespace sluice {
 // groups, n is what there is of devices, 1/c and d are the narrowest and the widest a trial can be. The
 // longest come first; what does not fit waits. Below one device a trial gets its narrowest share.
 //
-// Static: a trial's width is settled when its group comes, and stays. A group comes as a whole: nobody
-// is placed while proposals of its study are on their way. Dynamic: widths are computed again whenever
-// work or devices change, and whoever has another one saves, leaves and goes on at the new one.
+// Static: a trial's width is settled when its group comes, and stays. Dynamic: widths are computed again
+// whenever work or devices change, and whoever has another one saves, leaves and goes on at the new one.
+// Either way a group comes as a whole: while studies have more trials to give than are there, they are
+// asked for them, and nothing else changes until they have come.
 //
 // Beside the published code: a trial is only moved if its width changes, after it has saved; several
 // groups share the devices by what is left of each; and speeds are measured with the width they were
@@ -33,9 +32,7 @@ class Fluid : public Policy {
   Mode mode_;
 };
 
-// The formula, on times of trials with these demands, of devices of which there are so many. In the
-// order of the times.
-std::vector<Milli> FluidWidths(const std::vector<double>& times, const std::vector<Demand>& demands,
-                               Milli devices);
+// The formula, for a trial of which this part of all that is left is left.
+Milli FluidWidth(double part, const Demand& demand, Milli devices);
 
 }  // namespace sluice

@@ -15,31 +15,32 @@ using ::testing::UnorderedElementsAre;
 constexpr Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 500, .most = 4000};
 
 std::vector<double> Widths(const std::vector<double>& times, int devices) {
+  double sum = 0;
+  for (const double time : times) sum += time;
   std::vector<double> widths;
-  for (const Milli width :
-       FluidWidths(times, std::vector<Demand>(times.size(), kElastic), devices * kWhole))
+  for (const double time : times) {
+    const Milli width = FluidWidth(time / sum, kElastic, devices * kWhole);
     widths.push_back(static_cast<double>(width) / kWhole);
+  }
   return widths;
 }
 
-TEST(FluidWidthsTest, TheFormula) {
+TEST(FluidWidthTest, TheFormula) {
   EXPECT_THAT(Widths({30, 1, 1, 1}, 5), ElementsAre(4, 0.5, 0.5, 0.5));
   EXPECT_THAT(Widths({8, 4, 2, 1, 1}, 8), ElementsAre(4, 2, 1, 0.5, 0.5));
   EXPECT_THAT(Widths({10, 9, 8, 7, 6, 5, 4, 3}, 8), ElementsAre(1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5));
   EXPECT_THAT(Widths({1, 1, 1, 1}, 5), ElementsAre(1, 1, 1, 1));
 }
 
-TEST(FluidWidthsTest, RoundingTakesNoDeviceAway) {
+TEST(FluidWidthTest, RoundingTakesNoDeviceAway) {
   EXPECT_EQ(Widths(std::vector<double>(16, 0.1), 16), std::vector<double>(16, 1));
 }
 
-TEST(FluidWidthsTest, NothingLeftIsNarrow) {
-  EXPECT_THAT(Widths({0, 0}, 8), ElementsAre(0.5, 0.5));
-}
+TEST(FluidWidthTest, NothingLeftIsNarrow) { EXPECT_EQ(FluidWidth(0, kElastic, 8000), 500); }
 
-TEST(FluidWidthsTest, OneThatIsNotElasticKeepsItsWidth) {
-  EXPECT_THAT(FluidWidths({9, 1}, {{.cpus = 0, .gpus = 2000}, {.cpus = 0, .gpus = 250}}, 8000),
-              ElementsAre(2000, 250));
+TEST(FluidWidthTest, OneThatIsNotElasticKeepsItsWidth) {
+  EXPECT_EQ(FluidWidth(0.9, {.cpus = 0, .gpus = 2000}, 8000), 2000);
+  EXPECT_EQ(FluidWidth(0.1, {.cpus = 0, .gpus = 250}, 8000), 250);
 }
 
 Plan Propose(Fluid::Mode mode, const TestViews& t) {
@@ -70,12 +71,27 @@ TEST(FluidTest, StaticSettlesWidthsOnce) {
   EXPECT_EQ(plan.widths[0].width, 4000);
 }
 
-TEST(FluidTest, StaticWaitsForTheWholeGroup) {
+TEST(FluidTest, NothingChangesUntilTheWholeGroupIsThere) {
+  for (const auto mode : {Fluid::Mode::kStatic, Fluid::Mode::kDynamic}) {
+    TestViews t(8);
+    t.Study(1, kElastic).coming = 1;
+    t.Running(1, 1, 8, 1000);
+    t.Waiting(1, 2, 8);
+    const Plan plan = Propose(mode, t);
+    EXPECT_TRUE(plan.keeps_running);
+    EXPECT_THAT(TestViews::Placed(plan), IsEmpty());
+    EXPECT_THAT(plan.appetites, IsEmpty());
+  }
+}
+
+TEST(FluidTest, WhoCannotHearIsNotMoved) {
   TestViews t(8);
-  t.Study(1, kElastic).coming = 1;
-  t.Waiting(1, 1, 8);
-  EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kStatic, t)), IsEmpty());
-  EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kDynamic, t)), ElementsAre("1:4"));
+  t.Study(1, kElastic);
+  t.Running(1, 1, 8, 1000).hears = false;
+  t.Waiting(1, 2, 8);
+  const Plan plan = Propose(Fluid::Mode::kDynamic, t);
+  EXPECT_THAT(TestViews::Placed(plan), ElementsAre("1:1", "2:4"));
+  EXPECT_EQ(plan.placements[0].grant, *t.view.items[0].grant);
 }
 
 TEST(FluidTest, StaticLeavesWhoRunsAsItIs) {
@@ -128,6 +144,8 @@ TEST(FluidTest, StudiesAreAskedForAsManyTrialsAsCanBeAlive) {
   EXPECT_EQ(plan.appetites[0].trials, 6);
   t.view.studies[0].parallelism = 3;
   EXPECT_EQ(Propose(Fluid::Mode::kDynamic, t).appetites[0].trials, 1);
+  t.view.studies[0].parallelism = 2;
+  EXPECT_THAT(Propose(Fluid::Mode::kDynamic, t).appetites, IsEmpty());
 }
 
 TEST(FluidTest, ParallelismHoldsWhileOthersLeave) {

@@ -11,12 +11,16 @@ std::vector<Wanted> LetIn(const Cluster& cluster, const std::vector<Wanted>& wan
   Milli cpus = TotalWidth(cluster, {.gpus = 0});
   Milli gpus = TotalWidth(cluster, {.gpus = kWhole});
   std::vector<Wanted> in;
-  for (const Wanted& each : wanted) {
-    const Demand demand = AtWidth(each.item->demand, each.width);
-    if (demand.cpus > cpus || demand.gpus > gpus) continue;
-    cpus -= demand.cpus;
-    gpus -= demand.gpus;
-    in.push_back(each);
+  for (const bool fixed : {true, false}) {
+    for (const Wanted& each : wanted) {
+      if (IsFixed(*each.item) != fixed) continue;
+      const Milli width = fixed ? WidthOf(*each.item->grant) : each.width;
+      const Demand demand = AtWidth(each.item->demand, width);
+      if (!fixed && (demand.cpus > cpus || demand.gpus > gpus)) continue;
+      cpus -= demand.cpus;
+      gpus -= demand.gpus;
+      in.push_back({each.item, width});
+    }
   }
   return in;
 }

@@ -24,8 +24,12 @@ struct WorkItem {
   Milli width = 0;              // that a plan settled for it on its way to this target; 0: none
   bool running = false;
   bool leaving = false;          // it holds its grant, and will wait for another
+  bool hears = false;            // its program hears what it is told: it can be moved
   const Grant* grant = nullptr;  // while it runs
 };
+
+// Whether it runs where nobody can move it from.
+inline bool IsFixed(const WorkItem& item) { return item.running && !item.leaving && !item.hears; }
 
 // A study as a policy sees it.
 struct StudyView {

@@ -213,6 +213,98 @@ class PlainPromotion final : public PlainAsha {
   std::map<TrialId, std::size_t> paused_;  // at which level
 };
 
+// HyperSched's: what was recorded at the levels, and the quantile of it by its definition.
+class PlainPausing final : public PlainStopper {
+ public:
+  explicit PlainPausing(const StopperSpec& spec) : spec_(spec), levels_(HalvingLevels(spec)) {}
+
+  Work Admit(TrialId trial) override {
+    states_[trial] = State::kGoing;
+    return spec_.max_budget;
+  }
+
+  std::vector<Ruling> Report(TrialId trial, Work work, double value) override {
+    State& state = states_[trial];
+    if (state == State::kOver) return {};
+    bool worse = WorseSomewhere(trial);
+    bool arrives = false;
+    std::vector<double>& own = marks_[trial];
+    while (own.size() < levels_.size() && levels_[own.size()] <= work) {
+      worse = worse || Worse(own.size(), value);
+      own.push_back(value);
+      arrives = true;
+    }
+    const State before = std::exchange(state, State::kGoing);
+    if (work >= spec_.max_budget) return {};
+    if (arrives && std::isnan(value)) {
+      state = State::kOver;
+      return {{trial, Verdict::kStop}};
+    }
+    if (worse) {
+      state = State::kPaused;
+      return {{trial, Verdict::kPause}};
+    }
+    if (before == State::kGoing) return {};
+    return {{trial, Verdict::kGoOn, spec_.max_budget}};
+  }
+
+  std::vector<Ruling> End(TrialId trial, bool) override {
+    states_[trial] = State::kOver;
+    return {};
+  }
+
+  std::optional<TrialGroup> Next() override {
+    for (std::size_t passed = levels_.size(); passed > 0; --passed) {
+      std::vector<PlainMark> ready;
+      for (const auto& [trial, state] : states_) {
+        if (state != State::kPaused || marks_[trial].size() != passed) continue;
+        if (!WorseSomewhere(trial)) ready.push_back({marks_[trial].back(), trial});
+      }
+      if (ready.empty()) continue;
+      SortMarks(ready);
+      states_[ready.front().trial] = State::kGoing;
+      return TrialGroup{{{ready.front().trial, spec_.max_budget}}};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class State { kGoing, kPaused, kOver };
+
+  bool WorseSomewhere(TrialId trial) {
+    const std::vector<double>& own = marks_[trial];
+    for (std::size_t level = 0; level < own.size(); ++level) {
+      if (Worse(level, own[level])) return true;
+    }
+    return false;
+  }
+
+  bool Worse(std::size_t level, double value) const {
+    if (std::isnan(value)) return true;
+    std::vector<double> there;
+    for (const auto& [trial, values] : marks_) {
+      if (values.size() <= level) continue;
+      const bool none = std::isnan(values[level]);
+      there.push_back(none ? std::numeric_limits<double>::infinity() : values[level]);
+    }
+    if (there.size() < 2) return false;
+    std::ranges::sort(there);
+    const std::size_t behind = there.size() - 1;
+    const auto eta = static_cast<std::size_t>(spec_.eta);
+    const double low = there[behind / eta];
+    if (behind % eta == 0) return value > low;
+    const double high = there[behind / eta + 1];
+    if (std::isinf(low) || std::isinf(high)) return value > high;
+    const double part = static_cast<double>(behind % eta) / static_cast<double>(eta);
+    return value > low + (high - low) * part;
+  }
+
+  const StopperSpec spec_;
+  const std::vector<Work> levels_;
+  std::map<TrialId, State> states_;
+  std::map<TrialId, std::vector<double>> marks_;
+};
+
 }  // namespace
 
 void PlainStopper::AdmitFork(TrialId, TrialId) { SLUICE_CHECK(false, "only PBT forks"); }
@@ -236,6 +328,7 @@ std::vector<Work> HalvingLevels(const StopperSpec& spec) {
 std::unique_ptr<PlainStopper> MakePlainStopper(const StopperSpec& spec) {
   if (spec.name == "asha") return std::make_unique<PlainAsha>(spec);
   if (spec.name == "asha-promotion") return std::make_unique<PlainPromotion>(spec);
+  if (spec.name == "asha-pausing") return std::make_unique<PlainPausing>(spec);
   if (spec.name == "sha" || spec.name == "hyperband") return std::make_unique<PlainHalving>(spec);
   if (spec.name == "pbt") return std::make_unique<PlainPbt>(spec);
   if (spec.name == "pbt-async") return std::make_unique<PlainPbtAsync>(spec);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "search/asha.h"
+#include "search/asha_pausing.h"
 #include "search/asha_promotion.h"
 #include "search/halving.h"
 #include "search/none.h"
@@ -43,6 +44,7 @@ const std::vector<Kind>& Kinds() {
       {"none", false, Make<NoStopper>, {}},
       {"asha", true, Make<Asha>, {}},
       {"asha-promotion", true, Make<AshaPromotion>, {}},
+      {"asha-pausing", true, Make<AshaPausing>, {}},
       {"median", false, MakeMedian, {"startup", "min_trials"}},
       {"percentile", false, Make<Percentile>, {"percentile", "startup", "min_trials"}},
       {"patience", false, Make<Patience>, {"patience", "min_delta"}},

@@ -104,8 +104,8 @@ struct StopperSpec {
   std::uint64_t seed = 0;       // pbt: of its draws; the study's, which whoever makes it fills in
 };
 
-// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), median,
-// percentile, patience, sha, hyperband, pbt, pbt-async.
+// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), asha-pausing
+// (HyperSched's, which looks back), median, percentile, patience, sha, hyperband, pbt, pbt-async.
 const std::vector<std::string>& StopperNames();
 
 // The options that a stopper takes besides the budget, as StopperSpec calls them, and those that any

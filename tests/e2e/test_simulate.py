@@ -36,7 +36,13 @@ def small(house):
 
 
 def test_there_are_scenarios_to_copy():
-    assert {path.stem for path in SCENARIOS} >= {"one-box", "two-studies", "deadline", "bubbles"}
+    assert {path.stem for path in SCENARIOS} >= {
+        "one-box",
+        "two-studies",
+        "elastic",
+        "deadline",
+        "bubbles",
+    }
     for path in SCENARIOS:
         assert path.read_text().startswith("# "), f"{path.name} says what it is about"
         assert f"scenarios/{path.name}" in PAGE
