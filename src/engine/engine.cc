@@ -261,7 +261,6 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   trial.offset = std::max(trial.offset, position.offset);
   // Who speaks was started, and what was to be removed was removed before that.
   if (position.seq != 0 || position.offset != 0) trial.evicted = false;
-  if (position.seq != 0) FindStudy(key.study)->hears = true;
   return &trial;
 }
 

@@ -47,7 +47,6 @@ struct Study {
   Finish ending = Finish::kNot;  // no new work, for this reason
   bool finished = false;         // and nothing runs
   bool exhausted = false;
-  bool hears = false;       // its program speaks through the protocol, and hears
   bool sated = false;       // in the plan that is being made: it cannot use more room
   std::uint64_t asked = 0;  // proposals asked for
   std::uint64_t answered = 0;

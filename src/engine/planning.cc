@@ -76,7 +76,7 @@ const WorkView& Engine::View() {
                             .width = trial.width,
                             .running = true,
                             .leaving = trial.leaving,
-                            .hears = study->hears,
+                            .movable = trial.seq > 0 && trial.launch_work > 0,
                             .grant = &trial.grant});
     }
   }

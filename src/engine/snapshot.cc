@@ -41,9 +41,8 @@ template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
       visit(s.finished);
-  visit(s.exhausted), visit(s.hears), visit(s.asked), visit(s.answered), visit(s.enqueued),
-      visit(s.groups), visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes),
-      visit(s.running);
+  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
+      visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
   visit(s.waiting);
 }
 

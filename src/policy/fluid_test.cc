@@ -84,10 +84,10 @@ TEST(FluidTest, NothingChangesUntilTheWholeGroupIsThere) {
   }
 }
 
-TEST(FluidTest, WhoCannotHearIsNotMoved) {
+TEST(FluidTest, WhoCannotBeMovedStays) {
   TestViews t(8);
   t.Study(1, kElastic);
-  t.Running(1, 1, 8, 1000).hears = false;
+  t.Running(1, 1, 8, 1000).movable = false;
   t.Waiting(1, 2, 8);
   const Plan plan = Propose(Fluid::Mode::kDynamic, t);
   EXPECT_THAT(TestViews::Placed(plan), ElementsAre("1:1", "2:4"));

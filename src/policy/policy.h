@@ -23,13 +23,14 @@ struct WorkItem {
   std::string_view shape = {};  // as the speed model knows it
   Milli width = 0;              // that a plan settled for it on its way to this target; 0: none
   bool running = false;
-  bool leaving = false;          // it holds its grant, and will wait for another
-  bool hears = false;            // its program hears what it is told: it can be moved
+  bool leaving = false;  // it holds its grant, and will wait for another
+  // Its launch can be told to leave, and has got further: whoever is moved again and again still ends.
+  bool movable = false;
   const Grant* grant = nullptr;  // while it runs
 };
 
-// Whether it runs where nobody can move it from.
-inline bool IsFixed(const WorkItem& item) { return item.running && !item.leaving && !item.hears; }
+// Whether it stays where it is, whatever is planned.
+inline bool IsFixed(const WorkItem& item) { return item.running && !item.leaving && !item.movable; }
 
 // A study as a policy sees it.
 struct StudyView {

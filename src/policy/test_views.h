@@ -38,7 +38,7 @@ class TestViews {
     grants_.push_back(FirstFit(cluster, AtWidth(item.demand, width)));
     cluster.Take(grants_.back());
     item.running = true;
-    item.hears = true;
+    item.movable = true;
     item.grant = &grants_.back();
     return item;
   }

@@ -108,7 +108,7 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
 void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
-  if (Number(trial.launch) > 1 || trial.IsFork()) return;
+  if (Number(trial.launch) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
   for (const TrialId id : study.waiting) {
     const Trial& waiting = study.trial(id);
     const Seen& before = seen_[Number(id) - 1];

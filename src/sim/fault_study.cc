@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "policy/policy.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
 
@@ -32,7 +33,8 @@ std::string DrawStudy(Random drawn) {
                             drawn.Chance(0.5) ? 20 : 400)
               : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
   if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
-  if (NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9)) {
+  const bool bounded = NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9);
+  if (bounded) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
     std::uint64_t most = 9 + drawn.Below(20);
@@ -45,7 +47,15 @@ std::string DrawStudy(Random drawn) {
     text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
-  if (drawn.Chance(0.5)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+  const auto& policies = PolicyNames();
+  const std::string policy = drawn.Chance(0.6) ? "fifo" : policies[drawn.Below(policies.size())];
+  if (bounded || !NeedsOf(policy).max_budget) text += fmt::format("policy: {}\n", policy);
+  if (drawn.Chance(0.3)) {
+    text += drawn.Chance(0.5) ? "resources: {cpus: 0.5, gpus: [0.5, 2]}\n"
+                              : "resources: {cpus: [0.5, 2]}\n";
+  } else if (drawn.Chance(0.5)) {
+    text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+  }
   text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
   text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
   if (drawn.Chance(0.3)) text += ", trial: 90s";
