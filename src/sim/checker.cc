@@ -60,6 +60,8 @@ void Checker::Applied(const Engine& engine, const Event& event) {
   for (const TrialId id : open_) {
     const Trial& trial = study.trial(id);
     Seen& seen = seen_[Number(id) - 1];
+    const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
+    moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
     seen = {trial.state, trial.work, trial.launch, trial.leaving, seen.failures};
   }
   std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });

@@ -42,6 +42,8 @@ class Checker {
   std::uint64_t events() const { return events_; }
   // Those that are more than a look at the clock.
   std::uint64_t progress() const { return progress_; }
+  // Launches that were told to make room, or to go on elsewhere.
+  int moves() const { return moves_; }
 
  private:
   // A message that a worker numbered.
@@ -70,6 +72,7 @@ class Checker {
   std::vector<TrialId> open_;  // those that may change still, if nobody retries the others
   Time time_{};
   std::uint64_t progress_ = 0;
+  int moves_ = 0;
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
   RungOracle rungs_;                // watches it
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk

@@ -139,6 +139,7 @@ FaultWorld::Outcome FaultWorld::Run() {
                   .digest = 0,
                   .end = ground_->timeline().now(),
                   .sights = sights_};
+  outcome.sights["moved"] = checker_.moves();
   if (life_ != nullptr && life_->controller != nullptr) {
     outcome.digest = life_->controller->engine().Digest();
   }

@@ -49,7 +49,7 @@ TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
         "disk full",   "disk error",     "clock jumped",    "node lost",        "node cut off",
         "interrupted", "drained",        "finished",        "user served",      "user refused",
         "stranger",    "suspended",      "node overlooked", "snapshot damaged", "not created",
-        "exhausted"}) {
+        "exhausted",   "moved"}) {
     EXPECT_GT(sights[sight], 0) << sight;
   }
 }
