@@ -24,6 +24,7 @@ class WatchedPolicy final : public Policy {
       : policy_(std::move(policy)), stopwatch_ns_(stopwatch_ns), times_(times) {}
 
   bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
+  bool LooksAtSpeeds() const override { return policy_->LooksAtSpeeds(); }
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
     ++times_.plans;
     if (!stopwatch_ns_) return policy_->Propose(cluster, work, now);
