@@ -53,9 +53,11 @@ TEST(OptionsTest, SimulateTakesPoliciesSeedsAndAChart) {
   EXPECT_EQ(full.policies, std::vector<std::string>{"fifo"});
   EXPECT_EQ(full.seeds, 3);
   EXPECT_EQ(full.gantt, "a.svg");
-  EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--policy", "fifo,fifi"}),
-              HasSubstr("--policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, found "
-                        "'fifi' (did you mean 'fifo'?)"));
+  EXPECT_THAT(
+      ErrorOf({"simulate", "s.yaml", "--policy", "fifo,fifi"}),
+      HasSubstr(
+          "--policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, hypersched, found "
+          "'fifi' (did you mean 'fifo'?)"));
   EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--policy", ""}), HasSubstr("found ''"));
   EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--seeds", "0"}), HasSubstr("from 1 to 10000"));
   EXPECT_THAT(ErrorOf({"simulate"}), HasSubstr("simulate: expected a scenario"));

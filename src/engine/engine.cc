@@ -39,7 +39,14 @@ int Study::room() const {
   return made < wanted ? static_cast<int>(wanted - made) : 0;
 }
 
-Engine::Engine(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
+Time Study::stops_at() const {
+  if (deadline == kNever) return kNever;
+  return deadline - Duration(static_cast<std::int64_t>(leave.seconds * 1e6));
+}
+
+// What more devices bring before it is measured: HyperSched's ResNet-50 stands for all.
+Engine::Engine(std::unique_ptr<Policy> policy)
+    : policy_(std::move(policy)), speeds_(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
 
 std::vector<Command> Engine::Apply(const Event& event) {
   now_ = Planted("clock-back")
@@ -104,7 +111,7 @@ void Engine::On(const StudyCreated& event) {
   study.created = now_;
   if (event.spec.deadline_after) study.deadline = now_ + *event.spec.deadline_after;
   if (event.spec.deadline_at) study.deadline = *event.spec.deadline_at;
-  AskWake(study.deadline);
+  AskWake(study.stops_at());
   replan_ = true;
 }
 
@@ -115,7 +122,7 @@ void Engine::On(const StudyResumed& event) {
   if (event.deadline) study->deadline = *event.deadline;
   study->ending = Finish::kNot;
   study->finished = false;
-  AskWake(study->deadline);
+  AskWake(study->stops_at());
   replan_ = true;
 }
 
@@ -273,6 +280,9 @@ void Engine::On(const Reported& event) {
   trial.launch_work = event.work;
   trial.heard = now_;
   ++trial.reports;
+  ++trial.launch_reports;
+  study.furthest = std::max(study.furthest, trial.work);
+  if (policy_->AsksAtReports()) replan_ = true;
 
   const std::string& metric = study.spec.objective.metric;
   const auto objective = std::ranges::find(event.metrics, metric, &Metrics::value_type::first);
@@ -301,8 +311,13 @@ void Engine::On(const Reported& event) {
 
 // How quick it was since its last report. What it did before its first says nothing: part of that time
 // it was starting up.
-void Engine::Measure(const Study& study, const Trial& trial, const Reported& report) {
+void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
+  // Neither where it first did again what earlier launches had done.
+  if (trial.launch_reports == 0)
+    trial.to_first = trial.heard == trial.started ? now_ - trial.started : Duration(0);
   if (trial.launch_work == 0) return;
+  if (trial.launch_reports == 1 && trial.to_first.count() > 0)
+    study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
   SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
   for (const DeviceId device : trial.grant.devices) {
     const NodeId node = trial.grant.node;
@@ -458,7 +473,7 @@ void Engine::On(const Woken&) {
   if (now_ >= next_wake_) next_wake_ = kNever;
   for (auto& study : studies_) {
     if (study->finished) continue;
-    if (now_ >= study->deadline && study->ending == Finish::kNot && !Planted("late-start"))
+    if (now_ >= study->stops_at() && study->ending == Finish::kNot && !Planted("late-start"))
       End(*study, Finish::kDeadline);
     CheckTimeouts(*study);
     AskWakes(*study);
@@ -472,7 +487,7 @@ void Engine::On(const Woken&) {
 void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
   SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
   if (!(IsDecided(trial) && reason == StopReason::kLease)) trial.leave_reason = reason;
-  trial.leaving = true;
+  if (!std::exchange(trial.leaving, true)) trial.told = now_;
   commands_.push_back(StopLaunch{{study.id, trial.id}, trial.launch, reason});
   Changed(study, trial);
 }
@@ -488,6 +503,10 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.grant = {};
   trial.busy += now_ - trial.started;
   trial.ended = now_;
+  if (trial.leaving && event.ending == Ending::kPaused) {
+    study.leave.Learn(now_ - trial.told);
+    if (study.ending == Finish::kNot) AskWake(study.stops_at());
+  }
   std::erase(study.running, trial.id);
   if (event.checkpoint_bytes >= 0) SetSaved(study, trial, event.checkpoint_bytes);
   Settle(study, trial, event);

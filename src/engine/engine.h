@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,17 @@ enum class Finish : std::uint8_t {
 };
 std::string_view Name(Finish finish);
 
+// What something takes, as measured: a mean that forgets slowly.
+struct Price {
+  double seconds = 0;
+  std::int64_t count = 0;
+  void Learn(Duration took) {
+    constexpr std::int64_t kMemory = 16;
+    count = std::min(count + 1, kMemory);
+    seconds += (Seconds(took) - seconds) / static_cast<double>(count);
+  }
+};
+
 // A study as the engine knows it.
 struct Study {
   StudyId id{};
@@ -44,6 +56,9 @@ struct Study {
   int trials_wanted = 0;
   Time created{};
   Time deadline = kNever;
+  Price start_up;                // from the start of a launch to its first step
+  Price leave;                   // from telling a launch to save and leave to its end
+  Work furthest = 0;             // that any trial has reported
   Finish ending = Finish::kNot;  // no new work, for this reason
   bool finished = false;         // and nothing runs
   bool exhausted = false;
@@ -70,6 +85,8 @@ struct Study {
   int proposed() const { return static_cast<int>(trials.size()) - forks; }
   // How many more trials may be made, beside those whose proposals are on their way.
   int room() const;
+  // When launches are told to leave, so that they have saved by the deadline.
+  Time stops_at() const;
 };
 
 // What becomes of a message about a launch.
@@ -158,7 +175,7 @@ class Engine {
 
   void Judge(Study& study, Trial& trial);
   static void SetTarget(Trial& trial, Work target);
-  void Measure(const Study& study, const Trial& trial, const Reported& report);
+  void Measure(Study& study, Trial& trial, const Reported& report);
   void Follow(Study& study, const Ruling& ruling);
   void CheckStopAt(Study& study, const Reported& report);
   void Leave(Study& study, Trial& trial, StopReason reason);
@@ -173,6 +190,7 @@ class Engine {
 
   static bool Open(const Study& study);
   void End(Study& study, Finish reason);
+  void SaveAll(Study& study);
   void CloseIfAllMade(Study& study);
   void FinishIfIdle(Study& study);
   void Replan();

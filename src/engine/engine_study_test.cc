@@ -109,11 +109,30 @@ TEST(EngineStudyTest, AfterTheDeadlineNothingNewStarts) {
   t.Propose(2);
   t.Report(1, 1, 0.5);
   t.now = 60;
-  EXPECT_THAT(t.Wake(), IsEmpty());
+  EXPECT_THAT(t.Wake(), ElementsAre("stop 1.1 paused", "stop 2.1 paused"));
   EXPECT_THAT(t.End(1), IsEmpty());
   EXPECT_THAT(t.End(2, Ending::kFailed, "no"), Contains("finished"));
   EXPECT_EQ(Name(t.Study().ending), "deadline passed");
   EXPECT_THAT(t.Wake(), IsEmpty());
+}
+
+TEST(EngineStudyTest, WhoRunsAtTheDeadlineSavesByThenAndGoesOnWithAnother) {
+  TestEngine t("trials: 9\ndeadline: 60s\n");
+  t.Propose(2);
+  t.now = 10;
+  t.Drain();
+  t.now = 14;
+  t.End(1, Ending::kPaused);
+  t.now = 16;  // so it takes 5 s to save and leave
+  t.End(2, Ending::kPaused);
+  EXPECT_THAT(t.Restart(), Contains("wake 55"));
+  t.now = 55;
+  EXPECT_THAT(t.Wake(), ElementsAre("stop 1.2 paused", "stop 2.2 paused"));
+  t.now = 60;
+  t.End(1, Ending::kPaused, "", 10);
+  EXPECT_THAT(t.End(2, Ending::kPaused, "", 10), ElementsAre("finished"));
+  EXPECT_EQ(t.State(1), TrialState::kWaiting);
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, At(200)}), Contains("start 1.3 0..end"));
 }
 
 TEST(EngineStudyTest, ADeadlineThatPassedWithoutAControllerHoldsToo) {
@@ -134,9 +153,9 @@ TEST(EngineStudyTest, ADeadlineThatPassedWithoutAControllerHoldsToo) {
 TEST(EngineStudyTest, RetryingATrialDoesNotUndoTheDeadline) {
   TestEngine t("trials: 9\ndeadline: 60s\nretries: 0\n");
   t.Propose(2);
+  t.End(1, Ending::kFailed, "no");
   t.now = 60;
   t.Wake();
-  t.End(1, Ending::kFailed, "no");
   t.End(2, Ending::kFailed, "no");
   EXPECT_THAT(t.Retry(1), ElementsAre("finished"));
   EXPECT_EQ(Name(t.Study().ending), "deadline passed");

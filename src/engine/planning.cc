@@ -33,7 +33,7 @@ bool Engine::Open(const Study& study) { return study.ending == Finish::kNot; }
 
 void Engine::Replan() {
   for (auto& study : studies_) {
-    if (!study->finished && now_ >= study->deadline && !Planted("late-start"))
+    if (!study->finished && now_ >= study->stops_at() && !Planted("late-start"))
       End(*study, Finish::kDeadline);
     CloseIfAllMade(*study);
   }
@@ -77,6 +77,8 @@ const WorkView& Engine::View() {
                             .running = true,
                             .leaving = trial.leaving,
                             .movable = trial.seq > 0 && trial.launch_work > 0,
+                            .loss = study->spec.objective.Loss(trial.value),
+                            .launch_reports = trial.launch_reports,
                             .grant = &trial.grant});
     }
   }
@@ -93,16 +95,25 @@ const WorkView& Engine::View() {
                             .done = trial.work,
                             .target = trial.target,
                             .shape = study->spec.name,
-                            .width = trial.width});
+                            .width = trial.width,
+                            .admitted = IsSet(trial.launch) && !trial.resumed,
+                            .loss = study->spec.objective.Loss(trial.value)});
     }
-    view.studies.push_back({.study = study->id,
-                            .demand = study->spec.demand,
-                            .parallelism = study->spec.parallelism,
-                            .running = static_cast<int>(study->running.size()),
-                            .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
-                            .waiting = waiting,
-                            .coming = static_cast<int>(study->asked - study->answered),
-                            .open = Open(*study) && !study->sated});
+    view.studies.push_back(
+        {.study = study->id,
+         .demand = study->spec.demand,
+         .parallelism = study->spec.parallelism,
+         .shape = study->spec.name,
+         .deadline = study->stops_at(),
+         .max_budget = study->spec.stopper.max_budget,
+         .eta = study->spec.stopper.eta,
+         .furthest = study->furthest,
+         .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
+         .running = static_cast<int>(study->running.size()),
+         .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
+         .waiting = waiting,
+         .coming = static_cast<int>(study->asked - study->answered),
+         .open = Open(*study) && !study->sated});
   }
   return view;
 }
@@ -143,6 +154,9 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.seq = 0;
     trial.offset = 0;
     trial.launch_work = 0;
+    trial.launch_reports = 0;
+    trial.to_first = {};
+    trial.resumed = false;
     trial.launch_target = trial.target;
     trial.started = now_;
     trial.heard = now_;
@@ -194,6 +208,7 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
     trial.group = GroupId(study.groups);
     SetTarget(trial, member.target);
     if (gathers) JoinGroup(study, trial);
+    trial.resumed = true;
     if (trial.leaving) {
       trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
       continue;
@@ -203,11 +218,20 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
   }
 }
 
+// Whoever runs when the deadline comes saves and leaves, and goes on if the study is resumed with another.
+void Engine::SaveAll(Study& study) {
+  for (TrialId id : study.running) {
+    Trial& trial = study.trials[Number(id) - 1];
+    if (!trial.leaving) SaveAndComeBack(study, trial);
+  }
+}
+
 // No new work of this study; with kTarget and kAsked, what runs is stopped too.
 void Engine::End(Study& study, Finish reason) {
   if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
   study.ending = reason;
   replan_ = true;
+  if (reason == Finish::kDeadline) return SaveAll(study);
   if (reason != Finish::kTarget && reason != Finish::kAsked) return;
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
@@ -258,7 +282,7 @@ void Engine::CheckTimeouts(Study& study) {
 
 void Engine::AskWakes(const Study& study) {
   if (study.finished) return;
-  if (study.ending == Finish::kNot) AskWake(study.deadline);
+  if (study.ending == Finish::kNot) AskWake(study.stops_at());
   for (TrialId id : study.waiting) {
     if (study.trial(id).not_before > now_) AskWake(study.trial(id).not_before);
   }

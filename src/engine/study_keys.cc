@@ -27,8 +27,8 @@ class RunningReader {
 
   StudySpec Read() {
     ReadEnvironment();
-    ReadPolicy();
     ReadDeadline();
+    ReadPolicy();
     ReadResources();
     ReadTimeouts();
     ReadNumbers();
@@ -85,12 +85,8 @@ class RunningReader {
       if (!name) return;
       spec_.policy = *name;
       if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
-      if (NeedsOf(*name).max_budget && spec_.stopper.max_budget == kNoLimit)
-        node->Report(
-            fmt::format("the policy {} plans by what is left of each trial, and nothing says how "
-                        "far trials go: "
-                        "add 'budget: {{max: 27}}', or take another policy",
-                        *name));
+      if (const Status status = CheckPolicy(*name, spec_); !status)
+        node->Report(status.error().message);
     }
   }
 
@@ -243,6 +239,24 @@ const std::vector<std::string>& RunningKeys() {
 
 StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec) {
   return RunningReader(map, names, std::move(spec)).Read();
+}
+
+Status CheckPolicy(std::string_view policy, const StudySpec& spec) {
+  const PolicyNeeds needs = NeedsOf(policy);
+  if (needs.max_budget && spec.stopper.max_budget == kNoLimit) {
+    return FailedPrecondition(
+        fmt::format("the policy {} plans by what is left of each trial, and nothing says how far "
+                    "trials go: add "
+                    "'budget: {{max: 27}}', or take another policy",
+                    policy));
+  }
+  if (needs.deadline && !spec.deadline_after && !spec.deadline_at) {
+    return FailedPrecondition(
+        fmt::format("the policy {} is after the best model at a deadline, and there is none: add "
+                    "'deadline: 30m', or take another policy",
+                    policy));
+  }
+  return {};
 }
 
 Status CheckMetricName(std::string_view name) {

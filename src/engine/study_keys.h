@@ -26,6 +26,9 @@ constexpr std::size_t kMostBadTemplates = 100;
 
 constexpr std::size_t kLongestMetric = 100;
 
+// Whether a study says all that a policy needs.
+Status CheckPolicy(std::string_view policy, const StudySpec& spec);
+
 // Not empty, at most 100 bytes, no control characters.
 Status CheckMetricName(std::string_view name);
 

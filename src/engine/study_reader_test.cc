@@ -254,7 +254,8 @@ TEST(StudyReaderTest, ChecksSearches) {
   EXPECT_THAT(With("sampler: grid"),
               HasSubstr("study.yaml:1: sampler: lr: the grid sampler needs"));
   EXPECT_EQ(With("policy: fluid"),
-            "study.yaml:1: policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, found "
+            "study.yaml:1: policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, "
+            "hypersched, found "
             "fluid");
   EXPECT_EQ(With("stopper: asha"),
             "study.yaml:1: budget.max: expected the full budget of a trial, since the stopper asha "

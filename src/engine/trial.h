@@ -46,11 +46,15 @@ struct Trial {
   Work forked_at = 0;   // the work of that
   bool unborn = false;  // a fork whose parameters are to come; until then they are its parent's
   Copying copying = Copying::kNot;
-  LaunchId launch{};         // the latest
-  std::uint64_t seq = 0;     // of that launch: the last message seen
-  std::uint64_t offset = 0;  // of that launch: output consumed
-  Work launch_work = 0;      // reported by that launch itself
-  Work launch_target = 0;    // what that launch was told at its start
+  LaunchId launch{};                 // the latest
+  std::uint64_t seq = 0;             // of that launch: the last message seen
+  std::uint64_t offset = 0;          // of that launch: output consumed
+  Work launch_work = 0;              // reported by that launch itself
+  Work launch_target = 0;            // what that launch was told at its start
+  std::uint32_t launch_reports = 0;  // of that launch
+  Duration to_first{0};              // from its start to its first report; 0: not known
+  Time told{};                       // when it was told to leave
+  bool resumed = false;  // its stopper has resumed it, and it has not been started since
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
   Work work = 0;  // reported so far, or done by the parent of a fork
@@ -101,6 +105,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.devices), visit(t.width);
+  visit(t.launch_reports), visit(t.to_first), visit(t.told), visit(t.resumed);
 }
 
 }  // namespace sluice

@@ -5,21 +5,27 @@
 #include "base/text.h"
 #include "policy/fifo.h"
 #include "policy/fluid.h"
+#include "policy/hypersched.h"
 
 namespace sluice {
 
 const std::vector<std::string>& PolicyNames() {
-  static const std::vector<std::string> names = {"fifo", "lpt", "fluid-static", "fluid-dynamic"};
+  static const std::vector<std::string> names = {"fifo", "lpt", "fluid-static", "fluid-dynamic",
+                                                 "hypersched"};
   return names;
 }
 
-PolicyNeeds NeedsOf(std::string_view name) { return {.max_budget = name.starts_with("fluid")}; }
+PolicyNeeds NeedsOf(std::string_view name) {
+  const bool deadline = name == "hypersched";
+  return {.max_budget = deadline || name.starts_with("fluid"), .deadline = deadline};
+}
 
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
   if (name == "fifo") return std::make_unique<Fifo>();
   if (name == "lpt") return std::make_unique<Lpt>();
   if (name == "fluid-static") return std::make_unique<Fluid>(Fluid::Mode::kStatic);
   if (name == "fluid-dynamic") return std::make_unique<Fluid>(Fluid::Mode::kDynamic);
+  if (name == "hypersched") return std::make_unique<HyperSched>();
   return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()),
                                      name, DidYouMean(name, PolicyNames())));
 }

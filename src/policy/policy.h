@@ -26,7 +26,10 @@ struct WorkItem {
   bool leaving = false;  // it holds its grant, and will wait for another
   // Its launch can be told to leave, and has got further: whoever is moved again and again still ends.
   bool movable = false;
-  const Grant* grant = nullptr;  // while it runs
+  bool admitted = false;  // it waits only because its last launch had to leave, or was lost
+  double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
+  std::uint32_t launch_reports = 0;  // of the launch that runs
+  const Grant* grant = nullptr;      // while it runs
 };
 
 // Whether it stays where it is, whatever is planned.
@@ -35,8 +38,14 @@ inline bool IsFixed(const WorkItem& item) { return item.running && !item.leaving
 // A study as a policy sees it.
 struct StudyView {
   StudyId study{};
-  Demand demand;        // of each of its trials
-  int parallelism = 0;  // most trials at once
+  Demand demand;                // of each of its trials
+  int parallelism = 0;          // most trials at once
+  std::string_view shape = {};  // of its trials
+  Time deadline = kNever;
+  Work max_budget = 0;
+  std::int64_t eta = 0;  // of its rungs
+  Work furthest = 0;     // that any of its trials has reported
+  Duration start_up{0};  // of a launch, as measured
   int running = 0;
   int ending = 0;     // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;    // items below that do not run yet
@@ -90,11 +99,14 @@ class Policy {
   virtual bool LooksAtRunning() const { return true; }
   // Whether plans depend on how quick trials are: then the view's speed model learns from reports.
   virtual bool LooksAtSpeeds() const { return false; }
+  // Whether it wants to be asked after every report too.
+  virtual bool AsksAtReports() const { return false; }
 };
 
 // What a study must say for a policy to work.
 struct PolicyNeeds {
   bool max_budget = false;  // how far its trials go
+  bool deadline = false;
 };
 PolicyNeeds NeedsOf(std::string_view name);
 

@@ -19,16 +19,30 @@ RemainingTimes::RemainingTimes(const SpeedModel& speeds, const Cluster& cluster)
   }
 }
 
-double RemainingTimes::Alone(const WorkItem& item) const {
-  if (item.target == kUnbounded) return std::numeric_limits<double>::infinity();
-  const auto [known, is_new] = seconds_per_unit_.try_emplace(item.shape, 1.0);
+SpeedEstimate RemainingTimes::Ask(std::string_view shape, const Demand& demand, Milli width) const {
+  SpeedSituation alone{.shape = std::string(shape), .kind = {}, .width = width};
+  if (demand.gpus > 0) alone.kind = kind_;
+  return speeds_.Ask(alone);
+}
+
+double RemainingTimes::SecondsPerUnit(std::string_view shape, const Demand& demand) const {
+  const auto [known, is_new] = seconds_per_unit_.try_emplace(shape, 0.0);
   if (is_new) {
-    SpeedSituation alone{.shape = std::string(item.shape), .kind = {}};
-    if (item.demand.gpus > 0) alone.kind = kind_;
-    const SpeedEstimate speed = speeds_.Ask(alone);
+    const SpeedEstimate speed = Ask(shape, demand, kWhole);
     if (speed.measured > 0) known->second = 1 / speed.work_per_second;
   }
-  return known->second * static_cast<double>(std::max<Work>(item.target - item.done, 0));
+  return known->second;
+}
+
+double RemainingTimes::SpeedAt(const WorkItem& item, Milli width) const {
+  return Ask(item.shape, item.demand, width).work_per_second;
+}
+
+double RemainingTimes::Alone(const WorkItem& item) const {
+  if (item.target == kUnbounded) return std::numeric_limits<double>::infinity();
+  const double measured = SecondsPerUnit(item.shape, item.demand);
+  const double unit = measured > 0 ? measured : 1;
+  return unit * static_cast<double>(std::max<Work>(item.target - item.done, 0));
 }
 
 }  // namespace sluice

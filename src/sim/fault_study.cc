@@ -47,9 +47,6 @@ std::string DrawStudy(Random drawn) {
     text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
-  const auto& policies = PolicyNames();
-  const std::string policy = drawn.Chance(0.6) ? "fifo" : policies[drawn.Below(policies.size())];
-  if (bounded || !NeedsOf(policy).max_budget) text += fmt::format("policy: {}\n", policy);
   if (drawn.Chance(0.3)) {
     text += drawn.Chance(0.5) ? "resources: {cpus: 0.5, gpus: [0.5, 2]}\n"
                               : "resources: {cpus: [0.5, 2]}\n";
@@ -63,10 +60,16 @@ std::string DrawStudy(Random drawn) {
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
   if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
-  if (drawn.Chance(0.2)) {
+  const bool ends = drawn.Chance(0.2);
+  if (ends) {
     text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
                               : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
   }
+  const auto& policies = PolicyNames();
+  const std::string policy = drawn.Chance(0.6) ? "fifo" : policies[drawn.Below(policies.size())];
+  const PolicyNeeds needs = NeedsOf(policy);
+  if ((bounded || !needs.max_budget) && (ends || !needs.deadline))
+    text += fmt::format("policy: {}\n", policy);
   text += fmt::format("retries: {}\n", drawn.Below(3));
   text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
   return text;

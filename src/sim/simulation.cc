@@ -16,6 +16,7 @@
 #include "cluster/width.h"
 #include "engine/observation.h"
 #include "engine/points.h"
+#include "engine/study_keys.h"
 #include "policy/policy.h"
 #include "search/explore.h"
 #include "search/sampler.h"
@@ -561,11 +562,9 @@ class World {
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options) {
   SLUICE_ASSIGN(auto policy, MakePolicy(options.policy));
   for (const ScenarioStudy& study : scenario.studies) {
-    if (NeedsOf(options.policy).max_budget && study.spec.stopper.max_budget == kNoLimit)
-      return FailedPrecondition(fmt::format(
-          "the policy {} plans by what is left of each trial, and study '{}' does not say how far "
-          "its trials go: add 'budget: {{max: 27}}' to it, or take another policy",
-          options.policy, study.spec.name));
+    if (const Status status = CheckPolicy(options.policy, study.spec); !status)
+      return FailedPrecondition(
+          fmt::format("study '{}': {}", study.spec.name, status.error().message));
   }
   return Simulate(scenario, options, std::move(policy));
 }

@@ -395,7 +395,7 @@ TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
       const Scenario scenario = Read(World(
           Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
                 "widths: resnet50",
-                "    trials: 30\n    budget: {max: 27}\n    stopper: " + stopper +
+                "    trials: 30\n    deadline: 2h\n    budget: {max: 27}\n    stopper: " + stopper +
                     "\n    resources: {gpus: [0.5, 4]}\n"),
           "{kind: A100, count: 6}"));
       const auto result = PlayedBy(policy, scenario);
@@ -412,8 +412,11 @@ TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(
       result.error().message,
-      "the policy fluid-static plans by what is left of each trial, and study 'a' does not say "
-      "how far its trials go: add 'budget: {max: 27}' to it, or take another policy");
+      "study 'a': the policy fluid-static plans by what is left of each trial, and nothing says "
+      "how far trials go: add 'budget: {max: 27}', or take another policy");
+  const Scenario endless = Read(World(
+      Study("unit_time: 10s", "    trials: 1\n    budget: {max: 3}\n    resources: {gpus: 1}\n")));
+  EXPECT_THAT(PlayedBy("hypersched", endless).error().message, HasSubstr("'deadline: 30m'"));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class WatchedPolicy final : public Policy {
 
   bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
   bool LooksAtSpeeds() const override { return policy_->LooksAtSpeeds(); }
+  bool AsksAtReports() const override { return policy_->AsksAtReports(); }
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
     ++times_.plans;
     if (!stopwatch_ns_) return policy_->Propose(cluster, work, now);

@@ -58,7 +58,9 @@ def test_a_documented_scenario_runs(house, path):
     assert 0 < fifo["utilisation"]["mean"] <= 1
     assert 0 <= fifo["overhead"]["mean"] < 0.5
     for study in fifo["studies"]:
-        assert study["complete"]["mean"] >= 1 and study["failed"]["mean"] == 0
+        at_deadline = study["best_at_deadline"]["mean"]  # when nobody may be through yet
+        assert study["complete"]["mean"] >= 1 or at_deadline is not None
+        assert study["failed"]["mean"] == 0
         assert study["completion_seconds"]["mean"] > 60
 
 

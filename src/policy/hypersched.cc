@@ -1,0 +1,132 @@
+#include "policy/hypersched.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cluster/width.h"
+#include "policy/placer.h"
+#include "policy/remaining.h"
+
+namespace sluice {
+namespace {
+
+constexpr double kWorthIt = 1.1;
+constexpr std::uint32_t kReportsBetween = 6;
+
+struct Runner {
+  const WorkItem* item = nullptr;
+  Milli width = 0;
+};
+
+bool ComesBefore(const WorkItem& a, const WorkItem& b) {
+  if (std::isnan(a.loss) || std::isnan(b.loss)) return !std::isnan(a.loss) && std::isnan(b.loss);
+  return a.loss < b.loss;
+}
+
+// Of one study.
+class StudyPlan {
+ public:
+  StudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study, Time now)
+      : work_(work),
+        study_(study),
+        speeds_(*work.speeds, cluster),
+        left_(study.deadline == kNever ? INFINITY : Seconds(study.deadline - now)) {}
+
+  bool Admits() const {
+    const double unit = speeds_.SecondsPerUnit(study_.shape, study_.demand);
+    if (!(unit > 0)) return true;
+    const double far = static_cast<double>(study_.furthest) * unit;
+    const double full = static_cast<double>(study_.max_budget) * unit;
+    return left_ > std::min(far * static_cast<double>(study_.eta), full);
+  }
+
+  // Those that run, or wait to run again elsewhere, and others that wait while there is a device for
+  // each.
+  std::vector<Runner> Choose(int devices) const {
+    std::vector<Runner> chosen;
+    const bool admits = Admits();
+    int slots = study_.parallelism > 0 ? std::min(study_.parallelism, devices) : devices;
+    slots -= study_.ending;
+    for (const bool runs : {true, false}) {
+      for (const WorkItem& item : work_.items) {
+        if (item.trial.study != study_.study || item.running != runs) continue;
+        // One that was moved, and waits, was admitted before.
+        if (!runs && (static_cast<int>(chosen.size()) >= slots || !(admits || item.admitted)))
+          continue;
+        chosen.push_back({&item, LeastWhole(item.demand)});
+      }
+    }
+    return chosen;
+  }
+
+  // Deals out what is left over, a device at a time, the best first.
+  static void Widen(std::vector<Runner>& runners, Milli devices) {
+    std::ranges::stable_sort(
+        runners, [](const Runner& a, const Runner& b) { return ComesBefore(*a.item, *b.item); });
+    Milli spare = devices;
+    for (const Runner& runner : runners) spare -= runner.width;
+    for (bool dealt = true; dealt && spare >= kWhole;) {
+      dealt = false;
+      for (Runner& runner : runners) {
+        if (spare < kWhole || runner.width + kWhole > MostWidth(runner.item->demand)) continue;
+        runner.width += kWhole;
+        spare -= kWhole;
+        dealt = true;
+      }
+    }
+  }
+
+  // Whether a trial that runs is to have this width, if it is wider.
+  bool IsWorth(const WorkItem& item, Milli width) const {
+    if (item.launch_reports < kReportsBetween) return false;
+    const double now = speeds_.SpeedAt(item, WidthOf(*item.grant));
+    const double then = speeds_.SpeedAt(item, width);
+    if (std::isinf(left_)) return then > now * kWorthIt;
+    return then * (left_ - Seconds(study_.start_up)) > kWorthIt * now * left_;
+  }
+
+ private:
+  static Milli LeastWhole(const Demand& demand) { return std::max(kWhole, LeastWidth(demand)); }
+
+  const WorkView& work_;
+  const StudyView& study_;
+  RemainingTimes speeds_;
+  double left_;
+};
+
+}  // namespace
+
+Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now) {
+  Plan plan;
+  std::vector<Wanted> wanted;
+  for (const StudyView& study : work.studies) {
+    const StudyPlan of(cluster, work, study, now);
+    // Studies share the devices evenly.
+    const Milli all = TotalWidth(cluster, study.demand);
+    const Milli part = all / static_cast<Milli>(work.studies.size()) / kWhole * kWhole;
+    const Milli devices = std::max(part, kWhole);
+    std::vector<Runner> runners = of.Choose(static_cast<int>(devices / kWhole));
+    const int room = static_cast<int>(devices / kWhole) - static_cast<int>(runners.size()) -
+                     study.ending - study.coming;
+    const bool more = study.open && room > 0 && of.Admits() &&
+                      (study.parallelism == 0 || study.running + study.waiting < study.parallelism);
+    if (more) plan.appetites.push_back({study.study, room});
+    // New trials come before wider ones.
+    if (!more && study.coming == 0) StudyPlan::Widen(runners, devices);
+    for (const Runner& runner : runners) {
+      const WorkItem& item = *runner.item;
+      Milli width = runner.width;
+      if (item.running && !item.leaving) {
+        const Milli held = WidthOf(*item.grant);
+        if (width > held && !of.IsWorth(item, width)) width = held;
+        if (more || study.coming > 0) width = held;
+      }
+      wanted.push_back({&item, width});
+    }
+  }
+  plan.placements = Place(cluster, wanted);
+  return plan;
+}
+
+}  // namespace sluice
