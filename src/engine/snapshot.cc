@@ -61,10 +61,16 @@ bool Lists(const std::vector<TrialId>& ids, const Study& study, TrialState state
   return ids.size() == static_cast<std::size_t>(study.count(state));
 }
 
+bool IsWhole(const Price& price) {
+  constexpr double kLongest = 1e9;
+  return price.seconds >= 0 && price.seconds < kLongest && price.count >= 0;
+}
+
 // Whether a study's parts go together, so that nothing trips over them later. What its running
 // trials hold is taken off `unexplained`.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
+  if (!IsWhole(study.start_up) || !IsWhole(study.leave)) return false;
   if (study.ending > Finish::kAsked || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||
@@ -77,7 +83,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
     if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kLease ||
-        trial.saved_bytes < 0)
+        trial.saved_bytes < 0 || trial.width < 0)
       return false;
     if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())
       return false;

@@ -14,6 +14,11 @@ namespace {
 constexpr double kWorthIt = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
+// What a trial gets before anything is dealt out.
+Milli OneDevice(const Demand& demand) {
+  return std::clamp(kWhole, LeastWidth(demand), MostWidth(demand));
+}
+
 struct Runner {
   const WorkItem* item = nullptr;
   Milli width = 0;
@@ -43,18 +48,16 @@ class StudyPlan {
 
   // Those that run, or wait to run again elsewhere, and others that wait while there is a device for
   // each.
-  std::vector<Runner> Choose(int devices) const {
+  std::vector<Runner> Choose(int slots) const {
     std::vector<Runner> chosen;
     const bool admits = Admits();
-    int slots = study_.parallelism > 0 ? std::min(study_.parallelism, devices) : devices;
-    slots -= study_.ending;
     for (const bool runs : {true, false}) {
       for (const WorkItem& item : work_.items) {
         if (item.trial.study != study_.study || item.running != runs) continue;
         // One that was moved, and waits, was admitted before.
         if (!runs && (static_cast<int>(chosen.size()) >= slots || !(admits || item.admitted)))
           continue;
-        chosen.push_back({&item, LeastWhole(item.demand)});
+        chosen.push_back({&item, OneDevice(item.demand)});
       }
     }
     return chosen;
@@ -87,8 +90,6 @@ class StudyPlan {
   }
 
  private:
-  static Milli LeastWhole(const Demand& demand) { return std::max(kWhole, LeastWidth(demand)); }
-
   const WorkView& work_;
   const StudyView& study_;
   RemainingTimes speeds_;
@@ -106,11 +107,12 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     const Milli all = TotalWidth(cluster, study.demand);
     const Milli part = all / static_cast<Milli>(work.studies.size()) / kWhole * kWhole;
     const Milli devices = std::max(part, kWhole);
-    std::vector<Runner> runners = of.Choose(static_cast<int>(devices / kWhole));
-    const int room = static_cast<int>(devices / kWhole) - static_cast<int>(runners.size()) -
-                     study.ending - study.coming;
-    const bool more = study.open && room > 0 && of.Admits() &&
-                      (study.parallelism == 0 || study.running + study.waiting < study.parallelism);
+    int slots = static_cast<int>(devices / OneDevice(study.demand));
+    if (study.parallelism > 0) slots = std::min(slots, study.parallelism);
+    slots -= study.ending;
+    std::vector<Runner> runners = of.Choose(slots);
+    const int room = slots - static_cast<int>(runners.size());
+    const bool more = study.open && room > study.coming && of.Admits();
     if (more) plan.appetites.push_back({study.study, room});
     // New trials come before wider ones.
     if (!more && study.coming == 0) StudyPlan::Widen(runners, devices);

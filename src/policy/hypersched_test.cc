@@ -49,6 +49,29 @@ TEST(HyperSchedTest, NobodyIsWiderThanItCanBe) {
   EXPECT_THAT(Placed(t), ElementsAre("1:3"));
 }
 
+TEST(HyperSchedTest, WhoIsNotElasticGetsWhatItDemands) {
+  TestViews t(2);
+  StudyView& study = AddStudy(t);
+  study.demand = {.cpus = 1000, .gpus = 500};
+  study.open = true;
+  t.Waiting(1, 1, 9);
+  t.Waiting(1, 2, 9);
+  const Plan plan = HyperSched().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(TestViews::Placed(plan), ElementsAre("1:0.5", "2:0.5"));
+  ASSERT_EQ(plan.appetites.size(), 1U);
+  EXPECT_EQ(plan.appetites[0].trials, 2);
+}
+
+TEST(HyperSchedTest, ParallelismHoldsWhileOthersLeave) {
+  TestViews t(4);
+  StudyView& study = AddStudy(t);
+  study.parallelism = 2;
+  study.running = study.ending = 1;
+  t.Waiting(1, 1, 9);
+  t.Waiting(1, 2, 9);
+  EXPECT_THAT(Placed(t), ElementsAre("1:4"));
+}
+
 TEST(HyperSchedTest, GrowingMustPayAndNotComeTooOften) {
   TestViews t(2);
   AddStudy(t).start_up = std::chrono::seconds(60);
