@@ -28,6 +28,19 @@ Demand AtWidth(const Demand& demand, Milli width) {
   return wanted;
 }
 
+Milli WidestFit(const Cluster& cluster, const Demand& demand) {
+  Milli widest = LeastWidth(demand);
+  for (const Node& node : cluster.nodes()) {
+    if (!node.up) continue;
+    const auto gpus = static_cast<Milli>(node.devices.size()) * kWhole;
+    Milli width = std::min(MostWidth(demand), demand.gpus > 0 ? gpus : node.cpus);
+    // Cores go along, and may be what there is less of.
+    while (width > kWhole && AtWidth(demand, width).cpus > node.cpus) width -= kWhole;
+    widest = std::max(widest, width);
+  }
+  return widest;
+}
+
 Milli TotalWidth(const Cluster& cluster, const Demand& demand) {
   Milli total = 0;
   for (const Node& node : cluster.nodes()) {

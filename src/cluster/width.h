@@ -16,6 +16,9 @@ Milli WidthOf(const Grant& grant);
 // What a trial needs at another width: cores go along with GPUs in proportion.
 Demand AtWidth(const Demand& demand, Milli width);
 
+// The widest that one node which is up could hold, if nothing else ran there; at least the least.
+Milli WidestFit(const Cluster& cluster, const Demand& demand);
+
 // All there is of what a trial is wide in, on nodes that are up.
 Milli TotalWidth(const Cluster& cluster, const Demand& demand);
 

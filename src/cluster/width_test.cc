@@ -35,6 +35,18 @@ TEST(WidthTest, AGrantIsAsWideAsWhatItHolds) {
             250);
 }
 
+TEST(WidthTest, TheWidestIsWhatOneNodeHolds) {
+  Cluster cluster;
+  EXPECT_EQ(WidestFit(cluster, kElastic), 500);
+  cluster.Join({.name = "a", .cpus = 12'000, .devices = std::vector<Device>(4)});
+  EXPECT_EQ(WidestFit(cluster, kElastic), 3000);  // four cores each
+  cluster.Join({.name = "b", .cpus = 64'000, .devices = std::vector<Device>(8), .up = false});
+  EXPECT_EQ(WidestFit(cluster, kElastic), 3000);
+  cluster.Join({.name = "c", .cpus = 64'000, .devices = std::vector<Device>(8)});
+  EXPECT_EQ(WidestFit(cluster, kElastic), 4000);  // no more than it can use
+  EXPECT_EQ(WidestFit(cluster, {.cpus = 1000, .least = 1000, .most = 100'000}), 64'000);
+}
+
 TEST(WidthTest, NodesThatAreDownOfferNoWidth) {
   Cluster cluster;
   cluster.Join({.name = "a", .cpus = 8000, .devices = std::vector<Device>(2)});

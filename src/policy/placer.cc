@@ -1,5 +1,7 @@
 #include "policy/placer.h"
 
+#include <algorithm>
+
 #include "cluster/width.h"
 
 namespace sluice {
@@ -14,7 +16,8 @@ std::vector<Wanted> LetIn(const Cluster& cluster, const std::vector<Wanted>& wan
   for (const bool fixed : {true, false}) {
     for (const Wanted& each : wanted) {
       if (IsFixed(*each.item) != fixed) continue;
-      const Milli width = fixed ? WidthOf(*each.item->grant) : each.width;
+      const Milli width = fixed ? WidthOf(*each.item->grant)
+                                : std::min(each.width, WidestFit(cluster, each.item->demand));
       const Demand demand = AtWidth(each.item->demand, width);
       if (!fixed && (demand.cpus > cpus || demand.gpus > gpus)) continue;
       cpus -= demand.cpus;

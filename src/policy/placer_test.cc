@@ -56,6 +56,14 @@ TEST(PlacerTest, OneThatLeavesIsPlacedLikeOneThatWaits) {
   EXPECT_THAT(Shown(placed), ElementsAre("1:2"));
 }
 
+TEST(PlacerTest, NobodyIsWiderThanANode) {
+  TestViews t(2);
+  t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(3)});
+  t.Study(1, kElastic);
+  t.Waiting(1, 1, 1);
+  EXPECT_THAT(Shown(Place(t.cluster, {{t.view.items.data(), 5000}})), ElementsAre("1:3"));
+}
+
 TEST(PlacerTest, NodesThatAreDownHaveNoPlaces) {
   TestViews t(2);
   t.Study(1, kElastic);
