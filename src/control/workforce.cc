@@ -116,9 +116,10 @@ Workforce::Host* Workforce::IdleHost(const Grant& grant) {
     // One whose last words are not on disk yet would be found with two launches after a crash.
     const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
-    // Its program has as many threads as it had cores when it started.
-    const bool same = host->grant.devices == grant.devices && host->grant.cpus == grant.cpus;
-    if (idle && here && same) return host.get();
+    // The program of an elastic trial has as many threads as it had cores when it started.
+    const bool elastic = study().spec.demand.most > 0;
+    const bool as_wide = !elastic || host->grant.cpus == grant.cpus;
+    if (idle && here && as_wide && host->grant.devices == grant.devices) return host.get();
   }
   return nullptr;
 }
