@@ -2,6 +2,8 @@
 
 #include "control/workforce.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/planted.h"
 #include "control/assignment.h"
@@ -107,6 +109,7 @@ void Workforce::CarryOut(const Start& command) {
   // The user's second word came while the start was being written down.
   if (killing_) return Ended(at, Ending::kLost, "");
   Host* idle = IdleHost(command.grant);
+  if (idle == nullptr) DismissFrom(command.grant);
   const Status started = idle != nullptr ? AssignTo(*idle, *trial) : SpawnHost(*trial);
   if (!started) Ended(at, Ending::kFailed, started.error().message);
 }
@@ -212,6 +215,19 @@ void Workforce::Acknowledge(const Receipt& receipt, int count) {
 void Workforce::DismissIdle() {
   for (auto& [name, host] : hosts_) {
     if (!host->at && !host->dismissed) Dismiss(*host);
+  }
+}
+
+// A worker of another width that idles on these devices holds memory which is needed now.
+void Workforce::DismissFrom(const Grant& grant) {
+  if (study().spec.demand.most == 0) return;
+  for (auto& [name, host] : hosts_) {
+    const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
+    if (!idle || host->grant.node != grant.node) continue;
+    const bool shared = std::ranges::any_of(host->grant.devices, [&](DeviceId device) {
+      return std::ranges::find(grant.devices, device) != grant.devices.end();
+    });
+    if (shared) Dismiss(*host);
   }
 }
 

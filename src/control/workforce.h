@@ -101,6 +101,7 @@ class Workforce {
   void Ended(wire::LaunchRef at, Ending ending, std::string reason);
   void LaunchOver(Host& gone);
   void Dismiss(Host& host);
+  void DismissFrom(const Grant& grant);
   void Signal(Host& host, Force force);
   void ForceLater(Host& host);
 
