@@ -1,0 +1,105 @@
+"""Policies on this machine's cores: trials that are moved, and deadlines that are kept."""
+
+import os
+import time
+
+import pytest
+from house import python_program
+
+CORES = os.cpu_count()
+
+STUDY = """\
+study: run
+program: {program}
+space: {{x: {{float: [0, 1]}}}}
+objective: {{minimize: loss}}
+sampler: random
+retries: 0
+{more}
+"""
+
+# An epoch takes as long as `x` says, and a trial goes on from its checkpoint.
+TRIAL = """
+import os, time, sluice
+saved = sluice.latest_checkpoint()
+first = int((saved / "epoch").read_text()) + 1 if saved else 1
+for epoch in range(first, 1000):
+    time.sleep(0.2 * sluice.params()["x"])
+    with sluice.checkpoint(epoch) as folder:
+        (folder / "epoch").write_text(str(epoch))
+    threads = int(os.environ["OMP_NUM_THREADS"])
+    sluice.report(epoch, loss=sluice.params()["x"] / epoch, threads=threads, first=first)
+    if sluice.should_stop():
+        break
+"""
+
+
+def prepare(house, more):
+    script = python_program(house.write("trial.py", TRIAL))
+    house.write("study.yaml", STUDY.format(program=script, more=more))
+
+
+def reports_of(house, trial):
+    return [(work, metrics) for number, work, metrics in house.reports() if number == trial]
+
+
+@pytest.mark.skipif(CORES < 2, reason="needs two cores")
+@pytest.mark.parametrize("policy", ["fluid-static", "fluid-dynamic"])
+def test_who_is_left_gets_wider(house, policy):
+    more = f"""\
+policy: {policy}
+trials: 2
+enqueue: [{{x: 0.05}}, {{x: 0.8}}]
+budget: {{max: 12}}
+resources: {{cpus: [1, {CORES}]}}
+"""
+    prepare(house, more)
+    house.run("tune", "study.yaml", "-q")
+    assert set(house.states().values()) == {"complete"}
+    for trial in 1, 2:
+        assert [work for work, _ in reports_of(house, trial)] == list(range(1, 13))
+    threads = [metrics["threads"] for _, metrics in reports_of(house, 2)]
+    firsts = [metrics["first"] for _, metrics in reports_of(house, 2)]
+    assert threads[0] == CORES // 2
+    if policy == "fluid-static":
+        assert set(threads) == {CORES // 2} and set(firsts) == {1}
+    else:
+        moved = threads.index(CORES)
+        assert threads == [CORES // 2] * moved + [CORES] * (12 - moved)
+        assert firsts[moved] == moved + 1, "it goes on from its checkpoint"
+
+
+@pytest.mark.parametrize("policy", ["fifo", "hypersched"])
+def test_a_deadline_is_kept_and_what_runs_is_saved(house, policy):
+    more = f"""\
+policy: {policy}
+trials: 100
+stopper: asha-pausing
+budget: {{min: 2, max: 900, eta: 4}}
+deadline: 4s
+resources: {{cpus: [1, {CORES}]}}
+"""
+    prepare(house, more)
+    begun = time.monotonic()
+    house.run("tune", "study.yaml", "-q")
+    assert time.monotonic() - begun < 4 + 3, "by then all have saved and left"
+    assert house.query("SELECT ending FROM studies") == [("deadline passed",)]
+    assert "failed" not in house.states().values()
+    waiting = [trial for trial, state in house.states().items() if state == "waiting"]
+    assert waiting, "who ran when the deadline came goes on with another"
+    house.run("resume", "run", "--deadline", "2s", "-q")
+    keys = [(trial, work) for trial, work, _ in house.reports()]
+    assert len(keys) == len(set(keys))
+    went_on = [metrics["first"] for trial in waiting for _, metrics in reports_of(house, trial)]
+    assert max(went_on) > 1, "from its checkpoint"
+
+
+def test_what_a_policy_needs_is_said(house):
+    prepare(house, "policy: hypersched\ntrials: 3\nbudget: {max: 9}")
+    told = house.run("check", "study.yaml", check=False)
+    assert told.returncode == 2
+    assert "study.yaml:7: policy: the policy hypersched is after the best model" in told.stderr
+    assert "add 'deadline: 30m'" in told.stderr
+    prepare(house, "policy: fluid-static\ntrials: 3")
+    told = house.run("tune", "study.yaml", check=False)
+    assert told.returncode == 2 and "add 'budget: {max: 27}'" in told.stderr
