@@ -15,6 +15,7 @@ constexpr double kOwnVariance = 0.01;        // of a single measurement, before 
 constexpr double kKindVariance = 0.04;       // how wrong the tables may be about another kind,
 constexpr double kDoublingVariance = 0.01;   // about twice the width or the fusion,
 constexpr double kNeighbourVariance = 0.04;  // and about a whole device's worth of neighbours
+constexpr double kLargestMean = 100;         // of the logarithm of a speed: e^100 is beyond all
 constexpr double kUnknownVariance = 4;       // and about a shape that nobody has seen
 
 // Neighbours in quarters of a device: finer than that nobody could measure.
@@ -59,7 +60,7 @@ double SpeedModel::Prior(const SpeedSituation& situation) const {
 void SpeedModel::Learn(const SpeedSituation& situation, double work, double seconds) {
   if (!(work > 0) || !(seconds > 0) || !std::isfinite(work) || !std::isfinite(seconds)) return;
   const double speed = std::log(work / seconds);
-  if (!std::isfinite(speed)) return;
+  if (!(std::abs(speed) < kLargestMean)) return;
   Belief& belief = beliefs_[Sane(situation)];
   ++belief.count;
   const double weight = 1 / std::min(static_cast<double>(belief.count), kMemory);
@@ -126,7 +127,7 @@ Status SpeedModel::Load(StateReader& reader) {
     reader.Get(belief.count);
     reader.Get(belief.mean);
     reader.Get(belief.variance);
-    const bool good = belief.count > 0 && std::isfinite(belief.mean) &&
+    const bool good = belief.count > 0 && std::abs(belief.mean) < kLargestMean &&
                       std::isfinite(belief.variance) && belief.variance >= 0 &&
                       Sane(situation) == situation;
     if (!reader.ok() || !good || !beliefs_.emplace(std::move(situation), belief).second)

@@ -12,6 +12,10 @@ Milli LeastWidth(const Demand& demand) {
 
 Milli MostWidth(const Demand& demand) { return demand.most > 0 ? demand.most : UsualWidth(demand); }
 
+Milli OneDevice(const Demand& demand) {
+  return std::clamp(kWhole, LeastWidth(demand), MostWidth(demand));
+}
+
 Milli WidthOf(const Grant& grant) {
   if (grant.devices.empty()) return grant.cpus;
   return grant.gpu_share * static_cast<Milli>(grant.devices.size());

@@ -13,6 +13,9 @@ Milli LeastWidth(const Demand& demand);
 Milli MostWidth(const Demand& demand);
 Milli WidthOf(const Grant& grant);
 
+// One device, or the nearest to it that the trial can have.
+Milli OneDevice(const Demand& demand);
+
 // What a trial needs at another width: cores go along with GPUs in proportion.
 Demand AtWidth(const Demand& demand, Milli width);
 

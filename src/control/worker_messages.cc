@@ -115,7 +115,7 @@ void Workforce::Greeted(Peer& peer) {
   if (trial == nullptr || host->at != hello.at) return;
   // What it missed while nobody was here, or before it connected.
   if (trial->leaving) {
-    CarryOut(StopLaunch{KeyOf(*hello.at), trial->launch, trial->leave_reason});
+    CarryOut(StopLaunch{KeyOf(*hello.at), trial->launch, ToldReason(study(), *trial)});
   } else {
     CarryOut(SetBudget{KeyOf(*hello.at), trial->launch, trial->target});
   }

@@ -224,9 +224,11 @@ void Workforce::DismissFrom(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
     const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
     if (!idle || host->grant.node != grant.node) continue;
-    const bool shared = std::ranges::any_of(host->grant.devices, [&](DeviceId device) {
-      return std::ranges::find(grant.devices, device) != grant.devices.end();
-    });
+    const bool other_width = grant.devices.empty() && host->grant.cpus != grant.cpus;
+    const bool shared =
+        other_width || std::ranges::any_of(host->grant.devices, [&](DeviceId device) {
+          return std::ranges::find(grant.devices, device) != grant.devices.end();
+        });
     if (shared) Dismiss(*host);
   }
 }

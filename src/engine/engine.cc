@@ -39,10 +39,7 @@ int Study::room() const {
   return made < wanted ? static_cast<int>(wanted - made) : 0;
 }
 
-Time Study::stops_at() const {
-  if (deadline == kNever) return kNever;
-  return deadline - Duration(static_cast<std::int64_t>(leave.seconds * 1e6));
-}
+Time Study::stops_at() const { return deadline == kNever ? kNever : deadline - leave; }
 
 // What more devices bring before it is measured: HyperSched's ResNet-50 stands for all.
 Engine::Engine(std::unique_ptr<Policy> policy)
@@ -135,8 +132,13 @@ void Engine::On(const ControllerStarted& event) {
   draining_ = false;
   next_wake_ = kNever;  // whoever was to wake us is gone
   for (auto& study : studies_) {
-    for (TrialId id : study->running)
-      study->trials[Number(id) - 1].heard = now_;  // nobody was there to hear it
+    for (TrialId id : study->running) {
+      Trial& trial = study->trials[Number(id) - 1];
+      trial.heard = now_;  // nobody was there to hear it
+      trial.to_first = {};
+      trial.window = kNever;
+      trial.told = kNever;
+    }
   }
   LoseLaunchesOnLostNodes();
   for (auto& study : studies_) AskWakes(*study);
@@ -309,15 +311,20 @@ void Engine::On(const Reported& event) {
               event);  // after the verdict: what is complete with this report is not stopped by it
 }
 
-// How quick it was since its last report. What it did before its first says nothing: part of that time
-// it was starting up.
+// How quick it was, over a while: reports may come in bursts. What it did before its first says nothing,
+// since part of that time it was starting up.
 void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
-  // Neither where it first did again what earlier launches had done.
-  if (trial.launch_reports == 0)
+  constexpr Duration kShortest = std::chrono::seconds(1);
+  if (trial.launch_reports == 0) {
+    // Neither where it first did again what earlier launches had done.
     trial.to_first = trial.heard == trial.started ? now_ - trial.started : Duration(0);
-  if (trial.launch_work == 0) return;
+    trial.window = now_;
+    trial.window_work = report.work;
+    return;
+  }
   if (trial.launch_reports == 1 && trial.to_first.count() > 0)
     study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
+  if (trial.window == kNever || now_ - trial.window < kShortest) return;
   SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
   for (const DeviceId device : trial.grant.devices) {
     const NodeId node = trial.grant.node;
@@ -327,8 +334,10 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
     const Milli others = cluster_.UsedShares(node)[Number(device)] - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }
-  speeds_.Learn(situation, static_cast<double>(report.work - trial.launch_work),
-                Seconds(now_ - trial.heard));
+  speeds_.Learn(situation, static_cast<double>(report.work - trial.window_work),
+                Seconds(now_ - trial.window));
+  trial.window = now_;
+  trial.window_work = report.work;
 }
 
 // A width was settled for a target.
@@ -457,7 +466,7 @@ void Engine::On(const RetryAsked& event) {
   if (again.state != TrialState::kFailed && again.state != TrialState::kStopped) return;
   again.exempt = true;
   again.failures = 0;
-  again.target = study->spec.stopper.max_budget;
+  SetTarget(again, study->spec.stopper.max_budget);
   again.note.clear();
   again.not_before = {};
   if (again.work >= again.target)
@@ -503,8 +512,10 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.grant = {};
   trial.busy += now_ - trial.started;
   trial.ended = now_;
-  if (trial.leaving && event.ending == Ending::kPaused) {
-    study.leave.Learn(now_ - trial.told);
+  if (trial.leaving && event.ending == Ending::kPaused && trial.told != kNever) {
+    // Never more than it may take before it is forced: the machine may have slept meanwhile.
+    const Duration took = std::min(now_ - trial.told, study.spec.timeouts.grace);
+    study.leave = std::max(took, study.leave * 9 / 10);
     if (study.ending == Finish::kNot) AskWake(study.stops_at());
   }
   std::erase(study.running, trial.id);
@@ -536,8 +547,11 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kYield: break;
     }
   }
-  // Whoever was asked to make room, or left by itself with more to come, goes on later.
-  const bool yielded = trial.leaving && event.ending == Ending::kFailed;
+  // Whoever was asked to make room, or left by itself with more to come, goes on later. So does one that
+  // ended well when it was made to leave at the deadline, and had more to do.
+  const bool cut_short = study.ending == Finish::kDeadline && event.ending == Ending::kDone &&
+                         trial.work < trial.target && trial.target != kNoLimit;
+  const bool yielded = trial.leaving && (event.ending == Ending::kFailed || cut_short);
   // So does a program that did all it was told to when it started, and could not hear that it has
   // got further to go.
   const bool more_to_do = event.ending == Ending::kDone &&

@@ -39,8 +39,8 @@ std::string_view Name(Finish finish);
 struct Price {
   double seconds = 0;
   std::int64_t count = 0;
+  static constexpr std::int64_t kMemory = 16;
   void Learn(Duration took) {
-    constexpr std::int64_t kMemory = 16;
     count = std::min(count + 1, kMemory);
     seconds += (Seconds(took) - seconds) / static_cast<double>(count);
   }
@@ -57,7 +57,7 @@ struct Study {
   Time created{};
   Time deadline = kNever;
   Price start_up;                // from the start of a launch to its first step
-  Price leave;                   // from telling a launch to save and leave to its end
+  Duration leave{0};             // what it took at most of late to save and leave
   Work furthest = 0;             // that any trial has reported
   Finish ending = Finish::kNot;  // no new work, for this reason
   bool finished = false;         // and nothing runs
@@ -88,6 +88,9 @@ struct Study {
   // When launches are told to leave, so that they have saved by the deadline.
   Time stops_at() const;
 };
+
+// What a launch that leaves is told again, by a controller that takes over or when it comes back.
+StopReason ToldReason(const Study& study, const Trial& trial);
 
 // What becomes of a message about a launch.
 enum class Admission {

@@ -27,6 +27,12 @@ bool AllMade(const Study& study) {
 
 }  // namespace
 
+// At a deadline nobody may take its time.
+StopReason ToldReason(const Study& study, const Trial& trial) {
+  const bool late = study.ending == Finish::kDeadline && trial.leave_reason == StopReason::kYield;
+  return late ? StopReason::kPaused : trial.leave_reason;
+}
+
 // Whether a study could use more room than its waiting trials take. Nothing is planned while the
 // engine drains.
 bool Engine::Open(const Study& study) { return study.ending == Finish::kNot; }
@@ -156,6 +162,7 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.launch_work = 0;
     trial.launch_reports = 0;
     trial.to_first = {};
+    trial.window = kNever;
     trial.resumed = false;
     trial.launch_target = trial.target;
     trial.started = now_;
@@ -222,7 +229,7 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
 void Engine::SaveAll(Study& study) {
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
-    if (!trial.leaving) SaveAndComeBack(study, trial);
+    if (!IsEnding(trial)) SaveAndComeBack(study, trial);
   }
 }
 
@@ -355,7 +362,7 @@ std::vector<Command> Engine::Unfinished() const {
       commands.push_back(
           Start{{study->id, id}, trial.launch, trial.grant, trial.work, trial.target});
       if (trial.leaving)
-        commands.push_back(StopLaunch{{study->id, id}, trial.launch, trial.leave_reason});
+        commands.push_back(StopLaunch{{study->id, id}, trial.launch, ToldReason(*study, trial)});
     }
     for (const Trial& trial : study->trials) {
       if (trial.evicted && trial.state != TrialState::kRunning)

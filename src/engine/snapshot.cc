@@ -39,8 +39,7 @@ struct Loader {
 
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
-  visit(s.start_up.seconds), visit(s.start_up.count), visit(s.leave.seconds), visit(s.leave.count),
-      visit(s.furthest);
+  visit(s.start_up.seconds), visit(s.start_up.count), visit(s.leave), visit(s.furthest);
   visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
       visit(s.finished);
   visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
@@ -63,14 +62,17 @@ bool Lists(const std::vector<TrialId>& ids, const Study& study, TrialState state
 
 bool IsWhole(const Price& price) {
   constexpr double kLongest = 1e9;
-  return price.seconds >= 0 && price.seconds < kLongest && price.count >= 0;
+  return price.seconds >= 0 && price.seconds < kLongest && price.count >= 0 &&
+         price.count <= Price::kMemory;
 }
 
 // Whether a study's parts go together, so that nothing trips over them later. What its running
 // trials hold is taken off `unexplained`.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
-  if (!IsWhole(study.start_up) || !IsWhole(study.leave)) return false;
+  if (!IsWhole(study.start_up) || study.leave.count() < 0 ||
+      study.leave > study.spec.timeouts.grace)
+    return false;
   if (study.ending > Finish::kAsked || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||

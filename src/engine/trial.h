@@ -53,7 +53,9 @@ struct Trial {
   Work launch_target = 0;            // what that launch was told at its start
   std::uint32_t launch_reports = 0;  // of that launch
   Duration to_first{0};              // from its start to its first report; 0: not known
-  Time told{};                       // when it was told to leave
+  Time window = kNever;              // since when its speed is being measured; never: it is not
+  Work window_work = 0;              // what it had reported then
+  Time told = kNever;                // when it was told to leave; never: that is not known
   bool resumed = false;  // its stopper has resumed it, and it has not been started since
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
@@ -105,7 +107,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.devices), visit(t.width);
-  visit(t.launch_reports), visit(t.to_first), visit(t.told), visit(t.resumed);
+  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.told),
+      visit(t.resumed);
 }
 
 }  // namespace sluice

@@ -14,16 +14,35 @@ namespace {
 
 // Rounding must not take a whole device away.
 constexpr double kRoundingError = 1e-9;
+constexpr Milli kMostTrials = 1'000'000;
 
 struct Left {
   const WorkItem* item = nullptr;
   double seconds = 0;
 };
 
+// Whoever has begun keeps a place, and a long one that waits does not drive out short ones that run.
+bool ComesBefore(const Left& a, const Left& b) {
+  const auto begun = [](const WorkItem& item) { return item.running || item.admitted; };
+  if (begun(*a.item) != begun(*b.item)) return begun(*a.item);
+  return a.seconds > b.seconds;
+}
+
 // How many trials of this study could be alive, if all were as narrow as they can be.
 int MostAlive(const Cluster& cluster, const StudyView& study) {
-  const Milli most = TotalWidth(cluster, study.demand) / LeastWidth(study.demand);
-  const auto alive = static_cast<int>(std::min<Milli>(most, 1'000'000));
+  const Demand least = AtWidth(study.demand, LeastWidth(study.demand));
+  Milli most = 0;
+  for (const Node& node : cluster.nodes()) {
+    if (!node.up) continue;
+    const Milli by_cpus = least.cpus > 0 ? node.cpus / least.cpus : kMostTrials;
+    const auto gpus = static_cast<Milli>(node.devices.size());
+    // A share does not reach over two devices.
+    const Milli by_gpus = least.gpus == 0       ? kMostTrials
+                          : least.gpus < kWhole ? gpus * (kWhole / least.gpus)
+                                                : gpus * kWhole / least.gpus;
+    most += std::min(by_cpus, by_gpus);
+  }
+  const auto alive = static_cast<int>(std::min(most, kMostTrials));
   return study.parallelism > 0 ? std::min(alive, study.parallelism) : alive;
 }
 
@@ -41,6 +60,7 @@ bool AskForMore(const Cluster& cluster, const WorkView& work, Plan& plan) {
 }  // namespace
 
 Milli FluidWidth(double part, const Demand& demand, Milli devices) {
+  if (!(part >= 0 && part <= 1)) return LeastWidth(demand);
   const double whole = std::floor(part * static_cast<double>(devices) / kWhole + kRoundingError);
   const Milli width = static_cast<Milli>(whole) * kWhole;
   return std::min(std::max(width, LeastWidth(demand)), MostWidth(demand));
@@ -60,7 +80,7 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
     left.push_back({&item, remaining.Alone(item)});
     sum += left.back().seconds;
   }
-  std::ranges::stable_sort(left, std::greater{}, &Left::seconds);
+  std::ranges::stable_sort(left, ComesBefore);
 
   std::vector<Wanted> wanted;
   std::map<StudyId, int> alive;
@@ -72,7 +92,8 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
       ++alive[study.study];
     }
     Milli width = item->width;
-    if (IsFixed(*item)) {
+    const bool stays = mode_ == Mode::kStatic && item->running && !item->leaving;
+    if (stays || IsFixed(*item)) {
       width = WidthOf(*item->grant);
     } else if (mode_ == Mode::kDynamic || width == 0) {
       const Milli devices = TotalWidth(cluster, item->demand);

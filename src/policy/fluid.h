@@ -10,7 +10,8 @@ namespace sluice {
 //
 // h_i is the time trial i would still take on one device, the sum goes over the live trials of all
 // groups, n is what there is of devices, 1/c and d are the narrowest and the widest a trial can be. The
-// longest come first; what does not fit waits. Below one device a trial gets its narrowest share.
+// longest come first, those that have begun before new ones; what does not fit is narrower, or waits. Below
+// one device a trial gets its narrowest share.
 //
 // Static: a trial's width is settled when its group comes, and stays. Dynamic: widths are computed again
 // whenever work or devices change, and whoever has another one saves, leaves and goes on at the new one.

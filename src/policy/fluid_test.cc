@@ -97,7 +97,7 @@ TEST(FluidTest, WhoCannotBeMovedStays) {
 TEST(FluidTest, StaticLeavesWhoRunsAsItIs) {
   TestViews t(8);
   t.Study(1, kElastic);
-  t.Running(1, 1, 8, 1000).width = 1000;
+  t.Running(1, 1, 8, 1000);  // though it has got a new target since
   EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kStatic, t)), ElementsAre("1:1"));
 }
 
@@ -111,13 +111,23 @@ TEST(FluidTest, DynamicMovesWhoHasAnotherWidthAndNobodyElse) {
   EXPECT_EQ(plan.placements[0].grant, *t.view.items[1].grant);
 }
 
-TEST(FluidTest, AShortTrialThatRunsMakesRoomForALongOne) {
+TEST(FluidTest, ALongTrialThatWaitsDrivesOutNobody) {
   TestViews t(5);
   t.Study(1, kElastic);
   for (std::uint32_t trial : {1, 2, 3}) t.Running(1, trial, 1, 500);
   t.Waiting(1, 4, 30);
+  // It is to have four, and gets what is left.
   EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kDynamic, t)),
-              ElementsAre("1:0.5", "2:0.5", "4:4"));
+              ElementsAre("1:0.5", "2:0.5", "3:0.5", "4:3"));
+}
+
+TEST(FluidTest, WhoRanBeforeComesBeforeNewOnes) {
+  TestViews t(1);
+  t.Study(1, kElastic);
+  t.Waiting(1, 1, 30);
+  t.Waiting(1, 2, 30);
+  t.Waiting(1, 3, 1).admitted = true;
+  EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kDynamic, t)), ElementsAre("3:0.5", "1:0.5"));
 }
 
 TEST(FluidTest, GroupsShareByWhatIsLeftOfThem) {

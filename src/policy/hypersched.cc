@@ -14,11 +14,6 @@ namespace {
 constexpr double kWorthIt = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
-// What a trial gets before anything is dealt out.
-Milli OneDevice(const Demand& demand) {
-  return std::clamp(kWhole, LeastWidth(demand), MostWidth(demand));
-}
-
 struct Runner {
   const WorkItem* item = nullptr;
   Milli width = 0;
@@ -39,6 +34,7 @@ class StudyPlan {
         left_(study.deadline == kNever ? INFINITY : Seconds(study.deadline - now)) {}
 
   bool Admits() const {
+    if (study_.running == 0) return true;  // or the devices would be of no use to anybody
     const double unit = speeds_.SecondsPerUnit(study_.shape, study_.demand);
     if (!(unit > 0)) return true;
     const double far = static_cast<double>(study_.furthest) * unit;
@@ -57,7 +53,7 @@ class StudyPlan {
         // One that was moved, and waits, was admitted before.
         if (!runs && (static_cast<int>(chosen.size()) >= slots || !(admits || item.admitted)))
           continue;
-        chosen.push_back({&item, OneDevice(item.demand)});
+        chosen.push_back({&item, IsFixed(item) ? WidthOf(*item.grant) : OneDevice(item.demand)});
       }
     }
     return chosen;
@@ -72,7 +68,8 @@ class StudyPlan {
     for (bool dealt = true; dealt && spare >= kWhole;) {
       dealt = false;
       for (Runner& runner : runners) {
-        if (spare < kWhole || runner.width + kWhole > MostWidth(runner.item->demand)) continue;
+        const bool full = runner.width + kWhole > MostWidth(runner.item->demand);
+        if (spare < kWhole || full || IsFixed(*runner.item)) continue;
         runner.width += kWhole;
         spare -= kWhole;
         dealt = true;
@@ -80,6 +77,29 @@ class StudyPlan {
     }
   }
 
+  // Only those grow for whom it pays, and what nobody takes stays with whoever has it.
+  void Settle(std::vector<Runner>& runners, Milli devices) const {
+    Milli spare = devices;
+    for (Runner& runner : runners) {
+      const Milli held = Held(*runner.item);
+      if (held > 0 && runner.width > held && !IsWorth(*runner.item, runner.width))
+        runner.width = held;
+      spare -= runner.width;
+    }
+    for (Runner& runner : runners) {
+      const Milli kept =
+          std::clamp<Milli>(Held(*runner.item) - runner.width, 0, std::max<Milli>(spare, 0));
+      runner.width += kept / kWhole * kWhole;
+      spare -= kept / kWhole * kWhole;
+    }
+  }
+
+  // What a trial that runs has; one that leaves, or waits, has nothing to lose.
+  static Milli Held(const WorkItem& item) {
+    return item.running && !item.leaving ? WidthOf(*item.grant) : 0;
+  }
+
+ private:
   // Whether a trial that runs is to have this width, if it is wider.
   bool IsWorth(const WorkItem& item, Milli width) const {
     if (item.launch_reports < kReportsBetween) return false;
@@ -89,7 +109,6 @@ class StudyPlan {
     return then * (left_ - Seconds(study_.start_up)) > kWorthIt * now * left_;
   }
 
- private:
   const WorkView& work_;
   const StudyView& study_;
   RemainingTimes speeds_;
@@ -106,7 +125,7 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     // Studies share the devices evenly.
     const Milli all = TotalWidth(cluster, study.demand);
     const Milli part = all / static_cast<Milli>(work.studies.size()) / kWhole * kWhole;
-    const Milli devices = std::max(part, kWhole);
+    const Milli devices = std::max(part, OneDevice(study.demand));
     int slots = static_cast<int>(devices / OneDevice(study.demand));
     if (study.parallelism > 0) slots = std::min(slots, study.parallelism);
     slots -= study.ending;
@@ -114,18 +133,15 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     const int room = slots - static_cast<int>(runners.size());
     const bool more = study.open && room > study.coming && of.Admits();
     if (more) plan.appetites.push_back({study.study, room});
-    // New trials come before wider ones.
-    if (!more && study.coming == 0) StudyPlan::Widen(runners, devices);
-    for (const Runner& runner : runners) {
-      const WorkItem& item = *runner.item;
-      Milli width = runner.width;
-      if (item.running && !item.leaving) {
-        const Milli held = WidthOf(*item.grant);
-        if (width > held && !of.IsWorth(item, width)) width = held;
-        if (more || study.coming > 0) width = held;
-      }
-      wanted.push_back({&item, width});
+    if (more || study.coming > 0) {
+      // New trials come before wider ones.
+      for (Runner& runner : runners)
+        runner.width = std::max(runner.width, StudyPlan::Held(*runner.item));
+    } else {
+      StudyPlan::Widen(runners, devices);
+      of.Settle(runners, devices);
     }
+    for (const Runner& runner : runners) wanted.push_back({runner.item, runner.width});
   }
   plan.placements = Place(cluster, wanted);
   return plan;

@@ -9,10 +9,11 @@ namespace sluice {
 // Admission: a trial starts, or is resumed, only if what is left until the deadline is more than
 // min(eta * t_far, e1 * R): e1 is the time of one unit of work on one device, t_far the time the trial
 // that got furthest has worked, counted in units, R the full budget. While nothing is measured everybody
-// is admitted. The test is made anew for each plan, so that nothing it decides is for ever.
+// is admitted, and while nothing runs. The test is made anew for each plan, so that nothing it decides is
+// for ever.
 //
 // Reallocation: each trial that runs gets one device, and those that are left over go round, the best
-// trial first. A trial shrinks whenever that asks for it, and grows only if it would get further by the
+// trial first. A trial shrinks whenever others take what it has, and grows only if it would get further by the
 // deadline by more than a tenth, starting up included, and has reported six times since it was started.
 //
 // Which trials go on is for the stopper to say: asha-pausing is HyperSched's.

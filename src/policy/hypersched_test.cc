@@ -84,12 +84,33 @@ TEST(HyperSchedTest, GrowingMustPayAndNotComeTooOften) {
   EXPECT_THAT(Placed(t, 0), ElementsAre("1:1"));
 }
 
-TEST(HyperSchedTest, ShrinkingIsAlwaysRight) {
+TEST(HyperSchedTest, WhoHasWhatOthersNeedShrinks) {
   TestViews t(2);
   AddStudy(t);
   t.Running(1, 1, 9, 2000);
   t.Waiting(1, 2, 9);
   EXPECT_THAT(Placed(t), UnorderedElementsAre("1:1", "2:1"));
+}
+
+TEST(HyperSchedTest, NobodyShrinksForNobody) {
+  TestViews t(3);
+  AddStudy(t);
+  t.Running(1, 1, 9, 2000).loss = 2;
+  t.Running(1, 2, 9, 1000).loss = 1;  // the better one, and it may not grow yet
+  EXPECT_THAT(Placed(t), UnorderedElementsAre("1:2", "2:1"));
+}
+
+TEST(HyperSchedTest, WhatCannotBeMovedIsNotDealtOut) {
+  TestViews t(8);
+  AddStudy(t);
+  t.Running(1, 1, 9, 5000).movable = false;
+  for (std::uint32_t trial : {2, 3}) {
+    WorkItem& item = t.Running(1, trial, 9, 1000);
+    item.launch_reports = 6;
+    item.loss = trial;
+  }
+  t.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
+  EXPECT_THAT(Placed(t), UnorderedElementsAre("1:5", "2:2", "3:1"));
 }
 
 TEST(HyperSchedTest, AdmitsWhileThereIsTimeToCatchUp) {
@@ -115,8 +136,11 @@ TEST(HyperSchedTest, TheFullBudgetIsTheMostThatIsAskedFor) {
   study.max_budget = 200;
   t.Waiting(1, 1, 9);
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
+  study.running = study.ending = 1;
   EXPECT_THAT(Placed(t, 799), ElementsAre("1:4"));  // 201 s for 200 s
   EXPECT_THAT(Placed(t, 801), IsEmpty());
+  study.running = study.ending = 0;
+  EXPECT_THAT(Placed(t, 801), ElementsAre("1:4"));  // better than nobody
 }
 
 TEST(HyperSchedTest, NewTrialsComeBeforeWiderOnes) {

@@ -1,6 +1,7 @@
 #include "policy/placer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/width.h"
 
@@ -8,52 +9,92 @@ namespace sluice {
 
 namespace {
 
-// Who is let in where all nodes are one.
-std::vector<Wanted> LetIn(const Cluster& cluster, const std::vector<Wanted>& wanted) {
-  Milli cpus = TotalWidth(cluster, {.gpus = 0});
-  Milli gpus = TotalWidth(cluster, {.gpus = kWhole});
-  std::vector<Wanted> in;
-  for (const bool fixed : {true, false}) {
-    for (const Wanted& each : wanted) {
-      if (IsFixed(*each.item) != fixed) continue;
-      const Milli width = fixed ? WidthOf(*each.item->grant)
-                                : std::min(each.width, WidestFit(cluster, each.item->demand));
-      const Demand demand = AtWidth(each.item->demand, width);
-      if (!fixed && (demand.cpus > cpus || demand.gpus > gpus)) continue;
-      cpus -= demand.cpus;
-      gpus -= demand.gpus;
-      in.push_back({each.item, width});
+bool RunsAt(const WorkItem& item, Milli width) {
+  return item.running && !item.leaving && WidthOf(*item.grant) == width;
+}
+
+// Makes places one by one.
+class Places {
+ public:
+  explicit Places(const Cluster& cluster) { free_.SetNodes(cluster.nodes()); }
+
+  // Where it is, if that is free.
+  bool Keep(const WorkItem& item) {
+    if (!item.running || item.leaving || !free_.Fits(*item.grant)) return false;
+    Take(item, *item.grant);
+    return true;
+  }
+
+  // At this width, or the next narrower one there is room for; where it is rather than narrower.
+  bool Find(const WorkItem& item, Milli width) {
+    const Milli least = LeastWidth(item.demand);
+    while (true) {
+      if (RunsAt(item, width) && Keep(item)) return true;
+      if (Grant grant = FirstFit(free_, AtWidth(item.demand, width)); IsSet(grant.node)) {
+        Take(item, std::move(grant));
+        return true;
+      }
+      if (width <= least) return Keep(item);
+      width = width > kWhole ? std::max(width - kWhole, least) : least;
     }
   }
-  return in;
-}
+
+  std::vector<Placement> TakeAll() { return std::move(placements_); }
+
+ private:
+  void Take(const WorkItem& item, Grant grant) {
+    free_.Take(grant);
+    placements_.push_back({item.trial, std::move(grant)});
+  }
+
+  Cluster free_;
+  std::vector<Placement> placements_;
+};
+
+// Whether it is let in where all nodes are one, in turn.
+class Pool {
+ public:
+  explicit Pool(const Cluster& cluster)
+      : cpus_(TotalWidth(cluster, {.gpus = 0})), gpus_(TotalWidth(cluster, {.gpus = kWhole})) {}
+
+  bool LetIn(const Demand& demand, bool anyway) {
+    if (!anyway && (demand.cpus > cpus_ || demand.gpus > gpus_)) return false;
+    cpus_ -= demand.cpus;
+    gpus_ -= demand.gpus;
+    return true;
+  }
+
+ private:
+  Milli cpus_;
+  Milli gpus_;
+};
 
 }  // namespace
 
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted) {
-  Cluster free;
-  free.SetNodes(cluster.nodes());
-  const auto stays = [](const Wanted& each) {
-    return each.item->running && !each.item->leaving && WidthOf(*each.item->grant) == each.width;
-  };
-  const std::vector<Wanted> in = LetIn(cluster, wanted);
-  std::vector<Placement> placements;
-  std::vector<const Wanted*> others;
-  for (const Wanted& each : in) {
-    if (stays(each) && free.Fits(*each.item->grant)) {
-      free.Take(*each.item->grant);
-      placements.push_back({each.item->trial, *each.item->grant});
-    } else {
-      others.push_back(&each);
-    }
+  Places places(cluster);
+  Pool pool(cluster);
+  for (const Wanted& each : wanted) {
+    if (!IsFixed(*each.item)) continue;
+    pool.LetIn(AtWidth(each.item->demand, WidthOf(*each.item->grant)), /*anyway=*/true);
+    places.Keep(*each.item);
   }
-  for (const Wanted* each : others) {
-    Grant grant = FirstFit(free, AtWidth(each->item->demand, each->width));
-    if (!IsSet(grant.node)) continue;
-    free.Take(grant);
-    placements.push_back({each->item->trial, std::move(grant)});
+  std::vector<Wanted> in;
+  std::vector<Wanted> out;
+  for (Wanted each : wanted) {
+    if (IsFixed(*each.item)) continue;
+    each.width = std::min(each.width, WidestFit(cluster, each.item->demand));
+    const bool let_in = pool.LetIn(AtWidth(each.item->demand, each.width), /*anyway=*/false);
+    (let_in ? in : out).push_back(each);
   }
-  return placements;
+  std::erase_if(in, [&](const Wanted& each) {
+    return RunsAt(*each.item, each.width) && places.Keep(*each.item);
+  });
+  for (const Wanted& each : in) places.Find(*each.item, each.width);
+  // Nobody who could stay leaves for nothing.
+  std::erase_if(out, [&](const Wanted& each) { return places.Keep(*each.item); });
+  for (const Wanted& each : out) places.Find(*each.item, each.width);
+  return places.TakeAll();
 }
 
 }  // namespace sluice

@@ -14,10 +14,10 @@ struct Wanted {
 
 // Finds places for items, as if nothing ran: whoever is to be elsewhere leaves first. Those that cannot be
 // moved stay where they are, whatever their width is to be. In their order the others are let in while
-// there is room for all of them together, none wider than one node can hold; then those that run at their
-// width already stay where they are, and each of the others takes the first node where its width is free,
-// a share the fullest device that has room for it. Who finds no place is left out, and those behind it are
-// tried all the same.
+// there is room for all of them together, none wider than one node can hold. Of those that are in, who
+// runs at its width already stays where it is, and each of the others takes the first node where its
+// width is free, or the next narrower one, a share the fullest device that has room for it. Whoever is
+// not in gets what is then left, those first that can stay where they are.
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted);
 
 }  // namespace sluice

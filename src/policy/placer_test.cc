@@ -48,6 +48,40 @@ TEST(PlacerTest, WhoComesFirstIsLetInBeforeOneThatRuns) {
               ElementsAre("2:2"));
 }
 
+TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
+  TestViews t(4);
+  t.Study(1, kElastic);
+  // Each on a device of its own.
+  std::vector<Grant> grants;
+  for (std::uint32_t trial : {1, 2, 3, 4}) {
+    grants.push_back(
+        {.node = NodeId(1), .cpus = 500, .gpu_share = 500, .devices = {DeviceId(trial - 1)}});
+    t.Waiting(1, trial, 1);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    t.view.items[i].running = t.view.items[i].movable = true;
+    t.view.items[i].grant = &grants[i];
+  }
+  const auto& items = t.view.items;
+  const auto placed =
+      Place(t.cluster, {{&items[0], 3000}, {&items[1], 500}, {&items[2], 500}, {&items[3], 500}});
+  // Two stay, the first gets the two devices that are free then, and the last goes to one that stays.
+  EXPECT_THAT(Shown(placed), ElementsAre("2:0.5", "3:0.5", "1:2", "4:0.5"));
+}
+
+TEST(PlacerTest, NobodyWhoCouldStayLeavesForNothing) {
+  TestViews t(2);
+  t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(2)});
+  t.Study(1, kElastic);
+  t.Running(1, 1, 1, 1000);
+  t.Running(1, 2, 1, 1000);
+  t.Running(1, 3, 1, 1000);
+  const auto& items = t.view.items;
+  // There is no node with three devices, and two places for it if the second leaves.
+  const auto placed = Place(t.cluster, {{&items[0], 3000}, {&items[2], 1000}, {&items[1], 1000}});
+  EXPECT_EQ(placed.size(), 3U);
+}
+
 TEST(PlacerTest, OneThatLeavesIsPlacedLikeOneThatWaits) {
   TestViews t(2);
   t.Study(1, kElastic);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "cluster/width.h"
+
 namespace sluice {
 namespace {
 
@@ -28,7 +30,7 @@ SpeedEstimate RemainingTimes::Ask(std::string_view shape, const Demand& demand, 
 double RemainingTimes::SecondsPerUnit(std::string_view shape, const Demand& demand) const {
   const auto [known, is_new] = seconds_per_unit_.try_emplace(shape, 0.0);
   if (is_new) {
-    const SpeedEstimate speed = Ask(shape, demand, kWhole);
+    const SpeedEstimate speed = Ask(shape, demand, OneDevice(demand));
     if (speed.measured > 0) known->second = 1 / speed.work_per_second;
   }
   return known->second;
