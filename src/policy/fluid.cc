@@ -92,8 +92,7 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
       ++alive[study.study];
     }
     Milli width = item->width;
-    const bool stays = mode_ == Mode::kStatic && item->running && !item->leaving;
-    if (stays || IsFixed(*item)) {
+    if (IsFixed(*item)) {
       width = WidthOf(*item->grant);
     } else if (mode_ == Mode::kDynamic || width == 0) {
       const Milli devices = TotalWidth(cluster, item->demand);

@@ -97,7 +97,7 @@ TEST(FluidTest, WhoCannotBeMovedStays) {
 TEST(FluidTest, StaticLeavesWhoRunsAsItIs) {
   TestViews t(8);
   t.Study(1, kElastic);
-  t.Running(1, 1, 8, 1000);  // though it has got a new target since
+  t.Running(1, 1, 8, 1000).width = 1000;
   EXPECT_THAT(TestViews::Placed(Propose(Fluid::Mode::kStatic, t)), ElementsAre("1:1"));
 }
 

@@ -34,7 +34,11 @@ class StudyPlan {
         left_(study.deadline == kNever ? INFINITY : Seconds(study.deadline - now)) {}
 
   bool Admits() const {
-    if (study_.running == 0) return true;  // or the devices would be of no use to anybody
+    const auto begun = [&](const WorkItem& item) {
+      return item.trial.study == study_.study && (item.running || item.admitted);
+    };
+    // Or the devices would be of no use to anybody.
+    if (study_.ending == 0 && std::ranges::none_of(work_.items, begun)) return true;
     const double unit = speeds_.SecondsPerUnit(study_.shape, study_.demand);
     if (!(unit > 0)) return true;
     const double far = static_cast<double>(study_.furthest) * unit;
@@ -77,20 +81,12 @@ class StudyPlan {
     }
   }
 
-  // Only those grow for whom it pays, and what nobody takes stays with whoever has it.
-  void Settle(std::vector<Runner>& runners, Milli devices) const {
-    Milli spare = devices;
+  // Only those grow for whom it pays.
+  void Settle(std::vector<Runner>& runners) const {
     for (Runner& runner : runners) {
       const Milli held = Held(*runner.item);
       if (held > 0 && runner.width > held && !IsWorth(*runner.item, runner.width))
         runner.width = held;
-      spare -= runner.width;
-    }
-    for (Runner& runner : runners) {
-      const Milli kept =
-          std::clamp<Milli>(Held(*runner.item) - runner.width, 0, std::max<Milli>(spare, 0));
-      runner.width += kept / kWhole * kWhole;
-      spare -= kept / kWhole * kWhole;
     }
   }
 
@@ -139,7 +135,7 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
         runner.width = std::max(runner.width, StudyPlan::Held(*runner.item));
     } else {
       StudyPlan::Widen(runners, devices);
-      of.Settle(runners, devices);
+      of.Settle(runners);
     }
     for (const Runner& runner : runners) wanted.push_back({runner.item, runner.width});
   }

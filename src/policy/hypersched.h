@@ -13,7 +13,7 @@ namespace sluice {
 // for ever.
 //
 // Reallocation: each trial that runs gets one device, and those that are left over go round, the best
-// trial first. A trial shrinks whenever others take what it has, and grows only if it would get further by the
+// trial first. A trial shrinks whenever the deal says so, and grows only if it would get further by the
 // deadline by more than a tenth, starting up included, and has reported six times since it was started.
 //
 // Which trials go on is for the stopper to say: asha-pausing is HyperSched's.
