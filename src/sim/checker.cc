@@ -161,7 +161,12 @@ void Checker::CheckBooks(const Engine& engine, const Study& study) {
   if (study.finished && !study.running.empty()) Say("finished while a trial runs");
 }
 
+void Checker::InDoubt(Batch batch) {
+  if (!batch.events.empty()) in_doubt_.push_back(std::move(batch));
+}
+
 void Checker::Durable(const Batch& batch) {
+  in_doubt_.clear();  // it lay where this lies now
   for (const auto& [seq, event] : batch.events) {
     if (shadow_ == nullptr) {
       auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
@@ -190,10 +195,10 @@ void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
                     seq, Number(at.launch), Number(at.trial)));
 }
 
-void Checker::Recovered(Ledger& ledger, const Engine& engine, const Batch& in_flight,
-                        bool in_depth) {
-  if (!in_flight.events.empty() && ledger.last() == in_flight.events.back().first)
-    Durable(in_flight);
+void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
+  const auto found = std::ranges::find(
+      in_doubt_, ledger.last(), [](const Batch& batch) { return batch.events.back().first; });
+  if (found != in_doubt_.end()) Durable(Batch(std::move(*found)));
   if (ledger.last() != last_) {
     return Say(fmt::format("the ledger ends at event {}, and {} were written",
                            Number(ledger.last()), Number(last_)));

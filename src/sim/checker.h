@@ -28,12 +28,14 @@ class Checker {
   void Applied(const Engine& engine, const Event& event);
   // A batch is on disk.
   void Durable(const Batch& batch);
+  // A batch was being written, or its writing failed: it may be on disk, or come to light after a later
+  // power cut, as long as nothing else is written.
+  void InDoubt(Batch batch);
   // A worker or the command line hears that something is on disk.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
-  // A controller takes over with this engine, made from what the ledger says; `in_flight` was being
-  // written when the last one died, and may have reached the disk or not. In depth: everything that
+  // A controller takes over with this engine, made from what the ledger says. In depth: everything that
   // ever happened is replayed too.
-  void Recovered(Ledger& ledger, const Engine& engine, const Batch& in_flight, bool in_depth);
+  void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
   // A message that a worker left behind: it must have been read.
   void Spooled(const std::string& line);
   // Nothing more will happen.
@@ -79,6 +81,7 @@ class Checker {
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
   std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more
   EventSeq last_{};                                                // on disk
+  std::vector<Batch> in_doubt_;                                    // what may be there beyond it
   std::uint64_t reports_ = 0;
 };
 

@@ -228,8 +228,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   disk_.FailReadAt(MemoryDisk::kUnlimited);
   const std::uint64_t reads = disk_.reads();
   reads_to_start_ = reads - read_before;
-  checker_.Recovered(*life.ledger, *parts.engine, std::exchange(in_flight_, {}),
-                     random_.Chance(0.01));
+  checker_.Recovered(*life.ledger, *parts.engine, random_.Chance(0.01));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
@@ -278,8 +277,7 @@ std::vector<Point> FaultWorld::DrawPoints(std::size_t count) {
 // The controller is no more. What its disk had not synced may be gone.
 void FaultWorld::Bury(MemoryDisk::Unsynced unsynced) {
   ground_->SetListener(nullptr);
-  // One that never came so far as to write leaves what the one before it wrote last.
-  if (Batch batch = life_->committer.TakeInFlight(); !batch.empty()) in_flight_ = std::move(batch);
+  checker_.InDoubt(life_->committer.TakeInFlight());
   life_->controller.reset();
   life_->ledger.reset();
   life_.reset();
@@ -313,7 +311,7 @@ void FaultWorld::EndLife() {
   if (!last.empty()) {
     const Status written = life_->ledger->Commit(last);
     if (!written) {
-      in_flight_ = last;
+      checker_.InDoubt(last);
       Bury(disk_.dead() ? MemoryDisk::Unsynced::kDrawn : MemoryDisk::Unsynced::kKept);
       return StartLater();
     }

@@ -83,7 +83,6 @@ class FaultWorld {
   std::unique_ptr<FaultGround> ground_;
   Checker checker_;
   std::unique_ptr<Life> life_;
-  Batch in_flight_;  // of the controller that died
   Duration clock_offset_{0};
   Duration sync_{0};                  // takes no longer
   std::uint64_t reads_to_start_ = 0;  // of the last controller
