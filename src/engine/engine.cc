@@ -284,7 +284,9 @@ void Engine::On(const Reported& event) {
   ++trial.reports;
   ++trial.launch_reports;
   study.furthest = std::max(study.furthest, trial.work);
-  if (policy_->AsksAtReports()) replan_ = true;
+  // With its first report a launch can be moved.
+  const bool movable_now = trial.launch_reports == 1 && policy_->LooksAtRunning();
+  if (movable_now || policy_->AsksAtReports()) replan_ = true;
 
   const std::string& metric = study.spec.objective.metric;
   const auto objective = std::ranges::find(event.metrics, metric, &Metrics::value_type::first);
