@@ -34,4 +34,7 @@ struct TrialKey {
 // Work done or to be done by a trial, in the study's own unit (epochs, steps, ...).
 using Work = std::int64_t;
 
+// No bound on a trial's work: it runs until its program ends.
+constexpr Work kNoLimit = INT64_MAX;
+
 }  // namespace sluice

@@ -9,13 +9,13 @@ namespace sluice {
 namespace {
 
 constexpr Milli kMostNeighbours = 1000 * kWhole;
-constexpr double kMemory = 64;  // measurements a situation averages over
+constexpr double kMemory = 64;        // measurements a situation averages over
+constexpr double kLargestMean = 100;  // of the logarithm of a speed: e^100 is beyond all
 // Variances of the logarithm of a speed.
 constexpr double kOwnVariance = 0.01;        // of a single measurement, before there are several
 constexpr double kKindVariance = 0.04;       // how wrong the tables may be about another kind,
 constexpr double kDoublingVariance = 0.01;   // about twice the width or the fusion,
 constexpr double kNeighbourVariance = 0.04;  // and about a whole device's worth of neighbours
-constexpr double kLargestMean = 100;         // of the logarithm of a speed: e^100 is beyond all
 constexpr double kUnknownVariance = 4;       // and about a shape that nobody has seen
 
 // Neighbours in quarters of a device: finer than that nobody could measure.

@@ -222,7 +222,7 @@ void Workforce::DismissIdle() {
 void Workforce::DismissFrom(const Grant& grant) {
   if (study().spec.demand.most == 0) return;
   for (auto& [name, host] : hosts_) {
-    const bool idle = host->ready && !host->at && !host->dismissed && host->owed == 0;
+    const bool idle = host->ready && !host->dismissed && host->owed == 0;
     if (!idle || host->grant.node != grant.node) continue;
     const bool other_width = grant.devices.empty() && host->grant.cpus != grant.cpus;
     const bool shared =

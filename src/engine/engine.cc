@@ -3,23 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
 #include "base/planted.h"
-#include "cluster/width.h"
 #include "engine/note.h"
 
 namespace sluice {
-namespace {
-
-bool Better(const Objective& objective, double value, double than) {
-  if (std::isnan(value)) return false;
-  return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
-}
-
-}  // namespace
 
 std::string_view Name(Finish finish) {
   switch (finish) {
@@ -271,161 +261,6 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   // Who speaks was started, and what was to be removed was removed before that.
   if (position.seq != 0 || position.offset != 0) trial.evicted = false;
   return &trial;
-}
-
-void Engine::On(const Reported& event) {
-  if (Admit(event) != Admission::kNew) return;
-  Study& study = *FindStudy(event.trial.study);
-  Trial& trial = *LiveLaunch(event.trial, event.launch, event.position);
-  if (policy_->LooksAtSpeeds()) Measure(study, trial, event);
-  trial.work = event.work;
-  trial.launch_work = event.work;
-  trial.heard = now_;
-  ++trial.reports;
-  ++trial.launch_reports;
-  study.furthest = std::max(study.furthest, trial.work);
-  // With its first report a launch can be moved.
-  const bool movable_now = trial.launch_reports == 1 && policy_->LooksAtRunning();
-  if (movable_now || policy_->AsksAtReports()) replan_ = true;
-
-  const std::string& metric = study.spec.objective.metric;
-  const auto objective = std::ranges::find(event.metrics, metric, &Metrics::value_type::first);
-  const bool missing = objective == event.metrics.end();
-  trial.value = missing ? std::numeric_limits<double>::quiet_NaN() : objective->second;
-  if (missing && Planted("missing-best")) trial.value = 0;
-  if (Better(study.spec.objective, trial.value, trial.best_value)) {
-    trial.best_value = trial.value;
-    trial.best_work = trial.work;
-    if (!IsSet(study.best) ||
-        Better(study.spec.objective, trial.value, study.trial(study.best).best_value)) {
-      study.best = trial.id;
-      BoundCheckpoints(study);  // that of the best so far may go now
-    }
-  }
-  if (std::isnan(trial.value)) {
-    trial.note =
-        missing ? fmt::format("no '{}' in the report at {} {}", metric, study.spec.unit, trial.work)
-                : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
-  }
-  Changed(study, trial);
-  Judge(study, trial);
-  CheckStopAt(study,
-              event);  // after the verdict: what is complete with this report is not stopped by it
-}
-
-// How quick it was, over a while: reports may come in bursts. What it did before its first says nothing,
-// since part of that time it was starting up.
-void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
-  constexpr Duration kShortest = std::chrono::seconds(1);
-  if (trial.launch_reports == 0) {
-    // Neither where it first did again what earlier launches had done.
-    trial.to_first = trial.heard == trial.started ? now_ - trial.started : Duration(0);
-    trial.window = now_;
-    trial.window_work = report.work;
-    return;
-  }
-  if (trial.launch_reports == 1 && trial.to_first.count() > 0)
-    study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
-  if (trial.window == kNever || now_ - trial.window < kShortest) return;
-  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
-  for (const DeviceId device : trial.grant.devices) {
-    const NodeId node = trial.grant.node;
-    const auto& devices = cluster_.node(node).devices;
-    if (Number(device) >= devices.size()) return;  // it is gone, and the launch with it
-    situation.kind = devices[Number(device)].kind;
-    const Milli others = cluster_.UsedShares(node)[Number(device)] - trial.grant.gpu_share;
-    situation.neighbours = std::max(situation.neighbours, others);
-  }
-  speeds_.Learn(situation, static_cast<double>(report.work - trial.window_work),
-                Seconds(now_ - trial.window));
-  trial.window = now_;
-  trial.window_work = report.work;
-}
-
-// A width was settled for a target.
-void Engine::SetTarget(Trial& trial, Work target) {
-  if (trial.target != target) trial.width = 0;
-  trial.target = target;
-}
-
-// What the stopper makes of the trial's latest report.
-void Engine::Judge(Study& study, Trial& trial) {
-  // Whoever yields, pauses or is tried again later does not report this again: it is judged now or
-  // never.
-  const bool over = trial.leave_reason == StopReason::kComplete ||
-                    trial.leave_reason == StopReason::kStopped ||
-                    trial.leave_reason == StopReason::kStudy ||
-                    (Planted("paused-unheard") && trial.leave_reason == StopReason::kPaused);
-  if (trial.leaving && over) {
-    // Reports past the end of a trial are kept, but a program that goes on all the same is told
-    // again.
-    if (trial.leave_reason == StopReason::kComplete) Leave(study, trial, StopReason::kComplete);
-    return;
-  }
-  const bool complete = trial.work >= study.spec.stopper.max_budget;
-  if (!trial.exempt) {
-    const double value = Planted("best-so-far") ? trial.best_value : trial.value;
-    const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
-    const bool was_ready = study.stopper->Ready();  // then there was no room for it
-    for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
-      if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
-    }
-    if (!was_ready && study.stopper->Ready()) replan_ = true;
-  }
-  if (!complete) return;
-  if (trial.state == TrialState::kRunning) {
-    Leave(study, trial, StopReason::kComplete);
-  } else {
-    Close(study, trial, TrialState::kComplete);
-  }
-}
-
-void Engine::Follow(Study& study, const Ruling& ruling) {
-  SLUICE_CHECK(IsSet(ruling.trial) && Number(ruling.trial) <= study.trials.size(),
-               "a stopper rules on trials it was shown");
-  Trial& trial = study.trials[Number(ruling.trial) - 1];
-  switch (ruling.verdict) {
-    case Verdict::kGoOn:
-      SetTarget(trial, ruling.target);
-      if (study.stopper->Gathers()) JoinGroup(study, trial);
-      Changed(study, trial);
-      if (trial.state == TrialState::kRunning && !trial.leaving) {
-        if (!Planted("silent-budget"))
-          commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
-      } else if (trial.state == TrialState::kRunning) {
-        // It went on while it was to pause, and far enough: it comes back once it has left.
-        if (trial.leave_reason == StopReason::kPaused) trial.leave_reason = StopReason::kYield;
-      } else if (trial.state == TrialState::kPaused) {
-        SetState(study, trial, TrialState::kWaiting);
-        Enqueue(study, trial);
-      }
-      return;
-    case Verdict::kPause:
-      if (trial.state == TrialState::kRunning) Leave(study, trial, StopReason::kPaused);
-      if (trial.state == TrialState::kWaiting) SetState(study, trial, TrialState::kPaused);
-      return;
-    case Verdict::kFork: {
-      const Trial& fork = MakeFork(study, ruling);
-      trial.note = fmt::format("replaced by trial {}, a fork of trial {}", Number(fork.id),
-                               Number(fork.parent));
-      [[fallthrough]];
-    }
-    case Verdict::kStop:
-      if (trial.state == TrialState::kRunning) {
-        Leave(study, trial, StopReason::kStopped);
-      } else if (trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting) {
-        Close(study, trial, TrialState::kStopped);
-      }
-      return;
-  }
-}
-
-void Engine::CheckStopAt(Study& study, const Reported& report) {
-  for (const StopAt& goal : study.spec.stop_at) {
-    for (const auto& [name, value] : report.metrics) {
-      if (name == goal.metric && goal.Reached(value)) End(study, Finish::kTarget);
-    }
-  }
 }
 
 void Engine::On(const AttributesSet& event) {

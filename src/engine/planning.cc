@@ -233,17 +233,15 @@ void Engine::SaveAll(Study& study) {
   }
 }
 
-// No new work of this study; with kTarget and kAsked, what runs is stopped too.
+// No new work of this study. What runs is stopped, or saved at the deadline.
 void Engine::End(Study& study, Finish reason) {
   if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
   study.ending = reason;
   replan_ = true;
   if (reason == Finish::kDeadline) return SaveAll(study);
-  if (reason != Finish::kTarget && reason != Finish::kAsked) return;
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
-    const bool ending = trial.leaving && trial.leave_reason != StopReason::kYield;
-    if (!ending) Leave(study, trial, StopReason::kStudy);
+    if (!IsEnding(trial)) Leave(study, trial, StopReason::kStudy);
   }
 }
 

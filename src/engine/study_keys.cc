@@ -155,7 +155,7 @@ class RunningReader {
     if (const ConfigNode* node = In(section, "cpus")) {
       cpus = ReadAmounts(*node, 100'000);
       good = cpus.has_value();
-      if (cpus) demand.cpus = cpus->elastic() ? cpus->usual() : cpus->least;
+      if (cpus) demand.cpus = cpus->usual();
     }
     if (const ConfigNode* node = In(section, "gpus")) {
       const auto gpus = ReadAmounts(*node, 1000);
@@ -164,7 +164,7 @@ class RunningReader {
         node->Expected("a share of one GPU, from 0 to 1, or a whole number of them");
         good = false;
       }
-      if (gpus) demand.gpus = gpus->elastic() ? gpus->usual() : gpus->least;
+      if (gpus) demand.gpus = gpus->usual();
       if (gpus && gpus->elastic()) demand.least = gpus->least, demand.most = gpus->most;
     }
     if (cpus && cpus->elastic()) {

@@ -1,38 +1,13 @@
 #include "policy/fifo.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "policy/list_schedule.h"
-#include "policy/remaining.h"
 
 namespace sluice {
-namespace {
-
-void TakeWaiting(const WorkView& work, std::vector<const WorkItem*>& into) {
-  into.clear();
-  const auto waiting = std::ranges::partition_point(work.items, &WorkItem::running);
-  for (auto item = waiting; item != work.items.end(); ++item) into.push_back(&*item);
-}
-
-}  // namespace
 
 Plan Fifo::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
   free_ = cluster;
   TakeWaiting(work, order_);
   return ListSchedule(free_, work, order_);
-}
-
-Plan Lpt::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
-  Cluster free = cluster;
-  std::vector<const WorkItem*> waiting;
-  TakeWaiting(work, waiting);
-  const RemainingTimes left(*work.speeds, cluster);
-  std::vector<std::pair<double, const WorkItem*>> longest;
-  for (const WorkItem* item : waiting) longest.emplace_back(-left.Alone(*item), item);
-  std::ranges::stable_sort(longest, {}, &std::pair<double, const WorkItem*>::first);
-  for (std::size_t i = 0; i < longest.size(); ++i) waiting[i] = longest[i].second;
-  return ListSchedule(free, work, waiting);
 }
 
 }  // namespace sluice

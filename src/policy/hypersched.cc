@@ -14,11 +14,6 @@ namespace {
 constexpr double kWorthIt = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
-struct Runner {
-  const WorkItem* item = nullptr;
-  Milli width = 0;
-};
-
 bool ComesBefore(const WorkItem& a, const WorkItem& b) {
   if (std::isnan(a.loss) || std::isnan(b.loss)) return !std::isnan(a.loss) && std::isnan(b.loss);
   return a.loss < b.loss;
@@ -48,8 +43,8 @@ class StudyPlan {
 
   // Those that run, or wait to run again elsewhere, and others that wait while there is a device for
   // each.
-  std::vector<Runner> Choose(int slots) const {
-    std::vector<Runner> chosen;
+  std::vector<Wanted> Choose(int slots) const {
+    std::vector<Wanted> chosen;
     const bool admits = Admits();
     for (const bool runs : {true, false}) {
       for (const WorkItem& item : work_.items) {
@@ -64,14 +59,14 @@ class StudyPlan {
   }
 
   // Deals out what is left over, a device at a time, the best first.
-  static void Widen(std::vector<Runner>& runners, Milli devices) {
+  static void Widen(std::vector<Wanted>& runners, Milli devices) {
     std::ranges::stable_sort(
-        runners, [](const Runner& a, const Runner& b) { return ComesBefore(*a.item, *b.item); });
+        runners, [](const Wanted& a, const Wanted& b) { return ComesBefore(*a.item, *b.item); });
     Milli spare = devices;
-    for (const Runner& runner : runners) spare -= runner.width;
+    for (const Wanted& runner : runners) spare -= runner.width;
     for (bool dealt = true; dealt && spare >= kWhole;) {
       dealt = false;
-      for (Runner& runner : runners) {
+      for (Wanted& runner : runners) {
         const bool full = runner.width + kWhole > MostWidth(runner.item->demand);
         if (spare < kWhole || full || IsFixed(*runner.item)) continue;
         runner.width += kWhole;
@@ -82,8 +77,8 @@ class StudyPlan {
   }
 
   // Only those grow for whom it pays.
-  void Settle(std::vector<Runner>& runners) const {
-    for (Runner& runner : runners) {
+  void Settle(std::vector<Wanted>& runners) const {
+    for (Wanted& runner : runners) {
       const Milli held = Held(*runner.item);
       if (held > 0 && runner.width > held && !IsWorth(*runner.item, runner.width))
         runner.width = held;
@@ -125,19 +120,19 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     int slots = static_cast<int>(devices / OneDevice(study.demand));
     if (study.parallelism > 0) slots = std::min(slots, study.parallelism);
     slots -= study.ending;
-    std::vector<Runner> runners = of.Choose(slots);
+    std::vector<Wanted> runners = of.Choose(slots);
     const int room = slots - static_cast<int>(runners.size());
     const bool more = study.open && room > study.coming && of.Admits();
     if (more) plan.appetites.push_back({study.study, room});
     if (more || study.coming > 0) {
       // New trials come before wider ones.
-      for (Runner& runner : runners)
+      for (Wanted& runner : runners)
         runner.width = std::max(runner.width, StudyPlan::Held(*runner.item));
     } else {
       StudyPlan::Widen(runners, devices);
       of.Settle(runners);
     }
-    for (const Runner& runner : runners) wanted.push_back({runner.item, runner.width});
+    wanted.insert(wanted.end(), runners.begin(), runners.end());
   }
   plan.placements = Place(cluster, wanted);
   return plan;

@@ -7,6 +7,12 @@
 
 namespace sluice {
 
+void TakeWaiting(const WorkView& work, std::vector<const WorkItem*>& into) {
+  into.clear();
+  const auto waiting = std::ranges::partition_point(work.items, &WorkItem::running);
+  for (auto item = waiting; item != work.items.end(); ++item) into.push_back(&*item);
+}
+
 Plan ListSchedule(Cluster& free, const WorkView& work, const std::vector<const WorkItem*>& order) {
   Plan plan;
   plan.keeps_running = true;

@@ -6,7 +6,6 @@
 #include "cluster/width.h"
 
 namespace sluice {
-
 namespace {
 
 bool RunsAt(const WorkItem& item, Milli width) {

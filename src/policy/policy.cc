@@ -6,6 +6,7 @@
 #include "policy/fifo.h"
 #include "policy/fluid.h"
 #include "policy/hypersched.h"
+#include "policy/lpt.h"
 
 namespace sluice {
 

@@ -6,13 +6,6 @@
 #include "cluster/width.h"
 
 namespace sluice {
-namespace {
-
-// What a target beyond all bounds is: a search without a budget says so.
-constexpr Work kUnbounded = std::numeric_limits<Work>::max();
-
-}  // namespace
-
 RemainingTimes::RemainingTimes(const SpeedModel& speeds, const Cluster& cluster) : speeds_(speeds) {
   for (const Node& node : cluster.nodes()) {
     if (!node.up || node.devices.empty()) continue;
@@ -41,7 +34,7 @@ double RemainingTimes::SpeedAt(const WorkItem& item, Milli width) const {
 }
 
 double RemainingTimes::Alone(const WorkItem& item) const {
-  if (item.target == kUnbounded) return std::numeric_limits<double>::infinity();
+  if (item.target == kNoLimit) return std::numeric_limits<double>::infinity();
   const double measured = SecondsPerUnit(item.shape, item.demand);
   const double unit = measured > 0 ? measured : 1;
   return unit * static_cast<double>(std::max<Work>(item.target - item.done, 0));

@@ -117,9 +117,7 @@ std::optional<TrialGroup> AshaPausing::Next() {
 }
 
 void AshaPausing::Save(StateWriter& writer) const {
-  writer.Put(spec_.min_budget);
-  writer.Put(spec_.max_budget);
-  writer.Put(spec_.eta);
+  SaveRungs(writer, spec_);
   writer.Put(members_.size());
   for (const Member& member : members_) {
     writer.Put(member.phase);
@@ -130,14 +128,7 @@ void AshaPausing::Save(StateWriter& writer) const {
 
 Status AshaPausing::Load(StateReader& reader) {
   AshaPausing loaded(spec_);
-  StopperSpec spec = spec_;
-  reader.Get(spec.min_budget);
-  reader.Get(spec.max_budget);
-  reader.Get(spec.eta);
-  if (!reader.ok() || spec.min_budget != spec_.min_budget || spec.max_budget != spec_.max_budget ||
-      spec.eta != spec_.eta) {
-    return Unreadable();
-  }
+  if (!AreRungsOf(spec_, reader)) return Unreadable();
   const std::size_t count = reader.Count();
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
     std::int64_t phase = 0;

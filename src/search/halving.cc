@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/state.h"
+#include "search/rungs.h"
 
 namespace sluice {
 namespace {
@@ -114,9 +115,7 @@ std::optional<TrialGroup> Halving::Next() {
 }
 
 void Halving::Save(StateWriter& writer) const {
-  writer.Put(spec_.min_budget);
-  writer.Put(spec_.max_budget);
-  writer.Put(spec_.eta);
+  SaveRungs(writer, spec_);
   writer.Put(spec_.bracket);
   writer.Put(last_);
   writer.Put(opened_);
@@ -129,17 +128,12 @@ void Halving::Save(StateWriter& writer) const {
 
 Status Halving::Load(StateReader& reader) {
   Halving loaded(spec_);
-  StopperSpec spec = spec_;
-  reader.Get(spec.min_budget);
-  reader.Get(spec.max_budget);
-  reader.Get(spec.eta);
-  reader.Get(spec.bracket);
+  if (!AreRungsOf(spec_, reader)) return Unreadable();
+  std::int64_t bracket_size = 0;
+  reader.Get(bracket_size);
   reader.Get(loaded.last_);
   reader.Get(loaded.opened_);
-  if (!reader.ok() || spec.min_budget != spec_.min_budget || spec.max_budget != spec_.max_budget ||
-      spec.eta != spec_.eta || spec.bracket != spec_.bracket) {
-    return Unreadable();
-  }
+  if (!reader.ok() || bracket_size != spec_.bracket) return Unreadable();
   std::uint64_t next_number = 0;
   TrialId before{};
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {

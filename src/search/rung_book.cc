@@ -58,9 +58,7 @@ bool RungBook::InTop(std::size_t rung, const Mark& mark) const {
 }
 
 void RungBook::Save(StateWriter& writer) const {
-  writer.Put(spec_.min_budget);
-  writer.Put(spec_.max_budget);
-  writer.Put(spec_.eta);
+  SaveRungs(writer, spec_);
   writer.Put(trials_.size());
   for (const TrialState& trial : trials_) {
     writer.Put(trial.phase);
@@ -70,14 +68,7 @@ void RungBook::Save(StateWriter& writer) const {
 }
 
 Status RungBook::Load(StateReader& reader) {
-  StopperSpec spec = spec_;
-  reader.Get(spec.min_budget);
-  reader.Get(spec.max_budget);
-  reader.Get(spec.eta);
-  if (!reader.ok() || spec.min_budget != spec_.min_budget || spec.max_budget != spec_.max_budget ||
-      spec.eta != spec_.eta) {
-    return Unreadable();
-  }
+  if (!AreRungsOf(spec_, reader)) return Unreadable();
   std::vector<TrialState> trials(reader.Count());
   std::vector<std::size_t> expected(rungs_.size());  // marks a rung
   for (TrialState& trial : trials) {

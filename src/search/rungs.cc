@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/state.h"
 
 namespace sluice {
 
@@ -22,6 +23,21 @@ Work Rungs::Target(std::size_t k) const {
 std::size_t Rungs::Passed(Work work) const {
   return static_cast<std::size_t>(std::upper_bound(levels_.begin(), levels_.end(), work) -
                                   levels_.begin());
+}
+
+void SaveRungs(StateWriter& writer, const StopperSpec& spec) {
+  writer.Put(spec.min_budget);
+  writer.Put(spec.max_budget);
+  writer.Put(spec.eta);
+}
+
+bool AreRungsOf(const StopperSpec& spec, StateReader& reader) {
+  StopperSpec read = spec;
+  reader.Get(read.min_budget);
+  reader.Get(read.max_budget);
+  reader.Get(read.eta);
+  return reader.ok() && read.min_budget == spec.min_budget && read.max_budget == spec.max_budget &&
+         read.eta == spec.eta;
 }
 
 }  // namespace sluice

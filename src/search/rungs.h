@@ -26,4 +26,8 @@ class Rungs {
   Work max_budget_;
 };
 
+// What a stopper's state says first: the rungs that it is of. Reading is false if they are others.
+void SaveRungs(StateWriter& writer, const StopperSpec& spec);
+bool AreRungsOf(const StopperSpec& spec, StateReader& reader);
+
 }  // namespace sluice

@@ -16,9 +16,6 @@ namespace sluice {
 class StateReader;
 class StateWriter;
 
-// No bound on a trial's work: it runs until its program ends.
-constexpr Work kNoLimit = INT64_MAX;
-
 // Advance one trial to a target.
 struct Advance {
   TrialId trial{};

@@ -1,5 +1,6 @@
 """Policies on this machine's cores: trials that are moved, and deadlines that are kept."""
 
+import json
 import os
 import time
 
@@ -92,6 +93,16 @@ resources: {{cpus: [1, {CORES}]}}
     assert len(keys) == len(set(keys))
     went_on = [metrics["first"] for trial in waiting for _, metrics in reports_of(house, trial)]
     assert max(went_on) > 1, "from its checkpoint"
+
+
+def test_a_program_that_cannot_hear_is_ended_at_the_deadline(house):
+    text = 'echo "{{\\"loss\\": 1}}"; exec sleep 60'
+    program = json.dumps(["sh", "-c", text])
+    house.write("study.yaml", STUDY.format(program=program, more="trials: 1\ndeadline: 2s"))
+    begun = time.monotonic()
+    house.run("tune", "study.yaml", "-q")
+    assert time.monotonic() - begun < 20
+    assert house.states() == {1: "waiting"} and len(house.reports()) == 1
 
 
 def test_what_a_policy_needs_is_said(house):
