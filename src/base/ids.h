@@ -10,6 +10,7 @@ enum class StudyId : std::uint32_t {};
 enum class TrialId : std::uint32_t {};   // numbers the trials of one study from 1
 enum class GroupId : std::uint32_t {};   // numbers the trial groups of one study from 1
 enum class LaunchId : std::uint32_t {};  // numbers the launches of one trial from 1
+enum class BundleId : std::uint32_t {};  // numbers the bundles that run on a cluster from 1
 enum class NodeId : std::uint32_t {};
 enum class DeviceId : std::uint32_t {};  // numbers the devices of one node from 0
 enum class EventSeq : std::uint64_t {};  // numbers the events of one store from 1

@@ -10,6 +10,7 @@
 #include "cli/print_json.h"
 #include "cli/study_file.h"
 #include "cli/verbs.h"
+#include "exec/carried_out.h"
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "ledger/earlier_study.h"
@@ -133,6 +134,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   } else {
     found.errors.push_back(program.error());
   }
+  if (const Status status = CheckCarriedOut(spec); !status) found.errors.push_back(status.error());
   if (at_once == 0) {
     found.errors.push_back(
         {ErrorCode::kFailedPrecondition,

@@ -100,6 +100,7 @@ std::string PolicyTable(const std::vector<PolicyRuns>& policies, const Terminal&
                {"job completion", Align::kRight},
                {"utilisation", Align::kRight},
                {"overhead", Align::kRight},
+               {"occupancy", Align::kRight},
                {"decision", Align::kRight},
                {"longest", Align::kRight}});
   for (const PolicyRuns& runs : policies) {
@@ -109,6 +110,7 @@ std::string PolicyTable(const std::vector<PolicyRuns>& policies, const Terminal&
          {Shown(Over(runs, [](const auto& run) { return run.mean_completion_seconds; }), InTime)},
          {Shown(Over(runs, [](const auto& run) { return run.utilisation; }), InPercent)},
          {Shown(Over(runs, [](const auto& run) { return run.overhead; }), InPercent)},
+         {Shown(Over(runs, [](const auto& run) { return run.occupancy; }), InPercent)},
          {Shown(Over(runs, [](const auto& run) { return run.mean_decision_seconds; }),
                 InMicroseconds)},
          {Shown(Over(runs, [](const auto& run) { return run.longest_decision_seconds; }),
@@ -189,6 +191,7 @@ std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
   add("job_completion_seconds", [](const auto& run) { return run.mean_completion_seconds; });
   add("utilisation", [](const auto& run) { return run.utilisation; });
   add("overhead", [](const auto& run) { return run.overhead; });
+  add("occupancy", [](const auto& run) { return run.occupancy; });
   add("decision_seconds", [](const auto& run) { return run.mean_decision_seconds; });
   add("longest_decision_seconds", [](const auto& run) { return run.longest_decision_seconds; });
   add("decisions", [](const auto& run) { return static_cast<double>(run.decisions); });

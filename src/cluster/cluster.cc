@@ -10,10 +10,16 @@ namespace {
 
 std::size_t Index(NodeId id) { return Number(id) - 1; }
 
+Grant WithoutDevices(Grant grant) {
+  grant.gpu_share = grant.bandwidth = 0;
+  grant.memory_bytes = 0;
+  return grant;
+}
+
 }  // namespace
 
 NodeId Cluster::Join(Node node) {
-  used_.push_back({.cpus = 0, .devices = std::vector<Milli>(node.devices.size(), 0)});
+  used_.push_back({.cpus = 0, .devices = std::vector<DeviceUse>(node.devices.size())});
   std::vector<Node> nodes = *nodes_;
   nodes.push_back(std::move(node));
   nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
@@ -23,7 +29,7 @@ NodeId Cluster::Join(Node node) {
 void Cluster::Change(NodeId id, Node node) {
   Usage& used = used_[Index(id)];
   // A device that went away keeps its place in the books until what was granted on it is released.
-  used.devices.resize(std::max(used.devices.size(), node.devices.size()), 0);
+  used.devices.resize(std::max(used.devices.size(), node.devices.size()));
   std::vector<Node> nodes = *nodes_;
   nodes[Index(id)] = std::move(node);
   nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
@@ -53,27 +59,60 @@ Milli Cluster::FreeCpus(NodeId id) const { return node(id).cpus - used_[Index(id
 
 Milli Cluster::FreeShare(NodeId id, DeviceId device) const {
   if (Number(device) >= node(id).devices.size()) return 0;
-  return kWhole - used_[Index(id)].devices[Number(device)];
+  return kWhole - used_[Index(id)].devices[Number(device)].share;
 }
 
-std::span<const Milli> Cluster::UsedShares(NodeId id) const {
+std::span<const DeviceUse> Cluster::Used(NodeId id) const {
   return std::span(used_[Index(id)].devices).first(node(id).devices.size());
+}
+
+int Cluster::BundleSize(BundleId bundle) const {
+  const auto found = bundles_.find(bundle);
+  return found == bundles_.end() ? 0 : found->second;
+}
+
+BundleId Cluster::NewBundle() const {
+  return BundleId(bundles_.empty() ? 1 : Number(bundles_.rbegin()->first) + 1);
+}
+
+bool Cluster::Joins(const Grant& grant) const {
+  return IsSet(grant.bundle) && bundles_.contains(grant.bundle);
+}
+
+bool Cluster::HasRoom(const Grant& grant, DeviceId device) const {
+  const std::vector<Device>& devices = node(grant.node).devices;
+  if (Number(device) >= devices.size()) return false;
+  const DeviceUse& used = used_[Index(grant.node)].devices[Number(device)];
+  const std::int64_t free_bytes = devices[Number(device)].memory_bytes - used.memory_bytes;
+  if (Joins(grant)) return grant.memory_bytes == 0 || grant.memory_bytes <= free_bytes;
+  const std::int64_t bytes = grant.memory_bytes + grant.program_bytes;
+  return grant.gpu_share <= kWhole - used.share && grant.bandwidth <= kWhole - used.bandwidth &&
+         used.clients < kMostClients && (bytes == 0 || bytes <= free_bytes);
 }
 
 bool Cluster::Fits(const Grant& grant) const {
   return IsSet(grant.node) && (node(grant.node).up || Planted("ghost-node")) &&
-         FreeCpus(grant.node) >= grant.cpus &&
-         std::ranges::all_of(grant.devices, [&](DeviceId device) {
-           return FreeShare(grant.node, device) >= grant.gpu_share;
-         });
+         (Joins(grant) || FreeCpus(grant.node) >= grant.cpus) &&
+         std::ranges::all_of(grant.devices,
+                             [&](DeviceId device) { return HasRoom(grant, device); });
 }
 
 void Cluster::Take(const Grant& grant) {
   SLUICE_CHECK(Fits(grant), "a node is never over-committed");
+  const bool joins = Joins(grant);
+  if (IsSet(grant.bundle)) ++bundles_[grant.bundle];
   Usage& used = used_[Index(grant.node)];
-  used.cpus += grant.cpus;
+  if (!joins) used.cpus += grant.cpus;
   if (Planted("free-share")) return;
-  for (DeviceId device : grant.devices) used.devices[Number(device)] += grant.gpu_share;
+  for (DeviceId id : grant.devices) {
+    DeviceUse& device = used.devices[Number(id)];
+    device.memory_bytes += grant.memory_bytes;
+    if (joins) continue;
+    device.share += grant.gpu_share;
+    device.bandwidth += grant.bandwidth;
+    device.memory_bytes += grant.program_bytes;
+    ++device.clients;
+  }
 }
 
 void Cluster::Release(const Grant& grant) {
@@ -82,25 +121,42 @@ void Cluster::Release(const Grant& grant) {
 
 bool Cluster::TryRelease(const Grant& grant) {
   if (!IsSet(grant.node) || Index(grant.node) >= nodes_->size() || grant.cpus < 0 ||
-      grant.gpu_share < 0)
+      grant.gpu_share < 0 || grant.bandwidth < 0 || grant.memory_bytes < 0 ||
+      grant.program_bytes < 0)
     return false;
+  bool last = true;  // of its bundle, if it has one
+  if (IsSet(grant.bundle)) {
+    const auto bundle = bundles_.find(grant.bundle);
+    if (bundle == bundles_.end()) return false;
+    last = --bundle->second == 0;
+    if (last) bundles_.erase(bundle);
+  }
   Usage& used = used_[Index(grant.node)];
-  if (used.cpus < grant.cpus) return false;
-  used.cpus -= grant.cpus;
-  for (DeviceId device : grant.devices) {
+  if (last && used.cpus < grant.cpus) return false;
+  if (last) used.cpus -= grant.cpus;
+  for (DeviceId id : grant.devices) {
     if (Planted("free-share")) continue;
-    if (Number(device) >= used.devices.size() || used.devices[Number(device)] < grant.gpu_share)
+    if (Number(id) >= used.devices.size()) return false;
+    DeviceUse& device = used.devices[Number(id)];
+    device.memory_bytes -= grant.memory_bytes;
+    if (last) {
+      device.share -= grant.gpu_share;
+      device.bandwidth -= grant.bandwidth;
+      device.memory_bytes -= grant.program_bytes;
+      --device.clients;
+    }
+    if (device.share < 0 || device.bandwidth < 0 || device.memory_bytes < 0 || device.clients < 0)
       return false;
-    used.devices[Number(device)] -= grant.gpu_share;
   }
   return true;
 }
 
 bool Cluster::idle() const {
-  return std::ranges::all_of(used_, [](const Usage& used) {
-    return used.cpus == 0 &&
-           std::ranges::all_of(used.devices, [](Milli share) { return share == 0; });
-  });
+  return bundles_.empty() && std::ranges::all_of(used_, [](const Usage& used) {
+           return used.cpus == 0 && std::ranges::all_of(used.devices, [](const DeviceUse& device) {
+                    return device == DeviceUse{};
+                  });
+         });
 }
 
 void Cluster::Save(StateWriter& writer) const {
@@ -118,7 +174,17 @@ void Cluster::Save(StateWriter& writer) const {
     }
     writer.Put(used_[i].cpus);
     writer.Put(used_[i].devices.size());
-    for (Milli used : used_[i].devices) writer.Put(used);
+    for (const DeviceUse& used : used_[i].devices) {
+      writer.Put(used.share);
+      writer.Put(used.bandwidth);
+      writer.Put(used.memory_bytes);
+      writer.Put(used.clients);
+    }
+  }
+  writer.Put(bundles_.size());
+  for (const auto& [bundle, members] : bundles_) {
+    writer.Put(bundle);
+    writer.Put(members);
   }
 }
 
@@ -140,14 +206,31 @@ Status Cluster::Load(StateReader& reader) {
     }
     reader.Get(used.cpus);
     used.devices.resize(reader.Count());
-    for (Milli& share : used.devices) reader.Get(share);
-    const bool in_range = std::ranges::all_of(
-        used.devices, [](Milli share) { return share >= 0 && share <= kWhole; });
+    for (DeviceUse& device : used.devices) {
+      reader.Get(device.share);
+      reader.Get(device.bandwidth);
+      reader.Get(device.memory_bytes);
+      reader.Get(device.clients);
+    }
+    const bool in_range = std::ranges::all_of(used.devices, [](const DeviceUse& device) {
+      return device.share >= 0 && device.share <= kWhole && device.bandwidth >= 0 &&
+             device.bandwidth <= kWhole && device.memory_bytes >= 0 && device.clients >= 0 &&
+             device.clients <= kMostClients;
+    });
     if (!reader.ok() || used.cpus < 0 || !in_range || used.devices.size() < node.devices.size()) {
       return Corruption("a snapshot's cluster does not read back");
     }
   }
   nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
+  bundles_.clear();
+  for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
+    BundleId bundle{};
+    int members = 0;
+    reader.Get(bundle);
+    reader.Get(members);
+    if (!reader.ok() || !IsSet(bundle) || members < 1 || !bundles_.emplace(bundle, members).second)
+      return Corruption("a snapshot's cluster does not read back");
+  }
   return {};
 }
 
@@ -160,30 +243,38 @@ void Cluster::AddTo(Digest& digest) const {
 Grant FirstFit(const Cluster& cluster, const Demand& demand) {
   for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
     const NodeId node{static_cast<std::uint32_t>(n + 1)};
+    const std::vector<Device>& devices = cluster.nodes()[n].devices;
     if ((!cluster.nodes()[n].up && !Planted("ghost-node")) || cluster.FreeCpus(node) < demand.cpus)
       continue;
-    const bool shared = demand.gpus < kWhole;
     Grant grant{.node = node,
                 .cpus = demand.cpus,
-                .gpu_share = shared ? demand.gpus : kWhole,
+                .gpu_share = std::min(demand.gpus, kWhole),
+                .bandwidth = demand.bandwidth,
+                .memory_bytes = demand.memory_bytes,
                 .devices = {}};
-    if (demand.gpus == 0) return grant;
+    if (demand.gpus == 0) return WithoutDevices(grant);
+    const bool shared = demand.gpus < kWhole || demand.kinds != nullptr;
     const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
-    const std::span<const Milli> used = cluster.UsedShares(node);
-    if (shared) {
-      Milli least = kWhole + 1;
-      for (std::uint32_t d = 0; d < used.size(); ++d) {
-        const Milli free = kWhole - used[d];
-        if (free >= demand.gpus && free < least) {
-          least = free;
-          grant.devices = {DeviceId(d)};
-        }
+    const std::span<const DeviceUse> used = cluster.Used(node);
+    Milli least = kWhole + 1;
+    for (std::uint32_t d = 0; d < used.size(); ++d) {
+      const Milli free = kWhole - used[d].share;
+      const DeviceNeed need = NeedOn(demand, devices[d].kind);
+      const Milli share = std::min(need.gpus, kWhole);
+      const bool fits = free >= share && kWhole - used[d].bandwidth >= need.bandwidth &&
+                        used[d].clients < kMostClients &&
+                        (demand.memory_bytes == 0 ||
+                         devices[d].memory_bytes - used[d].memory_bytes >= demand.memory_bytes);
+      if (!fits) continue;
+      if (!shared) {
+        grant.devices.push_back(DeviceId(d));
+        if (grant.devices.size() == wanted) return grant;
+      } else if (free < least) {
+        least = free;
+        grant.devices = {DeviceId(d)};
+        grant.gpu_share = share;
+        grant.bandwidth = need.bandwidth;
       }
-    } else {
-      for (auto free = std::ranges::find(used, 0);
-           free != used.end() && grant.devices.size() < wanted;
-           free = std::find(free + 1, used.end(), 0))
-        grant.devices.push_back(DeviceId(free - used.begin()));
     }
     if (grant.devices.size() == wanted) return grant;
   }
@@ -192,8 +283,10 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
 
 bool FitsEmpty(const Cluster& cluster, const Demand& demand) {
   return std::ranges::any_of(cluster.nodes(), [&](const Node& node) {
-    const Milli gpus = static_cast<Milli>(node.devices.size()) * kWhole;
-    return node.up && node.cpus >= demand.cpus && gpus >= demand.gpus;
+    const auto roomy = std::ranges::count_if(node.devices, [&](const Device& device) {
+      return demand.memory_bytes == 0 || device.memory_bytes >= demand.memory_bytes;
+    });
+    return node.up && node.cpus >= demand.cpus && static_cast<Milli>(roomy) * kWhole >= demand.gpus;
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,12 +11,9 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/state.h"
+#include "cluster/demand.h"
 
 namespace sluice {
-
-// Capacities and demands are counted in thousandths, so that half a GPU is exact.
-using Milli = std::int64_t;
-constexpr Milli kWhole = 1000;
 
 // One accelerator of a node.
 struct Device {
@@ -33,24 +31,30 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// What one trial needs: processor cores, and GPUs: a share of one (below kWhole) or several whole
-// ones. An elastic trial runs at any width from `least` to `most` (width.h), of GPUs, or of cores
-// where it needs no GPU; 0: it is not elastic.
-struct Demand {
-  Milli cpus = kWhole;
-  Milli gpus = 0;
-  Milli least = 0;
-  Milli most = 0;
-  friend bool operator==(const Demand&, const Demand&) = default;
-};
+// Processes that one device can serve at once: so many clients MPS has.
+constexpr int kMostClients = 48;
 
-// What one launch holds.
+// What one launch holds. The trials of a bundle run in one program and hold its cores and its part of
+// the devices together; of memory each has its own part, beside what the program takes once.
 struct Grant {
   NodeId node{};
   Milli cpus = 0;
-  Milli gpu_share = 0;  // of each device
+  Milli gpu_share = 0;            // of each device
+  Milli bandwidth = 0;            // of each device
+  std::int64_t memory_bytes = 0;  // of each device
   std::vector<DeviceId> devices;
+  BundleId bundle{};               // none: it runs alone
+  std::int64_t program_bytes = 0;  // of each device: of a bundle, what it takes once
   friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+// What is taken of a device.
+struct DeviceUse {
+  Milli share = 0;
+  Milli bandwidth = 0;
+  std::int64_t memory_bytes = 0;
+  int clients = 0;
+  friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
 };
 
 // Nodes and what is free on them. NodeId counts from 1 in order of joining. Cheap to copy.
@@ -69,7 +73,11 @@ class Cluster {
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
   // What is taken of each device the node has.
-  std::span<const Milli> UsedShares(NodeId id) const;
+  std::span<const DeviceUse> Used(NodeId id) const;
+  // How many hold it; 0: there is no such bundle.
+  int BundleSize(BundleId bundle) const;
+  // One that is not taken.
+  BundleId NewBundle() const;
 
   // Grants may exceed what a node offers only where it shrank under them (Change): Take itself
   // checks.
@@ -89,17 +97,22 @@ class Cluster {
  private:
   struct Usage {
     Milli cpus = 0;
-    std::vector<Milli> devices;
+    std::vector<DeviceUse> devices;
   };
+  // Whether it comes to a bundle that is there.
+  bool Joins(const Grant& grant) const;
+  bool HasRoom(const Grant& grant, DeviceId device) const;
+
   // Shared with copies, never changed in place: planners copy a cluster for its books, and nodes
   // are many texts that rarely change.
   std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
+  std::map<BundleId, int> bundles_;  // how many hold each
 };
 
 // First fit: the first node with enough free cores and free devices, by device id; a share goes to
-// the fullest device it fits on, so that whole ones stay whole. A grant with node 0 means that
-// nothing fits.
+// the fullest device it fits on, so that whole ones stay whole. Memory and bandwidth that the demand
+// names must be free too. A grant with node 0 means that nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand);
 
 // Whether the demand would fit if nothing else ran.

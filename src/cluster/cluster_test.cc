@@ -194,6 +194,95 @@ TEST(ClusterTest, FirstFitIsThatOfTheSimpleSearch) {
   EXPECT_GT(fits, 1000);
 }
 
+Node NodeWithMemory(int gpus, std::int64_t memory_bytes) {
+  Node node = NodeOf(100'000, gpus);
+  for (Device& device : node.devices) device.memory_bytes = memory_bytes;
+  return node;
+}
+
+TEST(ClusterTest, MemoryAndBandwidthAreKeptToo) {
+  Cluster cluster;
+  cluster.Join(NodeWithMemory(2, 10));
+  const Demand big{.cpus = 0, .gpus = 100, .memory_bytes = 6};
+  EXPECT_THAT(MustFit(cluster, big).devices, ElementsAre(DeviceId(0)));
+  EXPECT_THAT(MustFit(cluster, big).devices, ElementsAre(DeviceId(1)));
+  EXPECT_FALSE(IsSet(FirstFit(cluster, big).node));
+  const Demand wide{.cpus = 0, .gpus = 100, .memory_bytes = 1, .bandwidth = 600};
+  EXPECT_THAT(MustFit(cluster, wide).devices, ElementsAre(DeviceId(0)));
+  const Grant second = MustFit(cluster, wide);
+  EXPECT_THAT(second.devices, ElementsAre(DeviceId(1)));
+  EXPECT_FALSE(IsSet(FirstFit(cluster, wide).node));
+  cluster.Release(second);
+  EXPECT_EQ(FirstFit(cluster, wide), second);
+  EXPECT_FALSE(FitsEmpty(cluster, {.cpus = 0, .gpus = 100, .memory_bytes = 11}));
+  EXPECT_TRUE(FitsEmpty(cluster, {.cpus = 0, .gpus = 2000, .memory_bytes = 10}));
+  EXPECT_FALSE(FitsEmpty(cluster, {.cpus = 0, .gpus = 2000, .memory_bytes = 11}));
+}
+
+TEST(ClusterTest, ADeviceServesSoManyClients) {
+  Cluster cluster;
+  cluster.Join(NodeOf(100'000, 1));
+  const Demand tiny{.cpus = 0, .gpus = 1};
+  for (int i = 0; i < kMostClients; ++i) MustFit(cluster, tiny);
+  EXPECT_FALSE(IsSet(FirstFit(cluster, tiny).node));
+}
+
+TEST(ClusterTest, WhatATrialTakesMayDifferFromKindToKind) {
+  Cluster cluster;
+  Node node = NodeOf(8000, 2);
+  node.devices[0].kind = "A100";
+  cluster.Join(node);
+  const std::vector<KindNeed> measured = {{"A100", {.gpus = 600, .bandwidth = 500}},
+                                          {"H200", {.gpus = 300, .bandwidth = 100}}};
+  const Demand demand{
+      .cpus = 0, .gpus = 1000, .kinds = std::make_shared<const std::vector<KindNeed>>(measured)};
+  const Grant first = MustFit(cluster, demand);
+  EXPECT_THAT(first.devices, ElementsAre(DeviceId(0)));
+  EXPECT_EQ(first.gpu_share, 600);
+  EXPECT_EQ(first.bandwidth, 500);
+  const Grant second = MustFit(cluster, demand);
+  EXPECT_THAT(second.devices, ElementsAre(DeviceId(1)));
+  EXPECT_EQ(second.gpu_share, 300);
+  EXPECT_THAT(MustFit(cluster, demand).devices, ElementsAre(DeviceId(1)));
+  EXPECT_THAT(MustFit(cluster, demand).devices, ElementsAre(DeviceId(1)));
+  EXPECT_FALSE(IsSet(FirstFit(cluster, demand).node));
+}
+
+TEST(ClusterTest, ABundleHoldsItsDevicesOnceAndMemoryForEach) {
+  Cluster cluster;
+  cluster.Join(NodeWithMemory(1, 10));
+  const BundleId bundle = cluster.NewBundle();
+  const Grant member{.node = kFirst,
+                     .cpus = 4000,
+                     .gpu_share = kWhole,
+                     .memory_bytes = 2,
+                     .devices = {DeviceId(0)},
+                     .bundle = bundle,
+                     .program_bytes = 3};
+  for (int i = 1; i <= 3; ++i) {
+    cluster.Take(member);
+    EXPECT_EQ(cluster.BundleSize(bundle), i);
+    EXPECT_EQ(cluster.FreeCpus(kFirst), 96'000);
+    EXPECT_EQ(cluster.Used(kFirst)[0],
+              (DeviceUse{.share = kWhole, .memory_bytes = 3 + 2 * i, .clients = 1}));
+  }
+  EXPECT_FALSE(cluster.Fits(member)) << "one more would need 11 of 10";
+  EXPECT_NE(cluster.NewBundle(), bundle);
+
+  StateWriter writer;
+  cluster.Save(writer);
+  Cluster loaded;
+  StateReader reader(writer.bytes());
+  ASSERT_TRUE(loaded.Load(reader));
+  EXPECT_EQ(DigestOf(loaded), DigestOf(cluster));
+  for (int left = 2; left >= 0; --left) {
+    loaded.Release(member);
+    EXPECT_EQ(loaded.BundleSize(bundle), left);
+  }
+  EXPECT_TRUE(loaded.idle());
+  EXPECT_FALSE(loaded.TryRelease(member));
+}
+
 TEST(ClusterTest, ACopyGoesItsOwnWay) {
   Cluster cluster;
   cluster.Join(NodeOf(2000, 1));

@@ -25,8 +25,9 @@ Demand AtWidth(const Demand& demand, Milli width) {
   Demand wanted = demand;
   if (demand.gpus == 0) {
     wanted.cpus = width;
-  } else {
+  } else if (width != demand.gpus) {
     wanted.gpus = width;
+    wanted.kinds = nullptr;  // they were measured at the usual width
     wanted.cpus = (demand.cpus * width + demand.gpus - 1) / demand.gpus;
   }
   return wanted;

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-constexpr Demand kElastic{.cpus = 4000, .gpus = 1000, .least = 500, .most = 4000};
+const Demand kElastic{.cpus = 4000, .gpus = 1000, .least = 500, .most = 4000};
 
 TEST(WidthTest, OneThatIsNotElasticHasOneWidth) {
   const Demand rigid{.cpus = 2000, .gpus = 3000};

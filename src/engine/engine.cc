@@ -98,6 +98,13 @@ void Engine::On(const StudyCreated& event) {
   study.created = now_;
   if (event.spec.deadline_after) study.deadline = now_ + *event.spec.deadline_after;
   if (event.spec.deadline_at) study.deadline = *event.spec.deadline_at;
+  if (policy_->LooksAtSpeeds()) {
+    for (const KindProfile& profile : event.spec.profile) {
+      const Milli width = NeedOn(event.spec.demand, profile.kind).gpus;
+      speeds_.Learn({.shape = event.spec.name, .kind = profile.kind, .width = width}, 1,
+                    profile.seconds_per_unit);
+    }
+  }
   AskWake(study.stops_at());
   replan_ = true;
 }

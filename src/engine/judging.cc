@@ -81,7 +81,7 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
     const auto& devices = cluster_.node(node).devices;
     if (Number(device) >= devices.size()) return;  // it is gone, and the launch with it
     situation.kind = devices[Number(device)].kind;
-    const Milli others = cluster_.UsedShares(node)[Number(device)] - trial.grant.gpu_share;
+    const Milli others = cluster_.Used(node)[Number(device)].share - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }
   speeds_.Learn(situation, static_cast<double>(report.work - trial.window_work),

@@ -103,7 +103,8 @@ const WorkView& Engine::View() {
                             .shape = study->spec.name,
                             .width = trial.width,
                             .admitted = IsSet(trial.launch) && !trial.resumed,
-                            .loss = study->spec.objective.Loss(trial.value)});
+                            .loss = study->spec.objective.Loss(trial.value),
+                            .since = std::max(trial.created, trial.heard)});
     }
     view.studies.push_back(
         {.study = study->id,
@@ -119,7 +120,8 @@ const WorkView& Engine::View() {
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,
          .coming = static_cast<int>(study->asked - study->answered),
-         .open = Open(*study) && !study->sated});
+         .open = Open(*study) && !study->sated,
+         .left = study->exhausted ? static_cast<int>(study->queue.size()) : study->room()});
   }
   return view;
 }

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 4;
+constexpr int kSnapshotVersion = 5;
 
 struct Saver {
   StateWriter& writer;

@@ -70,6 +70,12 @@ struct WarmStart {
   Missing missing = Missing::kSkip;
 };
 
+// What a short run of one trial, alone on a device of this kind, has shown.
+struct KindProfile {
+  std::string kind;
+  double seconds_per_unit = 0;  // of work; 0: not said
+};
+
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.
 struct StudySpec {
   std::string name;
@@ -87,6 +93,7 @@ struct StudySpec {
   std::optional<Time> deadline_at;
   int parallelism = 0;  // 0: as many as fit
   Demand demand;
+  std::vector<KindProfile> profile;
   Timeouts timeouts;
   int retries = 1;
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles

@@ -28,8 +28,9 @@ class RunningReader {
   StudySpec Read() {
     ReadEnvironment();
     ReadDeadline();
-    ReadPolicy();
     ReadResources();
+    ReadProfile();
+    ReadPolicy();
     ReadTimeouts();
     ReadNumbers();
     return std::move(spec_);
@@ -148,7 +149,7 @@ class RunningReader {
   static bool IsWidth(Milli gpus) { return gpus <= kWhole || gpus % kWhole == 0; }
 
   void ReadResources() {
-    const auto section = Section("resources", {"cpus", "gpus"});
+    const auto section = Section("resources", {"cpus", "gpus", "memory", "bandwidth"});
     bool good = true;
     Demand& demand = spec_.demand;
     std::optional<Amounts> cpus;
@@ -175,10 +176,54 @@ class RunningReader {
             ->Expected("one amount beside 'gpus'", "cores go along with GPUs in proportion");
       }
     }
+    if (const ConfigNode* node = In(section, "memory"))
+      demand.memory_bytes = node->SizeBytes().value_or(0);
+    if (const ConfigNode* node = In(section, "bandwidth"))
+      demand.bandwidth = ReadMilli(*node, 1).value_or(0);
+    for (const char* key : {"memory", "bandwidth"}) {
+      const ConfigNode* node = In(section, key);
+      if (node != nullptr && good && demand.gpus == 0)
+        node->Expected("it only beside 'gpus', since it is of each GPU", "remove the key");
+    }
     if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
       map_.Find("resources")
           ->Expected("some of cpus or gpus", "give a small share such as {cpus: 0.1}");
     }
+  }
+
+  // What was measured of a trial on devices of several kinds.
+  void ReadProfile() {
+    const ConfigNode* node = map_.Find("profile");
+    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    if (!map) return;
+    Demand& demand = spec_.demand;
+    if (demand.gpus == 0 || demand.gpus > kWhole || demand.most > 0) {
+      return node->Expected("it of trials on one GPU or a share of it",
+                            "remove the key, or set 'resources: {gpus: 1}'");
+    }
+    std::vector<KindNeed> needs;
+    bool differ = false;
+    for (const auto& [kind, value] : map->entries()) {
+      const auto section = value.Map();
+      if (!section) continue;
+      const std::vector<std::string> keys = {"unit_time", "gpus", "bandwidth"};
+      section->AllowOnly(keys);
+      KindProfile profile{.kind = kind};
+      if (const ConfigNode* time = section->Find("unit_time"))
+        profile.seconds_per_unit = Seconds(time->Duration().value_or(Duration(0)));
+      KindNeed& need = needs.emplace_back(kind, NeedOn(demand, kind));
+      if (const ConfigNode* share = section->Find("gpus")) {
+        need.need.gpus = ReadMilli(*share, 1).value_or(kWhole);
+        if (need.need.gpus == 0) share->Expected("a share of one GPU, above 0 and at most 1");
+        differ = true;
+      }
+      if (const ConfigNode* part = section->Find("bandwidth")) {
+        need.need.bandwidth = ReadMilli(*part, 1).value_or(0);
+        differ = true;
+      }
+      spec_.profile.push_back(std::move(profile));
+    }
+    if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
   void ReadTimeouts() {
@@ -232,8 +277,8 @@ class RunningReader {
 
 const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "deadline", "parallelism", "resources", "timeouts",   "retries",       "backoff",
-      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap"};
+      "deadline", "parallelism", "resources", "timeouts",   "retries",        "backoff",
+      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap", "profile"};
   return keys;
 }
 
@@ -249,6 +294,12 @@ Status CheckPolicy(std::string_view policy, const StudySpec& spec) {
                     "trials go: add "
                     "'budget: {{max: 27}}', or take another policy",
                     policy));
+  }
+  if (needs.memory && spec.demand.gpus > 0 && spec.demand.memory_bytes == 0) {
+    return FailedPrecondition(fmt::format(
+        "the policy {} packs trials by the memory they take, and nothing says how much that is: "
+        "add 'resources: {{memory: 4GiB}}', or take another policy",
+        policy));
   }
   if (needs.deadline && !spec.deadline_after && !spec.deadline_at) {
     return FailedPrecondition(

@@ -106,7 +106,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
       visit(t.ended);
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);
-  visit(t.grant.gpu_share), visit(t.grant.devices), visit(t.width);
+  visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
+  visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
   visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.told),
       visit(t.resumed);
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "engine/points.h"
+#include "exec/carried_out.h"
 #include "exec/connection.h"
 #include "exec/launch_folder.h"
 #include "exec/local_controller.h"
@@ -159,6 +160,7 @@ EnqueueEnd EndFrom(const wire::Values& facts) {
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   const StudySpec& spec = request.spec;
   const Machine machine = InspectMachine();
+  SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
   // Before anything is made: what it names may not be there.
@@ -233,6 +235,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_TRY(CheckHasProgram(spec));
   const std::uint64_t seed = study.seed;
   const Machine machine = InspectMachine();
+  SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
   const int made = study.proposed();
   if (request.trials && *request.trials < made) {

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 500, .most = 4000};
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 500, .most = 4000};
 
 std::vector<double> Widths(const std::vector<double>& times, int devices) {
   double sum = 0;

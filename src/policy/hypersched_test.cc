@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 8000};
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 8000};
 
 Time At(double seconds) { return Time(Duration(static_cast<std::int64_t>(seconds * 1e6))); }
 

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 250, .most = 8000};
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 250, .most = 8000};
 
 std::vector<std::string> Shown(const std::vector<Placement>& placements) {
   Plan plan;

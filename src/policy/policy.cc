@@ -5,20 +5,24 @@
 #include "base/text.h"
 #include "policy/fifo.h"
 #include "policy/fluid.h"
+#include "policy/hypersack.h"
 #include "policy/hypersched.h"
 #include "policy/lpt.h"
 
 namespace sluice {
 
 const std::vector<std::string>& PolicyNames() {
-  static const std::vector<std::string> names = {"fifo", "lpt", "fluid-static", "fluid-dynamic",
-                                                 "hypersched"};
+  static const std::vector<std::string> names = {"fifo",          "lpt",          "fluid-static",
+                                                 "fluid-dynamic", "hypersched",   "hypersack-ff",
+                                                 "hypersack-ffd", "hypersack-wf", "hypersack-wfd"};
   return names;
 }
 
 PolicyNeeds NeedsOf(std::string_view name) {
   const bool deadline = name == "hypersched";
-  return {.max_budget = deadline || name.starts_with("fluid"), .deadline = deadline};
+  return {.max_budget = deadline || name.starts_with("fluid"),
+          .deadline = deadline,
+          .memory = name.starts_with("hypersack")};
 }
 
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
@@ -26,6 +30,15 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
   if (name == "lpt") return std::make_unique<Lpt>();
   if (name == "fluid-static") return std::make_unique<Fluid>(Fluid::Mode::kStatic);
   if (name == "fluid-dynamic") return std::make_unique<Fluid>(Fluid::Mode::kDynamic);
+  if (name == "hypersack-ff") return std::make_unique<HyperSack>(HyperSack::Options{});
+  if (name == "hypersack-ffd")
+    return std::make_unique<HyperSack>(HyperSack::Options{.longest_first = true});
+  if (name == "hypersack-wf")
+    return std::make_unique<HyperSack>(HyperSack::Options{.worst_fit = true});
+  if (name == "hypersack-wfd") {
+    return std::make_unique<HyperSack>(
+        HyperSack::Options{.longest_first = true, .worst_fit = true});
+  }
   if (name == "hypersched") return std::make_unique<HyperSched>();
   return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()),
                                      name, DidYouMean(name, PolicyNames())));

@@ -29,6 +29,7 @@ struct WorkItem {
   bool admitted = false;  // it waits only because its last launch had to leave, or was lost
   double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
   std::uint32_t launch_reports = 0;  // of the launch that runs
+  Time since{};                      // it waits since then
   const Grant* grant = nullptr;      // while it runs
 };
 
@@ -51,6 +52,7 @@ struct StudyView {
   int waiting = 0;    // items below that do not run yet
   int coming = 0;     // proposals on their way
   bool open = false;  // it could propose or resume more trials if there were room
+  int left = 0;       // how many it may still propose, beside those on their way
 };
 
 struct WorkView {
@@ -107,6 +109,7 @@ class Policy {
 struct PolicyNeeds {
   bool max_budget = false;  // how far its trials go
   bool deadline = false;
+  bool memory = false;  // how much of a GPU's its trials take
 };
 PolicyNeeds NeedsOf(std::string_view name);
 

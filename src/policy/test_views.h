@@ -16,14 +16,14 @@ class TestViews {
   explicit TestViews(int gpus, Milli cpus = 1000 * kWhole) {
     Node node{.name = "n", .cpus = cpus, .devices = {}};
     for (int i = 0; i < gpus; ++i)
-      node.devices.push_back({.uuid = std::to_string(i), .kind = "A100", .memory_bytes = 0});
+      node.devices.push_back({.uuid = std::to_string(i), .kind = "A100", .memory_bytes = 40 << 10});
     cluster.Join(std::move(node));
     view.speeds = &speeds;
   }
 
   StudyView& Study(std::uint32_t id, const Demand& demand) {
-    view.studies.push_back({.study = StudyId(id), .demand = demand});
     names_.push_back("study" + std::to_string(id));
+    view.studies.push_back({.study = StudyId(id), .demand = demand, .shape = names_.back()});
     return view.studies.back();
   }
   // Waiting, with so much left to do.

@@ -69,6 +69,10 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
                         held[static_cast<std::size_t>(Phase::kSave)]) /
                        capacity;
   }
+  if (devices) {
+    metrics.occupancy =
+        static_cast<double>(result.most_shares) / kWhole / static_cast<double>(result.devices);
+  }
   metrics.decisions = result.decisions.plans;
   metrics.events = result.events;
   if (measured && result.decisions.plans > 0) {

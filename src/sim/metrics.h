@@ -30,6 +30,8 @@ struct RunMetrics {
   // that time, and the part that went into starting up, restoring and saving.
   double utilisation = 0;
   double overhead = 0;
+  double occupancy =
+      std::numeric_limits<double>::quiet_NaN();  // of all devices, held at once at most
   double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   double longest_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   std::int64_t decisions = 0;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cluster/device_kind.h"
 #include "engine/study_reader.h"
+#include "sim/profile.h"
 #include "sim/workload_reader.h"
 #include "space/feasibility.h"
 
@@ -323,6 +324,7 @@ class ScenarioReader {
     auto [work, curve] = ReadWorkload(workload, study.spec);
     study.workload = std::move(work);
     study.curve = std::move(curve);
+    if (study.workload.profiled) AddProfile(study.workload, scenario_.nodes, study.spec);
     if (const ConfigNode* node = map->Find("arrives"))
       study.arrives = node->Duration().value_or(study.arrives);
     CheckSimulated(item, *map, study);

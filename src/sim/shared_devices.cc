@@ -33,13 +33,17 @@ void SharedDevices::Part(const Grant& grant, const Tenant& tenant) {
   }
 }
 
-double SharedDevices::Neighbours(const Grant& grant, const Tenant& tenant) const {
-  double most = 0;
+SharedDevices::Others SharedDevices::Neighbours(const Grant& grant, const Tenant& tenant) const {
+  Others most;
   for (const DeviceId id : grant.devices) {
-    double others = -tenant.busy;
+    Others others{.busy = -tenant.busy, .bandwidth = -tenant.bandwidth};
     // Added up afresh each time, in order: no drift, and the same on every machine.
-    for (const Tenant& each : devices_[IndexOf(grant, id)].tenants) others += each.busy;
-    most = std::max(most, others);
+    for (const Tenant& each : devices_[IndexOf(grant, id)].tenants) {
+      others.busy += each.busy;
+      others.bandwidth += each.bandwidth;
+    }
+    most.busy = std::max(most.busy, others.busy);
+    most.bandwidth = std::max(most.bandwidth, others.bandwidth);
   }
   return most;
 }

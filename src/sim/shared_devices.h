@@ -10,7 +10,8 @@ namespace sluice {
 // Whoever holds devices, as far as others feel it.
 struct Tenant {
   std::uint32_t slot = 0;
-  double busy = 0;  // what it keeps busy of each of its devices
+  double busy = 0;       // what it keeps busy of each of its devices
+  double bandwidth = 0;  // and of its memory's bandwidth
   std::int64_t bytes = 0;
 };
 
@@ -29,8 +30,12 @@ class SharedDevices {
 
   void Join(const Grant& grant, const Tenant& tenant);
   void Part(const Grant& grant, const Tenant& tenant);
-  // How busy others keep that of its devices which they keep busiest.
-  double Neighbours(const Grant& grant, const Tenant& tenant) const;
+  // What others do to it, each where they do it most.
+  struct Others {
+    double busy = 0;
+    double bandwidth = 0;
+  };
+  Others Neighbours(const Grant& grant, const Tenant& tenant) const;
   // Calls for each other slot on a device of the grant; for some of them more than once.
   template <typename Visit>
   void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {

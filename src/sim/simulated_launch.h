@@ -40,8 +40,8 @@ struct SimulatedLaunch {
   double progress = 0;  // beyond `work`, at `since`
   Time since{};
   Time phase_began{};
-  std::optional<Tenant> tenant;  // of its devices, once it competes for them
-  double neighbours = 0;         // how busy others keep them
+  std::optional<Tenant> tenant;      // of its devices, once it competes for them
+  SharedDevices::Others neighbours;  // what others do to it
   Grant grant;
   LearningCurve curve;
 

@@ -263,6 +263,8 @@ class World {
     launch.work = player.checkpoint[number];
     launch.grant = command.grant;
     launch.phase_began = now_;
+    shares_ += ShareOf(launch.grant);
+    result_.most_shares = std::max(result_.most_shares, shares_);
     launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
     const WorkloadSpec& work = player.study->workload;
     if (work.spread > 0)
@@ -333,7 +335,8 @@ class World {
     const bool elastic = PlayerOf(launch).study->spec.demand.most > 0;
     if (elastic || !grant.devices.empty()) at.width = static_cast<double>(WidthOf(grant)) / kWhole;
     if (grant.devices.empty()) return at;
-    at.neighbours = launch.neighbours;
+    at.neighbours = launch.neighbours.busy;
+    at.others_move = launch.neighbours.bandwidth;
     double slowest = std::numeric_limits<double>::infinity();
     for (const DeviceId id : grant.devices) {
       const std::string& kind = devices_.at(grant, id).kind;
@@ -352,7 +355,10 @@ class World {
     const auto at = CircumstancesOf(launch);
     const double busy =
         launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
-    launch.tenant = {.slot = slot, .busy = busy, .bytes = speed.workload().memory_bytes};
+    launch.tenant = {.slot = slot,
+                     .busy = busy,
+                     .bandwidth = launch.grant.devices.empty() ? 0 : speed.workload().bandwidth,
+                     .bytes = speed.workload().memory_bytes};
     devices_.Join(launch.grant, *launch.tenant);
     SetRate(launch);
     Reconsider(slot);
@@ -479,9 +485,14 @@ class World {
     ended.reason = launch.reason;
     player.slot[Number(key.trial)] = kNoSlot;
     ++launch.version;
+    shares_ -= ShareOf(launch.grant);
     free_slots_.push_back(slot);
     Trace(static_cast<std::uint64_t>(Micros(now_)));
     Happen(ended_);
+  }
+
+  static Milli ShareOf(const Grant& grant) {
+    return grant.gpu_share * static_cast<Milli>(grant.devices.size());
   }
 
   // Books the time since the phase began.
@@ -555,6 +566,7 @@ class World {
   Time now_{};
   std::size_t finished_ = 0;
   std::uint64_t trace_ = 0;
+  Milli shares_ = 0;  // of devices, that are held
 };
 
 }  // namespace

@@ -69,6 +69,7 @@ struct SimulationResult {
   // Device-seconds held in each phase, by share; of launches without devices core-seconds.
   std::array<double, kPhases> device_seconds{};
   std::array<double, kPhases> core_seconds{};
+  Milli most_shares = 0;     // of all devices together, that were held at once
   std::int64_t events = 0;   // Engine::Apply calls
   DecisionTimes decisions;   // of the policy
   std::uint64_t trace = 0;   // of every event: what, which trial, when, which value

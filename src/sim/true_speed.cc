@@ -14,8 +14,11 @@ double TrueSpeed::KindSpeed(const std::string& kind) const {
 }
 
 double TrueSpeed::Busy(const std::string& kind, double width) const {
+  const auto measured = workload_.busy_on.find(kind);
   const double heavier = RelativeSpeed(kind, workload_.on, 1);
-  const double wants = std::min(1.0, workload_.busy * KindSpeed(kind) / heavier);
+  const double wants = measured != workload_.busy_on.end()
+                           ? measured->second
+                           : std::min(1.0, workload_.busy * KindSpeed(kind) / heavier);
   return std::min(wants, width);
 }
 
@@ -27,7 +30,7 @@ double TrueSpeed::Of(const Circumstances& at) const {
   const double wide =
       at.width < 1 ? std::min(1.0, at.width / wants) : workload_.widths.At(at.width);
   const double takes = Busy(at.kind, at.width);
-  const double crowd = std::max(1.0, takes + at.neighbours);
+  const double crowd = std::max({1.0, takes + at.neighbours, workload_.bandwidth + at.others_move});
   return alone * wide / crowd / (1 + workload_.interference * at.neighbours);
 }
 

@@ -16,7 +16,9 @@ struct WorkloadSpec {
   double spread = 0;            // how trials differ: standard deviation of the log of that time
   SpeedTable widths;            // what more devices bring
   double busy = 1;              // the part of that device one trial alone keeps busy
-  double interference = 0;      // how much slower beside neighbours that keep a whole device busy
+  std::map<std::string, double> busy_on;  // the same on other kinds, where it was measured
+  double bandwidth = 0;     // the part of what a device's memory can move that it moves
+  double interference = 0;  // how much slower beside neighbours that keep a whole device busy
   std::map<std::string, double> speeds;  // of device kinds beside `on`, where the table is wrong
   std::int64_t memory_bytes = 0;         // of each of its devices
   Duration start_up{0};                  // before the first step of any launch
@@ -25,6 +27,7 @@ struct WorkloadSpec {
   std::int64_t checkpoint_bytes = 0;
   std::int64_t report_every = 1;  // units of work
   std::int64_t ends_after = 0;    // units of work at which the program ends by itself; 0: never
+  bool profiled = false;  // a short run on each kind of device was measured before the study begins
 };
 
 // What the world's devices really do, as opposed to what a SpeedModel believes.
@@ -36,10 +39,11 @@ struct WorkloadSpec {
 // - Shares: a share is a cap (as CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is): a trial that alone keeps half
 //   a device busy runs at full speed with a share of 0.5, at half its speed with 0.25. On a quicker
 //   device it keeps less of it busy: its part is multiplied by how much quicker it runs and divided
-//   by how much quicker the device is. (HyperSack's 0.37 on an A100 gives 0.28 on an H100; it measured
-//   0.25.)
+//   by how much quicker the device is, unless it was measured. (HyperSack's 0.37 on an A100 gives 0.28
+//   on an H100; it measured 0.25.)
 // - Neighbours: each unit of compute that the others on the device keep busy costs `interference` of
-//   a trial's time; if together they want more than there is, all get their part of it. Sources: on
+//   a trial's time; if together they want more compute, or more of the memory's bandwidth, than there
+//   is, all get their part of it. Sources: on
 //   an H200 under MPS, 4 processes of a small ResNet do 4.1 times the work of one and 12 do 10.2
 //   times (no interference to speak of while there is room), while a stage of a GPT beside a guest
 //   that never stops takes 175 ms for 105 (the device is over-committed).
@@ -50,7 +54,8 @@ class TrueSpeed {
     std::string kind;  // the slowest of its devices'; empty: cores alone
     double width = 1;  // devices, or a share of one; without them cores of an elastic trial
     int fused = 1;
-    double neighbours = 0;  // what the others keep busy of its fullest device
+    double neighbours = 0;   // what the others keep busy of its fullest device
+    double others_move = 0;  // and of its memory's bandwidth
   };
 
   explicit TrueSpeed(WorkloadSpec workload) : workload_(std::move(workload)) {}

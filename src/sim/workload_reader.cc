@@ -21,10 +21,10 @@ class WorkloadReader {
   explicit WorkloadReader(const ConfigMap& map) : map_(map) {}
 
   Workload Read(const StudySpec& study) {
-    const std::vector<std::string> keys = {"unit_time",    "on",           "spread",  "widths",
-                                           "busy",         "interference", "speeds",  "memory",
-                                           "start_up",     "save",         "restore", "checkpoint",
-                                           "report_every", "ends_after",   "curve"};
+    const std::vector<std::string> keys = {
+        "unit_time",    "on",         "spread",   "widths",    "busy",    "interference",
+        "speeds",       "memory",     "start_up", "save",      "restore", "checkpoint",
+        "report_every", "ends_after", "curve",    "bandwidth", "profiled"};
     map_.AllowOnly(keys);
     const bool on_devices = study.demand.gpus > 0;
     made_.work.on = on_devices ? "A100" : "";
@@ -32,7 +32,15 @@ class WorkloadReader {
     ReadKinds(on_devices);
     ReadWidths();
     Number("spread", {.min = 0, .max = 3}, made_.work.spread);
-    Number("busy", {.min = 0.001, .max = 1}, made_.work.busy);
+    ReadBusy();
+    Number("bandwidth", {.min = 0, .max = 1}, made_.work.bandwidth);
+    if (const ConfigNode* node = map_.Find("profiled")) {
+      made_.work.profiled = node->Boolean().value_or(false);
+      const Demand& demand = study.demand;
+      const bool one = demand.gpus > 0 && demand.gpus <= kWhole && demand.most == 0;
+      if (made_.work.profiled && !one)
+        node->Expected("it of trials on one GPU or a share of it", "remove the key");
+    }
     Number("interference", {.min = 0, .max = 100}, made_.work.interference);
     Size("memory", made_.work.memory_bytes);
     Size("checkpoint", made_.work.checkpoint_bytes);
@@ -101,6 +109,23 @@ class WorkloadReader {
       if (const auto speed = value.Number({.min = 0.001, .max = 1000}))
         made_.work.speeds[kind] = *speed;
     }
+  }
+
+  // One part, or one of each kind.
+  void ReadBusy() {
+    const ConfigNode* node = map_.Find("busy");
+    const NumberRange part{.min = 0.001, .max = 1};
+    if (node == nullptr || !node->is_map()) return Number("busy", part, made_.work.busy);
+    const auto map = node->Map();
+    map->AllowOnly(DeviceKindNames());
+    for (const auto& [kind, value] : map->entries()) {
+      if (const auto busy = value.Number(part)) made_.work.busy_on[kind] = *busy;
+    }
+    const auto own = made_.work.busy_on.find(made_.work.on);
+    if (own != made_.work.busy_on.end())
+      made_.work.busy = own->second;
+    else
+      node->Expected(fmt::format("a part of {} too, which times are meant for", made_.work.on));
   }
 
   void ReadWidths() {

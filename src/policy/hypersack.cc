@@ -1,0 +1,265 @@
+#include "policy/hypersack.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "cluster/width.h"
+
+namespace sluice {
+namespace {
+
+// How often everything in sight could have run while a trial was passed over.
+constexpr double kPatience = 2;
+constexpr double kShortestPatienceSeconds = 60;
+
+// Whether a trial runs on a part of one device, or all of it.
+bool IsLight(const Demand& demand) {
+  return demand.gpus > 0 && (demand.gpus <= kWhole || demand.kinds != nullptr);
+}
+
+}  // namespace
+
+Room HyperSack::RoomOn(NodeId node, DeviceId device) const {
+  const DeviceUse& used = free_.Used(node)[Number(device)];
+  return {.share = kWhole - used.share,
+          .bandwidth = kWhole - used.bandwidth,
+          .memory_bytes = free_.node(node).devices[Number(device)].memory_bytes - used.memory_bytes,
+          .cpus = free_.FreeCpus(node),
+          .clients = kMostClients - used.clients};
+}
+
+void HyperSack::TakeStock(const Cluster& cluster) {
+  free_ = cluster;
+  const std::vector<Node>& nodes = cluster.nodes();
+  for (Kind& kind : kinds_) kind.name = {}, kind.devices.clear();
+  spots_.resize(nodes.size());
+  std::size_t known = 0;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    spots_[n].clear();
+    if (!nodes[n].up) continue;
+    for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
+      const std::string& name = nodes[n].devices[d].kind;
+      std::size_t kind = 0;
+      while (kind < known && kinds_[kind].name != name) ++kind;
+      if (kind == known) {
+        if (++known > kinds_.size()) kinds_.emplace_back();
+        kinds_[kind].name = name;
+      }
+      spots_[n].push_back({kind, kinds_[kind].devices.size()});
+      kinds_[kind].devices.emplace_back(NodeId(n + 1), DeviceId(d));
+    }
+  }
+  kinds_.resize(known);
+  for (Kind& kind : kinds_) {
+    rooms_.clear();
+    for (const auto& [node, device] : kind.devices) rooms_.push_back(RoomOn(node, device));
+    kind.tree.Assign(rooms_);
+  }
+}
+
+// Units of work a second. Of a shape that nobody has measured only the ratio of two kinds means
+// something: what a trial takes is then what it can use, so that its share does not slow it down.
+double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
+                          Milli share) const {
+  if (kinds_.size() == 1 && !options_.longest_first) return 1;  // nobody asks
+  SpeedSituation alone{
+      .shape = std::string(study.shape), .kind = std::string(kind), .width = share};
+  const SpeedEstimate known = work.speeds->Ask(alone);
+  if (known.measured > 0) return known.work_per_second;
+  alone.width = kWhole;
+  return work.speeds->Prior(alone);
+}
+
+void HyperSack::Classify(const WorkView& work) {
+  classes_.resize(work.studies.size());
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    Class& made = classes_[i];
+    const StudyView& study = work.studies[i];
+    made.study = &study;
+    made.started = made.asked = 0;
+    made.full = made.lacks_memory = false;
+    made.size = study.demand.gpus;
+    made.needs.clear();
+    made.speeds.clear();
+    double quickest = 0;
+    for (const Kind& kind : kinds_) {
+      const DeviceNeed need = NeedOn(study.demand, kind.name);
+      made.needs.push_back({.share = need.gpus,
+                            .bandwidth = need.bandwidth,
+                            .memory_bytes = study.demand.memory_bytes,
+                            .cpus = study.demand.cpus,
+                            .clients = 1});
+      const double speed = SpeedOn(work, study, kind.name, need.gpus);
+      made.speeds.push_back(speed);
+      quickest = std::max(quickest, speed);
+    }
+    made.seconds_per_unit = quickest > 0 ? 1 / quickest : 1;
+  }
+}
+
+void HyperSack::Queue(const WorkView& work) {
+  queue_.clear();
+  const auto seconds = [&](std::size_t of, Work left) {
+    if (left >= kNoLimit) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(left) * classes_[of].seconds_per_unit;
+  };
+  std::size_t of = 0;
+  for (const WorkItem& item : work.items) {
+    if (item.running) continue;
+    if (classes_[of].study->study != item.trial.study) {
+      const auto owner =
+          std::ranges::lower_bound(work.studies, item.trial.study, {}, &StudyView::study);
+      of = static_cast<std::size_t>(owner - work.studies.begin());
+    }
+    const Work left =
+        item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
+    queue_.push_back({.seconds = seconds(of, left),
+                      .size = classes_[of].size,
+                      .of = static_cast<std::uint32_t>(of),
+                      .item = &item});
+  }
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
+    if (!study.open) continue;
+    // One that may propose nothing may still resume somebody.
+    const int count = study.left > 0 ? study.left + study.coming : std::numeric_limits<int>::max();
+    queue_.push_back({.seconds = seconds(i, study.max_budget == 0 ? kNoLimit : study.max_budget),
+                      .size = classes_[i].size,
+                      .of = static_cast<std::uint32_t>(i),
+                      .item = nullptr,
+                      .count = count});
+  }
+  if (!options_.longest_first) return;
+  std::ranges::stable_sort(queue_, [](const Entry& a, const Entry& b) {
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.size > b.size;
+  });
+}
+
+HyperSack::Spot HyperSack::FindSpot(const Class& trials) const {
+  Spot best;
+  double most = -1;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    const Kind& kind = kinds_[k];
+    const Room& need = trials.needs[k];
+    const std::size_t device =
+        options_.worst_fit ? kind.tree.Roomiest(need) : kind.tree.First(need);
+    if (device == DeviceTree::kNone) continue;
+    if (options_.worst_fit) {
+      const double free = static_cast<double>(kind.tree.at(device).share) * trials.speeds[k];
+      if (free <= most) continue;
+      most = free;
+    } else if (best.device != DeviceTree::kNone &&
+               kinds_[best.kind].devices[best.device] < kind.devices[device]) {
+      continue;
+    }
+    best = {k, device};
+  }
+  return best;
+}
+
+Grant HyperSack::Find(const Class& trials) const {
+  const Demand& demand = trials.study->demand;
+  if (!IsLight(demand)) return FirstFit(free_, demand);
+  const Spot spot = FindSpot(trials);
+  if (spot.device == DeviceTree::kNone) return {};
+  const auto& [node, device] = kinds_[spot.kind].devices[spot.device];
+  const Room& need = trials.needs[spot.kind];
+  return {.node = node,
+          .cpus = need.cpus,
+          .gpu_share = need.share,
+          .bandwidth = need.bandwidth,
+          .memory_bytes = need.memory_bytes,
+          .devices = {device}};
+}
+
+void HyperSack::Take(const Grant& grant) {
+  free_.Take(grant);
+  const auto& devices = spots_[Number(grant.node) - 1];
+  for (std::uint32_t d = 0; d < devices.size(); ++d) {
+    DeviceTree& tree = kinds_[devices[d].kind].tree;
+    // One that is reserved stays so.
+    if (tree.at(devices[d].device).clients >= 0)
+      tree.Set(devices[d].device, RoomOn(grant.node, DeviceId(d)));
+  }
+}
+
+bool HyperSack::LacksMemory(const Class& trials) const {
+  if (!IsLight(trials.study->demand) || trials.study->demand.memory_bytes == 0) return false;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    Room need = trials.needs[k];
+    need.memory_bytes = 0;
+    if (kinds_[k].tree.First(need) != DeviceTree::kNone) return true;
+  }
+  return false;
+}
+
+void HyperSack::Reserve(const Class& trials) {
+  Spot best;
+  std::int64_t most = -1;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    for (std::size_t i = 0; i < kinds_[k].devices.size(); ++i) {
+      const auto& [node, device] = kinds_[k].devices[i];
+      const std::int64_t has = free_.node(node).devices[Number(device)].memory_bytes;
+      const std::int64_t free = kinds_[k].tree.at(i).memory_bytes;
+      if (has < trials.needs[k].memory_bytes || free <= most) continue;
+      most = free;
+      best = {k, i};
+    }
+  }
+  if (best.device == DeviceTree::kNone) return;
+  kinds_[best.kind].tree.Set(
+      best.device, {.share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1});
+}
+
+Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) {
+  TakeStock(cluster);
+  Classify(work);
+  Queue(work);
+  double longest = 0;
+  for (const Entry& entry : queue_) {
+    if (entry.seconds < std::numeric_limits<double>::infinity())
+      longest = std::max(longest, entry.seconds);
+  }
+  const double patience = std::max(kPatience * longest, kShortestPatienceSeconds);
+
+  Plan plan;
+  plan.keeps_running = true;
+  bool reserved = false;
+  for (const Entry& entry : queue_) {
+    Class& trials = classes_[entry.of];
+    const StudyView& study = *trials.study;
+    for (int i = 0; i < entry.count; ++i) {
+      const bool slot =
+          study.parallelism == 0 || study.running + trials.started < study.parallelism;
+      if (!slot) break;
+      Grant grant = trials.full ? Grant{} : Find(trials);
+      if (!IsSet(grant.node)) {
+        if (!trials.full) trials.lacks_memory = LacksMemory(trials);
+        trials.full = true;
+        const bool waits = entry.item != nullptr && Seconds(now - entry.item->since) > patience;
+        if (trials.lacks_memory && waits && !reserved) {
+          Reserve(trials);
+          reserved = true;
+        }
+        break;
+      }
+      Take(grant);
+      ++trials.started;
+      if (entry.item == nullptr) {
+        ++trials.asked;
+      } else {
+        plan.placements.push_back({entry.item->trial, std::move(grant)});
+      }
+    }
+  }
+  for (const Class& trials : classes_) {
+    // Who lacks memory waits in the queue, so that it is known for how long.
+    const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
+    const int asked = std::max(trials.asked, queues ? 1 : 0);
+    if (asked > 0) plan.appetites.push_back({trials.study->study, asked});
+  }
+  return plan;
+}
+
+}  // namespace sluice
