@@ -22,7 +22,15 @@ namespace {
 constexpr int kMostSeeds = 10'000;
 constexpr int kMostNodes = 10'000;
 constexpr std::size_t kMostStudies = 1000;
+// Values read in all, the defaults counted as often as studies have them.
+constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
+
+// Of a study's keys, those that defaults are filled in key by key.
+const std::vector<std::string>& Sections() {
+  static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
+  return sections;
+}
 
 const std::vector<std::string>& GoalNames() {
   static const auto& names =
@@ -78,8 +86,8 @@ class ScenarioReader {
       : root_(root), map_(*root.Map()), file_(file) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",
-                                           "nodes",    "pipeline_jobs", "studies"};
+    const std::vector<std::string> keys = {"scenario", "goal",    "seeds",        "nodes",
+                                           "defaults", "studies", "pipeline_jobs"};
     map_.AllowOnly(keys);
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
@@ -88,6 +96,7 @@ class ScenarioReader {
     }
     ReadNodes();
     ReadPipelineJobs();
+    ReadDefaults();
     ReadStudies();
     ReadGoal();
     return std::move(scenario_);
@@ -287,6 +296,16 @@ class ScenarioReader {
     return std::ranges::all_of(*items, each);
   }
 
+  void ReadDefaults() {
+    const ConfigNode* node = map_.Find("defaults");
+    if (node == nullptr) return;
+    defaults_ = node->Map();
+    if (!defaults_) return;
+    defaults_size_ = node->size();
+    if (const ConfigNode* name = defaults_->Find("study"))
+      name->Report("expected no name, since studies have names of their own; remove the key");
+  }
+
   void ReadStudies() {
     const ConfigNode* list = map_.Require("studies", "a list of studies");
     const auto items = list != nullptr ? list->List() : std::nullopt;
@@ -294,6 +313,12 @@ class ScenarioReader {
     if (items->empty()) return list->Expected("at least one study");
     if (items->size() > kMostStudies)
       return list->Expected(fmt::format("at most {} studies", kMostStudies));
+    if (defaults_size_ * items->size() > kMostLayeredNodes) {
+      return list->Report(
+          fmt::format("expected at most {} values with the defaults of every study, found {}; make "
+                      "them shorter",
+                      kMostLayeredNodes, defaults_size_ * items->size()));
+    }
     std::vector<std::string> names;
     for (const ConfigNode& item : *items) {
       auto study = ReadStudyOf(item, fmt::format("study{}", names.size() + 1));
@@ -310,22 +335,25 @@ class ScenarioReader {
   }
 
   std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name) {
-    const auto map = item.Map();
-    if (!map) return std::nullopt;
+    const auto own = item.Map();
+    if (!own) return std::nullopt;
+    std::vector<ConfigMap> layers = {*own};
+    if (defaults_) layers.push_back(*defaults_);
+    const ConfigMap map = ConfigMap::Layered(item, layers, Sections());
     ScenarioStudy study;
     study.line = item.line();
-    study.spec = ReadStudyPart(item, *map,
+    study.spec = ReadStudyPart(item, map,
                                {.default_name = std::move(default_name),
                                 .needs_program = false,
                                 .more_keys = {"workload", "arrives"}});
     const ConfigNode* workload =
-        map->Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
+        map.Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
     auto [work, curve] = ReadWorkload(workload, study.spec);
     study.workload = std::move(work);
     study.curve = std::move(curve);
-    if (const ConfigNode* node = map->Find("arrives"))
+    if (const ConfigNode* node = map.Find("arrives"))
       study.arrives = node->Duration().value_or(study.arrives);
-    CheckSimulated(item, *map, study);
+    CheckSimulated(item, map, study);
     return study;
   }
 
@@ -396,6 +424,8 @@ class ScenarioReader {
   const ConfigMap map_;
   const std::string file_;
   Scenario scenario_;
+  std::optional<ConfigMap> defaults_;
+  std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;
   bool nodes_good_ = false;
   std::int64_t devices_ = 0;
