@@ -121,6 +121,35 @@ def test_one_seed_gives_one_run(house, small):
     assert once["makespan_seconds"]["mean"] == values[0]
 
 
+LABELS = (
+    SMALL
+    + """\
+policies:
+  packed: {policy: fifo, resources: {gpus: 0.5}, workload: {busy: 0.4}}
+  hypersched: {stopper: asha-pausing}
+compare: [packed, fifo]
+"""
+)
+
+
+def test_policies_are_compared_with_what_goes_with_them(house, small):
+    house.write("labels.yaml", LABELS)
+    packed, fifo = house.json("simulate", "labels.yaml", "--seeds", 2)["policies"]
+    assert (packed["label"], packed["policy"]) == ("packed", "fifo")
+    assert (fifo["label"], fifo["policy"]) == ("fifo", "fifo")
+    assert packed["job_completion_seconds"]["mean"] < fifo["job_completion_seconds"]["mean"]
+    [plain] = house.json("simulate", small, "--seeds", 2)["policies"]
+    assert fifo["digests"] == plain["digests"]
+    chosen = ["lpt", "hypersched", "packed"]
+    runs = house.json("simulate", "labels.yaml", "--seeds", 1, "--policy", ",".join(chosen))
+    assert [run["label"] for run in runs["policies"]] == chosen
+
+    shown = house.run("simulate", "labels.yaml", "--gantt", "out.svg").stdout
+    assert re.search(r"^policy +packed: \{policy: fifo, resources: \{gpus", shown, re.MULTILINE)
+    assert len(re.findall(r"^packed  ", shown, re.MULTILINE)) == 2
+    assert "packed, seed 1" in (house.folder / "out.svg").read_text()
+
+
 def test_what_is_not_reached_is_said(house):
     house.write("hard.yaml", SMALL.replace("accuracy: 0.93", "accuracy: 5"))
     [study] = house.json("simulate", "hard.yaml")["policies"][0]["studies"]
@@ -168,6 +197,9 @@ def test_a_bad_scenario_leaves_no_chart(house):
         ("    trials: 12\n", "", "bad.yaml:6: studies[0].trials: expected how many trials"),
         ("gpus: 1", "gpus: 3", "fits nowhere: a trial needs 3 GPUs, and no node has more than 2"),
         ("stopper: asha", "stopper: ahsa", "studies[0].stopper: expected one of"),
+        ("seeds: 3", "compare: [fifi]", "bad.yaml:2: compare[0]: expected one of fifo, lpt"),
+        ("seeds: 3", "policies: {own: {trials: 1}}", "bad.yaml:2: policies.own: expected the name"),
+        ("seeds: 3", "policies: {lpt: {space: 1}}", "bad.yaml:2: policies.lpt.space: expected"),
     ],
 )
 def test_bad_scenarios_are_refused(house, old, new, message):
@@ -191,7 +223,9 @@ def test_a_job_that_fits_nowhere_is_named_and_the_rest_runs(house):
 
 def test_wrong_usage(house, small):
     for words, message in [
-        (["--policy", "fifp"], "did you mean 'fifo'?"),
+        (["--policy", "fifp"], "--policy: expected one of fifo, lpt, "),
+        (["--policy", "fifp"], "found 'fifp' (did you mean 'fifo'?)"),
+        (["--policy", ""], "found ''"),
         (["--seeds", "none"], "--seeds: expected a whole number"),
         (["--gnatt", "x.svg"], "did you mean '--gantt'?"),
     ]:
