@@ -366,7 +366,7 @@ a remark, and the others run. The same scenario, policy and seed give the same r
 examples:
   sluice simulate scenarios/one-box.yaml
   sluice simulate scenarios/two-studies.yaml --seeds 20
-  sluice simulate scenarios/deadline.yaml --gantt deadline.svg
+  sluice simulate scenarios/hypersched-1800.yaml --gantt hypersched.svg
   sluice simulate scenarios/one-box.yaml --json | jq '.policies[].makespan_seconds.mean'
 )";
 
