@@ -11,6 +11,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
@@ -41,6 +42,7 @@ struct ConfigData {
   std::deque<ConfigRawNode> nodes;
   const ConfigRawNode* root = nullptr;
   std::vector<Problem> problems;
+  std::set<std::string> said;  // what is read again, as layers are, is wrong only once
 
   // More than anyone reads; the bound keeps a hostile file from filling memory.
   bool full() const { return problems.size() >= 1000; }
@@ -49,7 +51,9 @@ struct ConfigData {
     return fmt::format("{}:{}: {}{}", file, line, Shown(path), path.empty() ? "" : ": ");
   }
   void Report(int line, std::string_view path, std::string_view message) {
-    if (!full()) problems.push_back({line, problems.size(), Prefix(line, path).append(message)});
+    if (full()) return;
+    const auto [text, is_new] = said.insert(Prefix(line, path).append(message));
+    if (is_new) problems.push_back({line, problems.size(), *text});
   }
 };
 
@@ -470,6 +474,23 @@ void ShowInto(const ConfigRawNode& node, std::string& out) {
   }
 }
 
+// Adds a lower map's keys to an upper one, as many as can be seen.
+void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
+  if (lower.kind != ConfigKind::kMap) return;
+  for (std::size_t i = 0; i < lower.children.size(); i += 2) {
+    if (upper.children.size() > kLongestShown) return;
+    const auto same = [&](const ConfigRawNode* child) {
+      return child->text == lower.children[i]->text;
+    };
+    bool found = false;
+    for (std::size_t k = 0; k < upper.children.size(); k += 2)
+      found = found || same(upper.children[k]);
+    if (found) continue;
+    upper.children.push_back(lower.children[i]);
+    upper.children.push_back(lower.children[i + 1]);
+  }
+}
+
 // At most `length` bytes, no character cut in two.
 std::string_view Prefix(std::string_view text, std::size_t length) {
   if (text.size() <= length) return text;
@@ -504,12 +525,22 @@ bool ConfigNode::is_list() const { return raw_->kind == ConfigKind::kList; }
 bool ConfigNode::is_map() const { return raw_->kind == ConfigKind::kMap; }
 
 ConfigNode ConfigNode::Named(std::string path) const {
-  return {data_, raw_, line_, std::move(path)};
+  ConfigNode named = *this;
+  named.path_ = std::move(path);
+  return named;
 }
+
+std::size_t ConfigNode::size() const { return raw_->weight; }
 
 std::string ConfigNode::Show() const {
   std::string out;
-  ShowInto(*raw_, out);
+  if (below_.empty()) {
+    ShowInto(*raw_, out);
+  } else {
+    ConfigRawNode whole = *raw_;
+    for (const ConfigNode& layer : below_) AddMissingShown(*layer.raw_, whole);
+    ShowInto(whole, out);
+  }
   // Closing brackets may stand behind a scalar that was shortened already.
   return out.size() <= kLongestShown + 10 ? out : std::string(Prefix(out, kLongestShown)) + "...";
 }
@@ -657,7 +688,31 @@ std::optional<ConfigMap> ConfigNode::Map() const {
     }
     map.entries_.push_back({key.text, std::move(value)});
   }
+  for (const ConfigNode& layer : below_) {
+    if (const auto lower = layer.Map()) map.AddMissing(*lower);
+  }
   return map;
+}
+
+ConfigMap ConfigMap::Layered(const ConfigNode& node, std::span<const ConfigMap> layers,
+                             std::span<const std::string> sections) {
+  ConfigMap map(node);
+  for (const ConfigMap& layer : layers) {
+    for (Entry& upper : map.entries_) {
+      if (!upper.value.is_map() || std::ranges::find(sections, upper.key) == sections.end())
+        continue;
+      if (const ConfigNode* lower = layer.Find(upper.key)) upper.value.below_.push_back(*lower);
+    }
+    map.AddMissing(layer);
+  }
+  return map;
+}
+
+void ConfigMap::AddMissing(const ConfigMap& lower) {
+  std::set<std::string> mine;
+  for (const Entry& entry : entries_) mine.insert(entry.key);
+  std::ranges::copy_if(lower.entries_, std::back_inserter(entries_),
+                       [&](const Entry& entry) { return !mine.contains(entry.key); });
 }
 
 const ConfigNode* ConfigMap::Find(std::string_view key) const {
@@ -710,8 +765,6 @@ Status ConfigFile::Check() const {
   std::ranges::sort(problems, {}, [](const ConfigData::Problem& problem) {
     return std::pair(problem.line, problem.order);
   });
-  const auto repeated = std::ranges::unique(problems, {}, &ConfigData::Problem::text);
-  problems.erase(repeated.begin(), repeated.end());
   std::vector<std::string> lines;
   for (const ConfigData::Problem& problem : problems) {
     if (lines.size() == kMaxListed) {

@@ -71,6 +71,8 @@ class ConfigNode {
 
   // As the file has it, on one line, shortened if it is long.
   std::string Show() const;
+  // Values in it and itself, aliases counted as often as they are used; layers below are not counted.
+  std::size_t size() const;
 
   // "FILE:LINE: PATH: MESSAGE"
   void Report(std::string_view message) const;
@@ -86,6 +88,7 @@ class ConfigNode {
   const ConfigRawNode* raw_;
   int line_;
   std::string path_;
+  std::vector<ConfigNode> below_;  // maps with the keys that this one has not, the upper ones first
 };
 
 class ConfigMap {
@@ -103,9 +106,17 @@ class ConfigMap {
   // Reports every key that is not among these, suggesting the nearest.
   void AllowOnly(std::span<const std::string> keys) const;
 
+  // One map of several, the first being the topmost: of a key that many have, it has the value of the
+  // topmost, said where that is written. A section is a key whose values are maps and become one in
+  // the same way. What is wrong with the whole is said about `node`, about a section where the topmost
+  // is.
+  static ConfigMap Layered(const ConfigNode& node, std::span<const ConfigMap> layers,
+                           std::span<const std::string> sections);
+
  private:
   friend class ConfigNode;
   explicit ConfigMap(ConfigNode node) : node_(std::move(node)) {}
+  void AddMissing(const ConfigMap& lower);
 
   ConfigNode node_;
   std::vector<Entry> entries_;

@@ -318,6 +318,72 @@ TEST(ConfigTest, SaysAHundredProblemsAndThatThereAreMore) {
   EXPECT_THAT(message, ::testing::EndsWith("\nf.yaml: and more problems; mend these first"));
 }
 
+constexpr std::string_view kLayers = R"(
+top:
+  work: {speed: fast}
+  only: 1
+middle:
+  work: {speed: slow, length: short}
+  plain: {x: 1}
+bottom:
+  work: {length: long, colour: red}
+  plain: {y: 2}
+  last: 3
+)";
+
+const std::vector<std::string> kSections = {"work"};
+
+ConfigMap Layered(const ConfigFile& file) {
+  const ConfigMap root = *file.root().Map();
+  std::vector<ConfigMap> layers;
+  for (const auto& [key, layer] : root.entries()) layers.push_back(*layer.Map());
+  return ConfigMap::Layered(*root.Find("middle"), layers, kSections);
+}
+
+TEST(ConfigTest, OfLayersTheTopmostCounts) {
+  const ConfigFile file = Parse(kLayers);
+  const ConfigMap map = Layered(file);
+  EXPECT_EQ(map.entries().size(), 4U);
+  EXPECT_EQ(map.Find("only")->Integer(), 1);
+  EXPECT_EQ(map.Find("last")->Integer(), 3);
+  EXPECT_EQ(map.Find("plain")->Map()->entries().size(), 1U) << "no section: the upper one as it is";
+  const ConfigMap work = *map.Find("work")->Map();
+  EXPECT_EQ(work.entries().size(), 3U);
+  EXPECT_EQ(work.Find("speed")->Text(), "fast");
+  EXPECT_EQ(work.Find("length")->Text(), "short");
+  EXPECT_EQ(work.Find("colour")->Text(), "red");
+  EXPECT_EQ(map.Find("work")->Show(), "{speed: fast, length: short, colour: red}");
+  EXPECT_TRUE(file.Check());
+}
+
+TEST(ConfigTest, WhatIsWrongInLayersIsSaidOnceWhereItIsWritten) {
+  const ConfigFile file = Parse(kLayers);
+  for (int again = 0; again < 3; ++again) {
+    const ConfigMap map = Layered(file);
+    map.Require("missing", "a key");
+    const ConfigMap work = *map.Find("work")->Map();
+    for (const char* key : {"speed", "length", "colour"}) work.Find(key)->Integer();
+    work.Require("weight", "a number");
+  }
+  EXPECT_EQ(file.Check().error().message,
+            "f.yaml:3: top.work.speed: expected a whole number, found fast\n"
+            "f.yaml:3: top.work.weight: expected a number, found nothing\n"
+            "f.yaml:5: middle.missing: expected a key, found nothing\n"
+            "f.yaml:6: middle.work.length: expected a whole number, found short\n"
+            "f.yaml:9: bottom.work.colour: expected a whole number, found red");
+}
+
+TEST(ConfigTest, ASectionThatIsNoMapIsSaidWhereverItLies) {
+  const ConfigFile below = Parse("top: {work: {a: 1}}\nmiddle: {}\nbottom:\n  work: 3\n");
+  EXPECT_EQ(Layered(below).Find("work")->Map()->entries().size(), 1U);
+  EXPECT_EQ(below.Check().error().message,
+            "f.yaml:4: bottom.work: expected a map of keys and values, found 3");
+  const ConfigFile above = Parse("top: {work: 3}\nmiddle: {}\nbottom:\n  work: {a: 1}\n");
+  EXPECT_FALSE(Layered(above).Find("work")->Map());
+  EXPECT_EQ(above.Check().error().message,
+            "f.yaml:1: top.work: expected a map of keys and values, found 3");
+}
+
 TEST(ConfigTest, ShortensWhatItShows) {
   const std::string problem = Problem("a: " + std::string(1000, 'x'), kInteger);
   EXPECT_EQ(problem, "f.yaml:1: a: expected a whole number, found " + std::string(60, 'x') + "...");

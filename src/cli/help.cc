@@ -355,8 +355,8 @@ with their 95 % intervals. Nothing is stored and nothing is run.
 A scenario lists nodes and studies (docs/simulate.md). One that fits on no node is left out, with
 a remark, and the others run. The same scenario, policy and seed give the same run everywhere.
 
-  --policy P,...    the policies to compare: fifo (the default), lpt, fluid-static, fluid-dynamic,
-                    hypersched
+  --policy P,...    what to compare: fifo, lpt, fluid-static, fluid-dynamic, hypersched, and labels
+                    of the scenario's 'policies'; by default its 'compare', or fifo
   --seeds N         runs with the seeds 1 to N instead of what the scenario says
   --gantt FILE.svg  draw who ran where, for seed 1 of each policy; the file must be new
   --store FILE      has no effect here
@@ -366,7 +366,7 @@ a remark, and the others run. The same scenario, policy and seed give the same r
 examples:
   sluice simulate scenarios/one-box.yaml
   sluice simulate scenarios/two-studies.yaml --seeds 20
-  sluice simulate scenarios/deadline.yaml --gantt deadline.svg
+  sluice simulate scenarios/hypersched-1800.yaml --gantt hypersched.svg
   sluice simulate scenarios/one-box.yaml --json | jq '.policies[].makespan_seconds.mean'
 )";
 

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "cli/help.h"
-#include "policy/policy.h"
 
 namespace sluice {
 namespace {
@@ -286,14 +285,12 @@ Result<ExportOptions> ReadExport(const Words& words) {
   return options;
 }
 
-// Policies apart by commas, each once.
-Result<std::vector<std::string>> ReadPolicies(const Text& text) {
+// Policies apart by commas, each once. Whether there are such is known when the scenario is read.
+std::vector<std::string> ReadPolicies(const std::string& list) {
   std::vector<std::string> policies;
-  const std::string list = text.value_or("fifo");
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string name = list.substr(begin, end - begin);
-    SLUICE_TRY(ReadOneOf("--policy", name, PolicyNames()));
     if (std::ranges::find(policies, name) == policies.end()) policies.push_back(name);
     begin = end + 1;
   }
@@ -305,7 +302,7 @@ Result<SimulateOptions> ReadSimulate(const Words& words) {
   SLUICE_ASSIGN(
       simulate.file,
       Need("simulate", "a scenario, as in 'sluice simulate scenarios/one-box.yaml'", words.file));
-  SLUICE_ASSIGN(simulate.policies, ReadPolicies(words.policy));
+  if (words.policy) simulate.policies = ReadPolicies(*words.policy);
   if (words.seeds) {
     SLUICE_ASSIGN(const auto seeds,
                   ReadNumber<std::uint32_t>("--seeds", *words.seeds, 1, kMaxSeeds));

@@ -111,8 +111,8 @@ struct DoctorOptions {
 };
 
 struct SimulateOptions {
-  std::string file;  // a scenario
-  std::vector<std::string> policies;
+  std::string file;                   // a scenario
+  std::vector<std::string> policies;  // or labels of the scenario; empty: those it names itself
   std::optional<int> seeds;
   std::optional<std::string> gantt;  // an SVG that is to be made
 };

@@ -46,19 +46,13 @@ TEST(OptionsTest, TuneTakesItsOverrides) {
 TEST(OptionsTest, SimulateTakesPoliciesSeedsAndAChart) {
   const auto plain = ParseAs<SimulateOptions>({"simulate", "s.yaml"});
   EXPECT_EQ(plain.file, "s.yaml");
-  EXPECT_EQ(plain.policies, std::vector<std::string>{"fifo"});
+  EXPECT_THAT(plain.policies, ::testing::IsEmpty());
   EXPECT_FALSE(plain.seeds);
   const auto full = ParseAs<SimulateOptions>(
-      {"simulate", "s.yaml", "--policy", "fifo,fifo", "--seeds", "3", "--gantt", "a.svg"});
-  EXPECT_EQ(full.policies, std::vector<std::string>{"fifo"});
+      {"simulate", "s.yaml", "--policy", "fifo,own,fifo", "--seeds", "3", "--gantt", "a.svg"});
+  EXPECT_EQ(full.policies, (std::vector<std::string>{"fifo", "own"}));
   EXPECT_EQ(full.seeds, 3);
   EXPECT_EQ(full.gantt, "a.svg");
-  EXPECT_THAT(
-      ErrorOf({"simulate", "s.yaml", "--policy", "fifo,fifi"}),
-      HasSubstr(
-          "--policy: expected one of fifo, lpt, fluid-static, fluid-dynamic, hypersched, found "
-          "'fifi' (did you mean 'fifo'?)"));
-  EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--policy", ""}), HasSubstr("found ''"));
   EXPECT_THAT(ErrorOf({"simulate", "s.yaml", "--seeds", "0"}), HasSubstr("from 1 to 10000"));
   EXPECT_THAT(ErrorOf({"simulate"}), HasSubstr("simulate: expected a scenario"));
 }

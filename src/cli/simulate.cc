@@ -76,12 +76,12 @@ struct Chart {
   std::vector<GanttPanel> panels;
 };
 
-Result<PolicyRuns> RunPolicy(const Scenario& scenario, const std::string& policy, int seeds,
-                             Chart* chart) {
-  PolicyRuns runs{.policy = policy, .runs = {}, .digests = {}};
+Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* chart) {
+  const auto& [label, policy, differs, scenario] = under;
+  PolicyRuns runs{.label = label, .policy = policy, .runs = {}, .digests = {}};
   ProgressLine line;
   for (int seed = 1; seed <= seeds; ++seed) {
-    const std::string doing = fmt::format("{}, seed {} of {}", policy, seed, seeds);
+    const std::string doing = fmt::format("{}, seed {} of {}", label, seed, seeds);
     const bool drawn = chart != nullptr && seed == 1;
     SLUICE_ASSIGN(SimulationResult result,
                   Simulate(scenario, {.policy = policy,
@@ -96,11 +96,23 @@ Result<PolicyRuns> RunPolicy(const Scenario& scenario, const std::string& policy
     if (!drawn) continue;
     chart->results.push_back(std::make_unique<SimulationResult>(std::move(result)));
     chart->panels.push_back(
-        {.title = fmt::format("{}, seed 1: {}", policy,
+        {.title = fmt::format("{}, seed 1: {}", label,
                               FormatDuration(chart->results.back()->end - Time{})),
          .result = chart->results.back().get()});
   }
   return runs;
+}
+
+// The scenario as each policy meets it that is to be compared.
+Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
+                                               const SimulateOptions& options) {
+  std::vector<LabelledScenario> compared;
+  for (const std::string& label : options.policies.empty() ? scenario.compare : options.policies) {
+    auto under = ScenarioUnder(scenario, label);
+    if (!under) return InvalidArgument("--policy: " + under.error().message);
+    compared.push_back(*std::move(under));
+  }
+  return compared;
 }
 
 }  // namespace
@@ -109,18 +121,18 @@ Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
   SLUICE_ASSIGN(const std::string text, ReadConfigText(options.file, "a scenario file"));
   const std::string stem = std::filesystem::path(options.file).stem().string();
   SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem));
+  SLUICE_ASSIGN(const std::vector<LabelledScenario> compared, Compared(scenario, options));
   SLUICE_TRY(CheckScenario(scenario, options.file));
   // Whether it can be written is said before a simulation that may take long, not after.
   if (options.gantt) SLUICE_TRY(NewFile::Reserve(*options.gantt));
   for (const std::string& message : scenario.left_out) Remark(message);
   const int seeds = options.seeds.value_or(scenario.seeds);
-  if (!context.json) Print(DescribeScenario(scenario, seeds, context.terminal) + "\n");
+  if (!context.json) Print(DescribeScenario(scenario, compared, seeds, context.terminal) + "\n");
 
   Chart chart;
   std::vector<PolicyRuns> policies;
-  for (const std::string& policy : options.policies) {
-    SLUICE_ASSIGN(PolicyRuns runs,
-                  RunPolicy(scenario, policy, seeds, options.gantt ? &chart : nullptr));
+  for (const LabelledScenario& under : compared) {
+    SLUICE_ASSIGN(PolicyRuns runs, RunPolicy(under, seeds, options.gantt ? &chart : nullptr));
     policies.push_back(std::move(runs));
   }
   if (options.gantt) SLUICE_TRY(WriteNew(*options.gantt, DrawGantt(scenario, chart.panels)));

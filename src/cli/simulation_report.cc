@@ -105,7 +105,7 @@ std::string PolicyTable(const std::vector<PolicyRuns>& policies, const Terminal&
                {"longest", Align::kRight}});
   for (const PolicyRuns& runs : policies) {
     table.Add(
-        {{runs.policy, Ink::kBold},
+        {{runs.label, Ink::kBold},
          {Shown(Over(runs, [](const auto& run) { return run.makespan_seconds; }), InTime)},
          {Shown(Over(runs, [](const auto& run) { return run.mean_completion_seconds; }), InTime)},
          {Shown(Over(runs, [](const auto& run) { return run.utilisation; }), InPercent)},
@@ -133,7 +133,7 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   for (const PolicyRuns& runs : policies) {
     for (std::size_t i = 0; i < scenario.studies.size(); ++i) {
       std::vector<Table::Cell> row = {
-          {runs.policy, Ink::kBold},
+          {runs.label, Ink::kBold},
           {scenario.studies[i].spec.name},
           {Shown(Over(runs, OfStudy(i, &StudyMetrics::completion_seconds)), InTime)}};
       if (target)
@@ -183,7 +183,7 @@ std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
   std::vector<std::string> digests;
   for (const std::uint64_t digest : runs.digests) digests.push_back(JsonText(ToHex(digest)));
   JsonWriter object;
-  object.Add("policy", runs.policy);
+  object.Add("label", runs.label).Add("policy", runs.policy);
   const auto add = [&](std::string_view name, const OfRun& value) {
     object.AddJson(name, EstimateJson(runs, value));
   };
@@ -218,7 +218,9 @@ std::string PipelineJson(const PipelineSchedule& job) {
 
 }  // namespace
 
-std::string DescribeScenario(const Scenario& scenario, int seeds, const Terminal& terminal) {
+std::string DescribeScenario(const Scenario& scenario,
+                             const std::vector<LabelledScenario>& compared, int seeds,
+                             const Terminal& terminal) {
   std::vector<std::string> studies;
   for (const ScenarioStudy& study : scenario.studies) {
     studies.push_back(fmt::format("{} ({})", study.spec.name,
@@ -230,6 +232,10 @@ std::string DescribeScenario(const Scenario& scenario, int seeds, const Terminal
       {"studies", Join(studies)},
       {"goal", std::string(Name(scenario.goal))},
       {"seeds", seeds == 1 ? "1" : fmt::format("1 to {}; mean ± 95 % interval", seeds)}};
+  for (const LabelledScenario& under : compared) {
+    if (!under.differs.empty())
+      lines.emplace_back("policy", fmt::format("{}: {}", under.label, under.differs));
+  }
   for (const PipelineSchedule& job : scenario.pipeline_jobs)
     lines.emplace_back("pipeline", DescribePipeline(job));
   return Labelled(lines, terminal);

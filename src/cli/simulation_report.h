@@ -12,13 +12,18 @@ namespace sluice {
 
 // All runs of one policy, a seed each, the seeds from 1 on.
 struct PolicyRuns {
+  std::string
+      label;  // what the scenario calls it: the policy's name, if it has nothing else to say
   std::string policy;
   std::vector<RunMetrics> runs;
   std::vector<std::uint64_t> digests;
 };
 
-// What a scenario is: its cluster, its studies, the pipeline jobs and the bubbles they have.
-std::string DescribeScenario(const Scenario& scenario, int seeds, const Terminal& terminal);
+// What a scenario is: its cluster, its studies, how they differ between the policies that are
+// compared, the pipeline jobs and the bubbles they have.
+std::string DescribeScenario(const Scenario& scenario,
+                             const std::vector<LabelledScenario>& compared, int seeds,
+                             const Terminal& terminal);
 
 // A line a policy, then a line for each study under each policy: means over the seeds with their
 // 95 % intervals.

@@ -48,10 +48,10 @@ std::string DrawStudy(Random drawn) {
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   if (drawn.Chance(0.3)) {
-    text += drawn.Chance(0.5) ? "resources: {cpus: 0.5, gpus: [0.5, 2]}\n"
+    text += drawn.Chance(0.5) ? "resources: {cpus: 0.5, gpus: [0.5, 2], memory: 3GiB}\n"
                               : "resources: {cpus: [0.5, 2]}\n";
   } else if (drawn.Chance(0.5)) {
-    text += "resources: {cpus: 0.5, gpus: 0.5}\n";
+    text += "resources: {cpus: 0.5, gpus: 0.5, memory: 3GiB}\n";
   }
   text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
   text += fmt::format(", grace: {}s", 1 + drawn.Below(5));

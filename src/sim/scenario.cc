@@ -12,7 +12,9 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "cluster/device_kind.h"
+#include "engine/study_keys.h"
 #include "engine/study_reader.h"
+#include "policy/policy.h"
 #include "sim/profile.h"
 #include "sim/workload_reader.h"
 #include "space/feasibility.h"
@@ -23,7 +25,25 @@ namespace {
 constexpr int kMostSeeds = 10'000;
 constexpr int kMostNodes = 10'000;
 constexpr std::size_t kMostStudies = 1000;
+constexpr std::size_t kMostPolicies = 100;
+// Values read in all, counted as often as they are read: defaults for every study, and all of that
+// for every entry of `policies`.
+constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
+
+// Of a study's keys, those whose layers are merged key by key.
+const std::vector<std::string>& Sections() {
+  static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
+  return sections;
+}
+
+// What may differ between policies: how a study is searched and run.
+const std::vector<std::string>& KeysOfPolicies() {
+  static const auto& keys = *new std::vector<std::string>{
+      "policy",    "sampler",  "stopper", "budget",  "trials",  "parallelism",
+      "resources", "timeouts", "retries", "backoff", "workload"};
+  return keys;
+}
 
 const std::vector<std::string>& GoalNames() {
   static const auto& names =
@@ -79,8 +99,9 @@ class ScenarioReader {
       : root_(root), map_(*root.Map()), file_(file) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",
-                                           "nodes",    "pipeline_jobs", "studies"};
+    const std::vector<std::string> keys = {"scenario", "goal",     "seeds",
+                                           "nodes",    "defaults", "studies",
+                                           "policies", "compare",  "pipeline_jobs"};
     map_.AllowOnly(keys);
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
@@ -89,7 +110,10 @@ class ScenarioReader {
     }
     ReadNodes();
     ReadPipelineJobs();
+    ReadDefaults();
+    ReadPolicies();
     ReadStudies();
+    ReadCompare();
     ReadGoal();
     return std::move(scenario_);
   }
@@ -288,6 +312,16 @@ class ScenarioReader {
     return std::ranges::all_of(*items, each);
   }
 
+  void ReadDefaults() {
+    const ConfigNode* node = map_.Find("defaults");
+    if (node == nullptr) return;
+    defaults_ = node->Map();
+    if (!defaults_) return;
+    defaults_size_ = node->size();
+    if (const ConfigNode* name = defaults_->Find("study"))
+      name->Report("expected no name, since studies have names of their own; remove the key");
+  }
+
   void ReadStudies() {
     const ConfigNode* list = map_.Require("studies", "a list of studies");
     const auto items = list != nullptr ? list->List() : std::nullopt;
@@ -295,39 +329,80 @@ class ScenarioReader {
     if (items->empty()) return list->Expected("at least one study");
     if (items->size() > kMostStudies)
       return list->Expected(fmt::format("at most {} studies", kMostStudies));
+    if (const std::size_t values = ValuesIn(*items); values > kMostLayeredNodes) {
+      return list->Report(
+          fmt::format("expected at most {} values, defaults and policies counted for every study, "
+                      "found {}; make the file shorter",
+                      kMostLayeredNodes, values));
+    }
     std::vector<std::string> names;
     for (const ConfigNode& item : *items) {
-      auto study = ReadStudyOf(item, fmt::format("study{}", names.size() + 1));
+      const std::string default_name = fmt::format("study{}", names.size() + 1);
+      auto study = ReadStudyOf(item, default_name, nullptr);
       if (!study) continue;
       if (std::ranges::find(names, study->spec.name) != names.end()) {
         item.Report(fmt::format("expected studies with names of their own, found a second '{}'",
                                 study->spec.name));
       }
       names.push_back(study->spec.name);
-      Place(item, *std::move(study));
+      if (Place(item, *std::move(study))) ReadUnderPolicies(item, default_name);
     }
     if (!scenario_.studies.empty()) return;
     for (const auto& [item, why] : nowhere_) item.Report(why);
   }
 
-  std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name) {
-    const auto map = item.Map();
-    if (!map) return std::nullopt;
+  std::size_t ValuesIn(const std::vector<ConfigNode>& studies) const {
+    std::size_t values = 0;
+    for (const ConfigNode& study : studies)
+      values += (study.size() + defaults_size_) * (1 + entries_.size());
+    for (const Entry& entry : entries_) values += entry.node.size() * studies.size();
+    return values;
+  }
+
+  // Reads a study as it is under each policy of the file, where it is not as elsewhere.
+  void ReadUnderPolicies(const ConfigNode& item, const std::string& default_name) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const auto& [node, map] = entries_[i];
+      ScenarioPolicy& under = scenario_.policies[i];
+      ScenarioStudy study = *ReadStudyOf(item, default_name, &map);
+      if (const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
+          !why.empty()) {
+        node.Report(fmt::format("study '{}' fits nowhere: {}", study.spec.name, why));
+      }
+      // A key `policy` is the study's too, and was checked by its reader.
+      if (const Status status = CheckPolicy(under.policy, study.spec);
+          !status && map.Find("policy") == nullptr) {
+        node.Report(fmt::format("study '{}': {}", study.spec.name, status.error().message));
+      }
+      under.studies.push_back(std::move(study));
+    }
+  }
+
+  // `above` is what a policy says instead, or null.
+  std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name,
+                                           const ConfigMap* above) {
+    const auto own = item.Map();
+    if (!own) return std::nullopt;
+    std::vector<ConfigMap> layers;
+    if (above != nullptr) layers.push_back(*above);
+    layers.push_back(*own);
+    if (defaults_) layers.push_back(*defaults_);
+    const ConfigMap map = ConfigMap::Layered(item, layers, Sections());
     ScenarioStudy study;
     study.line = item.line();
-    study.spec = ReadStudyPart(item, *map,
+    study.spec = ReadStudyPart(item, map,
                                {.default_name = std::move(default_name),
                                 .needs_program = false,
                                 .more_keys = {"workload", "arrives"}});
     const ConfigNode* workload =
-        map->Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
+        map.Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
     auto [work, curve] = ReadWorkload(workload, study.spec);
     study.workload = std::move(work);
     study.curve = std::move(curve);
     if (study.workload.profiled) AddProfile(study.workload, scenario_.nodes, study.spec);
-    if (const ConfigNode* node = map->Find("arrives"))
+    if (const ConfigNode* node = map.Find("arrives"))
       study.arrives = node->Duration().value_or(study.arrives);
-    CheckSimulated(item, *map, study);
+    CheckSimulated(item, map, study);
     return study;
   }
 
@@ -356,23 +431,121 @@ class ScenarioReader {
           "expected the length of a trial, found neither a budget nor an end; add "
           "'budget: {max: 27}', or 'ends_after: 27' to its workload");
     } else if (length / work.report_every > kMostReportsOfATrial) {
-      item.Report(fmt::format(
-          "expected at most {} reports of a trial, found {}; add "
-          "'report_every: {}' to its workload",
-          kMostReportsOfATrial, length / work.report_every, length / kMostReportsOfATrial + 1));
+      const ConfigNode* budget = map.Find("budget");
+      (budget != nullptr ? *budget : item)
+          .Report(fmt::format("expected at most {} reports of a trial, found {}; add "
+                              "'report_every: {}' to its workload",
+                              kMostReportsOfATrial, length / work.report_every,
+                              length / kMostReportsOfATrial + 1));
     }
   }
 
-  void Place(const ConfigNode& item, ScenarioStudy study) {
+  // Whether there is room for it.
+  bool Place(const ConfigNode& item, ScenarioStudy study) {
     const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
     if (why.empty()) {
       scenario_.studies.push_back(std::move(study));
-      return;
+      return true;
     }
     const std::string text = fmt::format("study '{}' fits nowhere: {}", study.spec.name, why);
     nowhere_.emplace_back(item, text);
     scenario_.left_out.push_back(
         fmt::format("{}:{}: {}; it is left out", file_, item.line(), text));
+    return false;
+  }
+
+  void ReadPolicies() {
+    const ConfigNode* node = map_.Find("policies");
+    const auto entries = node != nullptr ? node->Map() : std::nullopt;
+    if (!entries) return;
+    if (entries->entries().size() > kMostPolicies)
+      return node->Report(fmt::format("expected at most {} entries, found {}", kMostPolicies,
+                                      entries->entries().size()));
+    for (const auto& [label, value] : entries->entries()) {
+      if (const Status status = CheckStudyName(label); !status)
+        value.Report(status.error().message);
+      const auto map = value.Map();
+      if (!map || !HasGoodKeys(*map)) continue;
+      const auto policy = PolicyOf(label, value, *map);
+      if (!policy) continue;
+      scenario_.policies.push_back(
+          {.label = label, .policy = *policy, .differs = value.Show(), .studies = {}});
+      entries_.push_back({value, *map});
+    }
+  }
+
+  static bool HasGoodKeys(const ConfigMap& map) {
+    const std::vector<std::string> of_trials = {"study",     "space",    "constraints",
+                                                "objective", "enqueue",  "seed",
+                                                "arrives",   "deadline", "stop_at"};
+    std::vector<std::string> known = KeysOfPolicies();
+    known.insert(known.end(), of_trials.begin(), of_trials.end());
+    map.AllowOnly(known);
+    constexpr std::string_view kNotHere =
+        "expected what policies may differ in, {}, found what makes the trials: say it in the "
+        "studies";
+    bool good = true;
+    for (const auto& [key, value] : map.entries()) {
+      good = good && std::ranges::find(KeysOfPolicies(), key) != KeysOfPolicies().end();
+      if (std::ranges::find(of_trials, key) != of_trials.end())
+        value.Report(fmt::format(kNotHere, Join(KeysOfPolicies())));
+    }
+    const ConfigNode* workload = map.Find("workload");
+    const auto work = workload != nullptr && workload->is_map() ? workload->Map() : std::nullopt;
+    if (const ConfigNode* curve = work ? work->Find("curve") : nullptr) {
+      curve->Report("expected the same curve under all policies; say it in the studies");
+      good = false;
+    }
+    return good;
+  }
+
+  // The policy an entry is for.
+  static std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& node,
+                                             const ConfigMap& map) {
+    const bool is_policy = std::ranges::find(PolicyNames(), label) != PolicyNames().end();
+    const ConfigNode* said = map.Find("policy");
+    if (said == nullptr) {
+      if (is_policy) return label;
+      node.Report(
+          fmt::format("expected the name of a policy, or a label with one inside, found neither{}; "
+                      "add 'policy: "
+                      "fifo', or another of {}",
+                      DidYouMean(label, PolicyNames()), Join(PolicyNames())));
+      return std::nullopt;
+    }
+    auto policy = said->OneOf(PolicyNames());
+    if (policy && is_policy && *policy != label) {
+      said->Report(
+          fmt::format("expected {}, since that is a policy of its own, found {}; call the "
+                      "entry something else",
+                      label, *policy));
+      return std::nullopt;
+    }
+    return policy;
+  }
+
+  void ReadCompare() {
+    const ConfigNode* node = map_.Find("compare");
+    const auto items = node != nullptr ? node->List() : std::nullopt;
+    if (!items) return;
+    const std::vector<std::string> labels = LabelsOf(scenario_);
+    if (items->empty()) return node->Expected("at least one policy");
+    if (items->size() > labels.size()) return node->Expected("each policy at most once");
+    scenario_.compare.clear();
+    for (const ConfigNode& item : *items) {
+      const auto label = item.OneOf(labels);
+      if (!label) continue;
+      if (std::ranges::find(scenario_.compare, *label) != scenario_.compare.end())
+        item.Expected("each policy once");
+      scenario_.compare.push_back(*label);
+      if (std::ranges::find(scenario_.policies, *label, &ScenarioPolicy::label) !=
+          scenario_.policies.end())
+        continue;
+      for (const ScenarioStudy& study : scenario_.studies) {
+        if (const Status status = CheckPolicy(*label, study.spec); !status)
+          item.Report(fmt::format("study '{}': {}", study.spec.name, status.error().message));
+      }
+    }
   }
 
   void ReadGoal() {
@@ -398,6 +571,13 @@ class ScenarioReader {
   const ConfigMap map_;
   const std::string file_;
   Scenario scenario_;
+  struct Entry {
+    ConfigNode node;
+    ConfigMap map;
+  };
+  std::vector<Entry> entries_;  // of `policies`, as in the scenario
+  std::optional<ConfigMap> defaults_;
+  std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;
   bool nodes_good_ = false;
   std::int64_t devices_ = 0;
@@ -419,6 +599,32 @@ Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
   SLUICE_TRY(config.Check());
   SLUICE_CHECK(!scenario.studies.empty(), "what a scenario has to run was checked");
   return scenario;
+}
+
+std::vector<std::string> LabelsOf(const Scenario& scenario) {
+  std::vector<std::string> labels;
+  for (const ScenarioPolicy& policy : scenario.policies) labels.push_back(policy.label);
+  for (const std::string& name : PolicyNames()) {
+    if (std::ranges::find(labels, name) == labels.end()) labels.push_back(name);
+  }
+  return labels;
+}
+
+Result<LabelledScenario> ScenarioUnder(const Scenario& scenario, const std::string& label) {
+  const std::vector<std::string> labels = LabelsOf(scenario);
+  if (std::ranges::find(labels, label) == labels.end()) {
+    return InvalidArgument(fmt::format("expected one of {}, found '{}'{}", Join(labels),
+                                       Shown(label), DidYouMean(label, labels)));
+  }
+  LabelledScenario under{.label = label, .policy = label, .differs = "", .scenario = scenario};
+  under.scenario.policies.clear();
+  const auto entry = std::ranges::find(scenario.policies, label, &ScenarioPolicy::label);
+  if (entry != scenario.policies.end()) {
+    under.policy = entry->policy;
+    under.differs = entry->differs;
+    under.scenario.studies = entry->studies;
+  }
+  return under;
 }
 
 Status CheckScenario(const Scenario& scenario, std::string_view file) {

@@ -27,6 +27,16 @@ struct ScenarioStudy {
   int line = 0;  // in the file
 };
 
+// An entry of `policies`: a policy and the studies as they are under it. They differ from the
+// scenario's in how they are searched and run, not in what their trials are: the same point gives the
+// same values under every policy.
+struct ScenarioPolicy {
+  std::string label;  // what it is called: a name of its own, or that of the policy
+  std::string policy;
+  std::string differs;                 // what the file says, to be shown
+  std::vector<ScenarioStudy> studies;  // one for each of the scenario's
+};
+
 // A simulated cluster and what comes to it.
 struct Scenario {
   std::string name;
@@ -36,6 +46,8 @@ struct Scenario {
   std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own
   std::vector<ScenarioStudy> studies;           // those that fit
   std::vector<std::string> left_out;            // a message for each study that fits nowhere
+  std::vector<ScenarioPolicy> policies;
+  std::vector<std::string> compare = {"fifo"};  // labels or policies to run, by default
 };
 
 // What a file may ask for at most.
@@ -48,6 +60,19 @@ constexpr std::int64_t kMostReportsOfATrial = 1'000'000;
 // error. At most 1 MiB.
 Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
                               std::string_view default_name);
+
+// What can be compared: the labels of the scenario's policies, then the other policies.
+std::vector<std::string> LabelsOf(const Scenario& scenario);
+
+// A scenario as one of those meets it.
+struct LabelledScenario {
+  std::string label;
+  std::string policy;
+  std::string differs;  // empty for a policy without an entry
+  Scenario scenario;
+};
+// Fails with invalid_argument where there is no such label.
+Result<LabelledScenario> ScenarioUnder(const Scenario& scenario, const std::string& label);
 
 // What takes longer to look at than reading may: whether constraints leave points to try. Fails as
 // ReadScenario does.

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <tuple>
+
 namespace sluice {
 namespace {
 
@@ -40,6 +43,13 @@ std::string Bad(const std::string& text) {
   const auto scenario = ReadScenario(text, "s.yaml", "s");
   EXPECT_FALSE(scenario.has_value());
   return scenario ? "" : scenario.error().message;
+}
+
+std::vector<std::string> Lines(const std::string& message) {
+  std::istringstream stream(message);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 TEST(ScenarioTest, ReadsAClusterAndItsStudies) {
@@ -235,6 +245,212 @@ TEST(ScenarioTest, AGoalNeedsAStudyThatHasIt) {
               HasSubstr("add 'deadline"));
   EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "goal: makespna\n")),
               HasSubstr("did you mean 'makespan'?"));
+}
+
+constexpr std::string_view kDefaults = R"(
+defaults:
+  space: {lr: {float: [1e-4, 1], log: true}}
+  objective: {maximize: accuracy}
+  stopper: asha
+  budget: {min: 1, max: 27}
+  trials: 8
+  resources: {cpus: 2, gpus: 0.5}
+  workload: {unit_time: 10s, start_up: 5s, save: 1s}
+)";
+
+TEST(ScenarioTest, StudiesHaveTheDefaultsUnlessTheySayTheirOwn) {
+  const Scenario scenario = Good(Text("[{devices: {kind: A100}}]", kDefaults, R"(
+  - {study: plain}
+  - study: other
+    stopper: median
+    budget: {max: 9}
+    trials: 3
+    resources: {gpus: 1}
+    workload: {unit_time: 3s}
+)"));
+  ASSERT_EQ(scenario.studies.size(), 2);
+  const auto& [plain, other] = std::tie(scenario.studies[0], scenario.studies[1]);
+  EXPECT_EQ(plain.spec.trials, 8);
+  EXPECT_EQ(plain.spec.demand.gpus, 500);
+  EXPECT_EQ(plain.workload.start_up, seconds(5));
+  EXPECT_EQ(other.spec.stopper.name, "median");
+  EXPECT_EQ(other.spec.stopper.min_budget, 1);
+  EXPECT_EQ(other.spec.stopper.max_budget, 9);
+  EXPECT_EQ(other.spec.trials, 3);
+  EXPECT_EQ(other.spec.demand.cpus, 2 * kWhole);
+  EXPECT_EQ(other.spec.demand.gpus, kWhole);
+  EXPECT_DOUBLE_EQ(other.workload.seconds_per_unit, 3);
+  EXPECT_EQ(other.workload.start_up, seconds(5));
+  EXPECT_EQ(other.workload.save, seconds(1));
+}
+
+TEST(ScenarioTest, ProblemsOfDefaultsAreSaidOnceWhereTheyAreWritten) {
+  EXPECT_EQ(Bad(R"(nodes: [{devices: {kind: A100}}]
+defaults:
+  space: {lr: {float: [1e-4, 1], log: true}}
+  objective: {maximize: accuracy}
+  stoper: asha
+  budget: {min: 30}
+  trials: none
+  workload: {unit_time: 10s, start_up: later}
+studies:
+  - study: a
+    budget: {max: 27}
+  - study: b
+    budget: {max: 27}
+    workload: {save: never}
+)"),
+            "s.yaml:5: defaults.stoper: unknown key (did you mean 'stopper'?)\n"
+            "s.yaml:7: defaults.trials: expected a whole number from 1 to 10000000, found none\n"
+            "s.yaml:8: defaults.workload.start_up: expected a duration such as 90s, 20m, 1h30m or "
+            "2d, found later\n"
+            "s.yaml:11: studies[0].budget: expected min <= max, found {max: 27, min: 30}\n"
+            "s.yaml:13: studies[1].budget: expected min <= max, found {max: 27, min: 30}\n"
+            "s.yaml:14: studies[1].workload.save: expected a duration such as 90s, 20m, 1h30m or "
+            "2d, found never");
+  EXPECT_THAT(Bad(Text("[{cpus: 1}]", "defaults: 3\n")),
+              HasSubstr("s.yaml:2: defaults: expected a map"));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "defaults: {study: x}\n")),
+              HasSubstr("defaults.study: expected no name"));
+}
+
+TEST(ScenarioTest, DefaultsCountAsOftenAsTheyAreUsed) {
+  std::string text = "nodes: [{cpus: 1}]\ndefaults:\n  space:\n";
+  for (int i = 0; i < 2000; ++i) text += "    p" + std::to_string(i) + ": {float: [0, 1]}\n";
+  text += "studies:\n";
+  for (int i = 0; i < 1000; ++i) text += "  - {}\n";
+  EXPECT_THAT(Bad(text), HasSubstr("studies: expected at most 1000000 values"));
+}
+
+constexpr std::string_view kTwo = R"(
+  - {study: plain}
+  - {study: other, workload: {unit_time: 3s}, resources: {gpus: 0.25}}
+)";
+
+std::string Compared(std::string_view policies) {
+  return Text("[{devices: {kind: A100, count: 2}}]",
+              std::string(kDefaults.substr(1)) + std::string(policies), kTwo);
+}
+
+TEST(ScenarioTest, UnderAPolicyItsKeysCountInsteadOfTheStudies) {
+  const Scenario scenario = Good(Compared(R"(
+policies:
+  fifo: {stopper: median, budget: {max: 9}}
+  exclusive: {policy: fifo, resources: {gpus: 1}, workload: {save: 2s}}
+compare: [fifo, exclusive, lpt]
+)"));
+  EXPECT_THAT(scenario.compare, ElementsAre("fifo", "exclusive", "lpt"));
+  EXPECT_THAT(LabelsOf(scenario),
+              ::testing::IsSupersetOf({"fifo", "exclusive", "lpt", "fluid-dynamic"}));
+
+  const LabelledScenario fifo = *ScenarioUnder(scenario, "fifo");
+  EXPECT_EQ(fifo.policy, "fifo");
+  EXPECT_EQ(fifo.differs, "{stopper: median, budget: {max: 9}}");
+  EXPECT_EQ(fifo.scenario.studies[0].spec.stopper.name, "median");
+  EXPECT_EQ(fifo.scenario.studies[0].spec.stopper.max_budget, 9);
+  EXPECT_EQ(fifo.scenario.studies[1].spec.demand.gpus, 250);
+
+  const LabelledScenario exclusive = *ScenarioUnder(scenario, "exclusive");
+  EXPECT_EQ(exclusive.policy, "fifo");
+  ASSERT_EQ(exclusive.scenario.studies.size(), 2);
+  const ScenarioStudy& other = exclusive.scenario.studies[1];
+  EXPECT_EQ(other.spec.name, "other");
+  EXPECT_EQ(other.spec.stopper.name, "asha");
+  EXPECT_EQ(other.spec.demand.cpus, 2 * kWhole);
+  EXPECT_EQ(other.spec.demand.gpus, kWhole);
+  EXPECT_DOUBLE_EQ(other.workload.seconds_per_unit, 3);
+  EXPECT_EQ(other.workload.start_up, seconds(5));
+  EXPECT_EQ(other.workload.save, seconds(2));
+
+  const LabelledScenario lpt = *ScenarioUnder(scenario, "lpt");
+  EXPECT_EQ(lpt.policy, "lpt");
+  EXPECT_EQ(lpt.differs, "");
+  EXPECT_EQ(lpt.scenario.studies[1].spec.demand.gpus, 250);
+
+  EXPECT_THAT(ScenarioUnder(scenario, "exclusiv").error().message,
+              AllOf(StartsWith("expected one of fifo, exclusive, lpt, "),
+                    HasSubstr("(did you mean 'exclusive'?)")));
+}
+
+TEST(ScenarioTest, FifoIsComparedUnlessTheFileSaysOtherwise) {
+  EXPECT_THAT(Good(Text()).compare, ElementsAre("fifo"));
+  EXPECT_THAT(Good(Compared("policies: {lpt: {}}\n")).compare, ElementsAre("fifo"));
+}
+
+TEST(ScenarioTest, ProblemsOfPoliciesAreSaidOnceWhereTheyAreWritten) {
+  EXPECT_THAT(
+      Lines(Bad(Compared(R"(policies:
+  fifi: {trials: 3}
+  fifo: {policy: lpt}
+  own: {policy: fluid}
+  lpt: {stopper: ahsa, budget: {min: 100}}
+  space: {policy: fifo, space: {x: {float: [0, 1]}}}
+  seed: {policy: fifo, seed: 3, workload: {curve: hypersched}}
+  trails: {policy: fifo, trails: 3}
+  "a,b": {policy: fifo}
+  list: [fifo]
+  wide: {policy: fifo, resources: {gpus: 3}}
+  long: {policy: fifo, budget: {max: 100000000}}
+  hypersched: {}
+  late: {policy: hypersched}
+compare: [fifo, fifo, hypersack, 3]
+)"))),
+      ElementsAre(
+          StartsWith("s.yaml:11: policies.fifi: expected the name of a policy, or a label with one "
+                     "inside, found neither (did you mean 'fifo'?); add 'policy: fifo'"),
+          StartsWith("s.yaml:12: policies.fifo.policy: expected fifo, since"),
+          StartsWith("s.yaml:13: policies.own.policy: expected one of fifo"),
+          StartsWith("s.yaml:14: policies.lpt.budget: expected min <= max, found {min: 100, max: "),
+          StartsWith("s.yaml:14: policies.lpt.stopper: expected one of"),
+          StartsWith("s.yaml:15: policies.space.space: expected what policies may differ in"),
+          StartsWith("s.yaml:16: policies.seed.seed: expected what policies may differ in"),
+          StartsWith("s.yaml:16: policies.seed.workload.curve: expected the same curve"),
+          StartsWith("s.yaml:17: policies.trails.trails: unknown key (did you mean 'trials'?)"),
+          StartsWith("s.yaml:18: policies.a,b: expected a name"),
+          StartsWith("s.yaml:19: policies.list: expected a map"),
+          StartsWith("s.yaml:20: policies.wide: study 'plain' fits nowhere: a trial needs 3 GPUs"),
+          StartsWith("s.yaml:20: policies.wide: study 'other' fits nowhere: a trial needs 3 GPUs"),
+          StartsWith("s.yaml:21: policies.long.budget: expected at most 1000000 reports"),
+          StartsWith("s.yaml:22: policies.hypersched: study 'plain': the policy hypersched is"),
+          StartsWith("s.yaml:22: policies.hypersched: study 'other': the policy hypersched is"),
+          StartsWith("s.yaml:23: policies.late.policy: the policy hypersched is after"),
+          StartsWith("s.yaml:24: compare[1]: expected each policy once, found fifo"),
+          StartsWith(
+              "s.yaml:24: compare[2]: expected one of lpt, a,b, wide, long, hypersched, late"),
+          StartsWith("s.yaml:24: compare[3]: expected one of ")));
+}
+
+TEST(ScenarioTest, WhatIsComparedMustBeAbleToRun) {
+  EXPECT_THAT(Bad(Compared("compare: []\n")), HasSubstr("compare: expected at least one policy"));
+  EXPECT_THAT(Bad(Compared("compare: fifo\n")), HasSubstr("compare: expected a list"));
+  EXPECT_THAT(Bad(Compared("compare: [hypersched]\n")),
+              HasSubstr("s.yaml:10: compare[0]: study 'plain': the policy hypersched is after"));
+}
+
+TEST(ScenarioTest, WhatIsWrongWithAStudyIsSaidOnceWhateverThePolicies) {
+  EXPECT_THAT(
+      Lines(Bad(Text("[{devices: {kind: A100}}]", "policies: {fifo: {}, lpt: {}}\n", R"(
+  - space: {x: {float: [0, 1]}}
+    objective: {minimize: loss}
+    budget: {max: 3}
+    stopper: ahsa
+    workload: {unit_time: never}
+)"))),
+      ElementsAre(StartsWith("s.yaml:4: studies[0].trials: expected how many trials"),
+                  StartsWith("s.yaml:7: studies[0].stopper: expected one of"),
+                  StartsWith("s.yaml:8: studies[0].workload.unit_time: expected a duration")));
+}
+
+TEST(ScenarioTest, PoliciesCountAsOftenAsTheyAreUsed) {
+  const auto with = [](int policies, int studies) {
+    std::string text = "nodes: [{cpus: 1}]\npolicies:\n";
+    for (int i = 0; i < policies; ++i) text += "  p" + std::to_string(i) + ": {policy: fifo}\n";
+    text += "studies:\n";
+    for (int i = 0; i < studies; ++i) text += "  - {trials: 3, retries: 1, seed: 3}\n";
+    return text;
+  };
+  EXPECT_THAT(Bad(with(100, 1000)), HasSubstr("studies: expected at most 1000000 values"));
+  EXPECT_THAT(Bad(with(101, 1)), HasSubstr("policies: expected at most 100 entries, found 101"));
 }
 
 TEST(ScenarioTest, ConstraintsThatLeaveNothingAreFoundOnACloserLook) {

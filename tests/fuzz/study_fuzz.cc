@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/study.h"
 #include "engine/templates.h"
@@ -32,7 +34,15 @@ void AsScenario(std::string_view text) {
     return;
   }
   if (scenario->nodes.empty() || scenario->studies.empty() || scenario->seeds < 1) std::abort();
-  for (const sluice::ScenarioStudy& study : scenario->studies) {
+  for (const std::string& label : scenario->compare) {
+    if (!sluice::ScenarioUnder(*scenario, label)) std::abort();
+  }
+  std::vector<sluice::ScenarioStudy> studies = scenario->studies;
+  for (const sluice::ScenarioPolicy& policy : scenario->policies) {
+    if (policy.studies.size() != scenario->studies.size()) std::abort();
+    studies.insert(studies.end(), policy.studies.begin(), policy.studies.end());
+  }
+  for (const sluice::ScenarioStudy& study : studies) {
     if (study.spec.trials < 1 || study.spec.space.size() == 0) std::abort();
     if (!(study.workload.seconds_per_unit > 0) || study.workload.report_every < 1) std::abort();
     const sluice::Point point =
