@@ -355,8 +355,9 @@ with their 95 % intervals. Nothing is stored and nothing is run.
 A scenario lists nodes and studies (docs/simulate.md). One that fits on no node is left out, with
 a remark, and the others run. The same scenario, policy and seed give the same run everywhere.
 
-  --policy P,...    what to compare: fifo, lpt, fluid-static, fluid-dynamic, hypersched, and labels
-                    of the scenario's 'policies'; by default its 'compare', or fifo
+  --policy P,...    what to compare: policies (docs/policies.md) and labels of the scenario's
+                    'policies'; by default its 'compare', or fifo
+  --cluster NAME    one of the scenario's 'clusters', where it has several; by default the first
   --seeds N         runs with the seeds 1 to N instead of what the scenario says
   --gantt FILE.svg  draw who ran where, for seed 1 of each policy; the file must be new
   --store FILE      has no effect here

@@ -22,8 +22,8 @@ constexpr std::uint32_t kMaxSeeds = 10'000;
 using Text = std::optional<std::string>;
 
 struct Words {
-  Text store, study, file, trial, name, trials, seed, deadline, state, sort, limit, top, launch,
-      format, output, topic, points, policy, seeds, gantt;
+  Text store, study, cluster, file, trial, name, trials, seed, deadline, state, sort, limit, top,
+      launch, format, output, topic, points, policy, seeds, gantt;
   std::vector<std::string> values;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
@@ -108,6 +108,7 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
   } else if (verb == "simulate") {
     Add(app, "SCENARIO", words.file);
     Add(app, "--policy", words.policy);
+    Add(app, "--cluster", words.cluster);
     Add(app, "--seeds", words.seeds);
     Add(app, "--gantt", words.gantt);
   } else if (verb == "help") {
@@ -303,6 +304,7 @@ Result<SimulateOptions> ReadSimulate(const Words& words) {
       simulate.file,
       Need("simulate", "a scenario, as in 'sluice simulate scenarios/one-box.yaml'", words.file));
   if (words.policy) simulate.policies = ReadPolicies(*words.policy);
+  simulate.cluster = words.cluster.value_or("");
   if (words.seeds) {
     SLUICE_ASSIGN(const auto seeds,
                   ReadNumber<std::uint32_t>("--seeds", *words.seeds, 1, kMaxSeeds));

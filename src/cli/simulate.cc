@@ -120,7 +120,7 @@ Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
 Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
   SLUICE_ASSIGN(const std::string text, ReadConfigText(options.file, "a scenario file"));
   const std::string stem = std::filesystem::path(options.file).stem().string();
-  SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem));
+  SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem, options.cluster));
   SLUICE_ASSIGN(const std::vector<LabelledScenario> compared, Compared(scenario, options));
   SLUICE_TRY(CheckScenario(scenario, options.file));
   // Whether it can be written is said before a simulation that may take long, not after.

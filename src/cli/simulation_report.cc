@@ -228,7 +228,8 @@ std::string DescribeScenario(const Scenario& scenario,
   }
   std::vector<std::pair<std::string, std::string>> lines = {
       {"scenario", Inked(scenario.name, Ink::kBold, terminal)},
-      {"cluster", DescribeCluster(scenario)},
+      {"cluster",
+       (scenario.cluster.empty() ? "" : scenario.cluster + ", ") + DescribeCluster(scenario)},
       {"studies", Join(studies)},
       {"goal", std::string(Name(scenario.goal))},
       {"seeds", seeds == 1 ? "1" : fmt::format("1 to {}; mean ± 95 % interval", seeds)}};
@@ -255,6 +256,7 @@ std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRun
   for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(scenario, runs));
   JsonWriter object;
   object.Add("scenario", scenario.name).Add("goal", Name(scenario.goal));
+  if (!scenario.cluster.empty()) object.Add("cluster", scenario.cluster);
   object.Add("nodes", static_cast<std::int64_t>(scenario.nodes.size())).Add("devices", devices);
   object.Add("seeds", static_cast<std::int64_t>(policies.empty() ? 0 : policies[0].runs.size()));
   object.AddJson("left_out", JsonArray(left_out)).AddJson("pipeline_jobs", JsonArray(jobs));

@@ -134,8 +134,8 @@ void Checker::CheckStudy(const Study& study) {
 void Checker::CheckBooks(const Engine& engine, const Study& study) {
   const std::vector<Node>& nodes = engine.cluster().nodes();
   std::vector<Milli> cpus(nodes.size());
-  std::vector<std::vector<Milli>> shares(nodes.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n) shares[n].resize(nodes[n].devices.size());
+  std::vector<std::vector<DeviceUse>> used(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) used[n].resize(nodes[n].devices.size());
   for (const TrialId id : study.running) {
     const Grant& grant = study.trial(id).grant;
     const std::size_t node = Number(grant.node) - 1;
@@ -143,13 +143,25 @@ void Checker::CheckBooks(const Engine& engine, const Study& study) {
       return Say("a trial that does not run is among those that do");
     if (!nodes[node].up) Say("a trial runs on a node that is down");
     cpus[node] += grant.cpus;
-    for (const DeviceId device : grant.devices) shares[node][Number(device)] += grant.gpu_share;
+    for (const DeviceId device : grant.devices) {
+      DeviceUse& use = used[node][Number(device)];
+      use.share += grant.gpu_share;
+      use.bandwidth += grant.bandwidth;
+      use.memory_bytes += grant.memory_bytes;
+      ++use.clients;
+    }
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const bool full = std::ranges::all_of(shares[n], [](Milli share) { return share <= kWhole; });
-    if (cpus[n] > nodes[n].cpus || !full) Say("a device is over-committed");
-    if (engine.cluster().FreeCpus(NodeId(static_cast<std::uint32_t>(n + 1))) !=
-        nodes[n].cpus - cpus[n])
+    bool fits = cpus[n] <= nodes[n].cpus;
+    for (std::size_t d = 0; d < used[n].size(); ++d) {
+      const DeviceUse& use = used[n][d];
+      fits = fits && use.share <= kWhole && use.bandwidth <= kWhole &&
+             use.memory_bytes <= nodes[n].devices[d].memory_bytes && use.clients <= kMostClients;
+    }
+    if (!fits) Say("a device is over-committed");
+    const NodeId id{static_cast<std::uint32_t>(n + 1)};
+    if (engine.cluster().FreeCpus(id) != nodes[n].cpus - cpus[n] ||
+        !std::ranges::equal(engine.cluster().Used(id), used[n]))
       Say("the cluster's books are wrong");
   }
   if (static_cast<int>(study.running.size()) != study.count(TrialState::kRunning))

@@ -47,11 +47,15 @@ std::string DrawStudy(Random drawn) {
     text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
+  // Two of the larger ones do not fit on one device.
+  const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
   if (drawn.Chance(0.3)) {
-    text += drawn.Chance(0.5) ? "resources: {cpus: 0.5, gpus: [0.5, 2], memory: 3GiB}\n"
-                              : "resources: {cpus: [0.5, 2]}\n";
+    text +=
+        drawn.Chance(0.5)
+            ? fmt::format("resources: {{cpus: 0.5, gpus: [0.5, 2], memory: {}GiB}}\n", gigabytes)
+            : "resources: {cpus: [0.5, 2]}\n";
   } else if (drawn.Chance(0.5)) {
-    text += "resources: {cpus: 0.5, gpus: 0.5, memory: 3GiB}\n";
+    text += fmt::format("resources: {{cpus: 0.5, gpus: 0.5, memory: {}GiB}}\n", gigabytes);
   }
   text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
   text += fmt::format(", grace: {}s", 1 + drawn.Below(5));

@@ -95,20 +95,20 @@ std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& stud
 // that the others are read all the same.
 class ScenarioReader {
  public:
-  ScenarioReader(const ConfigNode& root, std::string_view file)
-      : root_(root), map_(*root.Map()), file_(file) {}
+  ScenarioReader(const ConfigNode& root, std::string_view file, std::string_view cluster)
+      : root_(root), map_(*root.Map()), file_(file), cluster_(cluster) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",     "seeds",
-                                           "nodes",    "defaults", "studies",
-                                           "policies", "compare",  "pipeline_jobs"};
+    const std::vector<std::string> keys = {"scenario", "goal",         "seeds",   "nodes",
+                                           "clusters", "defaults",     "studies", "policies",
+                                           "compare",  "pipeline_jobs"};
     map_.AllowOnly(keys);
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
       if (const auto seeds = node->Integer({.min = 1, .max = kMostSeeds}))
         scenario_.seeds = static_cast<int>(*seeds);
     }
-    ReadNodes();
+    ReadClusters();
     ReadPipelineJobs();
     ReadDefaults();
     ReadPolicies();
@@ -129,10 +129,41 @@ class ScenarioReader {
     if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
   }
 
-  void ReadNodes() {
-    const ConfigNode* list = map_.Require(
-        "nodes", "a list of nodes", "add 'nodes: [{cpus: 32, devices: {kind: A100, count: 8}}]'");
-    const auto items = list != nullptr ? list->List() : std::nullopt;
+  // The nodes, or those of one of several clusters; the others are read for their mistakes.
+  void ReadClusters() {
+    const ConfigNode* node = map_.Find("clusters");
+    if (node == nullptr) {
+      const ConfigNode* list = map_.Require(
+          "nodes", "a list of nodes", "add 'nodes: [{cpus: 32, devices: {kind: A100, count: 8}}]'");
+      if (list != nullptr) ReadNodes(*list);
+      return;
+    }
+    if (const ConfigNode* nodes = map_.Find("nodes"))
+      nodes->Expected("either 'nodes' or 'clusters'", "remove one of them");
+    const auto map = node->Map();
+    if (!map) return;
+    if (map->entries().empty()) return node->Expected("at least one cluster");
+    std::vector<Node> chosen;
+    bool good = false;
+    for (const auto& [name, list] : map->entries()) {
+      if (const Status status = CheckStudyName(name); !status) list.Report(status.error().message);
+      scenario_.nodes.clear();
+      nodes_good_ = false;
+      devices_ = 0;
+      ReadNodes(list);
+      scenario_.clusters.push_back(name);
+      if (!(cluster_.empty() ? scenario_.clusters.size() == 1 : name == cluster_)) continue;
+      scenario_.cluster = name;
+      chosen = scenario_.nodes;
+      good = nodes_good_;
+    }
+    scenario_.nodes = std::move(chosen);
+    nodes_good_ = good;
+  }
+
+  void ReadNodes(const ConfigNode& from) {
+    const ConfigNode* list = &from;
+    const auto items = list->List();
     if (!items) return;
     if (items->empty()) return list->Expected("at least one node");
     for (const ConfigNode& item : *items) ReadNode(item);
@@ -570,6 +601,7 @@ class ScenarioReader {
   const ConfigNode root_;
   const ConfigMap map_;
   const std::string file_;
+  const std::string_view cluster_;  // that is wanted; empty: the first
   Scenario scenario_;
   struct Entry {
     ConfigNode node;
@@ -588,15 +620,25 @@ class ScenarioReader {
 std::string_view Name(Goal goal) { return GoalNames()[static_cast<std::size_t>(goal)]; }
 
 Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
-                              std::string_view default_name) {
+                              std::string_view default_name, std::string_view cluster) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
   const ConfigNode root = config.root();
   if (!root.is_map()) {
     root.Expected("a scenario, keys such as nodes and studies");
     return std::unexpected(config.Check().error());
   }
-  Scenario scenario = ScenarioReader(root, file).Read(default_name);
+  Scenario scenario = ScenarioReader(root, file, cluster).Read(default_name);
   SLUICE_TRY(config.Check());
+  if (!cluster.empty() && scenario.cluster != cluster) {
+    if (scenario.clusters.empty()) {
+      return InvalidArgument(fmt::format(
+          "{}: expected 'clusters' to choose '{}' from, found none: it has one list of 'nodes'",
+          file, Shown(cluster)));
+    }
+    return InvalidArgument(fmt::format("{}: expected a cluster of its {}, found '{}'{}", file,
+                                       Join(scenario.clusters), Shown(cluster),
+                                       DidYouMean(cluster, scenario.clusters)));
+  }
   SLUICE_CHECK(!scenario.studies.empty(), "what a scenario has to run was checked");
   return scenario;
 }

@@ -43,6 +43,8 @@ struct Scenario {
   Goal goal = Goal::kMakespan;
   int seeds = 5;  // how many to run, by default
   std::vector<Node> nodes;
+  std::vector<std::string> clusters;  // names of those there are to choose from; usually none
+  std::string cluster;                // the one whose nodes these are
   std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own
   std::vector<ScenarioStudy> studies;           // those that fit
   std::vector<std::string> left_out;            // a message for each study that fits nowhere
@@ -57,9 +59,9 @@ constexpr std::int64_t kMostReportsOfATrial = 1'000'000;
 // Reads a scenario from YAML text: its studies by the reader of study files. `file` is what messages
 // call it. Everything the text can say wrongly is said at once, one message a line. A study whose
 // trials fit on no node of the cluster is said by name and left out; that nothing is left is an
-// error. At most 1 MiB.
+// error. At most 1 MiB. Of a scenario with several clusters it is that on the named one, or the first.
 Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
-                              std::string_view default_name);
+                              std::string_view default_name, std::string_view cluster = "");
 
 // What can be compared: the labels of the scenario's policies, then the other policies.
 std::vector<std::string> LabelsOf(const Scenario& scenario);
