@@ -61,7 +61,9 @@ void SpeedModel::Learn(const SpeedSituation& situation, double work, double seco
   if (!(work > 0) || !(seconds > 0) || !std::isfinite(work) || !std::isfinite(seconds)) return;
   const double speed = std::log(work / seconds);
   if (!(std::abs(speed) < kLargestMean)) return;
-  Belief& belief = beliefs_[Sane(situation)];
+  const auto [at, is_new] = beliefs_.try_emplace(Sane(situation));
+  Belief& belief = at->second;
+  if (is_new) belief.log_prior = std::log(Prior(at->first));
   ++belief.count;
   const double weight = 1 / std::min(static_cast<double>(belief.count), kMemory);
   const double off = speed - belief.mean;
@@ -88,7 +90,7 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
     const double noise = (belief.variance * seen + kOwnVariance) / (seen + 1);
     const double certainty = 1 / (noise / seen + Distance(known, situation));
     precision += certainty;
-    sum += certainty * (belief.mean + prior - std::log(Prior(known)));
+    sum += certainty * (belief.mean + prior - belief.log_prior);
   }
   if (estimate.measured == 0) {
     estimate.work_per_second = std::exp(prior);
@@ -130,6 +132,7 @@ Status SpeedModel::Load(StateReader& reader) {
     const bool good = belief.count > 0 && std::abs(belief.mean) < kLargestMean &&
                       std::isfinite(belief.variance) && belief.variance >= 0 &&
                       Sane(situation) == situation;
+    belief.log_prior = good ? std::log(Prior(situation)) : 0;
     if (!reader.ok() || !good || !beliefs_.emplace(std::move(situation), belief).second)
       return Corruption("a snapshot's speeds do not read back");
   }

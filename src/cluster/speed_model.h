@@ -74,7 +74,8 @@ class SpeedModel {
   struct Belief {
     std::int64_t count = 0;
     double mean = 0;
-    double variance = 0;  // of single measurements
+    double variance = 0;   // of single measurements
+    double log_prior = 0;  // of its situation, since it is asked for again and again
   };
   SpeedPriors priors_;
   std::map<SpeedSituation, Belief> beliefs_;

@@ -114,7 +114,12 @@ void HyperSack::Queue(const WorkView& work) {
     }
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
-    queue_.push_back({.seconds = seconds(of, left),
+    const double takes = seconds(of, left);
+    if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes) {
+      ++queue_.back().count;
+      continue;
+    }
+    queue_.push_back({.seconds = takes,
                       .size = classes_[of].size,
                       .of = static_cast<std::uint32_t>(of),
                       .item = &item});
@@ -237,7 +242,7 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
       if (!IsSet(grant.node)) {
         if (!trials.full) trials.lacks_memory = LacksMemory(trials);
         trials.full = true;
-        const bool waits = entry.item != nullptr && Seconds(now - entry.item->since) > patience;
+        const bool waits = entry.item != nullptr && Seconds(now - entry.item[i].since) > patience;
         if (trials.lacks_memory && waits && !reserved) {
           Reserve(trials);
           reserved = true;
@@ -249,7 +254,7 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
       if (entry.item == nullptr) {
         ++trials.asked;
       } else {
-        plan.placements.push_back({entry.item->trial, std::move(grant)});
+        plan.placements.push_back({entry.item[i].trial, std::move(grant)});
       }
     }
   }

@@ -57,12 +57,12 @@ class HyperSack : public Policy {
     bool full = false;            // there is no room for another
     bool lacks_memory = false;    // but for memory there would be
   };
-  // A trial, or trials of a study that are still to be proposed.
+  // Trials of one class, with as much left to do, that come one after the other.
   struct Entry {
     double seconds = 0;
     Milli size = 0;
-    std::uint32_t of = 0;  // class
-    const WorkItem* item = nullptr;
+    std::uint32_t of = 0;            // class
+    const WorkItem* item = nullptr;  // the first of them; null: they are still to be proposed
     int count = 1;
   };
   struct Spot {
