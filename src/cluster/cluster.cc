@@ -171,6 +171,7 @@ void Cluster::Save(StateWriter& writer) const {
       writer.Put(device.uuid);
       writer.Put(device.kind);
       writer.Put(device.memory_bytes);
+      writer.Put(device.open);
     }
     writer.Put(used_[i].cpus);
     writer.Put(used_[i].devices.size());
@@ -203,6 +204,7 @@ Status Cluster::Load(StateReader& reader) {
       reader.Get(device.uuid);
       reader.Get(device.kind);
       reader.Get(device.memory_bytes);
+      reader.Get(device.open);
     }
     reader.Get(used.cpus);
     used.devices.resize(reader.Count());
@@ -261,7 +263,8 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
       const Milli free = kWhole - used[d].share;
       const DeviceNeed need = NeedOn(demand, devices[d].kind);
       const Milli share = std::min(need.gpus, kWhole);
-      const bool fits = free >= share && kWhole - used[d].bandwidth >= need.bandwidth &&
+      const bool fits = !devices[d].IsLent() && free >= share &&
+                        kWhole - used[d].bandwidth >= need.bandwidth &&
                         used[d].clients < kMostClients &&
                         (demand.memory_bytes == 0 ||
                          devices[d].memory_bytes - used[d].memory_bytes >= demand.memory_bytes);
@@ -284,7 +287,8 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
 bool FitsEmpty(const Cluster& cluster, const Demand& demand) {
   return std::ranges::any_of(cluster.nodes(), [&](const Node& node) {
     const auto roomy = std::ranges::count_if(node.devices, [&](const Device& device) {
-      return demand.memory_bytes == 0 || device.memory_bytes >= demand.memory_bytes;
+      return !device.IsLent() &&
+             (demand.memory_bytes == 0 || device.memory_bytes >= demand.memory_bytes);
     });
     return node.up && node.cpus >= demand.cpus && static_cast<Milli>(roomy) * kWhole >= demand.gpus;
   });

@@ -20,7 +20,12 @@ struct Device {
   std::string uuid;  // how drivers name it; survives re-ordering
   std::string kind;  // "H200"
   std::int64_t memory_bytes = 0;
+  // The part of the time in which it can be used: all of it, unless a pipeline job lends it during its
+  // bubbles. Only those who ask for such a device get one.
+  Milli open = kWhole;
   friend bool operator==(const Device&, const Device&) = default;
+
+  bool IsLent() const { return open < kWhole; }
 };
 
 struct Node {
@@ -110,7 +115,7 @@ class Cluster {
   std::map<BundleId, int> bundles_;  // how many hold each
 };
 
-// First fit: the first node with enough free cores and free devices, by device id; a share goes to
+// First fit, of devices that nobody lends: the first node with enough free cores and free devices, by device id; a share goes to
 // the fullest device it fits on, so that whole ones stay whole. Memory and bandwidth that the demand
 // names must be free too. A grant with node 0 means that nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand);

@@ -35,7 +35,9 @@ struct Demand {
   Milli least = 0;
   Milli most = 0;
   std::int64_t memory_bytes = 0;  // of each of its devices; 0: nothing is said of it
-  // Of that, what a further trial of its shape takes in the same program; 0: as much again.
+  // Trials of its shape that one program can train together, and what each one more takes of memory;
+  // 1: they cannot be fused.
+  int fused_most = 1;
   std::int64_t fused_bytes = 0;
   Milli bandwidth = 0;  // of what the memory of each device can move; 0: nothing is said of it
   // Of trials on one device: what they take of it where that differs from kind to kind; null: it does

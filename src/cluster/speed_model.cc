@@ -47,6 +47,10 @@ SpeedSituation Sane(SpeedSituation situation) {
 
 }  // namespace
 
+std::string SpeedKind(const Device& device) {
+  return device.IsLent() ? device.kind + ", lent" : device.kind;
+}
+
 double SpeedModel::Prior(const SpeedSituation& situation) const {
   const double width = static_cast<double>(situation.width) / kWhole;
   const double beside = static_cast<double>(situation.neighbours) / kWhole;

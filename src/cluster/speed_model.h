@@ -22,6 +22,9 @@ struct SpeedSituation {
   friend auto operator<=>(const SpeedSituation&, const SpeedSituation&) = default;
 };
 
+// What a device is called in a situation: one that is lent is another kind of thing.
+std::string SpeedKind(const Device& device);
+
 // What is believed of a trial's speed.
 struct SpeedEstimate {
   // Of one trial. With no measurement of this shape at all (`measured` is 0) only as a multiple of

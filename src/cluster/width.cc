@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace sluice {
+namespace {
+
+// Those that nobody lends.
+Milli OwnDevices(const Node& node) {
+  return static_cast<Milli>(
+      std::ranges::count_if(node.devices, [](const Device& device) { return !device.IsLent(); }));
+}
+
+}  // namespace
 
 Milli UsualWidth(const Demand& demand) { return demand.gpus > 0 ? demand.gpus : demand.cpus; }
 
@@ -37,7 +46,7 @@ Milli WidestFit(const Cluster& cluster, const Demand& demand) {
   Milli widest = LeastWidth(demand);
   for (const Node& node : cluster.nodes()) {
     if (!node.up) continue;
-    const auto gpus = static_cast<Milli>(node.devices.size()) * kWhole;
+    const Milli gpus = OwnDevices(node) * kWhole;
     Milli width = std::min(MostWidth(demand), demand.gpus > 0 ? gpus : node.cpus);
     // Cores go along, and may be what there is less of.
     while (width > kWhole && AtWidth(demand, width).cpus > node.cpus) width -= kWhole;
@@ -50,7 +59,7 @@ Milli TotalWidth(const Cluster& cluster, const Demand& demand) {
   Milli total = 0;
   for (const Node& node : cluster.nodes()) {
     if (!node.up) continue;
-    total += demand.gpus > 0 ? static_cast<Milli>(node.devices.size()) * kWhole : node.cpus;
+    total += demand.gpus > 0 ? OwnDevices(node) * kWhole : node.cpus;
   }
   return total;
 }

@@ -76,11 +76,12 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
     study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
   if (trial.window == kNever || now_ - trial.window < kShortest) return;
   SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
+  if (IsSet(trial.grant.bundle)) situation.fused = cluster_.BundleSize(trial.grant.bundle);
   for (const DeviceId device : trial.grant.devices) {
     const NodeId node = trial.grant.node;
     const auto& devices = cluster_.node(node).devices;
     if (Number(device) >= devices.size()) return;  // it is gone, and the launch with it
-    situation.kind = devices[Number(device)].kind;
+    situation.kind = SpeedKind(devices[Number(device)]);
     const Milli others = cluster_.Used(node)[Number(device)].share - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }

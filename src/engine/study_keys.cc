@@ -14,6 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr int kMaxParallelism = 100'000;
+constexpr int kMostFused = 10'000;
 constexpr int kMaxRetries = 100;
 // Workers send three heartbeats within a lease.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
@@ -30,6 +31,7 @@ class RunningReader {
     ReadDeadline();
     ReadResources();
     ReadProfile();
+    ReadFuse();
     ReadPolicy();
     ReadTimeouts();
     ReadNumbers();
@@ -226,6 +228,33 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
+  // How many trials one program can train together.
+  void ReadFuse() {
+    const ConfigNode* node = map_.Find("fuse");
+    if (node == nullptr) return;
+    Demand& demand = spec_.demand;
+    const IntegerRange range{.min = 1, .max = kMostFused};
+    if (node->is_map()) {
+      const auto section = node->Map();
+      const std::vector<std::string> keys = {"most", "memory"};
+      section->AllowOnly(keys);
+      const ConfigNode* most =
+          section->Require("most", "how many trials one program can train", "add 'most: 64'");
+      if (most != nullptr) demand.fused_most = static_cast<int>(most->Integer(range).value_or(1));
+      if (const ConfigNode* memory = section->Find("memory"))
+        demand.fused_bytes = memory->SizeBytes().value_or(0);
+    } else {
+      demand.fused_most = static_cast<int>(node->Integer(range).value_or(1));
+    }
+    if (demand.fused_most > 1 && (demand.gpus == 0 || demand.gpus > kWhole || demand.most > 0)) {
+      node->Expected("it of trials on one GPU", "remove the key, or set 'resources: {gpus: 1}'");
+    } else if (demand.fused_bytes > demand.memory_bytes) {
+      node->Expected("at most the memory of a trial alone for each one more",
+                     "set 'resources: {memory: 4GiB}'");
+    }
+    if (demand.fused_bytes == 0) demand.fused_bytes = demand.memory_bytes;
+  }
+
   void ReadTimeouts() {
     const auto section = Section("timeouts", {"trial", "report", "grace", "lease"});
     const auto read = [&](std::string_view key, Duration& into) {
@@ -277,8 +306,8 @@ class RunningReader {
 
 const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "deadline", "parallelism", "resources", "timeouts",   "retries",        "backoff",
-      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap", "profile"};
+      "deadline",    "parallelism", "resources",  "timeouts",       "retries", "backoff", "seed",
+      "environment", "policy",      "output_cap", "checkpoint_cap", "profile", "fuse"};
   return keys;
 }
 

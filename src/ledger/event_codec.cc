@@ -13,6 +13,7 @@ namespace {
 void AppendDevice(std::string& json, const Device& device) {
   JsonWriter out;
   out.Add("uuid", device.uuid).Add("kind", device.kind).Add("memory_bytes", device.memory_bytes);
+  if (device.IsLent()) out.Add("open", device.open);
   json += out.Take();
 }
 
@@ -192,7 +193,8 @@ Node NodeFrom(Body& in) {
   in.Parts("devices", [&](Body& device) {
     node.devices.push_back({.uuid = device.Text("uuid"),
                             .kind = device.Text("kind"),
-                            .memory_bytes = device.Integer("memory_bytes")});
+                            .memory_bytes = device.Integer("memory_bytes"),
+                            .open = device.Has("open") ? device.Integer("open") : kWhole});
   });
   return node;
 }

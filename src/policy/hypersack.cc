@@ -40,6 +40,10 @@ void HyperSack::TakeStock(const Cluster& cluster) {
     if (!nodes[n].up) continue;
     for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
       const std::string& name = nodes[n].devices[d].kind;
+      if (nodes[n].devices[d].IsLent()) {
+        spots_[n].push_back({});
+        continue;
+      }
       std::size_t kind = 0;
       while (kind < known && kinds_[kind].name != name) ++kind;
       if (kind == known) {
@@ -182,6 +186,7 @@ void HyperSack::Take(const Grant& grant) {
   free_.Take(grant);
   const auto& devices = spots_[Number(grant.node) - 1];
   for (std::uint32_t d = 0; d < devices.size(); ++d) {
+    if (devices[d].device == DeviceTree::kNone) continue;  // lent
     DeviceTree& tree = kinds_[devices[d].kind].tree;
     // One that is reserved stays so.
     if (tree.at(devices[d].device).clients >= 0)

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "cluster/demand.h"
 
 namespace sluice {
 
@@ -20,6 +21,11 @@ struct PipelineSpec {
   Duration transfer{0};  // from stage to stage
   Duration update{0};    // of the weights, on every stage, after its last backward pass
   std::vector<std::int64_t> free_bytes;  // device memory each stage leaves unused
+  int replicas = 1;                      // of the whole pipeline, beside each other
+  int lends = 0;                         // of all their devices, those that are lent during bubbles
+  Milli cpus_lent = 4 * kWhole;          // with each of them
+  // From the beginning of a bubble until a guest hears of it and works, and what it keeps off its end.
+  Duration gate = std::chrono::microseconds(200);
 };
 
 // When a stage has nothing to do, within a step. Steps follow each other without a pause, so a window
@@ -60,6 +66,11 @@ class PipelineSchedule {
   // The idle part of all stages' time. (p - 1)/(m + p - 1) for stages that are alike, without
   // transfers and updates.
   double bubble_share() const;
+  // That of one stage.
+  double idle_share(int stage) const;
+  // The part of the time in which a guest on this stage's device works, whose work comes in segments of
+  // this length: it starts none that would not end before its bubble does.
+  double usable_share(int stage, Duration segment) const;
 
  private:
   explicit PipelineSchedule(PipelineSpec spec) : spec_(std::move(spec)) {}

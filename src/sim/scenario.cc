@@ -15,6 +15,7 @@
 #include "engine/study_keys.h"
 #include "engine/study_reader.h"
 #include "policy/policy.h"
+#include "sim/pipeline_reader.h"
 #include "sim/profile.h"
 #include "sim/workload_reader.h"
 #include "space/feasibility.h"
@@ -252,95 +253,36 @@ class ScenarioReader {
     const ConfigNode* list = map_.Find("pipeline_jobs");
     const auto items = list != nullptr ? list->List() : std::nullopt;
     if (!items) return;
-    for (const ConfigNode& item : *items) ReadPipelineJob(item);
+    for (const ConfigNode& item : *items) {
+      auto job =
+          ReadPipelineJob(item, fmt::format("pipeline{}", scenario_.pipeline_jobs.size() + 1));
+      if (!job) continue;
+      scenario_.pipeline_jobs.push_back(*std::move(job));
+      AddLent(item, scenario_.pipeline_jobs.size() - 1);
+    }
   }
 
-  void ReadPipelineJob(const ConfigNode& item) {
-    const auto map = item.Map();
-    if (!map) return;
-    const std::vector<std::string> keys = {"name",          "kind",    "stages",
-                                           "micro_batches", "forward", "backward",
-                                           "transfer",      "update",  "free_memory"};
-    map->AllowOnly(keys);
-    PipelineSpec spec;
-    spec.name = fmt::format("pipeline{}", scenario_.pipeline_jobs.size() + 1);
-    bool good = true;
-    if (const ConfigNode* node = map->Find("name")) {
-      spec.name = node->Text().value_or(spec.name);
-      if (const Status status = CheckStudyName(spec.name); !status)
-        node->Report(status.error().message);
+  // Its devices, those that it lends.
+  void AddLent(const ConfigNode& item, std::size_t job) {
+    const PipelineSchedule& schedule = scenario_.pipeline_jobs[job];
+    const PipelineSpec& spec = schedule.spec();
+    if (spec.lends == 0) return;
+    devices_ += spec.lends;
+    if (devices_ > kMostSimulatedDevices)
+      return item.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
+    Node node{.name = spec.name, .cpus = spec.cpus_lent * spec.lends, .devices = {}};
+    for (int i = 0; i < spec.lends; ++i) {
+      const int stage = i % spec.stages;
+      Device& device = node.devices.emplace_back();
+      device.uuid = fmt::format("{}-stage{}-{}", spec.name, stage, i / spec.stages);
+      device.kind = spec.kind;
+      device.memory_bytes = spec.free_bytes[static_cast<std::size_t>(stage)];
+      device.open = std::clamp<Milli>(
+          static_cast<Milli>(schedule.idle_share(stage) * static_cast<double>(kWhole)), 1,
+          kWhole - 1);
+      scenario_.lenders[device.uuid] = {.job = job, .stage = stage};
     }
-    const auto count = [&](std::string_view key, std::string_view what, std::int64_t most,
-                           int& into) {
-      const ConfigNode* node = map->Require(key, what);
-      const auto number = node != nullptr ? node->Integer({.min = 1, .max = most}) : std::nullopt;
-      good = good && number;
-      if (number) into = static_cast<int>(*number);
-    };
-    spec.kind = "A100";
-    if (const ConfigNode* node = map->Find("kind"))
-      spec.kind = node->OneOf(DeviceKindNames()).value_or(spec.kind);
-    count("stages", "how many stages the job has", 1024, spec.stages);
-    count("micro_batches", "how many micro-batches a step has", 4096, spec.micro_batches);
-    good = ReadTimes(*map, "forward", spec, spec.forward) && good;
-    good = ReadTimes(*map, "backward", spec, spec.backward) && good;
-    for (const auto& [key, into] :
-         {std::pair("transfer", &spec.transfer), std::pair("update", &spec.update)}) {
-      const ConfigNode* node = map->Find(key);
-      const auto time = node != nullptr ? node->Duration() : std::nullopt;
-      good = good && (time || node == nullptr);
-      if (time) *into = *time;
-    }
-    good = ReadFreeMemory(*map, spec) && good;
-    if (!good) return;
-    auto schedule = PipelineSchedule::Make(std::move(spec));
-    if (!schedule) return item.Report(schedule.error().message);
-    scenario_.pipeline_jobs.push_back(*std::move(schedule));
-  }
-
-  // One for all stages, or a list with one for each.
-  static bool ReadTimes(const ConfigMap& map, std::string_view key, const PipelineSpec& spec,
-                        std::vector<Duration>& into) {
-    const ConfigNode* node = map.Require(key, "the time of a micro-batch on a stage",
-                                         fmt::format("add '{}: 10ms'", key));
-    if (node == nullptr) return false;
-    const auto each = [&](const ConfigNode& one) {
-      const auto time = one.Duration();
-      if (time && *time <= Duration(0)) one.Expected("a time above 0");
-      if (time) into.push_back(*time);
-      return time && *time > Duration(0);
-    };
-    if (!node->is_list()) {
-      if (!each(*node)) return false;
-      into.assign(static_cast<std::size_t>(std::max(spec.stages, 1)), into.front());
-      return true;
-    }
-    const auto items = node->List();
-    if (items->size() != static_cast<std::size_t>(spec.stages)) {
-      node->Expected(fmt::format("a time for each of the {} stages, or one for all", spec.stages));
-      return false;
-    }
-    return std::ranges::all_of(*items, each);
-  }
-
-  static bool ReadFreeMemory(const ConfigMap& map, PipelineSpec& spec) {
-    const ConfigNode* node = map.Find("free_memory");
-    if (node == nullptr) return true;
-    const std::int64_t most = FindDeviceKind(spec.kind)->memory_bytes;
-    const auto each = [&](const ConfigNode& one) {
-      const auto bytes = one.SizeBytes();
-      if (bytes && *bytes > most)
-        one.Expected(fmt::format("at most what the {} has, {}", spec.kind, Gigabytes(most)));
-      if (bytes) spec.free_bytes.push_back(*bytes);
-      return bytes && *bytes <= most;
-    };
-    if (!node->is_list()) return each(*node);
-    const auto items = node->List();
-    if (items->size() != static_cast<std::size_t>(spec.stages)) {
-      node->Expected(fmt::format("a size for each of the {} stages, or one for all", spec.stages));
-      return false;
-    }
-    return std::ranges::all_of(*items, each);
+    scenario_.nodes.push_back(std::move(node));
   }
 
   void ReadDefaults() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,12 @@ struct ScenarioPolicy {
   std::vector<ScenarioStudy> studies;  // one for each of the scenario's
 };
 
+// Whose bubbles a device's are.
+struct Lender {
+  std::size_t job = 0;
+  int stage = 0;
+};
+
 // A simulated cluster and what comes to it.
 struct Scenario {
   std::string name;
@@ -45,9 +52,10 @@ struct Scenario {
   std::vector<Node> nodes;
   std::vector<std::string> clusters;  // names of those there are to choose from; usually none
   std::string cluster;                // the one whose nodes these are
-  std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own
-  std::vector<ScenarioStudy> studies;           // those that fit
-  std::vector<std::string> left_out;            // a message for each study that fits nowhere
+  std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own,
+  std::map<std::string, Lender> lenders;  // of which those are nodes too that are lent, by uuid
+  std::vector<ScenarioStudy> studies;     // those that fit
+  std::vector<std::string> left_out;      // a message for each study that fits nowhere
   std::vector<ScenarioPolicy> policies;
   std::vector<std::string> compare = {"fifo"};  // labels or policies to run, by default
 };

@@ -17,9 +17,20 @@ std::int64_t SharedDevices::FreeBytes(const Grant& grant, DeviceId device) const
   return state.device->memory_bytes - state.used_bytes;
 }
 
+bool SharedDevices::State::Has(BundleId bundle) const {
+  return IsSet(bundle) && std::ranges::find(tenants, bundle, &Tenant::bundle) != tenants.end();
+}
+
+int SharedDevices::Fused(const Grant& grant, const Tenant& tenant) const {
+  if (!IsSet(tenant.bundle) || grant.devices.empty()) return 1;
+  const State& state = devices_[IndexOf(grant, grant.devices.front())];
+  return static_cast<int>(std::ranges::count(state.tenants, tenant.bundle, &Tenant::bundle));
+}
+
 void SharedDevices::Join(const Grant& grant, const Tenant& tenant) {
   for (const DeviceId id : grant.devices) {
     State& state = devices_[IndexOf(grant, id)];
+    if (!state.Has(tenant.bundle)) state.used_bytes += tenant.program_bytes;
     state.used_bytes += tenant.bytes;
     state.tenants.push_back(tenant);
   }
@@ -30,15 +41,18 @@ void SharedDevices::Part(const Grant& grant, const Tenant& tenant) {
     State& state = devices_[IndexOf(grant, id)];
     state.used_bytes -= tenant.bytes;
     std::erase_if(state.tenants, [&](const Tenant& each) { return each.slot == tenant.slot; });
+    if (!state.Has(tenant.bundle)) state.used_bytes -= tenant.program_bytes;
   }
 }
 
 SharedDevices::Others SharedDevices::Neighbours(const Grant& grant, const Tenant& tenant) const {
   Others most;
   for (const DeviceId id : grant.devices) {
-    Others others{.busy = -tenant.busy, .bandwidth = -tenant.bandwidth};
+    Others others;
     // Added up afresh each time, in order: no drift, and the same on every machine.
     for (const Tenant& each : devices_[IndexOf(grant, id)].tenants) {
+      const bool together = IsSet(tenant.bundle) && each.bundle == tenant.bundle;
+      if (each.slot == tenant.slot || together) continue;
       others.busy += each.busy;
       others.bandwidth += each.bandwidth;
     }

@@ -13,6 +13,8 @@ struct Tenant {
   double busy = 0;       // what it keeps busy of each of its devices
   double bandwidth = 0;  // and of its memory's bandwidth
   std::int64_t bytes = 0;
+  BundleId bundle{};               // with others of it one program
+  std::int64_t program_bytes = 0;  // which takes this once
 };
 
 // The devices of a world, in the nodes' order, and who shares them.
@@ -36,6 +38,13 @@ class SharedDevices {
     double bandwidth = 0;
   };
   Others Neighbours(const Grant& grant, const Tenant& tenant) const;
+  // How many of its bundle are there, itself among them.
+  int Fused(const Grant& grant, const Tenant& tenant) const;
+  // Whether anybody of its bundle is.
+  bool Has(const Grant& grant) const {
+    return !grant.devices.empty() &&
+           devices_[IndexOf(grant, grant.devices.front())].Has(grant.bundle);
+  }
   // Calls for each other slot on a device of the grant; for some of them more than once.
   template <typename Visit>
   void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {
@@ -48,6 +57,8 @@ class SharedDevices {
 
  private:
   struct State {
+    bool Has(BundleId bundle) const;
+
     const Device* device = nullptr;
     std::int64_t used_bytes = 0;
     std::vector<Tenant> tenants;

@@ -267,7 +267,8 @@ class World {
     result_.most_shares = std::max(result_.most_shares, shares_);
     launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
     const WorkloadSpec& work = player.study->workload;
-    if (work.spread > 0)
+    // In one program all take the same time.
+    if (work.spread > 0 && !IsSet(launch.grant.bundle))
       launch.spread = std::exp(-work.spread * player.trials.Fork(number).Normal());
     const Duration wait = work.start_up + (launch.work > 0 ? work.restore : Duration(0));
     Trace(number);
@@ -315,12 +316,15 @@ class World {
     EndPhase(launch);
     launch.phase = Phase::kRun;
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    // Of a bundle that has begun it takes only its own part.
+    const bool joins = IsSet(launch.grant.bundle) && devices_.Has(launch.grant);
+    const std::int64_t needed = joins ? work.fused_bytes : work.memory_bytes;
     for (const DeviceId id : launch.grant.devices) {
       const std::int64_t free = devices_.FreeBytes(launch.grant, id);
-      if (work.memory_bytes <= free) continue;
-      launch.reason = fmt::format("out of memory on {}: {} MB needed, {} MB free",
-                                  devices_.at(launch.grant, id).uuid, work.memory_bytes / 1'000'000,
-                                  free / 1'000'000);
+      if (needed <= free) continue;
+      launch.reason =
+          fmt::format("out of memory on {}: {} MB needed, {} MB free",
+                      devices_.at(launch.grant, id).uuid, needed / 1'000'000, free / 1'000'000);
       return Leave(slot, Ending::kFailed, /*saves=*/false);
     }
     Join(slot);
@@ -335,6 +339,7 @@ class World {
     const bool elastic = PlayerOf(launch).study->spec.demand.most > 0;
     if (elastic || !grant.devices.empty()) at.width = static_cast<double>(WidthOf(grant)) / kWhole;
     if (grant.devices.empty()) return at;
+    if (launch.tenant) at.fused = devices_.Fused(grant, *launch.tenant);
     at.neighbours = launch.neighbours.busy;
     at.others_move = launch.neighbours.bandwidth;
     double slowest = std::numeric_limits<double>::infinity();
@@ -352,13 +357,19 @@ class World {
   void Join(std::uint32_t slot) {
     Launch& launch = launches_[slot];
     const TrueSpeed& speed = PlayerOf(launch).speed;
+    const WorkloadSpec& work = speed.workload();
     const auto at = CircumstancesOf(launch);
     const double busy =
         launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
     launch.tenant = {.slot = slot,
                      .busy = busy,
-                     .bandwidth = launch.grant.devices.empty() ? 0 : speed.workload().bandwidth,
-                     .bytes = speed.workload().memory_bytes};
+                     .bandwidth = launch.grant.devices.empty() ? 0 : work.bandwidth,
+                     .bytes = work.memory_bytes};
+    if (IsSet(launch.grant.bundle)) {
+      launch.tenant->bundle = launch.grant.bundle;
+      launch.tenant->bytes = work.fused_bytes;
+      launch.tenant->program_bytes = work.memory_bytes - work.fused_bytes;
+    }
     devices_.Join(launch.grant, *launch.tenant);
     SetRate(launch);
     Reconsider(slot);
@@ -385,6 +396,13 @@ class World {
   void SetRate(Launch& launch) {
     launch.neighbours = devices_.Neighbours(launch.grant, *launch.tenant);
     launch.rate = PlayerOf(launch).speed.Of(CircumstancesOf(launch)) * launch.spread;
+    if (launch.grant.devices.empty()) return;
+    const Device& device = devices_.at(launch.grant, launch.grant.devices.front());
+    if (device.IsLent()) {
+      const Lender& lender = scenario_.lenders.at(device.uuid);
+      launch.rate *= scenario_.pipeline_jobs[lender.job].usable_share(
+          lender.stage, PlayerOf(launch).study->workload.segment);
+    }
   }
 
   // Towards the next report, or idle where the target is reached and no verdict came.

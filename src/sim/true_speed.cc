@@ -24,7 +24,7 @@ double TrueSpeed::Busy(const std::string& kind, double width) const {
 
 double TrueSpeed::Of(const Circumstances& at) const {
   const double alone =
-      KindSpeed(at.kind) / workload_.seconds_per_unit * HydroFusion().At(at.fused) / at.fused;
+      KindSpeed(at.kind) / workload_.seconds_per_unit * workload_.fusion.At(at.fused) / at.fused;
   if (at.kind.empty()) return alone * workload_.widths.At(at.width);
   const double wants = Busy(at.kind, 1);
   const double wide =

@@ -25,8 +25,11 @@ struct WorkloadSpec {
   Duration save{0};                      // of a checkpoint
   Duration restore{0};  // on top of the start-up, of a launch that goes on from one
   std::int64_t checkpoint_bytes = 0;
-  std::int64_t report_every = 1;  // units of work
-  std::int64_t ends_after = 0;    // units of work at which the program ends by itself; 0: never
+  std::int64_t report_every = 1;      // units of work
+  std::int64_t ends_after = 0;        // units of work at which the program ends by itself; 0: never
+  SpeedTable fusion = HydroFusion();  // what more trials in one program do together
+  std::int64_t fused_bytes = 0;       // of memory, for each one more
+  Duration segment = std::chrono::milliseconds(5);  // of a step that is not interrupted
   bool profiled = false;  // a short run on each kind of device was measured before the study begins
 };
 
@@ -47,7 +50,7 @@ struct WorkloadSpec {
 //   an H200 under MPS, 4 processes of a small ResNet do 4.1 times the work of one and 12 do 10.2
 //   times (no interference to speak of while there is room), while a stage of a GPT beside a guest
 //   that never stops takes 175 ms for 105 (the device is over-committed).
-// - Fused: F trials in one program do HydroFusion().At(F) times the work of one.
+// - Fused: F trials in one program do fusion.At(F) times the work of one.
 class TrueSpeed {
  public:
   struct Circumstances {

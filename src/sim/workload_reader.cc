@@ -22,15 +22,19 @@ class WorkloadReader {
 
   Workload Read(const StudySpec& study) {
     const std::vector<std::string> keys = {
-        "unit_time",    "on",         "spread",   "widths",    "busy",    "interference",
-        "speeds",       "memory",     "start_up", "save",      "restore", "checkpoint",
-        "report_every", "ends_after", "curve",    "bandwidth", "profiled"};
+        "unit_time", "on",        "spread",   "widths",  "busy",       "interference", "speeds",
+        "memory",    "start_up",  "save",     "restore", "checkpoint", "report_every", "ends_after",
+        "curve",     "bandwidth", "profiled", "fusion",  "segment"};
     map_.AllowOnly(keys);
     const bool on_devices = study.demand.gpus > 0;
     made_.work.on = on_devices ? "A100" : "";
     ReadUnitTime();
     ReadKinds(on_devices);
-    ReadWidths();
+    if (const auto widths = ReadTable("widths", WidthTableNames())) made_.work.widths = *widths;
+    static const std::vector<std::string> fusions = {"hydro"};
+    if (const auto fusion = ReadTable("fusion", fusions)) made_.work.fusion = *fusion;
+    Time("segment", made_.work.segment);
+    made_.work.fused_bytes = study.demand.fused_bytes;
     Number("spread", {.min = 0, .max = 3}, made_.work.spread);
     ReadBusy();
     Number("bandwidth", {.min = 0, .max = 1}, made_.work.bandwidth);
@@ -128,29 +132,41 @@ class WorkloadReader {
       node->Expected(fmt::format("a part of {} too, which times are meant for", made_.work.on));
   }
 
-  void ReadWidths() {
-    const ConfigNode* node = map_.Find("widths");
-    if (node == nullptr) return;
+  // A curve by its name or by its points.
+  std::optional<SpeedTable> ReadTable(std::string_view key,
+                                      const std::vector<std::string>& names) const {
+    const ConfigNode* node = map_.Find(key);
+    if (node == nullptr) return std::nullopt;
     if (!node->is_list()) {
-      if (const auto name = node->OneOf(WidthTableNames())) made_.work.widths = *WidthTable(*name);
-      return;
+      const auto name = node->OneOf(names);
+      if (!name) return std::nullopt;
+      return key == "fusion" ? HydroFusion() : *WidthTable(*name);
     }
     std::vector<SpeedTable::Knot> knots;
     const auto points = node->List();
     for (const ConfigNode& point : *points) {
       const auto pair = point.is_list() ? point.List() : std::nullopt;
-      if (!pair || pair->size() != 2)
-        return point.Expected("a width and its speed-up, as in [4, 3.4]");
-      const auto width = (*pair)[0].Number();
+      if (!pair || pair->size() != 2) {
+        point.Expected(key == "fusion" ? "a number of trials and their speed-up, as in [10, 6.5]"
+                                       : "a width and its speed-up, as in [4, 3.4]");
+        return std::nullopt;
+      }
+      const auto x = (*pair)[0].Number();
       const auto speed_up = (*pair)[1].Number();
-      if (!width || !speed_up) return;
-      knots.push_back({*width, *speed_up});
+      if (!x || !speed_up) return std::nullopt;
+      knots.push_back({*x, *speed_up});
     }
     auto table = SpeedTable::Make(std::move(knots));
-    if (!table) return node->Report(table.error().message);
-    if (table->knots().front() != SpeedTable::Knot{1, 1})
-      return node->Expected("a first point of [1, 1]", "speed-ups are beside one device");
-    made_.work.widths = *std::move(table);
+    if (!table) {
+      node->Report(table.error().message);
+    } else if (table->knots().front() != SpeedTable::Knot{1, 1}) {
+      node->Expected("a first point of [1, 1]", key == "fusion"
+                                                    ? "speed-ups are beside one trial"
+                                                    : "speed-ups are beside one device");
+    } else {
+      return *std::move(table);
+    }
+    return std::nullopt;
   }
 
   void ReadCurve(const StudySpec& study) {

@@ -1,0 +1,53 @@
+#include "policy/fusion.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sluice {
+namespace {
+
+constexpr double kWorthIt = 1.1;
+// Of a device's memory: programs grow, and a profile sees only their beginning.
+constexpr double kMargin = 0.05;
+
+}  // namespace
+
+Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speeds), study_(study) {
+  alone_ = Throughput(1);
+  const int most = std::max(1, study.demand.fused_most);
+  while (knee_ < most) {
+    const int twice = std::min(2 * knee_, most);
+    const double needed = 1 + (kWorthIt - 1) * (twice - knee_) / knee_;
+    if (Throughput(twice) < needed * Throughput(knee_)) break;
+    knee_ = twice;
+  }
+}
+
+double Fusion::Throughput(int trials) const {
+  const double each =
+      speeds_.Prior({.shape = std::string(study_.shape), .kind = "A100", .fused = trials});
+  return trials * each / alone_;
+}
+
+int Fusion::MostOn(const Device& device) const {
+  const Demand& demand = study_.demand;
+  if (demand.memory_bytes == 0) return knee_;
+  const auto total =
+      static_cast<std::int64_t>(static_cast<double>(device.memory_bytes) * (1 - kMargin));
+  if (total < demand.memory_bytes) return 0;
+  const std::int64_t more = (total - demand.memory_bytes) / std::max<std::int64_t>(demand.fused_bytes, 1);
+  return static_cast<int>(std::min<std::int64_t>(1 + more, knee_));
+}
+
+Grant Fusion::GrantOn(NodeId node, DeviceId device, BundleId bundle) const {
+  const Demand& demand = study_.demand;
+  return {.node = node,
+          .cpus = demand.cpus,
+          .gpu_share = kWhole,
+          .memory_bytes = demand.fused_bytes,
+          .devices = {device},
+          .bundle = bundle,
+          .program_bytes = demand.memory_bytes - demand.fused_bytes};
+}
+
+}  // namespace sluice

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "policy/policy.h"
+
+namespace sluice {
+
+// How many trials of a study are worth training in one program.
+class Fusion {
+ public:
+  Fusion(const SpeedModel& speeds, const StudyView& study);
+
+  // Trials' worth of work a program of so many does in the time of one alone.
+  double Throughput(int trials) const;
+  // From where twice as many bring less than a tenth more; at most what the study allows.
+  int knee() const { return knee_; }
+  // As many as its memory holds, and no more than the knee; 0: not even one.
+  int MostOn(const Device& device) const;
+  // What a member holds of a whole device.
+  Grant GrantOn(NodeId node, DeviceId device, BundleId bundle) const;
+
+ private:
+  const SpeedModel& speeds_;
+  const StudyView& study_;
+  double alone_ = 1;  // its speed
+  int knee_ = 1;
+};
+
+}  // namespace sluice

@@ -1,0 +1,189 @@
+#include "policy/hydro.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "policy/fusion.h"
+
+namespace sluice {
+namespace {
+
+// A bundle that runs, or is to.
+struct Bundle {
+  Grant grant;  // of one more member
+  int size = 0;
+  int most = 0;
+  bool lent = false;
+};
+
+// Of one study.
+class StudyPlan {
+ public:
+  StudyPlan(const WorkView& work, const StudyView& study)
+      : study_(study), fusion_(*work.speeds, study) {
+    for (const WorkItem& item : work.items) {
+      if (item.trial.study != study.study) continue;
+      if (item.running) {
+        running_.push_back(&item);
+      } else {
+        waiting_.push_back(&item);
+      }
+    }
+    // One that may propose nothing may still resume somebody.
+    if (study.open) coming_ = study.left > 0 ? study.left + study.coming : kMany;
+    slots_ = kMany;
+    if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
+  }
+
+  bool Wants() const { return slots_ > 0 && (!waiting_.empty() || coming_ > 0); }
+  bool IsFusable() const { return study_.demand.fused_most > 1; }
+
+  // Puts trials into bundles that run already, then on free devices, of which there are others who want
+  // some.
+  void Fuse(Cluster& free, int others, Plan& plan) {
+    const int devices = CountDevices(free);
+    if (devices == 0) return;
+    const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
+    even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
+    Gather(free);
+    for (Bundle& bundle : bundles_) Fill(bundle, free, plan);
+    for (const bool lent : {false, true}) OpenBundles(free, lent, plan);
+    Ask(plan);
+  }
+
+  // Each on devices of its own.
+  void Start(Cluster& free, Plan& plan) {
+    while (Wants()) {
+      Grant grant = FirstFit(free, study_.demand);
+      if (!IsSet(grant.node)) break;
+      Take(std::move(grant), free, plan);
+    }
+    Ask(plan);
+  }
+
+ private:
+  static constexpr int kMany = 1 << 20;
+
+  std::ptrdiff_t ToDo() const {
+    return std::min<std::ptrdiff_t>(std::ssize(waiting_) - next_ + coming_ - asked_, slots_);
+  }
+
+  // Those it could use.
+  int CountDevices(const Cluster& cluster) const {
+    std::ptrdiff_t count = 0;
+    for (const Node& node : cluster.nodes()) {
+      if (!node.up) continue;
+      count += std::ranges::count_if(node.devices, [&](const Device& device) {
+        return !device.IsLent() && fusion_.MostOn(device) > 0;
+      });
+    }
+    return static_cast<int>(count);
+  }
+
+  void Gather(const Cluster& cluster) {
+    std::map<BundleId, Bundle> found;
+    for (const WorkItem* item : running_) {
+      const Grant& grant = *item->grant;
+      if (!IsSet(grant.bundle)) continue;
+      Bundle& bundle = found[grant.bundle];
+      ++bundle.size;
+      bundle.grant = grant;
+    }
+    for (auto& [id, bundle] : found) {
+      const Node& node = cluster.node(bundle.grant.node);
+      const std::size_t device = Number(bundle.grant.devices.front());
+      if (!node.up || device >= node.devices.size()) continue;
+      bundle.lent = node.devices[device].IsLent();
+      bundle.most = fusion_.MostOn(node.devices[device]);
+      if (!bundle.lent) bundle.most = std::min(bundle.most, even_);
+      // Who comes later ends later: a bundle that is lent is not kept from ending.
+      if (!bundle.lent) bundles_.push_back(bundle);
+    }
+  }
+
+  void Fill(Bundle& bundle, Cluster& free, Plan& plan) {
+    while (bundle.size < bundle.most && Wants() && free.Fits(bundle.grant)) {
+      Take(bundle.grant, free, plan);
+      ++bundle.size;
+    }
+  }
+
+  void OpenBundles(Cluster& free, bool lent, Plan& plan) {
+    const std::vector<Node>& nodes = free.nodes();
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      const NodeId node{n + 1};
+      for (std::uint32_t d = 0; nodes[n].up && d < nodes[n].devices.size(); ++d) {
+        const Device& device = nodes[n].devices[d];
+        if (!Wants() || device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
+        int most = fusion_.MostOn(device);
+        most = std::min(most, lent ? MostLent(device, free, most) : even_);
+        if (most == 0) continue;
+        Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()),
+                      .most = most};
+        Fill(bundle, free, plan);
+      }
+    }
+  }
+
+  // How many may be fused on a device that is lent, so that they end before the others would have worked
+  // off what there is to do; 0: none.
+  int MostLent(const Device& device, const Cluster& cluster, int most) const {
+    const double open = static_cast<double>(device.open) / static_cast<double>(kWhole);
+    const int fused = std::min(even_, most);
+    const double own = static_cast<double>(CountDevices(cluster)) * fusion_.Throughput(fused);
+    const double until = static_cast<double>(ToDo()) / own + fused / fusion_.Throughput(fused);
+    while (most > 0 && most / (fusion_.Throughput(most) * open) > until) most /= 2;
+    return most;
+  }
+
+  void Take(Grant grant, Cluster& free, Plan& plan) {
+    free.Take(grant);
+    --slots_;
+    if (next_ < std::ssize(waiting_)) {
+      plan.placements.push_back({waiting_[static_cast<std::size_t>(next_++)]->trial, std::move(grant)});
+    } else {
+      ++asked_;
+    }
+  }
+
+  void Ask(Plan& plan) const {
+    if (asked_ > 0) plan.appetites.push_back({study_.study, asked_});
+  }
+
+  const StudyView& study_;
+  Fusion fusion_;
+  std::vector<const WorkItem*> running_;
+  std::vector<const WorkItem*> waiting_;
+  std::vector<Bundle> bundles_;
+  std::ptrdiff_t next_ = 0;  // of those that wait
+  int coming_ = 0;           // that could be proposed or resumed
+  int asked_ = 0;            // of them, those there is room for
+  int slots_ = 0;
+  int even_ = 1;  // trials of a bundle, if all are to be alike
+};
+
+}  // namespace
+
+Plan Hydro::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
+  Plan plan;
+  plan.keeps_running = true;
+  Cluster free = cluster;
+  std::vector<StudyPlan> studies;
+  for (const StudyView& study : work.studies) studies.emplace_back(work, study);
+  auto want = static_cast<int>(std::ranges::count_if(studies, &StudyPlan::Wants));
+  for (StudyPlan& study : studies) {
+    if (!study.Wants()) continue;
+    if (study.IsFusable()) {
+      study.Fuse(free, want, plan);
+    } else {
+      study.Start(free, plan);
+    }
+  }
+  return plan;
+}
+
+}  // namespace sluice

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "policy/policy.h"
+
+namespace sluice {
+
+// Hydro (OSDI '23), the part of it that decides who runs where: trials of one shape are fused into
+// bundles, each a program of its own on a device, and bundles fill the bubbles of pipeline jobs.
+//
+// - How many are fused: what memory allows, 1 + (total - m1) / (m2 - m1) less a margin, and no more than
+//   the knee of throughput, from where twice as many bring less than a tenth; among devices evenly.
+// - A bundle that has lost members takes in others; nobody is moved.
+// - A device that is lent takes a bundle sized to the memory that is free there, and only if that bundle
+//   will have ended by the time the others have worked off the rest: trials there are slow, and the
+//   last one to end is what everybody waits for.
+// - Trials that cannot be fused start in the order they came, on the first devices that are free.
+class Hydro : public Policy {
+ public:
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
+  bool LooksAtSpeeds() const override { return true; }
+};
+
+}  // namespace sluice

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/config.h"
+#include "sim/pipeline_job.h"
+
+namespace sluice {
+
+// A pipeline job of a scenario. Nothing, with what is wrong reported, where it is none.
+std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::string default_name);
+
+}  // namespace sluice
