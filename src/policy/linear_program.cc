@@ -139,33 +139,32 @@ std::size_t LinearProgram::AddColumn(double objective, double most,
   return objective_.size() - 1;
 }
 
+// What the solvers throw says no more than that there is no solution.
 LinearSolution SolveLinear(const LinearProgram& program) {
-  LinearSolution solution;
   if (program.columns() == 0) {
+    LinearSolution solution;
     solution.optimal = ZeroFits(program);
     solution.prices.resize(program.rows().size());
     return solution;
   }
   try {
-    solution = SolveByClp(program);
+    return SolveByClp(program);
   } catch (...) {
-    // A CoinError: all it says is that there is no solution.
+    return {};
   }
-  return solution;
 }
 
 IntegerSolution SolveInteger(const LinearProgram& program, const IntegerLimits& limits) {
-  IntegerSolution solution;
   if (program.columns() == 0) {
+    IntegerSolution solution;
     solution.found = solution.proven = ZeroFits(program);
     return solution;
   }
   try {
-    solution = SolveByCbc(program, limits);
+    return SolveByCbc(program, limits);
   } catch (...) {
-    // The same.
+    return {};
   }
-  return solution;
 }
 
 }  // namespace sluice
