@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "cluster/cluster.h"
+
+namespace sluice {
+
+// What one job of a class takes of a device of one kind, and for how long, from its start to its end.
+struct BoundNeed {
+  double seconds = std::numeric_limits<double>::infinity();  // infinite: it cannot run there
+  Milli share = 0;
+  Milli bandwidth = 0;
+};
+
+// Jobs that nothing tells apart.
+struct BoundClass {
+  double jobs = 0;
+  std::int64_t memory_bytes = 0;  // of each, on its device
+  Milli cpus = 0;                 // of each
+  std::vector<BoundNeed> on_kinds;
+};
+
+// Devices that are alike, and empty.
+struct BoundKind {
+  double devices = 0;
+  std::int64_t memory_bytes = 0;  // of each
+  int clients = 48;               // jobs on each at once
+};
+
+struct BoundProblem {
+  std::vector<BoundClass> classes;
+  std::vector<BoundKind> kinds;  // index in on_kinds
+  Milli cpus = 0;                // of the whole cluster
+};
+
+// Seconds: no way of running all jobs, each on one device, is done sooner. Infinite if some job fits nowhere,
+// 0 without jobs.
+double PackingBound(const BoundProblem& problem);
+
+}  // namespace sluice
