@@ -45,6 +45,7 @@ LIBRARIES = {
         "tests/*",
     ],
     r"CLI/.*": ["src/cli/options.cc"],
+    r"coin/.*": ["src/policy/linear_program.cc"],
     r"spdlog/.*": ["src/base/log.cc"],
     r"sqlite3\.h": ["src/ledger/*"],
     r"yaml-cpp/.*": ["src/base/config.cc"],

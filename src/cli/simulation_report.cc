@@ -76,12 +76,12 @@ std::string DescribePipeline(const PipelineSchedule& job) {
   for (const BubbleWindow& window : job.windows()) idle += window.length();
   return fmt::format(
       "{}: {} on {} {}, {}; a step takes {:.4g} ms, {:.1f} % of it bubbles ({} windows, {:.4g} ms "
-      "a stage); "
-      "no policy uses them yet",
+      "a stage){}",
       spec.name, Counted(spec.stages, "stage"), spec.stages, spec.kind,
       fmt::format("{} micro-batch{}", spec.micro_batches, spec.micro_batches == 1 ? "" : "es"),
       Seconds(job.step()) * 1e3, job.bubble_share() * 100, job.windows().size(),
-      Seconds(idle) * 1e3 / spec.stages);
+      Seconds(idle) * 1e3 / spec.stages,
+      spec.lends > 0 ? fmt::format("; it lends {}", Counted(spec.lends, "device")) : "");
 }
 
 bool AnyDeadline(const Scenario& scenario) {
@@ -195,6 +195,7 @@ std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
   add("decision_seconds", [](const auto& run) { return run.mean_decision_seconds; });
   add("longest_decision_seconds", [](const auto& run) { return run.longest_decision_seconds; });
   add("decisions", [](const auto& run) { return static_cast<double>(run.decisions); });
+  add("unproven", [](const auto& run) { return static_cast<double>(run.unproven); });
   add("events", [](const auto& run) { return static_cast<double>(run.events); });
   object.AddJson("studies", JsonArray(studies)).AddJson("digests", JsonArray(digests));
   return object.Take();

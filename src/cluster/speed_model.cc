@@ -88,6 +88,7 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
        at != beliefs_.end() && at->first.shape == situation.shape; ++at) {
     const auto& [known, belief] = *at;
     estimate.measured += belief.count;
+    if (known.kind == situation.kind) estimate.of_kind += belief.count;
     if (known == situation) estimate.count = belief.count;
     const double seen = std::min(static_cast<double>(belief.count), kMemory);
     // One measurement says nothing of its own noise, two little.

@@ -34,6 +34,7 @@ struct SpeedEstimate {
   // work_per_second * spread. 1 is certainty.
   double spread = 1;
   std::int64_t count = 0;     // measurements under just these circumstances
+  std::int64_t of_kind = 0;   // of this shape, on this kind
   std::int64_t measured = 0;  // of this shape, under any
 };
 

@@ -151,7 +151,7 @@ class RunningReader {
   static bool IsWidth(Milli gpus) { return gpus <= kWhole || gpus % kWhole == 0; }
 
   void ReadResources() {
-    const auto section = Section("resources", {"cpus", "gpus", "memory", "bandwidth"});
+    const auto section = Section("resources", {"cpus", "gpus", "memory", "bandwidth", "lent"});
     bool good = true;
     Demand& demand = spec_.demand;
     std::optional<Amounts> cpus;
@@ -182,7 +182,8 @@ class RunningReader {
       demand.memory_bytes = node->SizeBytes().value_or(0);
     if (const ConfigNode* node = In(section, "bandwidth"))
       demand.bandwidth = ReadMilli(*node, 1).value_or(0);
-    for (const char* key : {"memory", "bandwidth"}) {
+    if (const ConfigNode* node = In(section, "lent")) demand.lent = node->Boolean().value_or(true);
+    for (const char* key : {"memory", "bandwidth", "lent"}) {
       const ConfigNode* node = In(section, key);
       if (node != nullptr && good && demand.gpus == 0)
         node->Expected("it only beside 'gpus', since it is of each GPU", "remove the key");

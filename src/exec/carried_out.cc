@@ -12,6 +12,11 @@ Status CheckCarriedOut(const StudySpec& spec) {
         "tune with fifo and 'resources: {{gpus: 0.5}}'",
         spec.policy));
   }
+  if (spec.policy == "hydro" && spec.demand.fused_most > 1) {
+    return FailedPrecondition(
+        "policy: hydro fuses trials into bundles, one program for several of them, and Sluice does "
+        "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'");
+  }
   return {};
 }
 

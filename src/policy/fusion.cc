@@ -24,9 +24,20 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
 }
 
 double Fusion::Throughput(int trials) const {
+  if (trials == 0) return 0;
   const double each =
       speeds_.Prior({.shape = std::string(study_.shape), .kind = "A100", .fused = trials});
   return trials * each / alone_;
+}
+
+double Fusion::Quickness(const Device& device, int trials) const {
+  if (!device.IsLent() || trials == 0) return 1;
+  SpeedSituation own{.shape = std::string(study_.shape), .kind = device.kind, .fused = trials};
+  const SpeedEstimate there = speeds_.Ask(own);
+  own.kind = SpeedKind(device);
+  const SpeedEstimate here = speeds_.Ask(own);
+  if (there.of_kind > 0 && here.of_kind > 0) return here.work_per_second / there.work_per_second;
+  return static_cast<double>(device.open) / static_cast<double>(kWhole);
 }
 
 int Fusion::MostOn(const Device& device) const {
@@ -35,7 +46,8 @@ int Fusion::MostOn(const Device& device) const {
   const auto total =
       static_cast<std::int64_t>(static_cast<double>(device.memory_bytes) * (1 - kMargin));
   if (total < demand.memory_bytes) return 0;
-  const std::int64_t more = (total - demand.memory_bytes) / std::max<std::int64_t>(demand.fused_bytes, 1);
+  const std::int64_t more =
+      (total - demand.memory_bytes) / std::max<std::int64_t>(demand.fused_bytes, 1);
   return static_cast<int>(std::min<std::int64_t>(1 + more, knee_));
 }
 

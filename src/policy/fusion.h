@@ -13,6 +13,9 @@ class Fusion {
   double Throughput(int trials) const;
   // From where twice as many bring less than a tenth more; at most what the study allows.
   int knee() const { return knee_; }
+  // How quick a program of so many is on this device beside one that nobody lends: as measured, else
+  // by how long it is open.
+  double Quickness(const Device& device, int trials) const;
   // As many as its memory holds, and no more than the knee; 0: not even one.
   int MostOn(const Device& device) const;
   // What a member holds of a whole device.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct Bundle {
   Grant grant;  // of one more member
   int size = 0;
   int most = 0;
-  bool lent = false;
+  bool begun = false;  // somebody has reported
 };
 
 // Of one study.
@@ -33,13 +34,14 @@ class StudyPlan {
         waiting_.push_back(&item);
       }
     }
-    // One that may propose nothing may still resume somebody.
-    if (study.open) coming_ = study.left > 0 ? study.left + study.coming : kMany;
+    if (study.open) coming_ = study.left + study.coming;
+    // One that has nothing to propose may still resume somebody.
+    may_resume_ = study.open && study.left == 0;
     slots_ = kMany;
     if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
   }
 
-  bool Wants() const { return slots_ > 0 && (!waiting_.empty() || coming_ > 0); }
+  bool Wants() const { return slots_ > 0 && (ToDo() > 0 || may_resume_); }
   bool IsFusable() const { return study_.demand.fused_most > 1; }
 
   // Puts trials into bundles that run already, then on free devices, of which there are others who want
@@ -51,7 +53,8 @@ class StudyPlan {
     even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
     Gather(free);
     for (Bundle& bundle : bundles_) Fill(bundle, free, plan);
-    for (const bool lent : {false, true}) OpenBundles(free, lent, plan);
+    OpenBundles(free, /*lent=*/false, plan);
+    if (study_.demand.lent) OpenBundles(free, /*lent=*/true, plan);
     Ask(plan);
   }
 
@@ -68,8 +71,10 @@ class StudyPlan {
  private:
   static constexpr int kMany = 1 << 20;
 
+  // As far as is known.
   std::ptrdiff_t ToDo() const {
-    return std::min<std::ptrdiff_t>(std::ssize(waiting_) - next_ + coming_ - asked_, slots_);
+    const std::ptrdiff_t known = std::ssize(waiting_) - next_ + coming_ - asked_;
+    return std::clamp<std::ptrdiff_t>(known, 0, slots_);
   }
 
   // Those it could use.
@@ -92,16 +97,19 @@ class StudyPlan {
       Bundle& bundle = found[grant.bundle];
       ++bundle.size;
       bundle.grant = grant;
+      bundle.begun = bundle.begun || item->launch_reports > 0;
     }
     for (auto& [id, bundle] : found) {
       const Node& node = cluster.node(bundle.grant.node);
       const std::size_t device = Number(bundle.grant.devices.front());
       if (!node.up || device >= node.devices.size()) continue;
-      bundle.lent = node.devices[device].IsLent();
+      const bool lent = node.devices[device].IsLent();
+      // Who comes later ends later: one on a device that is lent is not kept from ending.
+      if (lent && bundle.begun) continue;
       bundle.most = fusion_.MostOn(node.devices[device]);
-      if (!bundle.lent) bundle.most = std::min(bundle.most, even_);
-      // Who comes later ends later: a bundle that is lent is not kept from ending.
-      if (!bundle.lent) bundles_.push_back(bundle);
+      bundle.most = std::min(bundle.most,
+                             lent ? MostLent(node.devices[device], cluster, bundle.most) : even_);
+      bundles_.push_back(bundle);
     }
   }
 
@@ -118,33 +126,47 @@ class StudyPlan {
       const NodeId node{n + 1};
       for (std::uint32_t d = 0; nodes[n].up && d < nodes[n].devices.size(); ++d) {
         const Device& device = nodes[n].devices[d];
-        if (!Wants() || device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
+        if (!Wants() || (lent && ToDo() == 0)) return;
+        if (device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
         int most = fusion_.MostOn(device);
         most = std::min(most, lent ? MostLent(device, free, most) : even_);
         if (most == 0) continue;
-        Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()),
-                      .most = most};
+        Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()), .most = most};
         Fill(bundle, free, plan);
       }
     }
   }
 
-  // How many may be fused on a device that is lent, so that they end before the others would have worked
-  // off what there is to do; 0: none.
-  int MostLent(const Device& device, const Cluster& cluster, int most) const {
-    const double open = static_cast<double>(device.open) / static_cast<double>(kWhole);
-    const int fused = std::min(even_, most);
+  // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
+  // others have less to do, and they themselves take longer. 0: none.
+  int MostLent(const Device& device, const Cluster& cluster, int most) {
+    if (lent_) return std::min(*lent_, most);
+    std::ptrdiff_t lent = 0;
+    for (const Node& node : cluster.nodes()) {
+      if (node.up) lent += std::ranges::count_if(node.devices, &Device::IsLent);
+    }
+    const int fused = std::min(even_, fusion_.knee());
     const double own = static_cast<double>(CountDevices(cluster)) * fusion_.Throughput(fused);
-    const double until = static_cast<double>(ToDo()) / own + fused / fusion_.Throughput(fused);
-    while (most > 0 && most / (fusion_.Throughput(most) * open) > until) most /= 2;
-    return most;
+    double soonest = std::numeric_limits<double>::infinity();
+    for (int trials = 0; trials <= most; ++trials) {
+      const double here =
+          trials == 0 ? 0
+                      : trials / (fusion_.Throughput(trials) * fusion_.Quickness(device, trials));
+      const auto left = static_cast<double>(ToDo() - lent * trials);
+      const double ends = std::max(here, std::max(left, 0.0) / own);
+      if (ends >= soonest) continue;
+      soonest = ends;
+      lent_ = trials;
+    }
+    return *lent_;
   }
 
   void Take(Grant grant, Cluster& free, Plan& plan) {
     free.Take(grant);
     --slots_;
     if (next_ < std::ssize(waiting_)) {
-      plan.placements.push_back({waiting_[static_cast<std::size_t>(next_++)]->trial, std::move(grant)});
+      plan.placements.push_back(
+          {waiting_[static_cast<std::size_t>(next_++)]->trial, std::move(grant)});
     } else {
       ++asked_;
     }
@@ -162,8 +184,10 @@ class StudyPlan {
   std::ptrdiff_t next_ = 0;  // of those that wait
   int coming_ = 0;           // that could be proposed or resumed
   int asked_ = 0;            // of them, those there is room for
+  bool may_resume_ = false;  // somebody whom nobody sees yet
   int slots_ = 0;
-  int even_ = 1;  // trials of a bundle, if all are to be alike
+  int even_ = 1;             // trials of a bundle, if all are to be alike
+  std::optional<int> lent_;  // and on devices that are lent
 };
 
 }  // namespace

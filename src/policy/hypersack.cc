@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/check.h"
-#include "cluster/width.h"
+#include "policy/assignment_problem.h"
 
 namespace sluice {
 namespace {
@@ -12,6 +11,7 @@ namespace {
 // How often everything in sight could have run while a trial was passed over.
 constexpr double kPatience = 2;
 constexpr double kShortestPatienceSeconds = 60;
+constexpr double kLongerIsBetter = 0.01;
 
 // Whether a trial runs on a part of one device, or all of it.
 bool IsLight(const Demand& demand) {
@@ -222,27 +222,121 @@ void HyperSack::Reserve(const Class& trials) {
       best.device, {.share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1});
 }
 
+bool HyperSack::HasSlot(const Class& trials) const {
+  const StudyView& study = *trials.study;
+  return study.parallelism == 0 || study.running + trials.started < study.parallelism;
+}
+
+// What is worth most: shares of compute, those of longer trials a little more, since the longest one ends
+// last whatever else is done.
+void HyperSack::PlaceOptimally(Plan& plan) {
+  double longest = 1;
+  PackingProblem problem;
+  problem.classes.resize(classes_.size());
+  for (const Entry& entry : queue_) {
+    const Class& trials = classes_[entry.of];
+    if (!IsLight(trials.study->demand)) continue;
+    const int slots = trials.study->parallelism == 0
+                          ? std::numeric_limits<int>::max()
+                          : std::max(0, trials.study->parallelism - trials.study->running);
+    int& jobs = problem.classes[entry.of].jobs;
+    // More than fit on all devices change nothing.
+    const int most = kMostClients * static_cast<int>(spots_.size() * 64);
+    jobs = std::min({static_cast<int>(std::min<std::int64_t>(
+                         static_cast<std::int64_t>(jobs) + entry.count, most)),
+                     slots});
+    if (entry.seconds < std::numeric_limits<double>::infinity())
+      longest = std::max(longest, entry.seconds);
+  }
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Demand& demand = classes_[c].study->demand;
+    problem.classes[c].memory_bytes = demand.memory_bytes;
+    problem.classes[c].cpus = demand.cpus;
+    const double seconds =
+        classes_[c].seconds_per_unit *
+        static_cast<double>(std::min<Work>(classes_[c].study->max_budget, 1'000'000'000));
+    for (const Room& need : classes_[c].needs) {
+      const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest);
+      problem.classes[c].on_kinds.push_back(
+          {.share = need.share,
+           .bandwidth = need.bandwidth,
+           .value = static_cast<double>(need.share) * (1 + bonus)});
+    }
+  }
+  std::vector<std::pair<NodeId, DeviceId>> where;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    for (std::size_t i = 0; i < kinds_[k].devices.size(); ++i) {
+      const Room& room = kinds_[k].tree.at(i);
+      where.push_back(kinds_[k].devices[i]);
+      problem.bins.push_back({.kind = k,
+                              .node = Number(where.back().first) - 1,
+                              .share = room.share,
+                              .bandwidth = room.bandwidth,
+                              .memory_bytes = room.memory_bytes,
+                              .clients = room.clients});
+    }
+  }
+  for (std::uint32_t n = 1; n <= spots_.size(); ++n)
+    problem.node_cpus.push_back(free_.FreeCpus(NodeId(n)));
+  PackingSolution best = SolvePacking(problem, {});
+  plan.unproven = best.proof != Proof::kOptimal;
+  for (const Entry& entry : queue_) {
+    Class& trials = classes_[entry.of];
+    if (!IsLight(trials.study->demand)) continue;
+    int i = 0;
+    for (std::size_t b = 0; b < where.size(); ++b) {
+      const Room& need = trials.needs[problem.bins[b].kind];
+      for (int& left = best.jobs[entry.of][b]; left > 0 && i < entry.count; --left, ++i) {
+        Grant grant{.node = where[b].first,
+                    .cpus = need.cpus,
+                    .gpu_share = need.share,
+                    .bandwidth = need.bandwidth,
+                    .memory_bytes = need.memory_bytes,
+                    .devices = {where[b].second}};
+        Take(grant);
+        ++trials.started;
+        if (entry.item == nullptr) {
+          ++trials.asked;
+        } else {
+          plan.placements.push_back({entry.item[i].trial, std::move(grant)});
+        }
+      }
+    }
+  }
+}
+
 Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) {
   TakeStock(cluster);
   Classify(work);
   Queue(work);
+  Plan plan;
+  plan.keeps_running = true;
+  if (options_.optimal) {
+    PlaceOptimally(plan);
+    std::erase_if(queue_,
+                  [&](const Entry& entry) { return IsLight(classes_[entry.of].study->demand); });
+  }
+  PlaceInTurn(plan, now);
+  for (const Class& trials : classes_) {
+    // Who lacks memory waits in the queue, so that it is known for how long.
+    const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
+    const int asked = std::max(trials.asked, queues ? 1 : 0);
+    if (asked > 0) plan.appetites.push_back({trials.study->study, asked});
+  }
+  return plan;
+}
+
+void HyperSack::PlaceInTurn(Plan& plan, Time now) {
   double longest = 0;
   for (const Entry& entry : queue_) {
     if (entry.seconds < std::numeric_limits<double>::infinity())
       longest = std::max(longest, entry.seconds);
   }
   const double patience = std::max(kPatience * longest, kShortestPatienceSeconds);
-
-  Plan plan;
-  plan.keeps_running = true;
   bool reserved = false;
   for (const Entry& entry : queue_) {
     Class& trials = classes_[entry.of];
-    const StudyView& study = *trials.study;
-    for (int i = 0; i < entry.count; ++i) {
-      const bool slot =
-          study.parallelism == 0 || study.running + trials.started < study.parallelism;
-      if (!slot) break;
+    for (int i = 0; i < entry.count && HasSlot(trials); ++i) {
       Grant grant = trials.full ? Grant{} : Find(trials);
       if (!IsSet(grant.node)) {
         if (!trials.full) trials.lacks_memory = LacksMemory(trials);
@@ -263,13 +357,6 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
       }
     }
   }
-  for (const Class& trials : classes_) {
-    // Who lacks memory waits in the queue, so that it is known for how long.
-    const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
-    const int asked = std::max(trials.asked, queues ? 1 : 0);
-    if (asked > 0) plan.appetites.push_back({trials.study->study, asked});
-  }
-  return plan;
 }
 
 }  // namespace sluice

@@ -24,6 +24,9 @@ namespace sluice {
 //   takes, has a device reserved: the one with the most free memory takes nobody else until it fits.
 // - Trials that need several devices, or none, take the first that are free.
 //
+// `optimal` is the reference: the GPU assignment problem, solved by patterns and CBC within a limit on its
+// search tree. Its plans do not look ahead, and a plan that could not be proved best says so.
+//
 // Cost: a plan sorts n trials and searches a tree of devices for each one placed; trials of a study
 // that found no room once are not tried again.
 class HyperSack : public Policy {
@@ -31,6 +34,7 @@ class HyperSack : public Policy {
   struct Options {
     bool longest_first = false;
     bool worst_fit = false;
+    bool optimal = false;  // as many shares of compute as an integer program finds room for
   };
   explicit HyperSack(Options options) : options_(options) {}
 
@@ -79,6 +83,9 @@ class HyperSack : public Policy {
   Spot FindSpot(const Class& trials) const;
   void Take(const Grant& grant);
   Room RoomOn(NodeId node, DeviceId device) const;
+  void PlaceOptimally(Plan& plan);
+  void PlaceInTurn(Plan& plan, Time now);
+  bool HasSlot(const Class& trials) const;
   bool LacksMemory(const Class& trials) const;
   void Reserve(const Class& trials);
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/fifo.h"
 #include "policy/fluid.h"
+#include "policy/hydro.h"
 #include "policy/hypersack.h"
 #include "policy/hypersched.h"
 #include "policy/lpt.h"
@@ -14,7 +15,8 @@ namespace sluice {
 const std::vector<std::string>& PolicyNames() {
   static const std::vector<std::string> names = {"fifo",          "lpt",          "fluid-static",
                                                  "fluid-dynamic", "hypersched",   "hypersack-ff",
-                                                 "hypersack-ffd", "hypersack-wf", "hypersack-wfd"};
+                                                 "hypersack-ffd", "hypersack-wf", "hypersack-wfd",
+                                                 "hypersack-mip", "hydro"};
   return names;
 }
 
@@ -22,7 +24,7 @@ PolicyNeeds NeedsOf(std::string_view name) {
   const bool deadline = name == "hypersched";
   return {.max_budget = deadline || name.starts_with("fluid"),
           .deadline = deadline,
-          .memory = name.starts_with("hypersack")};
+          .memory = name.starts_with("hypersack") || name == "hydro"};
 }
 
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
@@ -39,6 +41,9 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
     return std::make_unique<HyperSack>(
         HyperSack::Options{.longest_first = true, .worst_fit = true});
   }
+  if (name == "hypersack-mip")
+    return std::make_unique<HyperSack>(HyperSack::Options{.longest_first = true, .optimal = true});
+  if (name == "hydro") return std::make_unique<Hydro>();
   if (name == "hypersched") return std::make_unique<HyperSched>();
   return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()),
                                      name, DidYouMean(name, PolicyNames())));

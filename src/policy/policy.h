@@ -85,6 +85,7 @@ struct SettledWidth {
 // again.
 struct Plan {
   bool keeps_running = false;  // every running item stays as it is, and need not be placed
+  bool unproven = false;       // of a policy that looks for the best plan: this may not be it
   std::vector<Placement> placements;
   std::vector<SettledWidth> widths;
   std::vector<Appetite> appetites;

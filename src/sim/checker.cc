@@ -136,18 +136,23 @@ void Checker::CheckBooks(const Engine& engine, const Study& study) {
   std::vector<Milli> cpus(nodes.size());
   std::vector<std::vector<DeviceUse>> used(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) used[n].resize(nodes[n].devices.size());
+  std::map<BundleId, int> bundles;
   for (const TrialId id : study.running) {
     const Grant& grant = study.trial(id).grant;
     const std::size_t node = Number(grant.node) - 1;
     if (study.trial(id).state != TrialState::kRunning || node >= nodes.size())
       return Say("a trial that does not run is among those that do");
     if (!nodes[node].up) Say("a trial runs on a node that is down");
-    cpus[node] += grant.cpus;
+    // A bundle holds its devices once.
+    const bool first = !IsSet(grant.bundle) || ++bundles[grant.bundle] == 1;
+    if (first) cpus[node] += grant.cpus;
     for (const DeviceId device : grant.devices) {
       DeviceUse& use = used[node][Number(device)];
+      use.memory_bytes += grant.memory_bytes;
+      if (!first) continue;
       use.share += grant.gpu_share;
       use.bandwidth += grant.bandwidth;
-      use.memory_bytes += grant.memory_bytes;
+      use.memory_bytes += grant.program_bytes;
       ++use.clients;
     }
   }

@@ -56,6 +56,7 @@ std::string DrawStudy(Random drawn) {
             : "resources: {cpus: [0.5, 2]}\n";
   } else if (drawn.Chance(0.5)) {
     text += fmt::format("resources: {{cpus: 0.5, gpus: 0.5, memory: {}GiB}}\n", gigabytes);
+    if (drawn.Chance(0.5)) text += "fuse: {most: 4, memory: 1GiB}\n";
   }
   text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
   text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
@@ -72,7 +73,8 @@ std::string DrawStudy(Random drawn) {
   const auto& policies = PolicyNames();
   const std::string policy = drawn.Chance(0.6) ? "fifo" : policies[drawn.Below(policies.size())];
   const PolicyNeeds needs = NeedsOf(policy);
-  if ((bounded || !needs.max_budget) && (ends || !needs.deadline))
+  // The reference takes its time, and does nothing to trials that the others do not do.
+  if (policy != "hypersack-mip" && (bounded || !needs.max_budget) && (ends || !needs.deadline))
     text += fmt::format("policy: {}\n", policy);
   text += fmt::format("retries: {}\n", drawn.Below(3));
   text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));

@@ -74,6 +74,7 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
         static_cast<double>(result.most_shares) / kWhole / static_cast<double>(result.devices);
   }
   metrics.decisions = result.decisions.plans;
+  metrics.unproven = result.decisions.unproven;
   metrics.events = result.events;
   if (measured && result.decisions.plans > 0) {
     metrics.mean_decision_seconds = static_cast<double>(result.decisions.ns) * 1e-9 /

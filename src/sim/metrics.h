@@ -35,6 +35,7 @@ struct RunMetrics {
   double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   double longest_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   std::int64_t decisions = 0;
+  std::int64_t unproven = 0;  // of them, those that may not be the best plan
   std::int64_t events = 0;
   std::vector<StudyMetrics> studies;
 };

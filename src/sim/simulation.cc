@@ -7,6 +7,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -34,6 +35,12 @@ constexpr std::int64_t kForgetEvery = 1 << 10;
 constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 using Launch = SimulatedLaunch;
+
+// Launches that are one program.
+struct Bundle {
+  int members = 0;
+  Time since{};
+};
 
 // A study and what the world knows of it.
 struct Player {
@@ -263,8 +270,7 @@ class World {
     launch.work = player.checkpoint[number];
     launch.grant = command.grant;
     launch.phase_began = now_;
-    shares_ += ShareOf(launch.grant);
-    result_.most_shares = std::max(result_.most_shares, shares_);
+    Hold(launch.grant);
     launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
     const WorkloadSpec& work = player.study->workload;
     // In one program all take the same time.
@@ -503,13 +509,29 @@ class World {
     ended.reason = launch.reason;
     player.slot[Number(key.trial)] = kNoSlot;
     ++launch.version;
-    shares_ -= ShareOf(launch.grant);
+    LetGo(launch.grant);
     free_slots_.push_back(slot);
     Trace(static_cast<std::uint64_t>(Micros(now_)));
     Happen(ended_);
   }
 
-  static Milli ShareOf(const Grant& grant) {
+  // What is held of devices; those of a bundle hold it once.
+  void Hold(const Grant& grant) {
+    if (IsSet(grant.bundle) && bundles_[grant.bundle].members++ > 0) return;
+    if (IsSet(grant.bundle)) bundles_[grant.bundle].since = now_;
+    shares_ += WidthOnDevices(grant);
+    result_.most_shares = std::max(result_.most_shares, shares_);
+  }
+  void LetGo(const Grant& grant) {
+    if (IsSet(grant.bundle)) {
+      Bundle& bundle = bundles_[grant.bundle];
+      if (--bundle.members > 0) return;
+      result_.device_seconds[static_cast<std::size_t>(Phase::kRun)] +=
+          Seconds(now_ - bundle.since) * static_cast<double>(WidthOnDevices(grant)) / kWhole;
+    }
+    shares_ -= WidthOnDevices(grant);
+  }
+  static Milli WidthOnDevices(const Grant& grant) {
     return grant.gpu_share * static_cast<Milli>(grant.devices.size());
   }
 
@@ -525,8 +547,11 @@ class World {
       Record(launch, result_.devices + Number(grant.node) - 1, grant.cpus, began);
       return;
     }
-    result_.device_seconds[phase] += Seconds(took) * static_cast<double>(grant.devices.size()) *
-                                     static_cast<double>(grant.gpu_share) / kWhole;
+    // Of a bundle it is counted once, when its last member leaves.
+    if (!IsSet(grant.bundle)) {
+      result_.device_seconds[phase] +=
+          Seconds(took) * static_cast<double>(WidthOnDevices(grant)) / kWhole;
+    }
     for (const DeviceId id : grant.devices) {
       Record(launch, devices_.IndexOf(grant, id), grant.gpu_share, began);
     }
@@ -585,6 +610,7 @@ class World {
   std::size_t finished_ = 0;
   std::uint64_t trace_ = 0;
   Milli shares_ = 0;  // of devices, that are held
+  std::map<BundleId, Bundle> bundles_;
 };
 
 }  // namespace

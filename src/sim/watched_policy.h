@@ -12,7 +12,8 @@ namespace sluice {
 
 struct DecisionTimes {
   std::int64_t plans = 0;
-  std::int64_t ns = 0;  // all of them, where there was a stopwatch
+  std::int64_t unproven = 0;  // of them
+  std::int64_t ns = 0;        // all of them, where there was a stopwatch
   std::int64_t longest_ns = 0;
 };
 
@@ -28,9 +29,10 @@ class WatchedPolicy final : public Policy {
   bool AsksAtReports() const override { return policy_->AsksAtReports(); }
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
     ++times_.plans;
-    if (!stopwatch_ns_) return policy_->Propose(cluster, work, now);
-    const std::int64_t begin = stopwatch_ns_();
+    const std::int64_t begin = stopwatch_ns_ ? stopwatch_ns_() : 0;
     Plan plan = policy_->Propose(cluster, work, now);
+    times_.unproven += plan.unproven ? 1 : 0;
+    if (!stopwatch_ns_) return plan;
     const std::int64_t took = stopwatch_ns_() - begin;
     times_.ns += took;
     times_.longest_ns = std::max(times_.longest_ns, took);
