@@ -191,6 +191,33 @@ TEST(HyperSackTest, AStudyThatLacksMemoryHasATrialThatWaits) {
   EXPECT_EQ(plan.appetites[0].trials, 1);
 }
 
+TEST(HyperSackTest, TheReferenceFillsWhatTheHeuristicsLeave) {
+  TestViews t(1);
+  t.Study(1, Light(400));
+  t.Study(2, Light(350));
+  t.Study(3, Light(250));
+  for (std::uint32_t i = 1; i <= 2; ++i) t.Waiting(1, i, 9);
+  t.Waiting(2, 3, 5);
+  t.Waiting(3, 4, 1);
+  EXPECT_THAT(Where(Propose(kFirstFitDecreasing, t)), ElementsAre("1@0", "2@0"));
+  const Plan plan = Propose({.longest_first = true, .optimal = true}, t);
+  EXPECT_THAT(Where(plan), ElementsAre("1@0", "3@0", "4@0"));
+  EXPECT_FALSE(plan.unproven);
+}
+
+TEST(HyperSackTest, TheReferenceKeepsToParallelismAndAsksForTrialsToCome) {
+  TestViews t(2);
+  t.Study(1, Light(300)).open = true;
+  t.view.studies[0].left = 50;
+  t.view.studies[0].parallelism = 5;
+  t.Running(1, 9, 1, 300);
+  t.Waiting(1, 1, 1);
+  const Plan plan = Propose({.longest_first = true, .optimal = true}, t);
+  EXPECT_EQ(plan.placements.size(), 1U);
+  ASSERT_EQ(plan.appetites.size(), 1U);
+  EXPECT_EQ(plan.appetites[0].trials, 3);
+}
+
 TEST(HyperSackTest, TrialsOfSeveralDevicesAndOfNoneFindTheirPlaceToo) {
   TestViews t(3);
   t.Study(1, Light(500));

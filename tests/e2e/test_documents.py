@@ -1,11 +1,12 @@
 """What the documents show, done."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
-from house import ROOT, SLUICE, VERBS
+from house import BINARIES, ROOT, SLUICE, VERBS
 
 
 def blocks(document, language):
@@ -106,3 +107,24 @@ def test_commands_of_the_reference_run(house):
         "tune check resume studies status watch trials best logs export enqueue retry delete "
         "import doctor".split()
     )
+
+
+def evidence(*words):
+    done = subprocess.run(
+        [sys.executable, ROOT / "bench/evidence.py", *words],
+        env={**os.environ, "SLUICE_BIN_DIR": str(BINARIES)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def test_evidence_is_what_its_commands_print():
+    """The same on every machine, and so as long as nobody changes a policy without a look at it."""
+    page = (ROOT / "docs/evidence.md").read_text().splitlines()
+    rows = evidence("hypersched", "hypersack", "hydro", "--seeds", "50")
+    assert len(rows) > 20
+    assert [row for row in rows if row not in page] == []
+    # The slowest table: that it can be made.
+    assert len(evidence("fluid", "--seeds", "2")) == 20
