@@ -82,6 +82,7 @@ void HyperSack::Classify(const WorkView& work) {
     const StudyView& study = work.studies[i];
     made.study = &study;
     made.started = made.asked = 0;
+    made.shortest = std::numeric_limits<double>::infinity();
     made.full = made.lacks_memory = false;
     made.size = study.demand.gpus;
     made.needs.clear();
@@ -119,6 +120,7 @@ void HyperSack::Queue(const WorkView& work) {
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
     const double takes = seconds(of, left);
+    classes_[of].shortest = std::min(classes_[of].shortest, takes);
     if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes) {
       ++queue_.back().count;
       continue;
@@ -131,13 +133,16 @@ void HyperSack::Queue(const WorkView& work) {
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
     if (!study.open) continue;
-    // One that may propose nothing may still resume somebody.
-    const int count = study.left > 0 ? study.left + study.coming : std::numeric_limits<int>::max();
-    queue_.push_back({.seconds = seconds(i, study.max_budget == 0 ? kNoLimit : study.max_budget),
-                      .size = classes_[i].size,
-                      .of = static_cast<std::uint32_t>(i),
-                      .item = nullptr,
-                      .count = count});
+    Entry entry{.size = classes_[i].size, .of = static_cast<std::uint32_t>(i), .item = nullptr};
+    // Nobody of its own study is kept waiting by a trial that is not there yet.
+    entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest);
+    entry.count = study.left + study.coming;
+    if (entry.count > 0) queue_.push_back(entry);
+    if (study.left > 0) continue;
+    // It may still resume somebody; that is known when there is room for it.
+    entry.seconds = -1;
+    entry.count = std::numeric_limits<int>::max();
+    queue_.push_back(entry);
   }
   if (!options_.longest_first) return;
   std::ranges::stable_sort(queue_, [](const Entry& a, const Entry& b) {

@@ -55,6 +55,7 @@ class HyperSack : public Policy {
     std::vector<Room> needs;      // on each kind
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // where it is quickest
+    double shortest = 0;          // of those that wait: what is left to do, in seconds
     Milli size = 0;               // what it takes of a device at most
     int started = 0;              // by this plan
     int asked = 0;                // of them, those that are to be proposed

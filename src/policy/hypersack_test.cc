@@ -145,6 +145,19 @@ TEST(HyperSackTest, TrialsThatAreStillToBeProposedTakeTheirPlaceInTheOrder) {
   EXPECT_EQ(in_order.appetites[0].trials, 1);
 }
 
+TEST(HyperSackTest, NobodyIsKeptWaitingByTrialsOfItsOwnStudyThatAreNotThereYet) {
+  TestViews t(1);
+  t.Study(1, Light(500)).max_budget = 100;
+  t.view.studies[0].open = true;
+  t.view.studies[0].left = 50;
+  t.Waiting(1, 1, 1);  // a rung of one unit
+  t.Waiting(1, 2, 9);
+  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
+  t.view.studies[0].left = 0;  // all are proposed, and some may be resumed
+  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
+  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@0", "2@0"));
+}
+
 TEST(HyperSackTest, AStudyKeepsToItsParallelism) {
   TestViews t(2);
   t.Study(1, Light(100)).parallelism = 3;
