@@ -61,7 +61,8 @@ std::string DescribeCluster(const Scenario& scenario) {
   Milli cpus = 0;
   for (const Node& node : scenario.nodes) {
     cpus += node.cpus;
-    for (const Device& device : node.devices) ++kinds[device.kind];
+    for (const Device& device : node.devices)
+      ++kinds[device.IsLent() ? "lent " + device.kind : device.kind];
   }
   std::vector<std::string> parts;
   for (const auto& [kind, count] : kinds) parts.push_back(fmt::format("{} {}", count, kind));

@@ -212,8 +212,11 @@ class RunningReader {
       const std::vector<std::string> keys = {"unit_time", "gpus", "bandwidth"};
       section->AllowOnly(keys);
       KindProfile profile{.kind = kind};
-      if (const ConfigNode* time = section->Find("unit_time"))
-        profile.seconds_per_unit = Seconds(time->Duration().value_or(Duration(0)));
+      if (const ConfigNode* time = section->Find("unit_time")) {
+        const auto unit = time->Duration();
+        if (unit && *unit == Duration(0)) time->Expected("a time above 0");
+        profile.seconds_per_unit = Seconds(unit.value_or(Duration(0)));
+      }
       KindNeed& need = needs.emplace_back(kind, NeedOn(demand, kind));
       if (const ConfigNode* share = section->Find("gpus")) {
         need.need.gpus = ReadMilli(*share, 1).value_or(kWhole);

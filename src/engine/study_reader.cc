@@ -51,6 +51,7 @@ class StudyReader {
     ReadPoints();
     ReadTrials();
     ReadStopAt();
+    spec_.demand.memory_bytes = part.memory_bytes;
     return ReadRunningKeys(map_, parameters_, std::move(spec_));
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ struct StudyPart {
   std::string default_name;  // of a study that does not say
   bool needs_program = true;
   std::vector<std::string> more_keys = {};  // that whoever calls reads besides
+  std::int64_t memory_bytes = 0;  // of a GPU, for each trial, unless the study says so itself
 };
 
 // Reads a study from a map of a file with the keys of a study file. What is wrong is reported to the

@@ -414,6 +414,140 @@ TEST(StudyReaderTest, ChecksResources) {
             "and nothing says how far trials go: add 'budget: {max: 27}', or take another policy");
 }
 
+TEST(StudyReaderTest, ReadsWhatATrialTakesOfADevice) {
+  const auto study = ReadStudy(
+      "program: python train.py {args}\n"
+      "space: {lr: {float: [1e-4, 1e-1], log: true}}\n"
+      "objective: {maximize: accuracy}\n"
+      "trials: 24\n"
+      "resources: {cpus: 2, gpus: 0.5, memory: 4GiB, bandwidth: 0.3, lent: false}\n"
+      "profile:\n"
+      "  A100: {unit_time: 20s, gpus: 0.37, bandwidth: 0.2}\n"
+      "  H100: {unit_time: 12500ms}\n"
+      "fuse: {most: 64, memory: 300MB}\n",
+      "study.yaml", "study");
+  ASSERT_TRUE(study) << study.error().message;
+  const Demand& demand = study->demand;
+  EXPECT_EQ(demand.memory_bytes, std::int64_t{4} << 30);
+  EXPECT_EQ(demand.bandwidth, 300);
+  EXPECT_FALSE(demand.lent);
+  ASSERT_EQ(study->profile.size(), 2U);
+  EXPECT_EQ(study->profile[0].kind, "A100");
+  EXPECT_DOUBLE_EQ(study->profile[0].seconds_per_unit, 20);
+  EXPECT_DOUBLE_EQ(study->profile[1].seconds_per_unit, 12.5);
+  EXPECT_EQ(NeedOn(demand, "A100"), (DeviceNeed{.gpus = 370, .bandwidth = 200}));
+  EXPECT_EQ(NeedOn(demand, "H100"), (DeviceNeed{.gpus = 500, .bandwidth = 300}))
+      << "what was not measured is as 'resources' says";
+  EXPECT_EQ(NeedOn(demand, "V100"), (DeviceNeed{.gpus = 500, .bandwidth = 300}));
+  EXPECT_EQ(demand.fused_most, 64);
+  EXPECT_EQ(demand.fused_bytes, 300'000'000);
+}
+
+TEST(StudyReaderTest, FusedTrialsTakeAsMuchMemoryAsAloneUnlessTheFileKnowsBetter) {
+  const auto study = ReadStudy(
+      "program: python train.py {args}\n"
+      "space: {lr: {float: [1e-4, 1e-1], log: true}}\n"
+      "objective: {maximize: accuracy}\n"
+      "trials: 24\n"
+      "resources: {gpus: 1, memory: 2GB}\n"
+      "fuse: 8\n",
+      "study.yaml", "study");
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->demand.fused_most, 8);
+  EXPECT_EQ(study->demand.fused_bytes, 2'000'000'000);
+  EXPECT_TRUE(study->demand.lent);
+}
+
+TEST(StudyReaderTest, ChecksWhatATrialTakesOfADevice) {
+  EXPECT_EQ(With("resources: {memory: 4GiB}"),
+            "study.yaml:1: resources.memory: expected it only beside 'gpus', since it is of each "
+            "GPU, found 4GiB; remove the key");
+  EXPECT_EQ(With("resources: {cpus: 1, bandwidth: 0.5}"),
+            "study.yaml:1: resources.bandwidth: expected it only beside 'gpus', since it is of "
+            "each GPU, found 0.5; remove the key");
+  EXPECT_EQ(With("resources: {lent: false, gpus: 0}"),
+            "study.yaml:1: resources.lent: expected it only beside 'gpus', since it is of each "
+            "GPU, found false; remove the key");
+  EXPECT_EQ(With("resources: {gpus: 1, memory: much}"),
+            "study.yaml:1: resources.memory: expected a size such as 500kB, 16MiB or 2GB, found "
+            "much");
+  EXPECT_EQ(With("resources: {gpus: 1, bandwidth: 1.5}"),
+            "study.yaml:1: resources.bandwidth: expected a number from 0 to 1, found 1.5");
+  EXPECT_EQ(With("resources: {gpus: 1, bandwidth: 0.1234}"),
+            "study.yaml:1: resources.bandwidth: expected at most three decimals, found 0.1234");
+  EXPECT_EQ(With("resources: {gpus: 1, lent: sometimes}"),
+            "study.yaml:1: resources.lent: expected true or false, found sometimes");
+  EXPECT_EQ(With("resources: {gpus: 1, memroy: 4GiB}"),
+            "study.yaml:1: resources.memroy: unknown key (did you mean 'memory'?)");
+}
+
+TEST(StudyReaderTest, ChecksProfiles) {
+  const auto with = [](std::string_view profile) {
+    return With("resources: {gpus: 1}\nprofile: " + std::string(profile));
+  };
+  EXPECT_EQ(with("{A100: {unit_time: 20s}}"), "");
+  EXPECT_EQ(with("{A100: {unit_tiem: 20s}}"),
+            "study.yaml:2: profile.A100.unit_tiem: unknown key (did you mean 'unit_time'?)");
+  EXPECT_EQ(with("{A100: {unit_time: 0s}}"),
+            "study.yaml:2: profile.A100.unit_time: expected a time above 0, found 0s");
+  EXPECT_EQ(with("{A100: {unit_time: soon}}"),
+            "study.yaml:2: profile.A100.unit_time: expected a duration such as 90s, 20m, 1h30m or "
+            "2d, found soon");
+  EXPECT_EQ(with("{A100: {gpus: 0}}"),
+            "study.yaml:2: profile.A100.gpus: expected a share of one GPU, above 0 and at most 1, "
+            "found 0");
+  EXPECT_EQ(with("{A100: {gpus: 2}}"),
+            "study.yaml:2: profile.A100.gpus: expected a number from 0 to 1, found 2");
+  EXPECT_EQ(with("{A100: {bandwidth: -1}}"),
+            "study.yaml:2: profile.A100.bandwidth: expected a number from 0 to 1, found -1");
+  EXPECT_EQ(with("{A100: 20s}"),
+            "study.yaml:2: profile.A100: expected a map of keys and values, found 20s");
+  EXPECT_EQ(with("20s"), "study.yaml:2: profile: expected a map of keys and values, found 20s");
+  for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
+    EXPECT_EQ(With("profile: {A100: {unit_time: 20s}}\nresources: " + std::string(resources)),
+              "study.yaml:1: profile: expected it of trials on one GPU or a share of it, found "
+              "{A100: {unit_time: 20s}}; remove the key, or set 'resources: {gpus: 1}'")
+        << resources;
+  }
+}
+
+TEST(StudyReaderTest, ChecksFusion) {
+  const auto with = [](std::string_view fuse) {
+    return With("resources: {gpus: 1, memory: 1GB}\nfuse: " + std::string(fuse));
+  };
+  EXPECT_EQ(with("1"), "");
+  EXPECT_EQ(with("{most: 16, memory: 1GB}"), "");
+  EXPECT_EQ(with("0"), "study.yaml:2: fuse: expected a whole number from 1 to 10000, found 0");
+  EXPECT_EQ(with("all"), "study.yaml:2: fuse: expected a whole number from 1 to 10000, found all");
+  EXPECT_EQ(with("{memory: 300MB}"),
+            "study.yaml:2: fuse.most: expected how many trials one program can train, found "
+            "nothing; add 'most: 64'");
+  EXPECT_EQ(with("{most: 64, memery: 300MB}"),
+            "study.yaml:2: fuse.memery: unknown key (did you mean 'memory'?)");
+  EXPECT_EQ(with("{most: 64, memory: 2GB}"),
+            "study.yaml:2: fuse: expected at most the memory of a trial alone for each one more, "
+            "found {most: 64, memory: 2GB}; set 'resources: {memory: 4GiB}'");
+  for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
+    EXPECT_EQ(With("fuse: 64\nresources: " + std::string(resources)),
+              "study.yaml:1: fuse: expected it of trials on one GPU, found 64; remove the key, or "
+              "set 'resources: {gpus: 1}'")
+        << resources;
+  }
+}
+
+TEST(StudyReaderTest, PoliciesThatPackGpusNeedToKnowMemory) {
+  for (const char* policy : {"hypersack-ff", "hypersack-ffd", "hypersack-wf", "hypersack-wfd",
+                             "hypersack-mip", "hydro"}) {
+    const std::string line = "policy: " + std::string(policy) + "\nresources: ";
+    EXPECT_EQ(With(line + "{gpus: 1}"),
+              "study.yaml:1: policy: the policy " + std::string(policy) +
+                  " packs trials by the memory they take, and nothing says how much that is: add "
+                  "'resources: {memory: 4GiB}', or take another policy");
+    EXPECT_EQ(With(line + "{gpus: 1, memory: 4GiB}"), "");
+    EXPECT_EQ(With(line + "{cpus: 1}"), "") << "without GPUs there is nothing to say";
+  }
+}
+
 TEST(StudyReaderTest, TheExamplesOfTheDocumentationAreStudies) {
   const auto page = std::filesystem::path(__FILE__).parent_path() / "../../docs/study-file.md";
   std::ifstream stream(page);

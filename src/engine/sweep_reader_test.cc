@@ -204,6 +204,17 @@ TEST(SweepReaderTest, KeysOfAStudyThatSayHowTrialsRun) {
   EXPECT_THAT(Problems("wandb: reel"), HasSubstr("(did you mean 'real'?)"));
 }
 
+TEST(SweepReaderTest, KeysOfAStudyThatSayWhatTrialsTakeOfADevice) {
+  const StudySpec study = Good(
+      "resources: {gpus: 1, memory: 4GiB}\nprofile: {A100: {unit_time: 20s, gpus: 0.37}}\n"
+      "fuse: {most: 8, memory: 1GiB}\npolicy: hydro");
+  EXPECT_EQ(study.policy, "hydro");
+  EXPECT_EQ(study.demand.memory_bytes, std::int64_t{4} << 30);
+  EXPECT_EQ(NeedOn(study.demand, "A100").gpus, 370);
+  EXPECT_EQ(study.demand.fused_most, 8);
+  EXPECT_THAT(Problems("fuse: 0"), HasSubstr("sweep.yaml:1: fuse: expected a whole number"));
+}
+
 TEST(SweepReaderTest, ConstantsAndValues) {
   EXPECT_THAT(X("{value: 3}").choices, ElementsAre(Choice(3L)));
   EXPECT_THAT(X("{value: true, distribution: constant}").choices, ElementsAre(Choice(true)));

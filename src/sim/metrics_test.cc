@@ -88,6 +88,49 @@ studies:
   EXPECT_TRUE(std::isnan(metrics.mean_decision_seconds));
 }
 
+RunMetrics MetricsUnder(std::string_view policy, std::string_view more, std::string_view study) {
+  const auto read = ReadScenario(std::string(more) + R"(
+studies:
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    sampler: random
+    budget: {max: 2}
+    workload: {unit_time: 10s, busy: 0.3, memory: 1GB}
+)" + std::string(study),
+                                 "s.yaml", "s");
+  EXPECT_TRUE(read) << read.error().message;
+  const auto result = Simulate(*read, {.policy = std::string(policy)});
+  EXPECT_TRUE(result) << result.error().message;
+  return MetricsOf(*read, *result, /*measured=*/false);
+}
+
+TEST(MetricsTest, OccupancyIsTheMostThatWasHeldAtOnce) {
+  constexpr std::string_view kNodes = "nodes: [{cpus: 8, devices: {kind: A100, count: 2}}]";
+  // Three of them at once: 0.9 of two devices.
+  EXPECT_DOUBLE_EQ(
+      MetricsUnder("fifo", kNodes, "    trials: 3\n    resources: {gpus: 0.3}\n").occupancy, 0.45);
+  EXPECT_DOUBLE_EQ(MetricsUnder("fifo", kNodes,
+                                "    trials: 3\n    parallelism: 2\n    resources: {gpus: 0.3}\n")
+                       .occupancy,
+                   0.3);
+  EXPECT_DOUBLE_EQ(
+      MetricsUnder("fifo", kNodes, "    trials: 3\n    resources: {gpus: 1}\n").occupancy, 1);
+  EXPECT_TRUE(std::isnan(
+      MetricsUnder("fifo", "nodes: [{cpus: 8}]", "    trials: 3\n    resources: {cpus: 1}\n")
+          .occupancy))
+      << "without devices there is none";
+}
+
+TEST(MetricsTest, ABundleHoldsItsDeviceOnce) {
+  const RunMetrics metrics =
+      MetricsUnder("hydro", "nodes: [{cpus: 8, devices: {kind: A100, count: 2}}]",
+                   "    trials: 8\n    resources: {gpus: 1, memory: 1GB}\n    fuse: 4\n");
+  EXPECT_DOUBLE_EQ(metrics.occupancy, 1);
+  EXPECT_LE(metrics.utilisation, 1);
+  EXPECT_EQ(metrics.studies[0].complete, 8);
+}
+
 TEST(MetricsTest, WhatComesAfterTheDeadlineDoesNotCount) {
   const auto read = ReadScenario(R"(
 nodes: [{cpus: 8, devices: {kind: A100, count: 1}}]

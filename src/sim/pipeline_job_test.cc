@@ -8,6 +8,7 @@
 namespace sluice {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
@@ -108,6 +109,39 @@ TEST(PipelineJobTest, SaysWhichMemoryIsFree) {
   const auto schedule = *PipelineSchedule::Make(spec);
   for (const BubbleWindow& window : schedule.windows())
     EXPECT_EQ(window.free_bytes, window.stage == 0 ? 100 : 200);
+}
+
+TEST(PipelineJobTest, WhatAGuestCanUseOfTwoStagesByHand) {
+  // Of a step of 8 ms, stage 0 is idle from 2 to 3 and from 6 to 7, stage 1 from 7 to 9.
+  PipelineSpec spec = Alike(2, 3, milliseconds(1), milliseconds(1));
+  spec.gate = microseconds(200);
+  const auto schedule = *PipelineSchedule::Make(spec);
+  EXPECT_DOUBLE_EQ(schedule.idle_share(0), 0.25);
+  EXPECT_DOUBLE_EQ(schedule.idle_share(1), 0.25);
+  // 0.8 ms hold two segments of 0.3 ms, 1.8 ms hold six.
+  EXPECT_DOUBLE_EQ(schedule.usable_share(0, microseconds(300)), 2 * 0.6 / 8);
+  EXPECT_DOUBLE_EQ(schedule.usable_share(1, microseconds(300)), 1.8 / 8);
+  EXPECT_DOUBLE_EQ(schedule.usable_share(0, milliseconds(1)), 0) << "none would end in time";
+  EXPECT_DOUBLE_EQ(schedule.usable_share(1, milliseconds(1)), 1.0 / 8);
+  EXPECT_DOUBLE_EQ(schedule.usable_share(0, Duration(0)), 1.6 / 8) << "it can stop anywhere";
+
+  spec.gate = milliseconds(1);
+  const auto slow = *PipelineSchedule::Make(spec);
+  EXPECT_DOUBLE_EQ(slow.idle_share(0), 0.25);
+  EXPECT_DOUBLE_EQ(slow.usable_share(0, Duration(0)), 0) << "the gate opens when all is over";
+  EXPECT_DOUBLE_EQ(slow.usable_share(1, Duration(0)), 1.0 / 8);
+}
+
+TEST(PipelineJobTest, StagesShareTheBubbles) {
+  PipelineSpec spec = Alike(4, 16, microseconds(12'400), microseconds(24'800));
+  spec.transfer = microseconds(500);
+  const auto schedule = *PipelineSchedule::Make(spec);
+  double idle = 0;
+  for (int stage = 0; stage < 4; ++stage) {
+    idle += schedule.idle_share(stage) / 4;
+    EXPECT_LT(schedule.usable_share(stage, milliseconds(5)), schedule.idle_share(stage));
+  }
+  EXPECT_NEAR(idle, schedule.bubble_share(), 1e-12);
 }
 
 TEST(PipelineJobTest, RefusesWhatIsNoJob) {

@@ -41,8 +41,8 @@ const std::vector<std::string>& Sections() {
 // What may differ between policies: how a study is searched and run.
 const std::vector<std::string>& KeysOfPolicies() {
   static const auto& keys = *new std::vector<std::string>{
-      "policy",    "sampler",  "stopper", "budget",  "trials",  "parallelism",
-      "resources", "timeouts", "retries", "backoff", "workload"};
+      "policy",  "sampler", "stopper",  "budget",  "trials",  "parallelism", "resources",
+      "profile", "fuse",    "timeouts", "retries", "backoff", "workload"};
   return keys;
 }
 
@@ -58,14 +58,18 @@ std::string Gigabytes(std::int64_t bytes) {
 
 std::string Amount(Milli milli) { return fmt::format("{}", static_cast<double>(milli) / kWhole); }
 
-// Why no node has room for a trial of this study even when nothing else runs; empty if one has.
+bool IsLent(const Node& node) { return std::ranges::any_of(node.devices, &Device::IsLent); }
+
+// Why no node has room for a trial of this study even when nothing else runs; empty if one has. Devices
+// that are lent do not count: those who use them want one of their own too.
 std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study) {
   const Demand& demand = study.spec.demand;
-  const std::int64_t memory = study.workload.memory_bytes;
+  const std::int64_t memory = std::max(study.workload.memory_bytes, demand.memory_bytes);
   Milli most_cpus = 0;
   std::int64_t most_devices = 0;
   std::int64_t most_memory = 0;
   for (const Node& node : nodes) {
+    if (IsLent(node)) continue;
     const auto roomy = std::ranges::count_if(
         node.devices, [&](const Device& device) { return device.memory_bytes >= memory; });
     const Milli needed = (demand.gpus + kWhole - 1) / kWhole;
@@ -145,6 +149,7 @@ class ScenarioReader {
     if (!map) return;
     if (map->entries().empty()) return node->Expected("at least one cluster");
     std::vector<Node> chosen;
+    std::int64_t devices = 0;
     bool good = false;
     for (const auto& [name, list] : map->entries()) {
       if (const Status status = CheckStudyName(name); !status) list.Report(status.error().message);
@@ -156,9 +161,11 @@ class ScenarioReader {
       if (!(cluster_.empty() ? scenario_.clusters.size() == 1 : name == cluster_)) continue;
       scenario_.cluster = name;
       chosen = scenario_.nodes;
+      devices = devices_;
       good = nodes_good_;
     }
     scenario_.nodes = std::move(chosen);
+    devices_ = devices;
     nodes_good_ = good;
   }
 
@@ -257,6 +264,16 @@ class ScenarioReader {
       auto job =
           ReadPipelineJob(item, fmt::format("pipeline{}", scenario_.pipeline_jobs.size() + 1));
       if (!job) continue;
+      const std::string& name = job->spec().name;
+      const auto is_taken = [&](const PipelineSchedule& other) {
+        return other.spec().name == name;
+      };
+      if (std::ranges::any_of(scenario_.pipeline_jobs, is_taken) ||
+          std::ranges::find(scenario_.nodes, name, &Node::name) != scenario_.nodes.end()) {
+        item.Report(fmt::format(
+            "expected a name that no other job or node has, found '{}'; choose another", name));
+        continue;
+      }
       scenario_.pipeline_jobs.push_back(*std::move(job));
       AddLent(item, scenario_.pipeline_jobs.size() - 1);
     }
@@ -366,7 +383,8 @@ class ScenarioReader {
     study.spec = ReadStudyPart(item, map,
                                {.default_name = std::move(default_name),
                                 .needs_program = false,
-                                .more_keys = {"workload", "arrives"}});
+                                .more_keys = {"workload", "arrives"},
+                                .memory_bytes = ProfiledBytes(map)});
     const ConfigNode* workload =
         map.Require("workload", "what the study's trials do", "add 'workload: {unit_time: 20s}'");
     auto [work, curve] = ReadWorkload(workload, study.spec);
@@ -376,7 +394,19 @@ class ScenarioReader {
     if (const ConfigNode* node = map.Find("arrives"))
       study.arrives = node->Duration().value_or(study.arrives);
     CheckSimulated(item, map, study);
+    CheckBubbles(item, map, study);
     return study;
+  }
+
+  // What a short run has shown that trials take of a GPU's memory, where there was one: policies that
+  // need to know it are content with that.
+  static std::int64_t ProfiledBytes(const ConfigMap& map) {
+    const ConfigNode* node = map.Find("workload");
+    const auto work = node != nullptr && node->is_map() ? node->Map() : std::nullopt;
+    const ConfigNode* profiled = work ? work->Find("profiled") : nullptr;
+    const ConfigNode* memory = work ? work->Find("memory") : nullptr;
+    if (profiled == nullptr || memory == nullptr || !profiled->Boolean().value_or(false)) return 0;
+    return memory->SizeBytes().value_or(0);
   }
 
   // What a study may say that a simulation cannot do.
@@ -411,6 +441,26 @@ class ScenarioReader {
                               kMostReportsOfATrial, length / work.report_every,
                               length / kMostReportsOfATrial + 1));
     }
+  }
+
+  // Whoever may be fused onto a lent device gets on there.
+  void CheckBubbles(const ConfigNode& item, const ConfigMap& map,
+                    const ScenarioStudy& study) const {
+    const Demand& demand = study.spec.demand;
+    if (demand.gpus == 0 || demand.fused_most == 1 || !demand.lent) return;
+    const auto is_short = [&](const auto& lender) {
+      const auto& [job, stage] = lender.second;
+      return scenario_.pipeline_jobs[job].usable_share(stage, study.workload.segment) == 0;
+    };
+    const auto found = std::ranges::find_if(scenario_.lenders, is_short);
+    if (found == scenario_.lenders.end()) return;
+    const ConfigNode* workload = map.Find("workload");
+    (workload != nullptr ? *workload : item)
+        .Report(
+            fmt::format("expected segments that end within a bubble of stage {} of '{}', found "
+                        "{:.4g} ms each; set a shorter 'segment', or 'resources: {{lent: false}}'",
+                        found->second.stage, scenario_.pipeline_jobs[found->second.job].spec().name,
+                        Seconds(study.workload.segment) * 1e3));
   }
 
   // Whether there is room for it.

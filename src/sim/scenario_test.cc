@@ -453,6 +453,239 @@ TEST(ScenarioTest, PoliciesCountAsOftenAsTheyAreUsed) {
   EXPECT_THAT(Bad(with(101, 1)), HasSubstr("policies: expected at most 100 entries, found 101"));
 }
 
+constexpr std::string_view kClusters = R"(clusters:
+  small: [{name: a, devices: {kind: A100, count: 2}}]
+  mixed:
+    - {name: h, devices: {kind: H100, count: 4}}
+    - {name: a, count: 2, devices: {kind: A100}}
+studies:
+  - study: small
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    trials: 8
+    budget: {max: 9}
+    resources: {cpus: 1, gpus: 1}
+    workload: {unit_time: 10s, profiled: true, busy: {A100: 0.3, H100: 0.2}, memory: 4GB}
+)";
+
+TEST(ScenarioTest, OneOfSeveralClustersIsChosenByName) {
+  const auto on = [](std::string_view cluster) {
+    return *ReadScenario(kClusters, "s.yaml", "s", cluster);
+  };
+  const Scenario first = on("");
+  EXPECT_EQ(first.cluster, "small");
+  EXPECT_THAT(first.clusters, ElementsAre("small", "mixed"));
+  ASSERT_EQ(first.nodes.size(), 1);
+  EXPECT_EQ(first.nodes[0].devices.size(), 2);
+  EXPECT_EQ(first.studies[0].spec.profile.size(), 1) << "of the kinds that are there";
+
+  const Scenario mixed = on("mixed");
+  EXPECT_EQ(mixed.cluster, "mixed");
+  ASSERT_EQ(mixed.nodes.size(), 3);
+  EXPECT_EQ(mixed.nodes[0].devices.size(), 4);
+  const StudySpec& spec = mixed.studies[0].spec;
+  ASSERT_EQ(spec.profile.size(), 2);
+  EXPECT_EQ(NeedOn(spec.demand, "A100").gpus, 300);
+  EXPECT_EQ(NeedOn(spec.demand, "H100").gpus, 200);
+  EXPECT_EQ(spec.demand.memory_bytes, 4'000'000'000);
+}
+
+TEST(ScenarioTest, AClusterThatIsNotThereIsNamed) {
+  EXPECT_EQ(ReadScenario(kClusters, "s.yaml", "s", "mixd").error().message,
+            "s.yaml: expected a cluster of its small, mixed, found 'mixd' (did you mean 'mixed'?)");
+  EXPECT_EQ(ReadScenario(Text(), "s.yaml", "s", "small").error().message,
+            "s.yaml: expected 'clusters' to choose 'small' from, found none: it has one list of "
+            "'nodes'");
+}
+
+TEST(ScenarioTest, MistakesOfEveryClusterAreSaid) {
+  const std::string studies = "studies:" + std::string(kStudy);
+  EXPECT_THAT(Lines(Bad(R"(clusters:
+  good: [{devices: {kind: A100}}]
+  odd: [{devices: {kind: A10}}]
+  empty: []
+  "a,b": [{devices: {kind: A100}}]
+  twice: [{name: a, cpus: 1}, {name: a, cpus: 1}]
+)" + studies)),
+              ElementsAre(StartsWith("s.yaml:3: clusters.odd[0].devices.kind: expected one of"),
+                          StartsWith("s.yaml:4: clusters.empty: expected at least one node"),
+                          StartsWith("s.yaml:5: clusters.a,b: expected a name"),
+                          StartsWith("s.yaml:6: clusters.twice: expected names of their own")));
+  EXPECT_THAT(Bad("clusters: {}\n" + studies),
+              HasSubstr("clusters: expected at least one cluster"));
+  EXPECT_THAT(Bad("clusters: [3]\n" + studies), HasSubstr("clusters: expected a map"));
+  EXPECT_THAT(Bad(Text("[{devices: {kind: A100}}]", "clusters: {a: [{cpus: 1}]}\n")),
+              StartsWith("s.yaml:1: nodes: expected either 'nodes' or 'clusters', found"));
+}
+
+TEST(ScenarioTest, WhatFitsNowhereDependsOnTheCluster) {
+  const std::string text =
+      "clusters: {one: [{devices: {kind: A100}}], none: [{cpus: 8}]}\nstudies:" +
+      std::string(kStudy);
+  EXPECT_TRUE(ReadScenario(text, "s.yaml", "s", "one"));
+  EXPECT_THAT(ReadScenario(text, "s.yaml", "s", "none").error().message,
+              HasSubstr("study 'small' fits nowhere"));
+}
+
+// A scenario whose only study has this workload beside its unit time.
+std::string Working(std::string_view workload, std::string_view resources = "{gpus: 1}",
+                    std::string_view more = "") {
+  return Text("[{devices: {kind: A100, count: 4}}]", more,
+              R"(
+  - study: small
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    trials: 8
+    budget: {max: 9}
+    resources: )" +
+                  std::string(resources) + "\n    workload: {unit_time: 10s, " +
+                  std::string(workload) + "}\n");
+}
+
+TEST(ScenarioTest, ReadsWhatTrialsDoToDevices) {
+  const Scenario scenario = Good(Working(
+      "busy: {A100: 0.4, V100: 0.7}, bandwidth: 0.25, fusion: [[1, 1], [8, 4]], segment: 2ms, "
+      "memory: 2GB",
+      "{gpus: 1, memory: 3GB}\n    fuse: {most: 8, memory: 500MB}"));
+  const WorkloadSpec& work = scenario.studies[0].workload;
+  EXPECT_DOUBLE_EQ(work.busy, 0.4);
+  EXPECT_DOUBLE_EQ(TrueSpeed(work).Busy("V100", 1), 0.7);
+  EXPECT_DOUBLE_EQ(work.bandwidth, 0.25);
+  EXPECT_DOUBLE_EQ(work.fusion.At(8), 4);
+  EXPECT_EQ(work.segment, std::chrono::milliseconds(2));
+  EXPECT_EQ(work.fused_bytes, 500'000'000);
+  EXPECT_FALSE(work.profiled);
+  EXPECT_THAT(scenario.studies[0].spec.profile, IsEmpty());
+  EXPECT_DOUBLE_EQ(Good(Working("fusion: hydro")).studies[0].workload.fusion.At(10), 6.5);
+}
+
+TEST(ScenarioTest, ChecksWhatTrialsDoToDevices) {
+  EXPECT_THAT(Bad(Working("busy: {H100: 0.4}")),
+              HasSubstr("workload.busy: expected a part of A100 too, which times are meant for"));
+  EXPECT_THAT(Bad(Working("busy: {A10: 0.4, A100: 0.2}")), HasSubstr("did you mean 'A100'?"));
+  EXPECT_THAT(Bad(Working("busy: {A100: 0}")),
+              HasSubstr("workload.busy.A100: expected a number from 0.001 to 1, found 0"));
+  EXPECT_THAT(Bad(Working("busy: {A100: 0.4}", "{cpus: 1}")),
+              HasSubstr("workload.busy: expected one part of the cores, since the trials use no"));
+  EXPECT_THAT(Bad(Working("bandwidth: 2")),
+              HasSubstr("workload.bandwidth: expected a number from"));
+  EXPECT_THAT(Bad(Working("segment: long")), HasSubstr("workload.segment: expected a duration"));
+  EXPECT_THAT(Bad(Working("fusion: hydra")), HasSubstr("did you mean 'hydro'?"));
+  EXPECT_THAT(Bad(Working("fusion: [[2, 2]]")),
+              HasSubstr("workload.fusion: expected a first point of [1, 1], found [[2, 2]]; "
+                        "speed-ups are beside one trial"));
+  EXPECT_THAT(
+      Bad(Working("fusion: [3]")),
+      HasSubstr("expected a number of trials and their speed-up, as in [10, 6.5], found 3"));
+  EXPECT_THAT(Bad(Working("fusion: [[1, 1], [8, 0.5]]")), HasSubstr("never falls"));
+  EXPECT_THAT(Bad(Working("profiled: perhaps")), HasSubstr("workload.profiled: expected true or"));
+  for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
+    EXPECT_THAT(
+        Bad(Working("profiled: true", resources)),
+        HasSubstr("workload.profiled: expected it of trials on one GPU or a share of it, found "
+                  "true; remove the key"))
+        << resources;
+  }
+}
+
+TEST(ScenarioTest, AProfileIsEnoughForPoliciesThatNeedToKnowMemory) {
+  constexpr std::string_view kPacked = "policies: {packed: {policy: hypersack-wfd}}\n";
+  const Scenario scenario = Good(Working("profiled: true, memory: 4GB", "{gpus: 1}", kPacked));
+  EXPECT_EQ(ScenarioUnder(scenario, "packed")->scenario.studies[0].spec.demand.memory_bytes,
+            4'000'000'000);
+  EXPECT_TRUE(
+      ReadScenario(Working("profiled: true, memory: 4GB", "{gpus: 1}\n    policy: hypersack-ff"),
+                   "s.yaml", "s"));
+  EXPECT_THAT(
+      Bad(Working("memory: 4GB", "{gpus: 1}", kPacked)),
+      StartsWith("s.yaml:2: policies.packed.policy: the policy hypersack-wfd packs trials"));
+  EXPECT_THAT(Bad(Working("profiled: true", "{gpus: 1}", "compare: [hydro]\n")),
+              StartsWith("s.yaml:2: compare[0]: study 'small': the policy hydro packs trials"));
+}
+
+TEST(ScenarioTest, PoliciesMayDifferInWhatIsFused) {
+  const Scenario scenario = Good(Working("memory: 1GB", "{gpus: 1, memory: 1GB}\n    fuse: 8",
+                                         "policies: {alone: {policy: hydro, fuse: 1}}\n"));
+  EXPECT_EQ(scenario.studies[0].spec.demand.fused_most, 8);
+  EXPECT_EQ(ScenarioUnder(scenario, "alone")->scenario.studies[0].spec.demand.fused_most, 1);
+}
+
+TEST(ScenarioTest, TheMemoryThatAStudyAsksForMustBeThere) {
+  EXPECT_THAT(Bad(Working("memory: 1GB", "{gpus: 1, memory: 60GB}")),
+              HasSubstr("fits nowhere: a trial needs 60 GB of GPU memory"));
+}
+
+constexpr std::string_view kLending =
+    "pipeline_jobs: [{name: gpt, stages: 2, replicas: 3, micro_batches: 3, forward: 1ms, backward: "
+    "1ms, free_memory: [10GB, 20GB], lends: 3, cpus: 2, gate: 0.5ms}]\n";
+
+TEST(ScenarioTest, DevicesThatAPipelineJobLendsAreANodeOfTheirOwn) {
+  const Scenario scenario = Good(Working("memory: 1GB", "{gpus: 1}", kLending));
+  ASSERT_EQ(scenario.nodes.size(), 2);
+  const Node& lent = scenario.nodes[1];
+  EXPECT_EQ(lent.name, "gpt");
+  EXPECT_EQ(lent.cpus, 6 * kWhole);
+  ASSERT_EQ(lent.devices.size(), 3);
+  // A stage each, then the next replica's: two of stage 0, one of stage 1, idle for 2 ms of 8.
+  EXPECT_EQ(lent.devices[0].memory_bytes, 10'000'000'000);
+  EXPECT_EQ(lent.devices[1].memory_bytes, 20'000'000'000);
+  EXPECT_EQ(lent.devices[2].memory_bytes, 10'000'000'000);
+  EXPECT_FALSE(scenario.nodes[0].devices[0].IsLent());
+  for (const Device& device : lent.devices) EXPECT_EQ(device.open, 250);
+  ASSERT_EQ(scenario.lenders.size(), 3);
+  EXPECT_EQ(scenario.lenders.at(lent.devices[1].uuid).stage, 1);
+  EXPECT_EQ(scenario.pipeline_jobs[0].spec().gate, std::chrono::microseconds(500));
+}
+
+TEST(ScenarioTest, ChecksWhatAPipelineJobLends) {
+  const auto lending = [](std::string_view keys) {
+    return Bad(
+        Working("memory: 1GB", "{gpus: 1}",
+                "pipeline_jobs: [{stages: 2, micro_batches: 3, forward: 1ms, backward: 1ms, " +
+                    std::string(keys) + "}]\n"));
+  };
+  EXPECT_THAT(
+      lending("lends: 3"),
+      StartsWith("s.yaml:2: pipeline_jobs[0].lends: expected at most its 2 devices, a stage "
+                 "each, found 3; add 'replicas: 8' if it has more"));
+  EXPECT_THAT(lending("lends: -1"), HasSubstr("pipeline_jobs[0].lends: expected a whole number"));
+  EXPECT_THAT(lending("replicas: 0"), HasSubstr("pipeline_jobs[0].replicas: expected a whole"));
+  EXPECT_THAT(lending("cpus: -2"), HasSubstr("pipeline_jobs[0].cpus: expected a number from 0"));
+  EXPECT_THAT(lending("gate: -1ms"), HasSubstr("pipeline_jobs[0].gate: expected a duration"));
+  EXPECT_THAT(lending("replicas: 10000, lends: 10000"), HasSubstr("at most 10000 devices in all"));
+  EXPECT_THAT(lending("free_memory: 100GB"), HasSubstr("at most what the A100 has"));
+  EXPECT_THAT(lending("lend: 1"), HasSubstr("did you mean 'lends'?"));
+}
+
+TEST(ScenarioTest, PipelineJobsHaveNamesOfTheirOwn) {
+  const std::string job = "{name: gpt, stages: 1, micro_batches: 1, forward: 1ms, backward: 1ms}";
+  EXPECT_THAT(
+      Bad(Working("memory: 1GB", "{gpus: 1}", "pipeline_jobs: [" + job + ", " + job + "]\n")),
+      StartsWith("s.yaml:2: pipeline_jobs[1]: expected a name that no other job or node "
+                 "has, found 'gpt'"));
+}
+
+TEST(ScenarioTest, WhoRunsInBubblesGetsOnThere) {
+  // Bubbles of 1 ms, half of which is left by the gate.
+  const auto fused = [](std::string_view segment, std::string_view lent) {
+    return Working("memory: 1GB, segment: " + std::string(segment),
+                   "{gpus: 1, memory: 1GB, lent: " + std::string(lent) + "}\n    fuse: 8",
+                   kLending);
+  };
+  Good(fused("0.5ms", "true"));
+  EXPECT_THAT(
+      Bad(fused("0.6ms", "true")),
+      HasSubstr("studies[0].workload: expected segments that end within a bubble of stage 0 "
+                "of 'gpt', found 0.6 ms each; set a shorter 'segment'"));
+  Good(fused("0.6ms", "false"));
+}
+
+TEST(ScenarioTest, WhatFitsOnlyOnLentDevicesFitsNowhere) {
+  const std::string text = Working("memory: 15GB", "{gpus: 1}", kLending);
+  EXPECT_THAT(Bad("nodes: [{cpus: 8}]" + text.substr(text.find('\n'))),
+              HasSubstr("fits nowhere: a trial needs 1 GPUs, and no node has more than 0"));
+}
+
 TEST(ScenarioTest, ConstraintsThatLeaveNothingAreFoundOnACloserLook) {
   const Scenario scenario = Good(Text("[{cpus: 4}]", "", R"(
   - space: {x: {float: [0, 1]}}

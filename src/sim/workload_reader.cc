@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,7 +35,6 @@ class WorkloadReader {
     static const std::vector<std::string> fusions = {"hydro"};
     if (const auto fusion = ReadTable("fusion", fusions)) made_.work.fusion = *fusion;
     Time("segment", made_.work.segment);
-    made_.work.fused_bytes = study.demand.fused_bytes;
     Number("spread", {.min = 0, .max = 3}, made_.work.spread);
     ReadBusy();
     Number("bandwidth", {.min = 0, .max = 1}, made_.work.bandwidth);
@@ -47,6 +47,10 @@ class WorkloadReader {
     }
     Number("interference", {.min = 0, .max = 100}, made_.work.interference);
     Size("memory", made_.work.memory_bytes);
+    // A program of several takes no less for each one more than what it takes for one, unless said.
+    made_.work.fused_bytes = study.demand.fused_bytes > 0
+                                 ? std::min(study.demand.fused_bytes, made_.work.memory_bytes)
+                                 : made_.work.memory_bytes;
     Size("checkpoint", made_.work.checkpoint_bytes);
     Time("start_up", made_.work.start_up);
     Time("save", made_.work.save);
@@ -124,6 +128,10 @@ class WorkloadReader {
     map->AllowOnly(DeviceKindNames());
     for (const auto& [kind, value] : map->entries()) {
       if (const auto busy = value.Number(part)) made_.work.busy_on[kind] = *busy;
+    }
+    if (made_.work.on.empty()) {
+      return node->Expected("one part of the cores, since the trials use no GPU",
+                            "or add 'resources: {gpus: 1}' to the study");
     }
     const auto own = made_.work.busy_on.find(made_.work.on);
     if (own != made_.work.busy_on.end())

@@ -70,6 +70,33 @@ resources: {{cpus: [1, {CORES}]}}
         assert firsts[moved] == moved + 1, "it goes on from its checkpoint"
 
 
+@pytest.mark.parametrize("policy", ["hypersack-wfd", "hypersack-mip", "hydro"])
+def test_policies_that_pack_gpus_run_on_cores_too(house, policy):
+    prepare(house, f"policy: {policy}\ntrials: 5\nbudget: {{max: 3}}\nresources: {{cpus: 1}}")
+    assert "policy" not in house.run("check", "study.yaml").stderr
+    house.run("tune", "study.yaml", "-q")
+    assert list(house.states().values()) == ["complete"] * 5
+    for trial in range(1, 6):
+        assert [work for work, _ in reports_of(house, trial)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("policy: hypersack-wfd", "policy: hypersack-wfd packs trials onto a GPU by shares"),
+        ("policy: hypersack-mip", "policy: hypersack-mip packs trials onto a GPU by shares"),
+        ("policy: hydro\nfuse: 8", "policy: hydro fuses trials into bundles"),
+    ],
+)
+def test_what_is_not_carried_out_yet_is_refused_before_anything_is_made(house, lines, message):
+    prepare(house, f"{lines}\ntrials: 3\nresources: {{gpus: 1, memory: 4GiB}}")
+    for verb in "check", "tune":
+        told = house.run(verb, "study.yaml", check=False)
+        assert told.returncode == 1
+        assert message in told.stderr and "'sluice simulate'" in told.stderr
+    assert not house.store.exists() and not house.files.exists()
+
+
 @pytest.mark.parametrize("policy", ["fifo", "hypersched"])
 def test_a_deadline_is_kept_and_what_runs_is_saved(house, policy):
     more = f"""\
@@ -114,3 +141,6 @@ def test_what_a_policy_needs_is_said(house):
     prepare(house, "policy: fluid-static\ntrials: 3")
     told = house.run("tune", "study.yaml", check=False)
     assert told.returncode == 2 and "add 'budget: {max: 27}'" in told.stderr
+    prepare(house, "policy: hypersack-ff\ntrials: 3\nresources: {gpus: 0.5}")
+    told = house.run("tune", "study.yaml", check=False)
+    assert told.returncode == 2 and "add 'resources: {memory: 4GiB}'" in told.stderr
