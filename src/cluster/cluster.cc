@@ -8,6 +8,8 @@
 namespace sluice {
 namespace {
 
+constexpr const char* kUnreadable = "a snapshot's cluster does not read back";
+
 std::size_t Index(NodeId id) { return Number(id) - 1; }
 
 Grant WithoutDevices(Grant grant) {
@@ -138,6 +140,7 @@ bool Cluster::TryRelease(const Grant& grant) {
     if (Planted("free-share")) continue;
     if (Number(id) >= used.devices.size()) return false;
     DeviceUse& device = used.devices[Number(id)];
+    if (device.memory_bytes < grant.memory_bytes) return false;
     device.memory_bytes -= grant.memory_bytes;
     if (last) {
       device.share -= grant.gpu_share;
@@ -205,6 +208,7 @@ Status Cluster::Load(StateReader& reader) {
       reader.Get(device.kind);
       reader.Get(device.memory_bytes);
       reader.Get(device.open);
+      if (device.open < 1 || device.open > kWhole) return Corruption(kUnreadable);
     }
     reader.Get(used.cpus);
     used.devices.resize(reader.Count());
@@ -220,7 +224,7 @@ Status Cluster::Load(StateReader& reader) {
              device.clients <= kMostClients;
     });
     if (!reader.ok() || used.cpus < 0 || !in_range || used.devices.size() < node.devices.size()) {
-      return Corruption("a snapshot's cluster does not read back");
+      return Corruption(kUnreadable);
     }
   }
   nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
@@ -231,7 +235,7 @@ Status Cluster::Load(StateReader& reader) {
     reader.Get(bundle);
     reader.Get(members);
     if (!reader.ok() || !IsSet(bundle) || members < 1 || !bundles_.emplace(bundle, members).second)
-      return Corruption("a snapshot's cluster does not read back");
+      return Corruption(kUnreadable);
   }
   return {};
 }
@@ -254,7 +258,11 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand) {
                 .bandwidth = demand.bandwidth,
                 .memory_bytes = demand.memory_bytes,
                 .devices = {}};
-    if (demand.gpus == 0) return WithoutDevices(grant);
+    if (demand.gpus == 0) {
+      // The cores of a node that lends are for those on its devices.
+      if (std::ranges::any_of(devices, &Device::IsLent)) continue;
+      return WithoutDevices(grant);
+    }
     const bool shared = demand.gpus < kWhole || demand.kinds != nullptr;
     const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
     const std::span<const DeviceUse> used = cluster.Used(node);

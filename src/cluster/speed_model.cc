@@ -38,6 +38,15 @@ double Distance(const SpeedSituation& a, const SpeedSituation& b) {
   return variance;
 }
 
+// One that is lent says nothing of one that is not.
+constexpr std::string_view kLent = ", lent";
+bool IsLent(std::string_view kind) { return kind.ends_with(kLent); }
+
+std::string_view WithoutLent(std::string_view kind) {
+  if (IsLent(kind)) kind.remove_suffix(kLent.size());
+  return kind;
+}
+
 SpeedSituation Sane(SpeedSituation situation) {
   situation.width = std::max<Milli>(situation.width, 1);
   situation.fused = std::max(situation.fused, 1);
@@ -48,7 +57,7 @@ SpeedSituation Sane(SpeedSituation situation) {
 }  // namespace
 
 std::string SpeedKind(const Device& device) {
-  return device.IsLent() ? device.kind + ", lent" : device.kind;
+  return device.IsLent() ? device.kind + std::string(kLent) : device.kind;
 }
 
 double SpeedModel::Prior(const SpeedSituation& situation) const {
@@ -57,7 +66,7 @@ double SpeedModel::Prior(const SpeedSituation& situation) const {
   // A share below what it keeps busy alone is a cap; a larger one changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
-  return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide *
+  return RelativeSpeed(WithoutLent(situation.kind), "A100", priors_.busy) * wide *
          priors_.fusion.At(situation.fused) / situation.fused / (1 + priors_.interference * beside);
 }
 
@@ -87,6 +96,7 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
   for (auto at = beliefs_.lower_bound(first);
        at != beliefs_.end() && at->first.shape == situation.shape; ++at) {
     const auto& [known, belief] = *at;
+    if (IsLent(known.kind) != IsLent(situation.kind)) continue;
     estimate.measured += belief.count;
     if (known.kind == situation.kind) estimate.of_kind += belief.count;
     if (known == situation) estimate.count = belief.count;

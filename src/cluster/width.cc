@@ -3,15 +3,11 @@
 #include <algorithm>
 
 namespace sluice {
-namespace {
 
-// Those that nobody lends.
 Milli OwnDevices(const Node& node) {
   return static_cast<Milli>(
       std::ranges::count_if(node.devices, [](const Device& device) { return !device.IsLent(); }));
 }
-
-}  // namespace
 
 Milli UsualWidth(const Demand& demand) { return demand.gpus > 0 ? demand.gpus : demand.cpus; }
 

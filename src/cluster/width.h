@@ -22,6 +22,9 @@ Demand AtWidth(const Demand& demand, Milli width);
 // The widest that one node which is up could hold, if nothing else ran there; at least the least.
 Milli WidestFit(const Cluster& cluster, const Demand& demand);
 
+// How many devices of a node nobody lends.
+Milli OwnDevices(const Node& node);
+
 // All there is of what a trial is wide in, on nodes that are up.
 Milli TotalWidth(const Cluster& cluster, const Demand& demand);
 

@@ -353,6 +353,7 @@ void Engine::On(const LaunchEnded& event) {
 
 void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   if (!(Planted("lost-grant") && event.ending == Ending::kLost)) cluster_.Release(trial.grant);
+  MeasureAnew(trial.grant.bundle);
   trial.grant = {};
   trial.busy += now_ - trial.started;
   trial.ended = now_;

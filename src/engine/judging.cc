@@ -74,7 +74,12 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
   }
   if (trial.launch_reports == 1 && trial.to_first.count() > 0)
     study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
-  if (trial.window == kNever || now_ - trial.window < kShortest) return;
+  if (trial.window == kNever) {  // its bundle has changed meanwhile
+    trial.window = now_;
+    trial.window_work = report.work;
+    return;
+  }
+  if (now_ - trial.window < kShortest) return;
   SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(trial.grant)};
   if (IsSet(trial.grant.bundle)) situation.fused = cluster_.BundleSize(trial.grant.bundle);
   for (const DeviceId device : trial.grant.devices) {
@@ -89,6 +94,17 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
                 Seconds(now_ - trial.window));
   trial.window = now_;
   trial.window_work = report.work;
+}
+
+// Others came to its bundle or left it: what they did before says nothing of how quick they are now.
+void Engine::MeasureAnew(BundleId bundle) {
+  if (!IsSet(bundle)) return;
+  for (auto& study : studies_) {
+    for (TrialId id : study->running) {
+      Trial& trial = study->trials[Number(id) - 1];
+      if (trial.grant.bundle == bundle) trial.window = kNever;
+    }
+  }
 }
 
 // A width was settled for a target.

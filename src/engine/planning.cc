@@ -154,6 +154,7 @@ void Engine::StartPlaced(const Plan& plan) {
     Trial& trial = study.trials[Number(placement.trial.trial) - 1];
     if (trial.state != TrialState::kWaiting || !cluster_.Fits(placement.grant)) continue;
     cluster_.Take(placement.grant);
+    MeasureAnew(placement.grant.bundle);
     std::erase(study.waiting, trial.id);
     study.running.push_back(trial.id);
     SetState(study, trial, TrialState::kRunning);

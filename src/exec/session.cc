@@ -47,6 +47,15 @@ Status CheckFits(const StudySpec& spec, const Node& node) {
   Cluster cluster;
   cluster.Join(node);
   if (FitsEmpty(cluster, spec.demand)) return {};
+  Demand without = spec.demand;
+  without.memory_bytes = 0;
+  if (FitsEmpty(cluster, without)) {
+    return FailedPrecondition(
+        fmt::format("a trial of '{}' needs {:.4g} GB of GPU memory, and no GPU of this machine has "
+                    "as much: lower "
+                    "'memory' under 'resources' in the study file",
+                    spec.name, static_cast<double>(spec.demand.memory_bytes) / 1e9));
+  }
   return FailedPrecondition(
       fmt::format("a trial of '{}' needs {} cpus and {} gpus, this machine has {} and {}: lower "
                   "'resources' in the study file",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
@@ -194,7 +196,9 @@ Node NodeFrom(Body& in) {
     node.devices.push_back({.uuid = device.Text("uuid"),
                             .kind = device.Text("kind"),
                             .memory_bytes = device.Integer("memory_bytes"),
-                            .open = device.Has("open") ? device.Integer("open") : kWhole});
+                            .open = device.Has("open")
+                                        ? std::clamp<Milli>(device.Integer("open"), 1, kWhole)
+                                        : kWhole});
   });
   return node;
 }

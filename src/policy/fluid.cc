@@ -35,7 +35,7 @@ int MostAlive(const Cluster& cluster, const StudyView& study) {
   for (const Node& node : cluster.nodes()) {
     if (!node.up) continue;
     const Milli by_cpus = least.cpus > 0 ? node.cpus / least.cpus : kMostTrials;
-    const auto gpus = static_cast<Milli>(node.devices.size());
+    const Milli gpus = OwnDevices(node);
     // A share does not reach over two devices.
     const Milli by_gpus = least.gpus == 0       ? kMostTrials
                           : least.gpus < kWhole ? gpus * (kWhole / least.gpus)

@@ -45,7 +45,8 @@ int Fusion::MostOn(const Device& device) const {
   if (demand.memory_bytes == 0) return knee_;
   const auto total =
       static_cast<std::int64_t>(static_cast<double>(device.memory_bytes) * (1 - kMargin));
-  if (total < demand.memory_bytes) return 0;
+  if (device.memory_bytes < demand.memory_bytes) return 0;
+  if (total < demand.memory_bytes) return 1;
   const std::int64_t more =
       (total - demand.memory_bytes) / std::max<std::int64_t>(demand.fused_bytes, 1);
   return static_cast<int>(std::min<std::int64_t>(1 + more, knee_));

@@ -9,7 +9,7 @@ class Fusion {
  public:
   Fusion(const SpeedModel& speeds, const StudyView& study);
 
-  // Trials' worth of work a program of so many does in the time of one alone.
+  // Trials' worth of work a program of so many does in the time of one alone, as the tables have it.
   double Throughput(int trials) const;
   // From where twice as many bring less than a tenth more; at most what the study allows.
   int knee() const { return knee_; }

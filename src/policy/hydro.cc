@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,22 +40,35 @@ class StudyPlan {
     if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
   }
 
-  bool Wants() const { return slots_ > 0 && (ToDo() > 0 || may_resume_); }
-  bool IsFusable() const { return study_.demand.fused_most > 1; }
+  bool Wants() const {
+    if (slots_ == 0) return false;
+    return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
+  }
 
-  // Puts trials into bundles that run already, then on free devices, of which there are others who want
-  // some.
-  void Fuse(Cluster& free, int others, Plan& plan) {
-    const int devices = CountDevices(free);
-    if (devices == 0) return;
+  // How large its bundles are, where there are others who want devices too.
+  void Measure(const Cluster& cluster, int others) {
+    const int devices = std::max(1, CountDevices(cluster));
     const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
     even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
-    Gather(free);
+    Gather(cluster);
+  }
+
+  // Puts those that wait, or also those that are still to come, into bundles that run already, then on free
+  // devices.
+  void Place(Cluster& free, bool to_come, Plan& plan) {
+    to_come_ = to_come;
+    if (study_.demand.fused_most <= 1) return Start(free, plan);
     for (Bundle& bundle : bundles_) Fill(bundle, free, plan);
     OpenBundles(free, /*lent=*/false, plan);
     if (study_.demand.lent) OpenBundles(free, /*lent=*/true, plan);
-    Ask(plan);
   }
+
+  void Ask(Plan& plan) const {
+    if (asked_ > 0) plan.appetites.push_back({study_.study, asked_});
+  }
+
+ private:
+  static constexpr int kMany = 1 << 20;
 
   // Each on devices of its own.
   void Start(Cluster& free, Plan& plan) {
@@ -65,11 +77,7 @@ class StudyPlan {
       if (!IsSet(grant.node)) break;
       Take(std::move(grant), free, plan);
     }
-    Ask(plan);
   }
-
- private:
-  static constexpr int kMany = 1 << 20;
 
   // As far as is known.
   std::ptrdiff_t ToDo() const {
@@ -133,6 +141,7 @@ class StudyPlan {
         if (most == 0) continue;
         Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()), .most = most};
         Fill(bundle, free, plan);
+        bundles_.push_back(std::move(bundle));
       }
     }
   }
@@ -140,13 +149,18 @@ class StudyPlan {
   // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
   // others have less to do, and they themselves take longer. 0: none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
-    if (lent_) return std::min(*lent_, most);
+    if (most == 0) return 0;
+    const auto [known, is_new] = lent_.try_emplace({device.open, most}, 0);
+    if (!is_new) return known->second;
     std::ptrdiff_t lent = 0;
     for (const Node& node : cluster.nodes()) {
-      if (node.up) lent += std::ranges::count_if(node.devices, &Device::IsLent);
+      if (!node.up) continue;
+      lent += std::ranges::count_if(node.devices, [&](const Device& each) {
+        return each.IsLent() && fusion_.MostOn(each) > 0;
+      });
     }
     const int fused = std::min(even_, fusion_.knee());
-    const double own = static_cast<double>(CountDevices(cluster)) * fusion_.Throughput(fused);
+    const double own = std::max(1, CountDevices(cluster)) * fusion_.Throughput(fused);
     double soonest = std::numeric_limits<double>::infinity();
     for (int trials = 0; trials <= most; ++trials) {
       const double here =
@@ -156,9 +170,9 @@ class StudyPlan {
       const double ends = std::max(here, std::max(left, 0.0) / own);
       if (ends >= soonest) continue;
       soonest = ends;
-      lent_ = trials;
+      known->second = trials;
     }
-    return *lent_;
+    return known->second;
   }
 
   void Take(Grant grant, Cluster& free, Plan& plan) {
@@ -172,10 +186,6 @@ class StudyPlan {
     }
   }
 
-  void Ask(Plan& plan) const {
-    if (asked_ > 0) plan.appetites.push_back({study_.study, asked_});
-  }
-
   const StudyView& study_;
   Fusion fusion_;
   std::vector<const WorkItem*> running_;
@@ -186,8 +196,9 @@ class StudyPlan {
   int asked_ = 0;            // of them, those there is room for
   bool may_resume_ = false;  // somebody whom nobody sees yet
   int slots_ = 0;
-  int even_ = 1;             // trials of a bundle, if all are to be alike
-  std::optional<int> lent_;  // and on devices that are lent
+  int even_ = 1;  // trials of a bundle, if all are to be alike
+  bool to_come_ = true;
+  std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by how long it is open and what it holds
 };
 
 }  // namespace
@@ -197,16 +208,15 @@ Plan Hydro::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
   plan.keeps_running = true;
   Cluster free = cluster;
   std::vector<StudyPlan> studies;
-  for (const StudyView& study : work.studies) studies.emplace_back(work, study);
-  auto want = static_cast<int>(std::ranges::count_if(studies, &StudyPlan::Wants));
-  for (StudyPlan& study : studies) {
-    if (!study.Wants()) continue;
-    if (study.IsFusable()) {
-      study.Fuse(free, want, plan);
-    } else {
-      study.Start(free, plan);
-    }
+  for (const StudyView& study : work.studies) {
+    if (!studies.emplace_back(work, study).Wants()) studies.pop_back();
   }
+  for (StudyPlan& study : studies) study.Measure(free, static_cast<int>(studies.size()));
+  // Whoever waits comes before trials that are not there yet.
+  for (const bool to_come : {false, true}) {
+    for (StudyPlan& study : studies) study.Place(free, to_come, plan);
+  }
+  for (const StudyPlan& study : studies) study.Ask(plan);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cluster/width.h"
 #include "policy/assignment_problem.h"
 
 namespace sluice {
@@ -67,6 +68,7 @@ void HyperSack::TakeStock(const Cluster& cluster) {
 double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
                           Milli share) const {
   if (kinds_.size() == 1 && !options_.longest_first) return 1;  // nobody asks
+  if (study.demand.gpus == 0) share = UsualWidth(study.demand), kind = {};
   SpeedSituation alone{
       .shape = std::string(study.shape), .kind = std::string(kind), .width = share};
   const SpeedEstimate known = work.speeds->Ask(alone);
@@ -84,7 +86,7 @@ void HyperSack::Classify(const WorkView& work) {
     made.started = made.asked = 0;
     made.shortest = std::numeric_limits<double>::infinity();
     made.full = made.lacks_memory = false;
-    made.size = study.demand.gpus;
+    made.size = 0;
     made.needs.clear();
     made.speeds.clear();
     double quickest = 0;
@@ -95,6 +97,7 @@ void HyperSack::Classify(const WorkView& work) {
                             .memory_bytes = study.demand.memory_bytes,
                             .cpus = study.demand.cpus,
                             .clients = 1});
+      made.size = std::max(made.size, need.gpus);
       const double speed = SpeedOn(work, study, kind.name, need.gpus);
       made.speeds.push_back(speed);
       quickest = std::max(quickest, speed);
@@ -225,6 +228,9 @@ void HyperSack::Reserve(const Class& trials) {
   if (best.device == DeviceTree::kNone) return;
   kinds_[best.kind].tree.Set(
       best.device, {.share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1});
+  const auto& [node, device] = kinds_[best.kind].devices[best.device];
+  const Grant rest{.node = node, .gpu_share = free_.FreeShare(node, device), .devices = {device}};
+  if (free_.Fits(rest)) free_.Take(rest);
 }
 
 bool HyperSack::HasSlot(const Class& trials) const {
@@ -331,6 +337,41 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
   return plan;
 }
 
+bool HyperSack::IsBig(const Class& trials) const {
+  for (const Kind& kind : kinds_) {
+    const auto& [node, device] = kind.devices.front();
+    const auto has = static_cast<double>(free_.node(node).devices[Number(device)].memory_bytes);
+    const double share = static_cast<double>(NeedOn(trials.study->demand, kind.name).gpus) / kWhole;
+    if (static_cast<double>(trials.study->demand.memory_bytes) > share * has) return true;
+  }
+  return false;
+}
+
+// Of those that need more of a device's memory than of its compute the one that waits longest, if that is
+// too long, comes before all others, and where there is no room a device is kept free for it.
+void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
+  Entry* starving = nullptr;
+  for (Entry& entry : queue_) {
+    const Class& trials = classes_[entry.of];
+    if (entry.item == nullptr || !HasSlot(trials) || Seconds(now - entry.item->since) <= patience ||
+        !IsLight(trials.study->demand) || !IsBig(trials))
+      continue;
+    if (starving == nullptr || entry.item->since < starving->item->since) starving = &entry;
+  }
+  if (starving == nullptr) return;
+  Class& trials = classes_[starving->of];
+  Grant grant = Find(trials);
+  if (!IsSet(grant.node)) {
+    if (LacksMemory(trials)) Reserve(trials);
+    return;
+  }
+  Take(grant);
+  ++trials.started;
+  plan.placements.push_back({starving->item->trial, std::move(grant)});
+  ++starving->item;
+  --starving->count;
+}
+
 void HyperSack::PlaceInTurn(Plan& plan, Time now) {
   double longest = 0;
   for (const Entry& entry : queue_) {
@@ -338,7 +379,7 @@ void HyperSack::PlaceInTurn(Plan& plan, Time now) {
       longest = std::max(longest, entry.seconds);
   }
   const double patience = std::max(kPatience * longest, kShortestPatienceSeconds);
-  bool reserved = false;
+  HelpStarving(plan, now, patience);
   for (const Entry& entry : queue_) {
     Class& trials = classes_[entry.of];
     for (int i = 0; i < entry.count && HasSlot(trials); ++i) {
@@ -346,11 +387,6 @@ void HyperSack::PlaceInTurn(Plan& plan, Time now) {
       if (!IsSet(grant.node)) {
         if (!trials.full) trials.lacks_memory = LacksMemory(trials);
         trials.full = true;
-        const bool waits = entry.item != nullptr && Seconds(now - entry.item[i].since) > patience;
-        if (trials.lacks_memory && waits && !reserved) {
-          Reserve(trials);
-          reserved = true;
-        }
         break;
       }
       Take(grant);

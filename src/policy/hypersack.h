@@ -20,8 +20,9 @@ namespace sluice {
 //   what this trial would make of it: the free part of the device times its speed there.
 // - Trials that studies have yet to propose take their place in the order too, so that a long one is not
 //   kept waiting by short ones that happen to be there.
-// - Whoever is passed over for lack of memory alone, for twice as long as the longest trial in sight
-//   takes, has a device reserved: the one with the most free memory takes nobody else until it fits.
+// - Who needs more of a device's memory than of its compute finds room rarely, where small trials fill
+//   every gap. If one of them has waited for twice as long as the longest trial in sight takes, it comes
+//   first, and while it lacks memory the device with the most of it takes nobody else.
 // - Trials that need several devices, or none, take the first that are free.
 //
 // `optimal` is the reference: the GPU assignment problem, solved by patterns and CBC within a limit on its
@@ -87,6 +88,8 @@ class HyperSack : public Policy {
   void PlaceOptimally(Plan& plan);
   void PlaceInTurn(Plan& plan, Time now);
   bool HasSlot(const Class& trials) const;
+  void HelpStarving(Plan& plan, Time now, double patience);
+  bool IsBig(const Class& trials) const;
   bool LacksMemory(const Class& trials) const;
   void Reserve(const Class& trials);
 

@@ -9,7 +9,9 @@ namespace sluice {
 namespace {
 
 bool RunsAt(const WorkItem& item, Milli width) {
-  return item.running && !item.leaving && WidthOf(*item.grant) == width;
+  // What was measured of a trial on kinds of devices is its only width.
+  return item.running && !item.leaving &&
+         (WidthOf(*item.grant) == width || item.demand.kinds != nullptr);
 }
 
 // Makes places one by one.

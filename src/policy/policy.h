@@ -61,7 +61,7 @@ struct WorkView {
   const SpeedModel* speeds = nullptr;
 };
 
-// One trial (later: a bundle) on its devices.
+// One trial on its devices; those of a bundle have a placement each.
 struct Placement {
   TrialKey trial;
   Grant grant;

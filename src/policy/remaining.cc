@@ -17,6 +17,7 @@ RemainingTimes::RemainingTimes(const SpeedModel& speeds, const Cluster& cluster)
 SpeedEstimate RemainingTimes::Ask(std::string_view shape, const Demand& demand, Milli width) const {
   SpeedSituation alone{.shape = std::string(shape), .kind = {}, .width = width};
   if (demand.gpus > 0) alone.kind = kind_;
+  if (demand.kinds != nullptr) alone.width = NeedOn(demand, kind_).gpus;
   return speeds_.Ask(alone);
 }
 

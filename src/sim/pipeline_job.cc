@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostStages = 1024;
 constexpr int kMostMicroBatches = 4096;
+constexpr std::int64_t kMostPasses = 200'000;
 constexpr Duration kLongestPass = std::chrono::hours(24);
 
 std::vector<PipelineSchedule::Pass> OrderOf(int stage, int stages, int micro_batches) {
@@ -52,6 +53,11 @@ Result<PipelineSchedule> PipelineSchedule::Make(PipelineSpec spec) {
   if (spec.micro_batches < 1 || spec.micro_batches > kMostMicroBatches) {
     return InvalidArgument(fmt::format("micro_batches: expected 1 to {}, found {}",
                                        kMostMicroBatches, spec.micro_batches));
+  }
+  if (static_cast<std::int64_t>(spec.stages) * spec.micro_batches > kMostPasses) {
+    return InvalidArgument(
+        fmt::format("expected at most {} stages times micro-batches, found {}", kMostPasses,
+                    static_cast<std::int64_t>(spec.stages) * spec.micro_batches));
   }
   SLUICE_TRY(CheckTimes(spec, spec.forward, "forward"));
   SLUICE_TRY(CheckTimes(spec, spec.backward, "backward"));

@@ -26,7 +26,10 @@ void AddProfile(const WorkloadSpec& workload, const std::vector<Node>& nodes, St
     needs.push_back({kind, {.gpus = share(speed.Busy(kind, 1)), .bandwidth = bandwidth}});
   }
   study.demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
-  if (study.demand.memory_bytes == 0) study.demand.memory_bytes = workload.memory_bytes;
+  if (study.demand.memory_bytes == 0) {
+    study.demand.memory_bytes = workload.memory_bytes;
+    study.demand.fused_bytes = workload.fused_bytes;
+  }
 }
 
 }  // namespace sluice

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kMostSeeds = 10'000;
 constexpr int kMostNodes = 10'000;
+constexpr std::size_t kMostJobs = 100;
 constexpr std::size_t kMostStudies = 1000;
 constexpr std::size_t kMostPolicies = 100;
 // Values read in all, counted as often as they are read: defaults for every study, and all of that
@@ -260,6 +261,7 @@ class ScenarioReader {
     const ConfigNode* list = map_.Find("pipeline_jobs");
     const auto items = list != nullptr ? list->List() : std::nullopt;
     if (!items) return;
+    if (items->size() > kMostJobs) return list->Expected(fmt::format("at most {} jobs", kMostJobs));
     for (const ConfigNode& item : *items) {
       auto job =
           ReadPipelineJob(item, fmt::format("pipeline{}", scenario_.pipeline_jobs.size() + 1));

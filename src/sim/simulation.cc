@@ -32,6 +32,8 @@ namespace {
 constexpr std::int64_t kProgressEvery = 1 << 16;
 constexpr std::int64_t kForgetEvery = 1 << 10;
 
+constexpr double kSlowest = 1e-6;  // units a second
+
 constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 using Launch = SimulatedLaunch;
@@ -408,6 +410,8 @@ class World {
       const Lender& lender = scenario_.lenders.at(device.uuid);
       launch.rate *= scenario_.pipeline_jobs[lender.job].usable_share(
           lender.stage, PlayerOf(launch).study->workload.segment);
+      // Where no segment fits into a bubble it all but stands still.
+      launch.rate = std::max(launch.rate, kSlowest);
     }
   }
 
