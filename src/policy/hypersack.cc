@@ -84,6 +84,7 @@ void HyperSack::Classify(const WorkView& work) {
     made.started = made.asked = 0;
     made.full = made.lacks_memory = false;
     made.size = study.demand.gpus;
+    made.shortest = std::numeric_limits<double>::infinity();
     made.needs.clear();
     made.speeds.clear();
     double quickest = 0;
@@ -119,6 +120,7 @@ void HyperSack::Queue(const WorkView& work) {
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
     const double takes = seconds(of, left);
+    classes_[of].shortest = std::min(classes_[of].shortest, takes);
     if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes) {
       ++queue_.back().count;
       continue;
@@ -131,13 +133,18 @@ void HyperSack::Queue(const WorkView& work) {
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
     if (!study.open) continue;
+    const double takes = seconds(i, study.max_budget == 0 ? kNoLimit : study.max_budget);
+    Entry entry{.seconds = std::min(takes, classes_[i].shortest),
+                .size = classes_[i].size,
+                .of = static_cast<std::uint32_t>(i),
+                .item = nullptr,
+                .count = study.left + study.coming};
+    if (entry.count > 0) queue_.push_back(entry);
+    if (study.left > 0) continue;
     // One that may propose nothing may still resume somebody.
-    const int count = study.left > 0 ? study.left + study.coming : std::numeric_limits<int>::max();
-    queue_.push_back({.seconds = seconds(i, study.max_budget == 0 ? kNoLimit : study.max_budget),
-                      .size = classes_[i].size,
-                      .of = static_cast<std::uint32_t>(i),
-                      .item = nullptr,
-                      .count = count});
+    entry.seconds = 0;
+    entry.count = std::numeric_limits<int>::max();
+    queue_.push_back(entry);
   }
   if (!options_.longest_first) return;
   std::ranges::stable_sort(queue_, [](const Entry& a, const Entry& b) {

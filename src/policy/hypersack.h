@@ -19,7 +19,8 @@ namespace sluice {
 // - Devices of several kinds: what a trial takes is what was measured on that kind, and free compute is
 //   what this trial would make of it: the free part of the device times its speed there.
 // - Trials that studies have yet to propose take their place in the order too, so that a long one is not
-//   kept waiting by short ones that happen to be there.
+//   kept waiting by short ones that happen to be there; but they never come before those of their own
+//   study that wait. Who may be there to be resumed, or not, comes last of all.
 // - Whoever is passed over for lack of memory alone, for twice as long as the longest trial in sight
 //   takes, has a device reserved: the one with the most free memory takes nobody else until it fits.
 // - Trials that need several devices, or none, take the first that are free.
@@ -56,6 +57,7 @@ class HyperSack : public Policy {
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // where it is quickest
     Milli size = 0;               // what it takes of a device at most
+    double shortest = 0;          // seconds, of those that wait
     int started = 0;              // by this plan
     int asked = 0;                // of them, those that are to be proposed
     bool full = false;            // there is no room for another
