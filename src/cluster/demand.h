@@ -40,7 +40,7 @@ struct Demand {
   int fused_most = 1;
   std::int64_t fused_bytes = 0;
   Milli bandwidth = 0;  // of what the memory of each device can move; 0: nothing is said of it
-  bool lent = true;  // it may run on devices that are lent
+  bool lent = true;     // it may run on devices that are lent
   // Of trials on one device: what they take of it where that differs from kind to kind; null: it does
   // not. Shared, since every item of a view has a copy.
   std::shared_ptr<const std::vector<KindNeed>> kinds = nullptr;
