@@ -113,7 +113,7 @@ struct DoctorOptions {
 struct SimulateOptions {
   std::string file;                   // a scenario
   std::vector<std::string> policies;  // or labels of the scenario; empty: those it names itself
-  std::string cluster;  // of the scenario's; empty: the first
+  std::string cluster;                // of the scenario's; empty: the first
   std::optional<int> seeds;
   std::optional<std::string> gantt;  // an SVG that is to be made
 };

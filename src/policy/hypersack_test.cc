@@ -63,6 +63,33 @@ TEST(HyperSackTest, WhatIsLeftCountsNotWhatWas) {
   EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0"));
 }
 
+TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
+  constexpr HyperSack::Options kOptimal{.longest_first = true, .optimal = true};
+  for (const HyperSack::Options options : {kFirstFitDecreasing, kWorstFitDecreasing, kOptimal}) {
+    TestViews t(1);
+    StudyView& study = t.Study(1, Light(600));
+    study.open = true;
+    study.max_budget = 27;
+    study.left = 5;
+    t.Waiting(1, 1, 1);  // to its first rung
+    EXPECT_THAT(Where(Propose(options, t)), ElementsAre("1@0"));
+    t.view.studies[0].left = 0;  // it may have somebody to resume
+    EXPECT_THAT(Where(Propose(options, t)), ElementsAre("1@0"));
+  }
+}
+
+TEST(HyperSackTest, WhoMayNotBeThereKeepsNobodyWaiting) {
+  TestViews t(1);
+  StudyView& resumes = t.Study(1, Light(600));
+  resumes.open = true;
+  resumes.max_budget = 27;
+  t.Study(2, Light(600));
+  t.Waiting(2, 1, 3);
+  const Plan plan = Propose(kWorstFitDecreasing, t);
+  EXPECT_THAT(Where(plan), ElementsAre("1@0"));
+  EXPECT_THAT(plan.appetites, IsEmpty());
+}
+
 TEST(HyperSackTest, EqualTrialsByTheirSizeThenInTheOrderTheyCame) {
   TestViews t(1);
   t.Study(1, Light(200));

@@ -394,13 +394,34 @@ TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
          {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
       const Scenario scenario = Read(World(
           Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
-                "widths: resnet50",
+                "widths: resnet50, memory: 1GB",
                 "    trials: 30\n    deadline: 2h\n    budget: {max: 27}\n    stopper: " + stopper +
-                    "\n    resources: {gpus: [0.5, 4]}\n"),
+                    "\n    resources: {gpus: [0.5, 4], memory: 1GB}\n"),
           "{kind: A100, count: 6}"));
       const auto result = PlayedBy(policy, scenario);
       ASSERT_TRUE(result.has_value()) << policy << " " << stopper << result.error().message;
       EXPECT_EQ(result->studies[0].finish, Finish::kTrials) << policy << " " << stopper;
+    }
+  }
+}
+
+TEST(SimulationPolicyTest, EveryPolicyEndsSearchesOfProfiledTrialsThatCanBeFused) {
+  for (const std::string& policy : PolicyNames()) {
+    for (const std::string stopper :
+         {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
+      const Scenario scenario = Read(
+          "pipeline_jobs: [{name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, "
+          "free_memory: 8GiB, lends: 3}]\n" +
+          World(
+              Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: {A100: 0.4, H100: "
+                    "0.3}, bandwidth: 0.3, memory: 4GB, profiled: true",
+                    "    trials: 60\n    deadline: 1d\n    budget: {max: 27}\n    stopper: " +
+                        stopper + "\n    resources: {gpus: 1}\n    fuse: {most: 8, memory: 1GB}\n"),
+              "[{kind: A100, count: 2}, {kind: H100}]"));
+      const auto result = PlayedBy(policy, scenario);
+      ASSERT_TRUE(result.has_value()) << policy << " " << stopper << result.error().message;
+      EXPECT_EQ(result->studies[0].finish, Finish::kTrials) << policy << " " << stopper;
+      EXPECT_EQ(Count(result->studies[0], TrialState::kFailed), 0) << policy << " " << stopper;
     }
   }
 }
