@@ -88,8 +88,6 @@ class RunningReader {
       if (!name) return;
       spec_.policy = *name;
       if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
-      // In a scenario that is looked at when all is known that a simulation adds.
-      if (map_.Find("workload") != nullptr) return;
       if (const Status status = CheckPolicy(*name, spec_); !status)
         node->Report(status.error().message);
     }
