@@ -79,7 +79,9 @@ TEST(EventCodecTest, EventsOfAStudy) {
   EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));
   Node down = NodeOf(1000, 1);
   down.up = false;
-  const std::vector<Node> nodes = {NodeOf(2500, 2), down};
+  Node lends = NodeOf(1000, 2);
+  lends.devices[1].open = 174;
+  const std::vector<Node> nodes = {NodeOf(2500, 2), down, lends};
   EXPECT_EQ(RoundTrip(ControllerStarted{nodes}).nodes, nodes);
   EXPECT_EQ(RoundTrip(NodesChanged{nodes}).nodes, nodes);
   RoundTrip(DrainAsked{});
