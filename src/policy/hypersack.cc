@@ -179,7 +179,10 @@ Grant HyperSack::Find(const Class& trials) const {
   const Demand& demand = trials.study->demand;
   if (!IsLight(demand)) return FirstFit(free_, demand);
   const Spot spot = FindSpot(trials);
-  if (spot.device == DeviceTree::kNone) return {};
+  return spot.device == DeviceTree::kNone ? Grant{} : GrantAt(trials, spot);
+}
+
+Grant HyperSack::GrantAt(const Class& trials, const Spot& spot) const {
   const auto& [node, device] = kinds_[spot.kind].devices[spot.device];
   const Room& need = trials.needs[spot.kind];
   return {.node = node,
@@ -199,6 +202,18 @@ void HyperSack::Take(const Grant& grant) {
     // One that is reserved stays so.
     if (tree.at(devices[d].device).clients >= 0)
       tree.Set(devices[d].device, RoomOn(grant.node, DeviceId(d)));
+  }
+}
+
+// One of these trials; if it is still to be proposed, its place is kept.
+void HyperSack::Start(const Entry& entry, int number, Grant grant, Plan& plan) {
+  Class& trials = classes_[entry.of];
+  Take(grant);
+  ++trials.started;
+  if (entry.item == nullptr) {
+    ++trials.asked;
+  } else {
+    plan.placements.push_back({entry.item[number].trial, std::move(grant)});
   }
 }
 
@@ -274,13 +289,13 @@ void HyperSack::PlaceOptimally(Plan& plan) {
            .value = static_cast<double>(need.share) * (1 + bonus)});
     }
   }
-  std::vector<std::pair<NodeId, DeviceId>> where;
+  std::vector<Spot> where;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (std::size_t i = 0; i < kinds_[k].devices.size(); ++i) {
       const Room& room = kinds_[k].tree.at(i);
-      where.push_back(kinds_[k].devices[i]);
+      where.push_back({k, i});
       problem.bins.push_back({.kind = k,
-                              .node = Number(where.back().first) - 1,
+                              .node = Number(kinds_[k].devices[i].first) - 1,
                               .share = room.share,
                               .bandwidth = room.bandwidth,
                               .memory_bytes = room.memory_bytes,
@@ -292,26 +307,12 @@ void HyperSack::PlaceOptimally(Plan& plan) {
   PackingSolution best = SolvePacking(problem, {});
   plan.unproven = best.proof != Proof::kOptimal;
   for (const Entry& entry : queue_) {
-    Class& trials = classes_[entry.of];
+    const Class& trials = classes_[entry.of];
     if (!IsLight(trials.study->demand)) continue;
     int i = 0;
     for (std::size_t b = 0; b < where.size(); ++b) {
-      const Room& need = trials.needs[problem.bins[b].kind];
-      for (int& left = best.jobs[entry.of][b]; left > 0 && i < entry.count; --left, ++i) {
-        Grant grant{.node = where[b].first,
-                    .cpus = need.cpus,
-                    .gpu_share = need.share,
-                    .bandwidth = need.bandwidth,
-                    .memory_bytes = need.memory_bytes,
-                    .devices = {where[b].second}};
-        Take(grant);
-        ++trials.started;
-        if (entry.item == nullptr) {
-          ++trials.asked;
-        } else {
-          plan.placements.push_back({entry.item[i].trial, std::move(grant)});
-        }
-      }
+      for (int& left = best.jobs[entry.of][b]; left > 0 && i < entry.count; --left, ++i)
+        Start(entry, i, GrantAt(trials, where[b]), plan);
     }
   }
 }
@@ -359,15 +360,13 @@ void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
     if (starving == nullptr || entry.item->since < starving->item->since) starving = &entry;
   }
   if (starving == nullptr) return;
-  Class& trials = classes_[starving->of];
+  const Class& trials = classes_[starving->of];
   Grant grant = Find(trials);
   if (!IsSet(grant.node)) {
     if (LacksMemory(trials)) Reserve(trials);
     return;
   }
-  Take(grant);
-  ++trials.started;
-  plan.placements.push_back({starving->item->trial, std::move(grant)});
+  Start(*starving, 0, std::move(grant), plan);
   ++starving->item;
   --starving->count;
 }
@@ -389,13 +388,7 @@ void HyperSack::PlaceInTurn(Plan& plan, Time now) {
         trials.full = true;
         break;
       }
-      Take(grant);
-      ++trials.started;
-      if (entry.item == nullptr) {
-        ++trials.asked;
-      } else {
-        plan.placements.push_back({entry.item[i].trial, std::move(grant)});
-      }
+      Start(entry, i, std::move(grant), plan);
     }
   }
 }

@@ -83,7 +83,9 @@ class HyperSack : public Policy {
   void Queue(const WorkView& work);
   Grant Find(const Class& trials) const;
   Spot FindSpot(const Class& trials) const;
+  Grant GrantAt(const Class& trials, const Spot& spot) const;
   void Take(const Grant& grant);
+  void Start(const Entry& entry, int number, Grant grant, Plan& plan);
   Room RoomOn(NodeId node, DeviceId device) const;
   void PlaceOptimally(Plan& plan);
   void PlaceInTurn(Plan& plan, Time now);
