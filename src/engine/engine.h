@@ -193,6 +193,14 @@ class Engine {
   void BoundCheckpoints(Study& study);
 
   static bool Open(const Study& study);
+  int Left(const Study& study) const;
+  bool MayMakeMore(const Study& study) const;
+  const Study* LeaderOf(const Study& study) const;
+  bool IsFollowed(const Study& study) const;
+  const Point* ToTransfer(const Study& study) const;
+  bool Transfer(Study& study);
+  bool AllMade(const Study& study) const;
+  double LedSoFar(const Study& study) const;
   void End(Study& study, Finish reason);
   void SaveAll(Study& study);
   void CloseIfAllMade(Study& study);

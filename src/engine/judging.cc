@@ -47,6 +47,7 @@ void Engine::On(const Reported& event) {
     if (!IsSet(study.best) ||
         Better(study.spec.objective, trial.value, study.trial(study.best).best_value)) {
       study.best = trial.id;
+      if (policy_->TransfersEarly() && IsFollowed(study)) replan_ = true;
       BoundCheckpoints(study);  // that of the best so far may go now
     }
   }

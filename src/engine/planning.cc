@@ -21,16 +21,23 @@ int CountEnding(const Study& study) {
       std::ranges::count_if(study.running, [&](TrialId id) { return IsEnding(study.trial(id)); }));
 }
 
-bool AllMade(const Study& study) {
-  return (study.exhausted && study.queue.empty()) || study.proposed() >= study.trials_wanted;
-}
-
 }  // namespace
 
 // At a deadline nobody may take its time.
 StopReason ToldReason(const Study& study, const Trial& trial) {
   const bool late = study.ending == Finish::kDeadline && trial.leave_reason == StopReason::kYield;
   return late ? StopReason::kPaused : trial.leave_reason;
+}
+
+// How many trials it may still propose, beside those on their way.
+int Engine::Left(const Study& study) const {
+  if (!study.spec.transfer.empty()) return ToTransfer(study) != nullptr ? 1 : 0;
+  return study.exhausted ? static_cast<int>(study.queue.size()) : study.room();
+}
+
+// One that transfers has nothing to resume.
+bool Engine::MayMakeMore(const Study& study) const {
+  return study.spec.transfer.empty() || ToTransfer(study) != nullptr;
 }
 
 // Whether a study could use more room than its waiting trials take. Nothing is planned while the
@@ -60,7 +67,13 @@ void Engine::Replan() {
       if (study.sated && !was_sated && others) planned_all = false;
     }
   }
-  for (auto& study : studies_) FinishIfIdle(*study);
+  bool led = false;  // somebody whose leader has finished
+  for (auto& study : studies_) {
+    const bool was = study->finished;
+    FinishIfIdle(*study);
+    led = led || (study->finished && !was && IsFollowed(*study));
+  }
+  if (led) Replan();
 }
 
 const WorkView& Engine::View() {
@@ -120,8 +133,9 @@ const WorkView& Engine::View() {
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,
          .coming = static_cast<int>(study->asked - study->answered),
-         .open = Open(*study) && !study->sated,
-         .left = study->exhausted ? static_cast<int>(study->queue.size()) : study->room()});
+         .open = Open(*study) && !study->sated && MayMakeMore(*study),
+         .left = Left(*study),
+         .led = LedSoFar(*study)});
   }
   return view;
 }
@@ -183,6 +197,10 @@ void Engine::StartPlaced(const Plan& plan) {
 // which those that were enqueued come before the sampler's. True if trials now wait that the plan
 // did not know of. A study that finds less than it has room for is sated.
 bool Engine::Feed(Study& study, int appetite) {
+  if (!study.spec.transfer.empty()) {
+    study.sated = true;
+    return Transfer(study);
+  }
   appetite -= static_cast<int>(study.asked - study.answered);
   bool found = false;
   while (appetite > 0) {

@@ -94,6 +94,7 @@ struct StudySpec {
   int parallelism = 0;  // 0: as many as fit
   Demand demand;
   std::vector<KindProfile> profile;
+  std::string transfer;  // the study whose best its trials are, and nothing else; empty: none
   Timeouts timeouts;
   int retries = 1;
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles

@@ -32,6 +32,7 @@ class RunningReader {
     ReadResources();
     ReadProfile();
     ReadFuse();
+    ReadTransfer();
     ReadPolicy();
     ReadTimeouts();
     ReadNumbers();
@@ -232,6 +233,15 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
+  void ReadTransfer() {
+    const ConfigNode* node = map_.Find("transfer");
+    const auto name = node != nullptr ? node->Text() : std::nullopt;
+    if (!name) return;
+    spec_.transfer = *name;
+    if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
+    if (*name == spec_.name) node->Expected("the name of another study");
+  }
+
   // How many trials one program can train together.
   void ReadFuse() {
     const ConfigNode* node = map_.Find("fuse");
@@ -310,8 +320,9 @@ class RunningReader {
 
 const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "deadline",    "parallelism", "resources",  "timeouts",       "retries", "backoff", "seed",
-      "environment", "policy",      "output_cap", "checkpoint_cap", "profile", "fuse"};
+      "deadline",       "parallelism", "resources",   "timeouts", "retries",
+      "backoff",        "seed",        "environment", "policy",   "output_cap",
+      "checkpoint_cap", "profile",     "fuse",        "transfer"};
   return keys;
 }
 

@@ -26,11 +26,11 @@ constexpr std::size_t kLongestStudyName = 100;
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",    "program",     "space",          "constraints", "objective",
-      "sampler",  "stopper",     "budget",         "trials",      "stop_at",
-      "deadline", "parallelism", "resources",      "profile",     "fuse",
-      "timeouts", "retries",     "backoff",        "seed",        "environment",
-      "policy",   "output_cap",  "checkpoint_cap", "enqueue",     "warm_start"};
+      "study",     "program",   "space",       "constraints", "objective",  "sampler",
+      "stopper",   "budget",    "trials",      "stop_at",     "deadline",   "parallelism",
+      "resources", "profile",   "fuse",        "transfer",    "timeouts",   "retries",
+      "backoff",   "seed",      "environment", "policy",      "output_cap", "checkpoint_cap",
+      "enqueue",   "warm_start"};
   return keys;
 }
 
@@ -320,6 +320,14 @@ class StudyReader {
   }
 
   void ReadTrials() {
+    if (map_.Find("transfer") != nullptr) {
+      spec_.trials = 1;
+      if (map_.Find("trials") != nullptr)
+        map_.Find("trials")->Report(
+            "expected nothing beside 'transfer', since its trials are the best of another study; "
+            "remove the key");
+      return;
+    }
     if (const ConfigNode* node = map_.Find("trials")) {
       if (const auto trials = node->Integer({.min = 1, .max = kMaxTrials}))
         spec_.trials = static_cast<int>(*trials);

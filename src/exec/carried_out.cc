@@ -17,6 +17,12 @@ Status CheckCarriedOut(const StudySpec& spec) {
         "policy: hydro fuses trials into bundles, one program for several of them, and Sluice does "
         "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'");
   }
+  if (!spec.transfer.empty()) {
+    return FailedPrecondition(
+        "transfer: a study that trains the best of another runs beside it, and Sluice runs one "
+        "study "
+        "at a time yet: try it with 'sluice simulate', and tune by hand what 'sluice best' shows");
+  }
   return {};
 }
 

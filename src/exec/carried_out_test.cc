@@ -53,5 +53,14 @@ TEST(CarriedOutTest, WhatOtherPoliciesDoNotUseIsNoHindrance) {
   }
 }
 
+TEST(CarriedOutTest, TransfersAreNot) {
+  StudySpec study = Study("");
+  study.transfer = "small";
+  const Status status = CheckCarriedOut(study);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(status.error().message, StartsWith("transfer: "));
+}
+
 }  // namespace
 }  // namespace sluice

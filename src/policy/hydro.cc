@@ -40,8 +40,9 @@ class StudyPlan {
     if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
   }
 
+  // Eager transfer: the target is trained with the best so far once half of the search is over.
   bool Wants() const {
-    if (slots_ == 0) return false;
+    if (slots_ == 0 || study_.led < 0.5) return false;
     return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
   }
 
@@ -208,8 +209,12 @@ Plan Hydro::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
   plan.keeps_running = true;
   Cluster free = cluster;
   std::vector<StudyPlan> studies;
-  for (const StudyView& study : work.studies) {
-    if (!studies.emplace_back(work, study).Wants()) studies.pop_back();
+  // Who trains the best of a search that goes on takes only what that leaves.
+  for (const bool led : {false, true}) {
+    for (const StudyView& study : work.studies) {
+      if ((study.led < 1) != led) continue;
+      if (!studies.emplace_back(work, study).Wants()) studies.pop_back();
+    }
   }
   for (StudyPlan& study : studies) study.Measure(free, static_cast<int>(studies.size()));
   // Whoever waits comes before trials that are not there yet.

@@ -13,11 +13,14 @@ namespace sluice {
 // - A device that is lent takes a bundle sized to the memory that is free there, and only if that bundle
 //   will have ended by the time the others have worked off the rest: trials there are slow, and the
 //   last one to end is what everybody waits for.
+// - Eager transfer: a study that trains the best of another begins when half of that one's trials have
+//   ended and a device is idle, and again with each new best.
 // - Trials that cannot be fused start in the order they came, on the first devices that are free.
 class Hydro : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
   bool LooksAtSpeeds() const override { return true; }
+  bool TransfersEarly() const override { return true; }
 };
 
 }  // namespace sluice

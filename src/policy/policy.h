@@ -53,6 +53,7 @@ struct StudyView {
   int coming = 0;     // proposals on their way
   bool open = false;  // it could propose or resume more trials if there were room
   int left = 0;       // how many it may still propose, beside those on their way
+  double led = 1;  // of one that trains the best of another study: how much of that search is over
 };
 
 struct WorkView {
@@ -102,6 +103,8 @@ class Policy {
   virtual bool LooksAtRunning() const { return true; }
   // Whether plans depend on how quick trials are: then the view's speed model learns from reports.
   virtual bool LooksAtSpeeds() const { return false; }
+  // Whether a study that trains the best of another may begin before that one has ended.
+  virtual bool TransfersEarly() const { return false; }
   // Whether it wants to be asked after every report too.
   virtual bool AsksAtReports() const { return false; }
 };

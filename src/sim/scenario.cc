@@ -119,6 +119,7 @@ class ScenarioReader {
     ReadDefaults();
     ReadPolicies();
     ReadStudies();
+    CheckTransfers();
     ReadCompare();
     ReadGoal();
     return std::move(scenario_);
@@ -547,6 +548,33 @@ class ScenarioReader {
       return std::nullopt;
     }
     return policy;
+  }
+
+  // One that transfers needs a study to follow, with the same parameters.
+  void CheckTransfers() {
+    for (const ScenarioStudy& study : scenario_.studies) {
+      if (study.spec.transfer.empty()) continue;
+      const auto leader = std::ranges::find_if(scenario_.studies, [&](const ScenarioStudy& other) {
+        return other.spec.name == study.spec.transfer;
+      });
+      const auto names = [](const ScenarioStudy& of) {
+        std::vector<std::string> all;
+        for (const Parameter& parameter : of.spec.space.parameters()) all.push_back(parameter.name);
+        return all;
+      };
+      std::string why;
+      if (leader == scenario_.studies.end()) {
+        why = fmt::format("expected a study '{}' to take the best of, found none",
+                          study.spec.transfer);
+      } else if (!leader->spec.transfer.empty()) {
+        why = fmt::format("expected a study that searches, found that '{}' transfers too",
+                          study.spec.transfer);
+      } else if (names(*leader) != names(study)) {
+        why = fmt::format("expected the parameters of '{}', found others", study.spec.transfer);
+      }
+      if (!why.empty())
+        map_.Find("studies")->Report(fmt::format("study '{}': transfer: {}", study.spec.name, why));
+    }
   }
 
   void ReadCompare() {

@@ -706,5 +706,22 @@ TEST(ScenarioTest, RefusesWhatIsNoScenario) {
   EXPECT_THAT(Bad(Text("[3]", "pipeline_jobs: [x]\n", " [4]\n")), HasSubstr("expected a map"));
 }
 
+TEST(ScenarioTest, WhoTransfersFollowsAStudyThatSearchesTheSame) {
+  const auto text = [](const std::string& target, const std::string& space = "lr") {
+    return "nodes: [{cpus: 8}]\n"
+           "defaults: {objective: {maximize: accuracy}, budget: {max: 3}, workload: {unit_time: "
+           "1s}}\n"
+           "studies:\n"
+           "  - {study: small, space: {lr: {float: [0, 1]}}, trials: 4}\n"
+           "  - {study: target, space: {" +
+           space + ": {float: [0, 1]}}, " + target + "}\n";
+  };
+  EXPECT_TRUE(ReadScenario(text("transfer: small"), "s.yaml", "s"));
+  EXPECT_THAT(Bad(text("transfer: smal")), HasSubstr("study 'target': transfer: expected a study"));
+  EXPECT_THAT(Bad(text("transfer: target")), HasSubstr("expected the name of another study"));
+  EXPECT_THAT(Bad(text("transfer: small", "x")), HasSubstr("expected the parameters of 'small'"));
+  EXPECT_THAT(Bad(text("transfer: small, trials: 3")), HasSubstr("remove the key"));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -438,6 +439,79 @@ TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
   const Scenario endless = Read(World(
       Study("unit_time: 10s", "    trials: 1\n    budget: {max: 3}\n    resources: {gpus: 1}\n")));
   EXPECT_THAT(PlayedBy("hypersched", endless).error().message, HasSubstr("'deadline: 30m'"));
+}
+
+SimulationResult Under(const std::string& policy, const Scenario& scenario) {
+  auto result = Simulate(scenario, {.policy = policy, .record_intervals = true});
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  return *std::move(result);
+}
+
+// When a study's first trial began.
+Time Begun(const SimulationResult& result, std::uint32_t study) {
+  Time first = Time::max();
+  for (const Interval& interval : result.intervals) {
+    if (interval.study == StudyId(study)) first = std::min(first, interval.begin);
+  }
+  return first;
+}
+
+TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
+  // Four on one device, twice the work of one: each takes twice as long as alone.
+  const Scenario scenario = Read(
+      World(Study("unit_time: 10s, start_up: 3s, memory: 4GB, fusion: [[1, 1], [4, 2]]",
+                  "    trials: 4\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 4GB}\n"
+                  "    fuse: {most: 8, memory: 1GB}\n"),
+            "{kind: A100}"));
+  const auto fused = Under("hydro", scenario);
+  EXPECT_EQ(Count(fused.studies[0], TrialState::kComplete), 4);
+  EXPECT_NEAR(SecondsOf(fused.end), 83, 0.1);
+  EXPECT_DOUBLE_EQ(fused.most_shares, 1000);
+  EXPECT_NEAR(SecondsOf(Under("fifo", scenario).end), 4 * 43, 0.1);
+}
+
+TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
+  // 40 GiB, a twentieth kept free: three of 12 GiB, each as much again.
+  const Scenario scenario = Read(
+      World(Study("unit_time: 10s, memory: 12GiB",
+                  "    trials: 9\n    budget: {max: 1}\n    resources: {gpus: 1, memory: 12GiB}\n"
+                  "    fuse: 8\n"),
+            "{kind: A100}"));
+  const auto result = Under("hydro", scenario);
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 9) << "nobody ran out of memory";
+}
+
+// A search, and a study that trains its best.
+Scenario WithTarget(int count) {
+  return Read(
+      World(Study("unit_time: 10s, spread: 0.3",
+                  "    trials: 8\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 1GB}\n") +
+                Study("unit_time: 60s",
+                      "    transfer: a\n    budget: {max: 3}\n"
+                      "    resources: {gpus: 1, memory: 1GB}\n",
+                      "target"),
+            fmt::format("{{kind: A100, count: {}}}", count)));
+}
+
+TEST(SimulationTest, TheBestOfAStudyIsTrainedWhenItHasEnded) {
+  const auto result = Under("fifo", WithTarget(2));
+  EXPECT_EQ(Count(result.studies[1], TrialState::kComplete), 1);
+  EXPECT_EQ(Count(result.studies[1], TrialState::kStopped), 0);
+  EXPECT_GE(Begun(result, 2), result.studies[0].finished);
+  EXPECT_EQ(result.studies[1].finish, Finish::kTrials);
+}
+
+TEST(SimulationTest, AnEagerPolicyTrainsTheBestSoFarWhereADeviceIsIdle) {
+  // Room for all: the target begins while the search goes on, and again with each new best.
+  const auto eager = Under("hydro", WithTarget(12));
+  EXPECT_LT(Begun(eager, 2), eager.studies[0].finished);
+  EXPECT_EQ(Count(eager.studies[1], TrialState::kComplete), 1);
+  EXPECT_GE(Begun(eager, 2), Time(std::chrono::seconds(10)));
+  const auto patient = Under("fifo", WithTarget(12));
+  EXPECT_LE(eager.end, patient.end);
+  // Where every device is busy with the search, it waits.
+  const auto busy = Under("hydro", WithTarget(1));
+  EXPECT_GE(Begun(busy, 2), busy.studies[0].finished);
 }
 
 }  // namespace
