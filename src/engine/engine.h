@@ -179,6 +179,7 @@ class Engine {
   void Judge(Study& study, Trial& trial);
   static void SetTarget(Trial& trial, Work target);
   void Measure(Study& study, Trial& trial, const Reported& report);
+  void MeasurePace(Trial& trial, const SpeedSituation& situation, double speed);
   void MeasureAnew(BundleId bundle);
   void Follow(Study& study, const Ruling& ruling);
   void CheckStopAt(Study& study, const Reported& report);

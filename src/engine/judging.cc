@@ -91,10 +91,22 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
     const Milli others = cluster_.Used(node)[Number(device)].share - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }
-  speeds_.Learn(situation, static_cast<double>(report.work - trial.window_work),
-                Seconds(now_ - trial.window));
+  const auto work = static_cast<double>(report.work - trial.window_work);
+  const double seconds = Seconds(now_ - trial.window);
+  speeds_.Learn(situation, work, seconds);
+  if (policy_->LooksAtPaces()) MeasurePace(trial, situation, work / seconds);
   trial.window = now_;
   trial.window_work = report.work;
+}
+
+// Some trials of a shape are slower than others, for the layers or batches they have: a mean over its last
+// measurements, of the logarithm.
+void Engine::MeasurePace(Trial& trial, const SpeedSituation& situation, double speed) {
+  constexpr std::uint32_t kMemory = 8;
+  const double usual = speeds_.Ask(situation).work_per_second;
+  if (!(speed > 0) || !(usual > 0)) return;
+  trial.paced = std::min(trial.paced + 1, kMemory);
+  trial.pace *= std::pow(speed / usual / trial.pace, 1.0 / trial.paced);
 }
 
 // Others came to its bundle or left it: what they did before says nothing of how quick they are now.

@@ -98,6 +98,8 @@ const WorkView& Engine::View() {
                             .movable = trial.seq > 0 && trial.launch_work > 0,
                             .loss = study->spec.objective.Loss(trial.value),
                             .launch_reports = trial.launch_reports,
+                            .heard = trial.heard,
+                            .pace = trial.pace,
                             .grant = &trial.grant});
     }
   }
@@ -117,7 +119,8 @@ const WorkView& Engine::View() {
                             .width = trial.width,
                             .admitted = IsSet(trial.launch) && !trial.resumed,
                             .loss = study->spec.objective.Loss(trial.value),
-                            .since = std::max(trial.created, trial.heard)});
+                            .since = std::max(trial.created, trial.heard),
+                            .pace = trial.pace});
     }
     view.studies.push_back(
         {.study = study->id,
@@ -129,6 +132,7 @@ const WorkView& Engine::View() {
          .eta = study->spec.stopper.eta,
          .furthest = study->furthest,
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
+         .priced = study->start_up.count > 0,
          .running = static_cast<int>(study->running.size()),
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 5;
+constexpr int kSnapshotVersion = 6;
 
 struct Saver {
   StateWriter& writer;

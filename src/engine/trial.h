@@ -55,6 +55,8 @@ struct Trial {
   Duration to_first{0};              // from its start to its first report; 0: not known
   Time window = kNever;              // since when its speed is being measured; never: it is not
   Work window_work = 0;              // what it had reported then
+  double pace = 1;                   // how quick it was beside others of its shape
+  std::uint32_t paced = 0;           // how often that was measured
   Time told = kNever;                // when it was told to leave; never: that is not known
   bool resumed = false;  // its stopper has resumed it, and it has not been started since
   std::uint32_t failures = 0;
@@ -108,7 +110,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
       visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
   visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
-  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.told),
+  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace), visit(t.paced), visit(t.told),
       visit(t.resumed);
 }
 

@@ -17,7 +17,7 @@ bool RunsAt(const WorkItem& item, Milli width) {
 // Makes places one by one.
 class Places {
  public:
-  explicit Places(const Cluster& cluster) { free_.SetNodes(cluster.nodes()); }
+  explicit Places(Cluster& free) : free_(free) {}
 
   // Where it is, if that is free.
   bool Keep(const WorkItem& item) {
@@ -48,15 +48,22 @@ class Places {
     placements_.push_back({item.trial, std::move(grant)});
   }
 
-  Cluster free_;
+  Cluster& free_;
   std::vector<Placement> placements_;
 };
 
 // Whether it is let in where all nodes are one, in turn.
 class Pool {
  public:
-  explicit Pool(const Cluster& cluster)
-      : cpus_(TotalWidth(cluster, {.gpus = 0})), gpus_(TotalWidth(cluster, {.gpus = kWhole})) {}
+  explicit Pool(const Cluster& free) {
+    for (std::uint32_t n = 0; n < free.nodes().size(); ++n) {
+      const Node& node = free.nodes()[n];
+      if (!node.up) continue;
+      cpus_ += free.FreeCpus(NodeId(n + 1));
+      for (std::uint32_t d = 0; d < node.devices.size(); ++d)
+        if (!node.devices[d].IsLent()) gpus_ += free.FreeShare(NodeId(n + 1), DeviceId(d));
+    }
+  }
 
   bool LetIn(const Demand& demand, bool anyway) {
     if (!anyway && (demand.cpus > cpus_ || demand.gpus > gpus_)) return false;
@@ -66,15 +73,21 @@ class Pool {
   }
 
  private:
-  Milli cpus_;
-  Milli gpus_;
+  Milli cpus_ = 0;
+  Milli gpus_ = 0;
 };
 
 }  // namespace
 
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted) {
-  Places places(cluster);
-  Pool pool(cluster);
+  Cluster free;
+  free.SetNodes(cluster.nodes());
+  return PlaceIn(free, wanted);
+}
+
+std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted) {
+  Places places(free);
+  Pool pool(free);
   for (const Wanted& each : wanted) {
     if (!IsFixed(*each.item)) continue;
     pool.LetIn(AtWidth(each.item->demand, WidthOf(*each.item->grant)), /*anyway=*/true);
@@ -84,7 +97,7 @@ std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& 
   std::vector<Wanted> out;
   for (Wanted each : wanted) {
     if (IsFixed(*each.item)) continue;
-    each.width = std::min(each.width, WidestFit(cluster, each.item->demand));
+    each.width = std::min(each.width, WidestFit(free, each.item->demand));
     const bool let_in = pool.LetIn(AtWidth(each.item->demand, each.width), /*anyway=*/false);
     (let_in ? in : out).push_back(each);
   }

@@ -20,4 +20,8 @@ struct Wanted {
 // not in gets what is then left, those first that can stay where they are.
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted);
 
+// The same in what is free of a cluster: `free` has what everybody else holds, and nothing of these items. It then
+// has what they are to hold too.
+std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted);
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "policy/confluence.h"
 #include "policy/fifo.h"
 #include "policy/fluid.h"
 #include "policy/hydro.h"
@@ -16,7 +17,7 @@ const std::vector<std::string>& PolicyNames() {
   static const std::vector<std::string> names = {"fifo",          "lpt",          "fluid-static",
                                                  "fluid-dynamic", "hypersched",   "hypersack-ff",
                                                  "hypersack-ffd", "hypersack-wf", "hypersack-wfd",
-                                                 "hypersack-mip", "hydro"};
+                                                 "hypersack-mip", "hydro",        "confluence"};
   return names;
 }
 
@@ -44,6 +45,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name) {
   if (name == "hypersack-mip")
     return std::make_unique<HyperSack>(HyperSack::Options{.longest_first = true, .optimal = true});
   if (name == "hydro") return std::make_unique<Hydro>();
+  if (name == "confluence") return std::make_unique<Confluence>();
   if (name == "hypersched") return std::make_unique<HyperSched>();
   return InvalidArgument(fmt::format("expected a policy ({}), found '{}'{}", Join(PolicyNames()),
                                      name, DidYouMean(name, PolicyNames())));

@@ -30,6 +30,8 @@ struct WorkItem {
   double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
   std::uint32_t launch_reports = 0;  // of the launch that runs
   Time since{};                      // it waits since then
+  Time heard{};      // while it runs: when it last reported, or was started; what it did since then is lost if it leaves
+  double pace = 1;   // how quick it was beside others of its shape
   const Grant* grant = nullptr;      // while it runs
 };
 
@@ -47,6 +49,7 @@ struct StudyView {
   std::int64_t eta = 0;  // of its rungs
   Work furthest = 0;     // that any of its trials has reported
   Duration start_up{0};  // of a launch, as measured
+  bool priced = false;   // it was measured
   int running = 0;
   int ending = 0;     // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;    // items below that do not run yet
@@ -103,6 +106,8 @@ class Policy {
   virtual bool LooksAtRunning() const { return true; }
   // Whether plans depend on how quick trials are: then the view's speed model learns from reports.
   virtual bool LooksAtSpeeds() const { return false; }
+  // Whether they depend on how quick each one is beside others of its shape.
+  virtual bool LooksAtPaces() const { return false; }
   // Whether a study that trains the best of another may begin before that one has ended.
   virtual bool TransfersEarly() const { return false; }
   // Whether it wants to be asked after every report too.

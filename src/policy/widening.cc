@@ -1,0 +1,291 @@
+#include "policy/widening.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "cluster/width.h"
+
+// The idea: bisection on the length L of all that is left. A trial that is to end within L needs at least some
+// width w(L), and takes the area w * seconds(w) of the n * L there is. Of the widths that are wide enough the one
+// with the least area is taken: since a device does less for each trial the wider that runs, mostly the
+// narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
+// the plan's length; trials yet to be proposed count with their full budget, so that nobody is widened while
+// others would fill the devices. Then trials are let in by what is left of them, those that have begun first, and
+// what is still free is spent on whoever has most left.
+//
+// What a change costs (work since the last report, start-up) is part of a trial's seconds at every width but the
+// one it has: a trial is moved if it ends sooner all the same.
+//
+// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
+// is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
+// bound and longer schedules.
+
+namespace sluice {
+namespace {
+
+constexpr int kHalvings = 30;
+constexpr Milli kMostTrials = 1'000'000;
+// Speeds are estimates: a change must promise more than they may be wrong.
+constexpr double kMargin = 1.05;
+constexpr double kWorthIt = 0.9;
+
+Milli Next(Milli width, Milli least) {
+  if (width < kWhole) return std::min(std::max(2 * width, least), kWhole);
+  // Finer steps of a large width make no difference.
+  Milli step = kWhole;
+  while (step * 16 <= width) step *= 2;
+  return width + step;
+}
+
+bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
+
+}  // namespace
+
+Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
+                   Milli devices, Time now)
+    : work_(work), study_(study), devices_(devices), now_(now) {
+  ListWidths(cluster);
+  const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
+  may_change_ = study.priced && work.speeds->Ask(any).measured > 0;
+  for (const WorkItem& item : work.items)
+    if (item.trial.study == study.study) trials_.push_back(TimesOf(item));
+  if (study.open) coming_ = study.left + study.coming;
+  WorkItem fresh;
+  fresh.target = study.max_budget;
+  to_come_ = TimesOf(fresh).seconds;
+  if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
+  Settle();
+  Try();
+}
+
+void Widening::ListWidths(const Cluster& cluster) {
+  if (study_.demand.gpus > 0) {
+    for (const Node& node : cluster.nodes()) {
+      if (!node.up || OwnDevices(node) == 0) continue;
+      kind_ = std::ranges::find_if(node.devices, [](const Device& d) { return !d.IsLent(); })->kind;
+      break;
+    }
+  }
+  const Milli least = LeastWidth(study_.demand);
+  const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
+  for (Milli width = least; width <= most; width = Next(width, least)) {
+    widths_.push_back(width);
+    speeds_.push_back(SpeedAt(width));
+  }
+  for (std::size_t i = 1; i < widths_.size(); ++i) {
+    const double now = speeds_[best_] / static_cast<double>(widths_[best_]);
+    if (speeds_[i] / static_cast<double>(widths_[i]) > now * (1 + 1e-9)) best_ = i;
+  }
+}
+
+// Of a trial that has neighbours on its device, if it takes only a share of it.
+double Widening::SpeedAt(Milli width) const {
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind_, .width = width};
+  if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
+  return work_.speeds->Ask(at).work_per_second;
+}
+
+Widening::Trial Widening::TimesOf(const WorkItem& item) const {
+  Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
+  const bool stays = item.running && !item.leaving;
+  const double since = stays ? Seconds(now_ - item.heard) : 0;
+  const double start = Seconds(study_.start_up);
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    if (item.target == kNoLimit) {
+      trial.seconds.push_back(std::numeric_limits<double>::infinity());
+      continue;
+    }
+    const double left =
+        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speeds_[i] / item.pace;
+    const bool same = stays && WidthOf(*item.grant) == widths_[i];
+    if (same) {
+      trial.held = i;
+      trial.seconds.push_back(std::max(left - since, 0.0));
+    } else {
+      trial.seconds.push_back((left + start) * (stays ? kMargin : 1));
+    }
+  }
+  return trial;
+}
+
+double Widening::Area(const std::vector<double>& seconds, std::size_t width) const {
+  return seconds[width] * static_cast<double>(widths_[width]);
+}
+
+std::size_t Widening::Narrowest(const std::vector<double>& seconds, double length) const {
+  std::size_t best = widths_.size();
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    if (seconds[i] > length) continue;
+    if (best == widths_.size() || Area(seconds, i) < Area(seconds, best)) best = i;
+  }
+  return best;
+}
+
+std::size_t Widening::WidthFor(const Trial& trial, double length, Change change) const {
+  const bool held = trial.held < widths_.size();
+  if (held && change == Change::kNone) return trial.held;
+  if (held && change == Change::kLate && trial.seconds[trial.held] <= length) return trial.held;
+  return Narrowest(trial.seconds, length);
+}
+
+bool Widening::Fits(double length, Change change) const {
+  const double room = length * static_cast<double>(devices_);
+  double area = 0;
+  if (coming_ > 0) {
+    const std::size_t width = Narrowest(to_come_, length);
+    if (width == widths_.size()) return false;
+    area += coming_ * Area(to_come_, width);
+  }
+  for (const Trial& trial : trials_) {
+    if (area > room) return false;
+    const std::size_t width = WidthFor(trial, length, change);
+    if (width == widths_.size() || trial.seconds[width] > length) return false;
+    area += Area(trial.seconds, width);
+  }
+  return area <= room;
+}
+
+double Widening::Bisect(Change change) const {
+  double short_length = 0;  // does not fit
+  double length = 1;
+  for (const Trial& trial : trials_) {
+    const auto [least, most] = std::ranges::minmax(trial.seconds);
+    short_length = std::max(short_length, least);
+    length = std::max(length, most);
+  }
+  if (!std::isfinite(length)) return length;
+  while (!Fits(length, change)) length *= 2;
+  for (int i = 0; i < kHalvings && length - short_length > 1e-6 * length; ++i) {
+    const double middle = (short_length + length) / 2;
+    (Fits(middle, change) ? length : short_length) = middle;
+  }
+  return length;
+}
+
+// Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end
+// last than anybody.
+void Widening::Settle() {
+  Change change = Change::kNone;
+  length_ = Bisect(change);
+  if (!std::isfinite(length_)) {
+    for (Trial& trial : trials_) trial.width = std::min(trial.held, best_);
+    return;
+  }
+  for (const Change next : {Change::kLate, Change::kAny}) {
+    if (!may_change_) break;
+    const double length = Bisect(next);
+    if (length > kWorthIt * length_) continue;
+    change = next;
+    length_ = length;
+  }
+  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
+}
+
+// Nobody knows how quick a share of a device is before somebody has had one: the first trial to start that
+// has least to do.
+void Widening::Try() {
+  if (widths_.front() >= kWhole || study_.demand.gpus == 0) return;
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind_, .width = widths_.front()};
+  for (const Milli neighbours : {Milli{0}, kWhole - widths_.front(), kWhole / 2}) {
+    at.neighbours = neighbours;
+    if (work_.speeds->Ask(at).count > 0) return;
+  }
+  Trial* shortest = nullptr;
+  for (Trial& trial : trials_) {
+    if (trial.item->running && WidthOf(*trial.item->grant) == widths_.front()) return;
+    if (trial.item->running) continue;
+    if (shortest == nullptr || trial.seconds[best_] < shortest->seconds[best_]) shortest = &trial;
+  }
+  if (shortest != nullptr) shortest->width = 0;
+}
+
+int Widening::MostAlive() const {
+  const Milli width = widths_[best_];
+  // A share does not reach over two devices.
+  const Milli most = study_.demand.gpus > 0 && width < kWhole
+                         ? devices_ / kWhole * (kWhole / width)
+                         : devices_ / width;
+  const auto alive = static_cast<int>(std::clamp<Milli>(most, 1, kMostTrials));
+  return study_.parallelism > 0 ? std::min(alive, study_.parallelism) : alive;
+}
+
+// One step wider at a time, whoever has most left. Who is one of a group that ends together gets it only if the group
+// ends clearly sooner.
+void Widening::Spend(std::vector<Trial*>& in, Milli spare) const {
+  std::map<GroupId, std::vector<Trial*>> groups;
+  for (Trial* trial : in) groups[trial->item->group].push_back(trial);
+  std::vector<std::vector<Trial*>*> order;
+  for (auto& [id, members] : groups) order.push_back(&members);
+  const auto ends = [](const std::vector<Trial*>* group) {
+    double end = 0;
+    for (const Trial* trial : *group) end = std::max(end, trial->seconds[trial->width]);
+    return end;
+  };
+  std::ranges::stable_sort(order, std::greater(), ends);
+  for (std::vector<Trial*>* group : order) {
+    const double before = ends(group);
+    const Milli had = spare;
+    std::vector<std::size_t> widths;
+    for (const Trial* trial : *group) widths.push_back(trial->width);
+    while (Widen(*group, spare)) {
+    }
+    if (ends(group) <= kWorthIt * before) continue;
+    for (std::size_t i = 0; i < widths.size(); ++i) (*group)[i]->width = widths[i];
+    spare = had;
+  }
+}
+
+// The one that has most left.
+bool Widening::Widen(std::vector<Trial*>& group, Milli& spare) const {
+  Trial& longest = **std::ranges::max_element(
+      group, {}, [](const Trial* trial) { return trial->seconds[trial->width]; });
+  if (IsFixed(*longest.item) || (longest.held < widths_.size() && !may_change_)) return false;
+  for (std::size_t i = longest.width + 1; i < widths_.size(); ++i) {
+    if (widths_[i] - widths_[longest.width] > spare) return false;
+    if (longest.seconds[i] >= longest.seconds[longest.width]) continue;
+    spare -= widths_[i] - widths_[longest.width];
+    longest.width = i;
+    return true;
+  }
+  return false;
+}
+
+std::vector<Wanted> Widening::Choose() const {
+  std::vector<Trial> trials = trials_;
+  std::vector<Trial*> order;
+  for (Trial& trial : trials) order.push_back(&trial);
+  std::ranges::stable_sort(order, [](const Trial* a, const Trial* b) {
+    if (HasBegun(*a->item) != HasBegun(*b->item)) return HasBegun(*a->item);
+    return a->seconds[a->width] > b->seconds[b->width];
+  });
+  std::vector<Trial*> in;
+  std::vector<Trial*> out;
+  Milli spare = devices_;
+  int running = study_.running;
+  for (Trial* trial : order) {
+    const WorkItem& item = *trial->item;
+    const Milli width = IsFixed(item) ? WidthOf(*item.grant) : widths_[trial->width];
+    const bool slot = item.running || study_.parallelism == 0 || running < study_.parallelism;
+    if (!slot) continue;
+    if (!item.running) ++running;
+    if (width > spare && !IsFixed(item)) {
+      out.push_back(trial);
+      continue;
+    }
+    spare -= width;
+    in.push_back(trial);
+  }
+  if (out.empty() && coming_ == 0) Spend(in, spare);
+  in.insert(in.end(), out.begin(), out.end());
+  std::vector<Wanted> wanted;
+  for (const Trial* trial : in) {
+    const WorkItem& item = *trial->item;
+    wanted.push_back({&item, IsFixed(item) ? WidthOf(*item.grant) : widths_[trial->width]});
+  }
+  return wanted;
+}
+
+}  // namespace sluice

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <vector>
+
+#include "policy/placer.h"
+#include "policy/policy.h"
+
+namespace sluice {
+
+// How wide the trials of an elastic study are to be so that the last of them ends soonest, on so many devices
+// (or cores, where they need no device). The prose is in widening.cc.
+class Widening {
+ public:
+  Widening(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
+           Time now);
+
+  // Trials that could be alive at once, if all had the width at which a device does most.
+  int MostAlive() const;
+  // Who is to run, and how wide, those first that have most to do.
+  std::vector<Wanted> Choose() const;
+  // Seconds until all that is known is done; infinite if that cannot be said.
+  double length() const { return length_; }
+
+ private:
+  // A trial, and its seconds at each width: what a change costs is in them.
+  struct Trial {
+    const WorkItem* item = nullptr;
+    std::vector<double> seconds;
+    std::size_t width = 0;  // index
+    std::size_t held = 0;   // the one it has; the count of widths if none
+  };
+
+  void ListWidths(const Cluster& cluster);
+  double SpeedAt(Milli width) const;
+  Trial TimesOf(const WorkItem& item) const;
+  // Which trials that run may be changed.
+  enum class Change { kNone, kLate, kAny };
+  // The width with the least area of those that end in time; the count of widths if none does.
+  std::size_t Narrowest(const std::vector<double>& seconds, double length) const;
+  std::size_t WidthFor(const Trial& trial, double length, Change change) const;
+  double Area(const std::vector<double>& seconds, std::size_t width) const;
+  bool Fits(double length, Change change) const;
+  double Bisect(Change change) const;
+  void Settle();
+  void Try();
+  void Spend(std::vector<Trial*>& in, Milli spare) const;
+  bool Widen(std::vector<Trial*>& group, Milli& spare) const;
+
+  const WorkView& work_;
+  const StudyView& study_;
+  Milli devices_;
+  Time now_;
+  std::string kind_;
+  std::vector<Milli> widths_;
+  std::vector<double> speeds_;  // at each
+  std::size_t best_ = 0;        // the width at which a device does most
+  std::vector<Trial> trials_;
+  std::vector<double> to_come_;  // seconds of a trial that is still to be proposed
+  int coming_ = 0;
+  double length_ = 0;
+  bool may_change_ = false;  // what that costs is known
+};
+
+}  // namespace sluice
