@@ -14,7 +14,7 @@ using Bin = CurveSketch::Bin;
 struct Exponent {
   double value;
   double prior;
-  int shift;  // octaves from the half-work to the scale
+  int shift;  // steps of the grid (octaves, mostly) from the half-work to the scale
 };
 constexpr std::array<Exponent, 5> kGrid = {{
     {.value = 0.5, .prior = 0.15, .shift = -2},
@@ -141,7 +141,7 @@ void CurveForecaster::SetGrid(std::span<const CurveSketch* const> sketches) {
   first_octave_ = std::ilogb(least) - 1;
   const int span = std::ilogb(most_work_) + 3 - first_octave_;
   octaves_ = span / static_cast<int>(kMostHalves) + 1;
-  halves_ = static_cast<std::size_t>(span / octaves_ + 1);
+  halves_ = static_cast<std::size_t>(span / octaves_) + 1;
   cells_ = kExponents * halves_;
   for (std::size_t e = 0; e < kExponents; ++e) {
     for (std::size_t i = 0; i < halves_; ++i)
@@ -163,7 +163,7 @@ void CurveForecaster::Shapes(double work, PerCell& shapes) const {
   for (std::size_t i = 0; i < scales; ++i) roots[i] = 1 / std::sqrt(std::sqrt(roots[i]));
   double* out = shapes.data();
   const auto fill = [&](std::size_t exponent, auto power) {
-    const double* const from = &roots[static_cast<std::size_t>(kGrid[exponent].shift + kMostShift)];
+    const double* const from = roots.data() + (kGrid[exponent].shift + kMostShift);
     for (std::size_t i = 0; i < halves_; ++i) out[i] = power(from[i] * from[i], from[i]);
     out += halves_;
   };

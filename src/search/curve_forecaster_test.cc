@@ -317,6 +317,67 @@ TEST(CurveForecasterTest, KnowsNothingUntilTwoLossesDiffer) {
   EXPECT_LT(forecaster.Of(other).limit, forecaster.Of(one).limit);
 }
 
+// HyperSched's curves: their ends are ten times as far as anybody has seen. What can be said is how
+// they stand at the far end of what was seen, and how sure that is.
+TEST(CurveForecasterTest, CurvesFarFromTheirEndsAreForecastAsFarAsOthersWent) {
+  int covered = 0;
+  double error = 0;
+  double last_error = 0;
+  for (int s = 0; s < 30; ++s) {
+    Random random = Random(13).Fork(static_cast<std::uint64_t>(s));
+    const auto draw = [&] {
+      Curve curve{.limit = 0.01 * random.Uniform()};
+      const double base = 0.1 * random.Uniform() + 0.5;
+      curve.start = 1 / base + curve.limit;
+      curve.scale = -1000 * base / std::log(1 - random.Uniform());
+      return curve;
+    };
+    std::vector<CurveSketch> study;
+    for (int i = 0; i < 30; ++i) {
+      const Curve curve = draw();
+      study.push_back(Trained(curve, i % 4 == 0 ? 64 : 4, random));
+    }
+    const CurveForecaster forecaster = Learned(study);
+    for (int t = 0; t < 20; ++t) {
+      const Curve curve = draw();
+      const Forecast forecast = forecaster.Of(Trained(curve, 4, random));
+      const double off = forecast.At(64) - curve.True(64);
+      if (std::abs(off) < forecast.SpreadAt(64)) ++covered;
+      error += off * off;
+      last_error += std::pow(curve.True(4) - curve.True(64), 2);
+    }
+  }
+  EXPECT_GT(covered, 0.6 * 600);
+  EXPECT_LT(covered, 0.9 * 600);
+  EXPECT_LT(2 * std::sqrt(error), std::sqrt(last_error));
+}
+
+TEST(CurveForecasterTest, LessIsKnownOfOneThatNoPowerLawFits) {
+  Random random(14);
+  const CurveForecaster forecaster = Learned(Study(30, random));
+  CurveSketch smooth, steps;
+  for (Work work = 1; work <= 32; ++work) {
+    const double loss = Curve().True(static_cast<double>(work));
+    smooth.Add(work, loss);
+    steps.Add(work, loss + (std::ilogb(static_cast<double>(work)) % 2 == 0 ? 0.06 : -0.06));
+  }
+  EXPECT_GT(forecaster.Of(steps).spread, 1.2 * forecaster.Of(smooth).spread);
+}
+
+// Neither wild nor diverged, and still like no other.
+TEST(CurveForecasterTest, OneStrangeTrialDoesNotMakeOthersDoubtful) {
+  Random random(15);
+  std::vector<CurveSketch> study = Study(12, random);
+  const CurveForecaster calm = Learned(study);
+  CurveSketch& strange = study.emplace_back();
+  for (Work work = 1; work <= 64; ++work) strange.Add(work, work / 8 % 2 == 0 ? -0.1 : 5);
+  const CurveForecaster shaken = Learned(study);
+  const CurveSketch trial = Trained(Curve(), 8, random);
+  EXPECT_LT(shaken.Fresh().spread, 1.6 * calm.Fresh().spread);
+  EXPECT_LT(shaken.Of(trial).spread, 1.3 * calm.Of(trial).spread);
+  EXPECT_NEAR(shaken.Of(trial).At(64), calm.Of(trial).At(64), 0.03);
+}
+
 // Any work, any loss: numbers come out.
 TEST(CurveForecasterTest, IsFiniteWhateverIsReported) {
   Random random(12);
@@ -327,6 +388,12 @@ TEST(CurveForecasterTest, IsFiniteWhateverIsReported) {
         const auto work = static_cast<Work>(random.Next() >> (1 + random.Below(63)));
         const double size = std::pow(10, random.Uniform(-140, 140) * (round % 3));
         sketch.Add(work, size * random.Normal());
+      }
+    }
+    if (round % 10 == 0) {
+      for (const Work work : {1, 2, 3}) study[0].Add(work, -1e149);
+      for (const Work work : {1, 2, 3, 4}) {
+        for (int i = 0; i < 8; ++i) study.emplace_back().Add(work, 1e-100 * random.Normal());
       }
     }
     const CurveForecaster forecaster = Learned(study);
