@@ -137,6 +137,7 @@ const WorkView& Engine::View() {
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,
          .coming = static_cast<int>(study->asked - study->answered),
+         .paused = static_cast<int>(study->count(TrialState::kPaused)),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
          .led = LedSoFar(*study)});

@@ -23,6 +23,9 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       plan.keeps_running = true;
       return plan;
     }
+    if (getenv("DBG")) { fprintf(stderr,"%.1f run %d wait %d end %d coming %d open %d left %d items %zu L %.1f :",Seconds(now-Time{}),study.running,study.waiting,study.ending,study.coming,study.open,study.left,work.items.size(),widening.length());
+      for (auto& w: widening.Choose()) fprintf(stderr," %d%s%s=%ld(%.0f)",(int)Number(w.item->trial.trial),w.item->running?"r":"w",w.item->leaving?"l":"",w.width,(double)(w.item->target-w.item->done)); 
+fprintf(stderr,"\n"); }
     const std::vector<Placement> placed = PlaceIn(free, widening.Choose());
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }

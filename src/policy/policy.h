@@ -54,6 +54,7 @@ struct StudyView {
   int ending = 0;     // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;    // items below that do not run yet
   int coming = 0;     // proposals on their way
+  int paused = 0;     // trials of which some may go on
   bool open = false;  // it could propose or resume more trials if there were room
   int left = 0;       // how many it may still propose, beside those on their way
   double led = 1;  // of one that trains the best of another study: how much of that search is over

@@ -57,6 +57,15 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = study.max_budget;
   to_come_ = TimesOf(fresh).seconds;
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
+  // Of those that pause at their target one in eta goes on, or all; as far as the others go.
+  const auto pauses = [&](const Trial& trial) { return trial.item->target < study.max_budget; };
+  returning_ = (study.paused + study.ending +
+                static_cast<int>(std::ranges::count_if(trials_, pauses))) /
+               static_cast<int>(std::max<std::int64_t>(study.eta, 1));
+  const auto longest =
+      std::ranges::max_element(trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
+  fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
+  to_return_ = TimesOf(fresh).seconds;
   Settle();
   Try();
 }
@@ -139,6 +148,11 @@ bool Widening::Fits(double length, Change change) const {
     if (width == widths_.size()) return false;
     area += coming_ * Area(to_come_, width);
   }
+  if (returning_ > 0) {
+    const std::size_t width = Narrowest(to_return_, length);
+    if (width == widths_.size()) return false;
+    area += returning_ * Area(to_return_, width);
+  }
   for (const Trial& trial : trials_) {
     if (area > room) return false;
     const std::size_t width = WidthFor(trial, length, change);
@@ -165,6 +179,11 @@ double Widening::Bisect(Change change) const {
   return length;
 }
 
+// One change often brings another: it must save more than two cost.
+bool Widening::IsWorth(double length, double instead_of) const {
+  return length + 2 * Seconds(study_.start_up) <= kWorthIt * instead_of;
+}
+
 // Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end
 // last than anybody.
 void Widening::Settle() {
@@ -177,7 +196,7 @@ void Widening::Settle() {
   for (const Change next : {Change::kLate, Change::kAny}) {
     if (!may_change_) break;
     const double length = Bisect(next);
-    if (length > kWorthIt * length_) continue;
+    if (!IsWorth(length, length_)) continue;
     change = next;
     length_ = length;
   }
@@ -232,7 +251,12 @@ void Widening::Spend(std::vector<Trial*>& in, Milli spare) const {
     for (const Trial* trial : *group) widths.push_back(trial->width);
     while (Widen(*group, spare)) {
     }
-    if (ends(group) <= kWorthIt * before) continue;
+    bool moves = false;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const Trial& trial = *(*group)[i];
+      moves = moves || (trial.held == widths[i] && trial.width != widths[i]);
+    }
+    if (!moves || IsWorth(ends(group), before)) continue;
     for (std::size_t i = 0; i < widths.size(); ++i) (*group)[i]->width = widths[i];
     spare = had;
   }
@@ -278,6 +302,7 @@ std::vector<Wanted> Widening::Choose() const {
     spare -= width;
     in.push_back(trial);
   }
+  spare -= returning_ * widths_[best_];
   if (out.empty() && coming_ == 0) Spend(in, spare);
   in.insert(in.end(), out.begin(), out.end());
   std::vector<Wanted> wanted;

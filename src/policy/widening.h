@@ -41,6 +41,7 @@ class Widening {
   double Area(const std::vector<double>& seconds, std::size_t width) const;
   bool Fits(double length, Change change) const;
   double Bisect(Change change) const;
+  bool IsWorth(double length, double instead_of) const;
   void Settle();
   void Try();
   void Spend(std::vector<Trial*>& in, Milli spare) const;
@@ -57,6 +58,8 @@ class Widening {
   std::vector<Trial> trials_;
   std::vector<double> to_come_;  // seconds of a trial that is still to be proposed
   int coming_ = 0;
+  std::vector<double> to_return_;  // the same of one that is to go on
+  int returning_ = 0;
   double length_ = 0;
   bool may_change_ = false;  // what that costs is known
 };
