@@ -106,9 +106,13 @@ const WorkView& Engine::View() {
   for (const auto& study : studies_) {
     if (study->finished) continue;
     int waiting = 0;
+    int unborn = 0;
     for (TrialId id : study->waiting) {
       const Trial& trial = study->trial(id);
-      if (!Open(*study) || trial.not_before > now_ || !trial.CanStart()) continue;
+      if (!Open(*study) || trial.not_before > now_ || !trial.CanStart()) {
+        ++unborn;
+        continue;
+      }
       ++waiting;
       view.items.push_back({.trial = {study->id, id},
                             .group = trial.group,
@@ -138,6 +142,8 @@ const WorkView& Engine::View() {
          .waiting = waiting,
          .coming = static_cast<int>(study->asked - study->answered),
          .paused = static_cast<int>(study->count(TrialState::kPaused)),
+         .unborn = unborn,
+         .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
          .led = LedSoFar(*study)});

@@ -110,8 +110,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
       visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
   visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
-  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace), visit(t.paced), visit(t.told),
-      visit(t.resumed);
+  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace),
+      visit(t.paced), visit(t.told), visit(t.resumed);
 }
 
 }  // namespace sluice

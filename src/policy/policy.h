@@ -30,9 +30,10 @@ struct WorkItem {
   double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
   std::uint32_t launch_reports = 0;  // of the launch that runs
   Time since{};                      // it waits since then
-  Time heard{};      // while it runs: when it last reported, or was started; what it did since then is lost if it leaves
-  double pace = 1;   // how quick it was beside others of its shape
-  const Grant* grant = nullptr;      // while it runs
+  Time
+      heard{};  // while it runs: when it last reported, or was started; what it did since then is lost if it leaves
+  double pace = 1;               // how quick it was beside others of its shape
+  const Grant* grant = nullptr;  // while it runs
 };
 
 // Whether it stays where it is, whatever is planned.
@@ -51,12 +52,14 @@ struct StudyView {
   Duration start_up{0};  // of a launch, as measured
   bool priced = false;   // it was measured
   int running = 0;
-  int ending = 0;     // of them, those that leave for good, or to pause; they are no items
-  int waiting = 0;    // items below that do not run yet
-  int coming = 0;     // proposals on their way
-  int paused = 0;     // trials of which some may go on
-  bool open = false;  // it could propose or resume more trials if there were room
-  int left = 0;       // how many it may still propose, beside those on their way
+  int ending = 0;   // of them, those that leave for good, or to pause; they are no items
+  int waiting = 0;  // items below that do not run yet
+  int coming = 0;   // proposals on their way
+  int paused = 0;   // trials of which some may go on
+  int unborn = 0;   // trials that wait for their parameters, their checkpoint, or their next try
+  bool all_go_on = false;  // whoever pauses, not one in eta
+  bool open = false;       // it could propose or resume more trials if there were room
+  int left = 0;            // how many it may still propose, beside those on their way
   double led = 1;  // of one that trains the best of another study: how much of that search is over
 };
 

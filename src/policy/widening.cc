@@ -59,11 +59,12 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
   // Of those that pause at their target one in eta goes on, or all; as far as the others go.
   const auto pauses = [&](const Trial& trial) { return trial.item->target < study.max_budget; };
-  returning_ = (study.paused + study.ending +
-                static_cast<int>(std::ranges::count_if(trials_, pauses))) /
-               static_cast<int>(std::max<std::int64_t>(study.eta, 1));
-  const auto longest =
-      std::ranges::max_element(trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
+  const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
+  away_ = (study.paused + study.ending) / of + study.unborn;
+  returning_ =
+      (study.paused + study.ending + static_cast<int>(std::ranges::count_if(trials_, pauses))) / of;
+  const auto longest = std::ranges::max_element(
+      trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
   to_return_ = TimesOf(fresh).seconds;
   Settle();
@@ -224,9 +225,8 @@ void Widening::Try() {
 int Widening::MostAlive() const {
   const Milli width = widths_[best_];
   // A share does not reach over two devices.
-  const Milli most = study_.demand.gpus > 0 && width < kWhole
-                         ? devices_ / kWhole * (kWhole / width)
-                         : devices_ / width;
+  const Milli most = study_.demand.gpus > 0 && width < kWhole ? devices_ / kWhole * (kWhole / width)
+                                                              : devices_ / width;
   const auto alive = static_cast<int>(std::clamp<Milli>(most, 1, kMostTrials));
   return study_.parallelism > 0 ? std::min(alive, study_.parallelism) : alive;
 }
@@ -302,7 +302,8 @@ std::vector<Wanted> Widening::Choose() const {
     spare -= width;
     in.push_back(trial);
   }
-  spare -= returning_ * widths_[best_];
+  // Those that are away and will go on have their part.
+  if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
   if (out.empty() && coming_ == 0) Spend(in, spare);
   in.insert(in.end(), out.begin(), out.end());
   std::vector<Wanted> wanted;

@@ -60,6 +60,7 @@ class Widening {
   int coming_ = 0;
   std::vector<double> to_return_;  // the same of one that is to go on
   int returning_ = 0;
+  int away_ = 0;  // of them, those that hold nothing now
   double length_ = 0;
   bool may_change_ = false;  // what that costs is known
 };
