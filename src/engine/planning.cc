@@ -143,6 +143,7 @@ const WorkView& Engine::View() {
          .coming = static_cast<int>(study->asked - study->answered),
          .paused = static_cast<int>(study->count(TrialState::kPaused)),
          .unborn = unborn,
+         .judged = study->spec.stopper.name != "none",
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),

@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "cluster/width.h"
+#include "policy/filling.h"
 #include "policy/placer.h"
 #include "policy/widening.h"
 
 namespace sluice {
 namespace {
+
+bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
 }  // namespace
 
@@ -15,7 +18,12 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
   Plan plan;
   Cluster free;
   free.SetNodes(cluster.nodes());
+  std::vector<const StudyView*> fixed;
   for (const StudyView& study : work.studies) {
+    if (!IsElastic(study.demand)) {
+      fixed.push_back(&study);
+      continue;
+    }
     const Widening widening(cluster, work, study, TotalWidth(cluster, study.demand), now);
     const int room = widening.MostAlive() - study.running - study.waiting;
     if (study.open && room > study.coming) plan.appetites.push_back({study.study, room});
@@ -23,11 +31,19 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       plan.keeps_running = true;
       return plan;
     }
-    if (getenv("DBG")) { fprintf(stderr,"%.1f run %d wait %d end %d coming %d open %d left %d items %zu L %.1f :",Seconds(now-Time{}),study.running,study.waiting,study.ending,study.coming,study.open,study.left,work.items.size(),widening.length());
-      for (auto& w: widening.Choose()) fprintf(stderr," %d%s%s=%ld(%.0f)",(int)Number(w.item->trial.trial),w.item->running?"r":"w",w.item->leaving?"l":"",w.width,(double)(w.item->target-w.item->done)); 
-fprintf(stderr,"\n"); }
     const std::vector<Placement> placed = PlaceIn(free, widening.Choose());
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
+  }
+  if (fixed.empty()) return plan;
+  for (const WorkItem& item : work.items)
+    if (item.running) free.Take(*item.grant);
+  std::vector<TrialKey> leaving;
+  Filling(free, work, fixed, now).Fill(plan, leaving);
+  plan.keeps_running = leaving.empty();
+  if (plan.keeps_running) return plan;
+  for (const WorkItem& item : work.items) {
+    if (item.running && !item.leaving && std::ranges::find(leaving, item.trial) == leaving.end())
+      plan.placements.push_back({item.trial, *item.grant});
   }
   return plan;
 }

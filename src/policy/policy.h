@@ -57,6 +57,7 @@ struct StudyView {
   int coming = 0;   // proposals on their way
   int paused = 0;   // trials of which some may go on
   int unborn = 0;   // trials that wait for their parameters, their checkpoint, or their next try
+  bool judged = false;     // trials may be stopped before their target
   bool all_go_on = false;  // whoever pauses, not one in eta
   bool open = false;       // it could propose or resume more trials if there were room
   int left = 0;            // how many it may still propose, beside those on their way

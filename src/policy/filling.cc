@@ -1,0 +1,335 @@
+#include "policy/filling.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "cluster/width.h"
+
+// The idea: a device is filled with the set of trials that is worth most, and a trial's worth is what it takes of the
+// device (the largest part of any resource), times one plus what is left of it beside the longest. So devices are
+// full first, and of sets that fill them equally well the one with the longest trials runs: those that would
+// be left over at the end. Trials that go unheard because they take much memory and little else count by their
+// memory, so they are not passed over for ever.
+//
+// Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
+// just reported makes room for one that has clearly more left, if that is worth starting it again. With changes that
+// cost nothing this comes within one or two parts in a hundred of the best mix of fillings there is (the
+// configuration program over all patterns); with dear ones nobody is moved.
+//
+// Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
+// free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
+// leave gaps that no order avoids; its integer program, which fills better and does not look ahead; play-outs of
+// many orders, which find good ones and take a thousand times as long.
+
+namespace sluice {
+namespace {
+
+enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
+constexpr int kLooks = 4000;         // of one search
+constexpr double kTurns = 30;        // how often trials may take turns while all is worked off
+constexpr double kPriceFactor = 5;   // a change must bring that many times what it costs
+constexpr std::int64_t kMany = 1 << 20;
+
+bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
+
+// The best set of options within some room.
+class SetSearch {
+ public:
+  struct Item {
+    std::vector<double> worths;  // of one, of one more, ...
+    Amounts takes{};
+  };
+  SetSearch(const std::vector<Item>& items, const Amounts& room, Resource bound)
+      : items_(items), free_(room), bound_(bound), counts_(items.size()), best_(items.size()) {
+    for (const Item& item : items) {
+      const auto takes = static_cast<double>(std::max<std::int64_t>(item.takes[bound], 1));
+      densities_.push_back(item.worths.front() / takes);
+      order_.push_back(order_.size());
+    }
+    std::ranges::stable_sort(order_, std::greater(), [&](std::size_t i) { return densities_[i]; });
+    Visit(0, 0);
+  }
+  const std::vector<int>& best() const { return best_; }
+
+ private:
+  void Visit(std::size_t from, double worth) {
+    if (worth > most_ * (1 + 1e-12)) {
+      most_ = worth;
+      best_ = counts_;
+    }
+    for (std::size_t rank = from; rank < order_.size(); ++rank) {
+      if (--looks_ < 0) return;
+      const std::size_t i = order_[rank];
+      const double bound = worth + densities_[i] * static_cast<double>(free_[bound_]);
+      if (bound <= most_ * (1 + 1e-12)) return;
+      const Item& item = items_[i];
+      if (counts_[i] >= std::ssize(item.worths) || !Fits(item)) continue;
+      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] -= item.takes[r];
+      const double more = item.worths[static_cast<std::size_t>(counts_[i]++)];
+      Visit(rank, worth + more);
+      --counts_[i];
+      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] += item.takes[r];
+    }
+  }
+  bool Fits(const Item& item) const {
+    for (std::size_t r = 0; r < free_.size(); ++r)
+      if (item.takes[r] > 0 && item.takes[r] > free_[r]) return false;
+    return true;
+  }
+
+  const std::vector<Item>& items_;
+  Amounts free_;
+  Resource bound_;
+  std::vector<double> densities_;
+  std::vector<std::size_t> order_;
+  std::vector<int> counts_;
+  std::vector<int> best_;
+  double most_ = 0;
+  int looks_ = kLooks;
+};
+
+}  // namespace
+
+Filling::Filling(Cluster& free, const WorkView& work, std::vector<const StudyView*> studies,
+                 Time now)
+    : free_(free), work_(work), now_(now) {
+  ListSpots();
+  Classify(std::move(studies));
+}
+
+void Filling::ListSpots() {
+  kinds_.emplace_back();
+  const std::vector<Node>& nodes = free_.nodes();
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].up) continue;
+    spots_.push_back({.node = NodeId(n + 1), .device = -1, .kind = 0, .running = {}});
+    for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
+      if (nodes[n].devices[d].IsLent()) continue;
+      const std::string_view name = nodes[n].devices[d].kind;
+      const auto known = std::ranges::find(kinds_.begin() + 1, kinds_.end(), name);
+      const auto kind = static_cast<std::size_t>(known - kinds_.begin());
+      if (known == kinds_.end()) kinds_.push_back(name);
+      spots_.push_back(
+          {.node = NodeId(n + 1), .device = static_cast<int>(d), .kind = kind, .running = {}});
+    }
+  }
+}
+
+double Filling::SecondsLeft(const Class& trials, const WorkItem& item) const {
+  if (item.target == kNoLimit) return std::numeric_limits<double>::max();
+  return static_cast<double>(std::max<Work>(item.target - item.done, 0)) * trials.seconds_per_unit /
+         item.pace;
+}
+
+void Filling::Classify(std::vector<const StudyView*> studies) {
+  std::vector<double> quickness(kinds_.size(), 0);
+  for (const StudyView* study : studies) {
+    Class made;
+    made.study = study;
+    const bool on_cores = study->demand.gpus == 0;
+    std::vector<double> speeds(kinds_.size(), 0);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      made.needs.push_back(NeedOn(study->demand, kinds_[k]));
+      if (on_cores != (k == 0)) continue;
+      SpeedSituation alone{.shape = std::string(study->shape),
+                           .kind = std::string(kinds_[k]),
+                           .width = on_cores ? UsualWidth(study->demand) : made.needs[k].gpus};
+      SpeedEstimate known = work_.speeds->Ask(alone);
+      // What a trial takes is what it can use: an unmeasured share does not slow it down.
+      if (known.measured == 0 && !on_cores) {
+        alone.width = std::max(kWhole, alone.width);
+        known.work_per_second = work_.speeds->Prior(alone);
+      }
+      speeds[k] = known.work_per_second;
+    }
+    const double quickest = std::ranges::max(speeds);
+    if (quickest > 0) {
+      made.seconds_per_unit = 1 / quickest;
+      for (std::size_t k = 0; k < kinds_.size(); ++k) quickness[k] += speeds[k] / quickest;
+    }
+    made.slots = study->parallelism == 0 ? static_cast<int>(kMany)
+                                         : std::max(0, study->parallelism - study->running);
+    classes_.push_back(std::move(made));
+  }
+  double area = 0;
+  const auto owner = [&](const WorkItem& item) {
+    return std::ranges::find_if(classes_, [&](const Class& trials) {
+      return trials.study->study == item.trial.study;
+    });
+  };
+  const auto count = [&](const Class& trials, double seconds, double number) {
+    if (seconds == std::numeric_limits<double>::max()) return;
+    longest_ = std::max(longest_, seconds);
+    area += seconds * number * static_cast<double>(std::max<Milli>(UsualWidth(trials.study->demand), 1));
+  };
+  for (const WorkItem& item : work_.items) {
+    const auto trials = owner(item);
+    if (trials == classes_.end()) continue;
+    const double seconds = SecondsLeft(*trials, item);
+    count(*trials, seconds, 1);
+    if (!item.running) {
+      trials->waiting.emplace_back(seconds, &item);
+      continue;
+    }
+    if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
+    for (Spot& spot : spots_) {
+      const int device = item.grant->devices.empty() ? -1 : static_cast<int>(Number(item.grant->devices[0]));
+      if (spot.node == item.grant->node && spot.device == device) spot.running.push_back(&item);
+    }
+  }
+  for (Class& trials : classes_) {
+    std::ranges::stable_sort(trials.waiting, std::greater(), [](const auto& w) { return w.first; });
+    const StudyView& study = *trials.study;
+    if (!study.open) continue;
+    trials.to_come = study.left > 0 ? study.left + study.coming : kMany;
+    WorkItem fresh;
+    fresh.target = study.max_budget;
+    trials.to_come_seconds = SecondsLeft(trials, fresh);
+    if (study.left > 0) count(trials, trials.to_come_seconds, study.left);
+    // Nobody of its own study is kept waiting by a trial that is not there yet.
+    if (!trials.waiting.empty())
+      trials.to_come_seconds = std::min(trials.to_come_seconds, trials.waiting.back().first);
+    if (study.left == 0) trials.to_come_seconds = 0;
+  }
+  horizon_ = area / static_cast<double>(kWhole) / static_cast<double>(std::max<std::size_t>(spots_.size(), 1));
+  // The quickest devices choose first.
+  std::ranges::stable_sort(spots_, std::greater(),
+                           [&](const Spot& spot) { return quickness[spot.kind]; });
+}
+
+Amounts Filling::Takes(const Class& trials, std::size_t kind) const {
+  const Demand& demand = trials.study->demand;
+  return {kind == 0 ? 0 : trials.needs[kind].gpus, kind == 0 ? 0 : trials.needs[kind].bandwidth,
+          kind == 0 ? 0 : demand.memory_bytes, demand.cpus, kind == 0 ? 0 : 1};
+}
+
+Amounts Filling::RoomOn(const Spot& spot) const {
+  const Milli cpus = free_.FreeCpus(spot.node);
+  if (spot.device < 0) return {0, 0, 0, cpus, 0};
+  const auto d = static_cast<std::size_t>(spot.device);
+  const DeviceUse& used = free_.Used(spot.node)[d];
+  return {kWhole - used.share, kWhole - used.bandwidth,
+          free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes, cpus,
+          kMostClients - used.clients};
+}
+
+double Filling::Worth(const Class& trials, const Amounts& takes, const Amounts& all,
+                      double seconds) const {
+  (void)trials;
+  double part = 0;
+  for (std::size_t r = 0; r < takes.size(); ++r)
+    if (takes[r] > 0)
+      part = std::max(part, static_cast<double>(takes[r]) /
+                                static_cast<double>(std::max<std::int64_t>(all[r], 1)));
+  return part * (1 + std::min(seconds / longest_, 2.0));
+}
+
+Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
+  Grant grant;
+  grant.node = spot.node;
+  grant.cpus = trials.study->demand.cpus;
+  if (spot.device < 0) return grant;
+  grant.gpu_share = trials.needs[spot.kind].gpus;
+  grant.bandwidth = trials.needs[spot.kind].bandwidth;
+  grant.memory_bytes = trials.study->demand.memory_bytes;
+  grant.devices = {DeviceId(static_cast<std::uint32_t>(spot.device))};
+  return grant;
+}
+
+void Filling::Start(Class& trials, Grant grant, Plan& plan) {
+  free_.Take(grant);
+  --trials.slots;
+  if (trials.next < trials.waiting.size()) {
+    plan.placements.push_back({trials.waiting[trials.next++].second->trial, std::move(grant)});
+  } else {
+    ++trials.asked;
+    --trials.to_come;
+  }
+}
+
+// Whoever needs several devices takes them before others fill them one by one.
+void Filling::StartWide(Plan& plan) {
+  for (Class& trials : classes_) {
+    if (!IsWide(trials.study->demand)) continue;
+    while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
+      Grant grant = FirstFit(free_, trials.study->demand);
+      if (!IsSet(grant.node)) break;
+      Start(trials, std::move(grant), plan);
+    }
+  }
+}
+
+// Nothing is lost of one that has just reported.
+bool Filling::MayLeave(const Class& trials, const WorkItem& item) const {
+  return item.movable && !item.leaving && !trials.study->judged && trials.study->priced &&
+         item.heard == now_;
+}
+
+void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
+  Amounts room = RoomOn(spot);
+  Amounts all = room;
+  const Node& node = free_.node(spot.node);
+  all[kCpus] = node.cpus;
+  if (spot.device >= 0) {
+    all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
+           std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
+  }
+  std::vector<SetSearch::Item> items;
+  std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
+  for (const WorkItem* item : spot.running) {
+    const auto of = static_cast<std::size_t>(
+        std::ranges::find_if(classes_, [&](const Class& c) { return c.study->study == item->trial.study; }) -
+        classes_.begin());
+    if (!MayLeave(classes_[of], *item)) continue;
+    const Amounts takes = Takes(classes_[of], spot.kind);
+    for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
+    const double turn = std::max(horizon_ / kTurns, kPriceFactor * Seconds(classes_[of].study->start_up));
+    const double seconds = SecondsLeft(classes_[of], *item) + turn;
+    items.push_back({{Worth(classes_[of], takes, all, seconds)}, takes});
+    what.emplace_back(of, item);
+  }
+  const std::size_t running = items.size();
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Class& trials = classes_[c];
+    const Demand& demand = trials.study->demand;
+    if ((demand.gpus == 0) != (spot.device < 0) || IsWide(demand) || trials.slots == 0) continue;
+    const Amounts takes = Takes(trials, spot.kind);
+    std::int64_t most = std::min<std::int64_t>(
+        trials.slots,
+        static_cast<std::int64_t>(trials.waiting.size() - trials.next) + trials.to_come);
+    for (std::size_t r = 0; r < room.size(); ++r)
+      if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
+    if (most <= 0) continue;
+    SetSearch::Item item{.worths = {}, .takes = takes};
+    for (std::int64_t i = 0; i < most; ++i) {
+      const std::size_t at = trials.next + static_cast<std::size_t>(i);
+      const double seconds =
+          at < trials.waiting.size() ? trials.waiting[at].first : trials.to_come_seconds;
+      item.worths.push_back(Worth(trials, takes, all, seconds));
+    }
+    items.push_back(std::move(item));
+    what.emplace_back(c, nullptr);
+  }
+  if (items.size() == running) return;
+  const SetSearch search(items, room, spot.device < 0 ? kCpus : kShare);
+  for (std::size_t i = 0; i < running; ++i) {
+    if (search.best()[i] > 0) continue;
+    leaving.push_back(what[i].second->trial);
+    free_.Release(*what[i].second->grant);
+  }
+  for (std::size_t i = running; i < items.size(); ++i) {
+    Class& trials = classes_[what[i].first];
+    for (int j = 0; j < search.best()[i]; ++j) Start(trials, GrantOn(spot, trials), plan);
+  }
+}
+
+void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
+  StartWide(plan);
+  for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
+  for (const Class& trials : classes_)
+    if (trials.asked > 0) plan.appetites.push_back({trials.study->study, trials.asked});
+}
+
+}  // namespace sluice

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "policy/packing_pattern.h"
+#include "policy/policy.h"
+
+namespace sluice {
+
+// Fills devices with trials of fixed width, so that little of them is left free and whoever has most left to do
+// runs. The prose is in filling.cc.
+class Filling {
+ public:
+  // `free` has what runs and stays; studies are those whose trials it may start.
+  Filling(Cluster& free, const WorkView& work, std::vector<const StudyView*> studies, Time now);
+
+  // Trials to start, and in `leaving` those that are to make room for others.
+  void Fill(Plan& plan, std::vector<TrialKey>& leaving);
+
+ private:
+  // Trials of one study are alike but for what is left of them.
+  struct Class {
+    const StudyView* study = nullptr;
+    std::vector<DeviceNeed> needs;  // on each kind
+    double seconds_per_unit = 1;    // where it is quickest
+    std::vector<std::pair<double, const WorkItem*>> waiting;  // by seconds left, most first
+    std::size_t next = 0;                                     // of them
+    double to_come_seconds = 0;
+    std::int64_t to_come = 0;  // trials the study could still give
+    int asked = 0;             // of them, those there is room for
+    int slots = 0;
+  };
+  struct Spot {
+    NodeId node{};
+    int device = -1;  // -1: the node's cores
+    std::size_t kind = 0;
+    std::vector<const WorkItem*> running;
+  };
+  // What could run on a spot: the first trials of a class, or one that runs there.
+  struct Option {
+    std::size_t of = 0;
+    const WorkItem* runs = nullptr;
+    double worth = 0;  // of the first of them
+    int most = 1;
+    Amounts takes{};
+  };
+
+  void ListSpots();
+  void Classify(std::vector<const StudyView*> studies);
+  void StartWide(Plan& plan);
+  void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
+  Amounts Takes(const Class& trials, std::size_t kind) const;
+  Amounts RoomOn(const Spot& spot) const;
+  double SecondsLeft(const Class& trials, const WorkItem& item) const;
+  double Worth(const Class& trials, const Amounts& takes, const Amounts& all, double seconds) const;
+  Grant GrantOn(const Spot& spot, const Class& trials) const;
+  void Start(Class& trials, Grant grant, Plan& plan);
+  bool MayLeave(const Class& trials, const WorkItem& item) const;
+
+  Cluster& free_;
+  const WorkView& work_;
+  Time now_;
+  std::vector<std::string_view> kinds_;
+  std::vector<Spot> spots_;
+  std::vector<Class> classes_;
+  double longest_ = 1;
+  double horizon_ = 0;  // seconds all that is left takes, at least
+};
+
+}  // namespace sluice
