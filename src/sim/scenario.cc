@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/config.h"
 #include "base/text.h"
-#include "cluster/device_kind.h"
 #include "engine/study_keys.h"
 #include "engine/study_reader.h"
 #include "policy/policy.h"
+#include "sim/cluster_reader.h"
 #include "sim/pipeline_reader.h"
 #include "sim/profile.h"
 #include "sim/workload_reader.h"
@@ -24,14 +22,12 @@ namespace sluice {
 namespace {
 
 constexpr int kMostSeeds = 10'000;
-constexpr int kMostNodes = 10'000;
 constexpr std::size_t kMostJobs = 100;
 constexpr std::size_t kMostStudies = 1000;
 constexpr std::size_t kMostPolicies = 100;
 // Values read in all, counted as often as they are read: defaults for every study, and all of that
 // for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
-constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
 
 // Of a study's keys, those whose layers are merged key by key.
 const std::vector<std::string>& Sections() {
@@ -114,7 +110,11 @@ class ScenarioReader {
       if (const auto seeds = node->Integer({.min = 1, .max = kMostSeeds}))
         scenario_.seeds = static_cast<int>(*seeds);
     }
-    ReadClusters();
+    ScenarioCluster cluster = ReadCluster(map_, cluster_);
+    nodes_good_ = !cluster.nodes.empty();
+    scenario_.nodes = std::move(cluster.nodes);
+    scenario_.clusters = std::move(cluster.names);
+    scenario_.cluster = std::move(cluster.chosen);
     ReadPipelineJobs();
     ReadDefaults();
     ReadPolicies();
@@ -134,128 +134,6 @@ class ScenarioReader {
     if (!name) return;
     scenario_.name = *name;
     if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
-  }
-
-  // The nodes, or those of one of several clusters; the others are read for their mistakes.
-  void ReadClusters() {
-    const ConfigNode* node = map_.Find("clusters");
-    if (node == nullptr) {
-      const ConfigNode* list = map_.Require(
-          "nodes", "a list of nodes", "add 'nodes: [{cpus: 32, devices: {kind: A100, count: 8}}]'");
-      if (list != nullptr) ReadNodes(*list);
-      return;
-    }
-    if (const ConfigNode* nodes = map_.Find("nodes"))
-      nodes->Expected("either 'nodes' or 'clusters'", "remove one of them");
-    const auto map = node->Map();
-    if (!map) return;
-    if (map->entries().empty()) return node->Expected("at least one cluster");
-    std::vector<Node> chosen;
-    std::int64_t devices = 0;
-    bool good = false;
-    for (const auto& [name, list] : map->entries()) {
-      if (const Status status = CheckStudyName(name); !status) list.Report(status.error().message);
-      scenario_.nodes.clear();
-      nodes_good_ = false;
-      devices_ = 0;
-      ReadNodes(list);
-      scenario_.clusters.push_back(name);
-      if (!(cluster_.empty() ? scenario_.clusters.size() == 1 : name == cluster_)) continue;
-      scenario_.cluster = name;
-      chosen = scenario_.nodes;
-      devices = devices_;
-      good = nodes_good_;
-    }
-    scenario_.nodes = std::move(chosen);
-    devices_ = devices;
-    nodes_good_ = good;
-  }
-
-  void ReadNodes(const ConfigNode& from) {
-    const ConfigNode* list = &from;
-    const auto items = list->List();
-    if (!items) return;
-    if (items->empty()) return list->Expected("at least one node");
-    for (const ConfigNode& item : *items) ReadNode(item);
-    nodes_good_ = !scenario_.nodes.empty();
-    std::set<std::string> names;
-    for (const Node& node : scenario_.nodes) {
-      if (names.insert(node.name).second) continue;
-      return list->Report(
-          fmt::format("expected names of their own, found two nodes '{}'", node.name));
-    }
-  }
-
-  void ReadNode(const ConfigNode& item) {
-    const auto map = item.Map();
-    if (!map) return;
-    const std::vector<std::string> keys = {"name", "count", "cpus", "devices"};
-    map->AllowOnly(keys);
-    Node node;
-    node.cpus = 8 * kWhole;
-    if (const ConfigNode* cpus = map->Find("cpus")) {
-      if (const auto amount = cpus->Number({.min = 0, .max = 100'000}))
-        node.cpus = static_cast<Milli>(std::llround(*amount * kWhole));
-    }
-    std::string name = "node";
-    if (const ConfigNode* said = map->Find("name")) {
-      name = said->Text().value_or(name);
-      if (const Status status = CheckStudyName(name); !status) said->Report(status.error().message);
-    }
-    const ConfigNode* counted = map->Find("count");
-    std::int64_t count = 1;
-    if (counted != nullptr) count = counted->Integer({.min = 1, .max = kMostNodes}).value_or(0);
-    if (const ConfigNode* devices = map->Find("devices")) ReadDevices(*devices, node);
-    if (node.cpus == 0 && node.devices.empty())
-      return item.Expected("a node with cores or devices", "add 'devices: {kind: A100, count: 8}'");
-    devices_ += static_cast<std::int64_t>(node.devices.size()) * count;
-    if (devices_ > kMostSimulatedDevices ||
-        static_cast<std::int64_t>(scenario_.nodes.size()) + count > kMostNodes) {
-      return item.Expected(
-          fmt::format("at most {} devices and {} nodes in all", kMostSimulatedDevices, kMostNodes));
-    }
-    const bool alone = counted == nullptr && map->Find("name") != nullptr;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Node& made = scenario_.nodes.emplace_back(node);
-      made.name = alone ? name : fmt::format("{}{}", name, scenario_.nodes.size());
-      for (std::size_t d = 0; d < made.devices.size(); ++d)
-        made.devices[d].uuid = fmt::format("{}-gpu{}", made.name, d);
-    }
-  }
-
-  void ReadDevices(const ConfigNode& node, Node& into) {
-    if (node.is_list()) {
-      const auto items = node.List();
-      if (items->empty()) node.Expected("at least one kind of device", "or leave the key out");
-      for (const ConfigNode& item : *items) ReadDeviceKind(item, into);
-    } else {
-      ReadDeviceKind(node, into);
-    }
-  }
-
-  void ReadDeviceKind(const ConfigNode& node, Node& into) {
-    const auto map = node.Map();
-    if (!map) return;
-    const std::vector<std::string> keys = {"kind", "count", "memory"};
-    map->AllowOnly(keys);
-    const ConfigNode* kind_node =
-        map->Require("kind", fmt::format("one of {}", Join(DeviceKindNames())), "add 'kind: A100'");
-    const auto kind = kind_node != nullptr ? kind_node->OneOf(DeviceKindNames()) : std::nullopt;
-    std::int64_t count = 1;
-    if (const ConfigNode* said = map->Find("count"))
-      count = said->Integer({.min = 1, .max = kMostSimulatedDevices}).value_or(0);
-    if (!kind) return;
-    Device device{.uuid = "", .kind = *kind, .memory_bytes = FindDeviceKind(*kind)->memory_bytes};
-    if (const ConfigNode* memory = map->Find("memory")) {
-      const auto bytes = memory->SizeBytes();
-      if (bytes && (*bytes == 0 || *bytes > kMostMemoryBytes))
-        memory->Expected("a device's memory, above 0 and at most 1 PiB");
-      device.memory_bytes = bytes.value_or(device.memory_bytes);
-    }
-    if (into.devices.size() + static_cast<std::size_t>(count) >
-        static_cast<std::size_t>(kMostSimulatedDevices))
-      return node.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
-    into.devices.insert(into.devices.end(), static_cast<std::size_t>(count), device);
   }
 
   void ReadPipelineJobs() {
@@ -287,8 +165,9 @@ class ScenarioReader {
     const PipelineSchedule& schedule = scenario_.pipeline_jobs[job];
     const PipelineSpec& spec = schedule.spec();
     if (spec.lends == 0) return;
-    devices_ += spec.lends;
-    if (devices_ > kMostSimulatedDevices)
+    std::size_t devices = static_cast<std::size_t>(spec.lends);
+    for (const Node& node : scenario_.nodes) devices += node.devices.size();
+    if (devices > kMostSimulatedDevices)
       return item.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
     Node node{.name = spec.name, .cpus = spec.cpus_lent * spec.lends, .devices = {}};
     for (int i = 0; i < spec.lends; ++i) {
@@ -634,7 +513,6 @@ class ScenarioReader {
   std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;
   bool nodes_good_ = false;
-  std::int64_t devices_ = 0;
 };
 
 }  // namespace
