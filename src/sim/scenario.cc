@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "sim/cluster_reader.h"
 #include "sim/pipeline_reader.h"
+#include "sim/policy_reader.h"
 #include "sim/profile.h"
 #include "sim/workload_reader.h"
 #include "space/feasibility.h"
@@ -24,7 +25,6 @@ namespace {
 constexpr int kMostSeeds = 10'000;
 constexpr std::size_t kMostJobs = 100;
 constexpr std::size_t kMostStudies = 1000;
-constexpr std::size_t kMostPolicies = 100;
 // Values read in all, counted as often as they are read: defaults for every study, and all of that
 // for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
@@ -33,14 +33,6 @@ constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 const std::vector<std::string>& Sections() {
   static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
   return sections;
-}
-
-// What may differ between policies: how a study is searched and run.
-const std::vector<std::string>& KeysOfPolicies() {
-  static const auto& keys = *new std::vector<std::string>{
-      "policy",  "sampler", "stopper",  "budget",  "trials",  "parallelism", "resources",
-      "profile", "fuse",    "timeouts", "retries", "backoff", "workload"};
-  return keys;
 }
 
 const std::vector<std::string>& GoalNames() {
@@ -117,7 +109,13 @@ class ScenarioReader {
     scenario_.cluster = std::move(cluster.chosen);
     ReadPipelineJobs();
     ReadDefaults();
-    ReadPolicies();
+    entries_ = ReadPolicyEntries(map_.Find("policies"));
+    for (const PolicyEntry& entry : entries_) {
+      scenario_.policies.push_back({.label = entry.label(),
+                                    .policy = entry.policy(),
+                                    .differs = entry.node().Show(),
+                                    .studies = {}});
+    }
     ReadStudies();
     CheckTransfers();
     ReadCompare();
@@ -210,16 +208,16 @@ class ScenarioReader {
     std::vector<std::string> names;
     for (const ConfigNode& item : *items) {
       const std::string default_name = fmt::format("study{}", names.size() + 1);
-      auto study = ReadStudyOf(item, default_name, nullptr);
+      auto study = ReadStudyOf(item, default_name, {});
       if (!study) continue;
       if (std::ranges::find(names, study->spec.name) != names.end()) {
         item.Report(fmt::format("expected studies with names of their own, found a second '{}'",
                                 study->spec.name));
       }
       names.push_back(study->spec.name);
-      if (Place(item, *std::move(study))) ReadUnderPolicies(item, default_name);
+      if (Place(item, *std::move(study))) ReadUnderPolicies(item, default_name, names.back());
     }
-    if (!scenario_.studies.empty()) return;
+    if (!scenario_.studies.empty()) return CheckUnderPolicies(names);
     for (const auto& [item, why] : nowhere_) item.Report(why);
   }
 
@@ -227,36 +225,54 @@ class ScenarioReader {
     std::size_t values = 0;
     for (const ConfigNode& study : studies)
       values += (study.size() + defaults_size_) * (1 + entries_.size());
-    for (const Entry& entry : entries_) values += entry.node.size() * studies.size();
+    for (const PolicyEntry& entry : entries_) values += entry.node().size() * studies.size();
     return values;
   }
 
-  // Reads a study as it is under each policy of the file, where it is not as elsewhere.
-  void ReadUnderPolicies(const ConfigNode& item, const std::string& default_name) {
+  // Reads a study as it is under each policy of the file that does not leave it out.
+  void ReadUnderPolicies(const ConfigNode& item, const std::string& default_name,
+                         const std::string& name) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const auto& [node, map] = entries_[i];
-      ScenarioPolicy& under = scenario_.policies[i];
-      ScenarioStudy study = *ReadStudyOf(item, default_name, &map);
+      const PolicyEntry& entry = entries_[i];
+      if (entry.LeavesOut(name)) continue;
+      const std::vector<ConfigMap> layers = entry.LayersOf(name);
+      ScenarioStudy study = *ReadStudyOf(item, default_name, layers);
       if (const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
           !why.empty()) {
-        node.Report(fmt::format("study '{}' fits nowhere: {}", study.spec.name, why));
+        entry.NodeOf(name).Report(fmt::format("study '{}' fits nowhere: {}", name, why));
       }
       // A key `policy` is the study's too, and was checked by its reader.
-      if (const Status status = CheckPolicy(under.policy, study.spec);
-          !status && map.Find("policy") == nullptr) {
-        node.Report(fmt::format("study '{}': {}", study.spec.name, status.error().message));
+      if (const Status status = CheckPolicy(entry.policy(), study.spec);
+          !status && !entry.names_policy()) {
+        entry.NodeOf(name).Report(fmt::format("study '{}': {}", name, status.error().message));
       }
-      under.studies.push_back(std::move(study));
+      scenario_.policies[i].studies.push_back(std::move(study));
     }
   }
 
-  // `above` is what a policy says instead, or null.
+  // Each has something to run, and whoever transfers somebody to follow.
+  void CheckUnderPolicies(const std::vector<std::string>& names) const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const PolicyEntry& entry = entries_[i];
+      entry.CheckNames(names);
+      const std::vector<ScenarioStudy>& studies = scenario_.policies[i].studies;
+      if (studies.empty()) entry.node().Report("expected a study that it does not leave out");
+      for (const ScenarioStudy& study : studies) {
+        if (!entry.LeavesOut(study.spec.transfer)) continue;
+        entry.node().Report(
+            fmt::format("study '{}': transfer: expected a study '{}' to take the best of, found it "
+                        "left out; leave both out or none",
+                        study.spec.name, study.spec.transfer));
+      }
+    }
+  }
+
+  // `above` is what a policy says instead.
   std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name,
-                                           const ConfigMap* above) {
+                                           std::vector<ConfigMap> above) {
     const auto own = item.Map();
     if (!own) return std::nullopt;
-    std::vector<ConfigMap> layers;
-    if (above != nullptr) layers.push_back(*above);
+    std::vector<ConfigMap> layers = std::move(above);
     layers.push_back(*own);
     if (defaults_) layers.push_back(*defaults_);
     const ConfigMap map = ConfigMap::Layered(item, layers, Sections());
@@ -359,76 +375,6 @@ class ScenarioReader {
     return false;
   }
 
-  void ReadPolicies() {
-    const ConfigNode* node = map_.Find("policies");
-    const auto entries = node != nullptr ? node->Map() : std::nullopt;
-    if (!entries) return;
-    if (entries->entries().size() > kMostPolicies)
-      return node->Report(fmt::format("expected at most {} entries, found {}", kMostPolicies,
-                                      entries->entries().size()));
-    for (const auto& [label, value] : entries->entries()) {
-      if (const Status status = CheckStudyName(label); !status)
-        value.Report(status.error().message);
-      const auto map = value.Map();
-      if (!map || !HasGoodKeys(*map)) continue;
-      const auto policy = PolicyOf(label, value, *map);
-      if (!policy) continue;
-      scenario_.policies.push_back(
-          {.label = label, .policy = *policy, .differs = value.Show(), .studies = {}});
-      entries_.push_back({value, *map});
-    }
-  }
-
-  static bool HasGoodKeys(const ConfigMap& map) {
-    const std::vector<std::string> of_trials = {"study",     "space",    "constraints",
-                                                "objective", "enqueue",  "seed",
-                                                "arrives",   "deadline", "stop_at"};
-    std::vector<std::string> known = KeysOfPolicies();
-    known.insert(known.end(), of_trials.begin(), of_trials.end());
-    map.AllowOnly(known);
-    constexpr std::string_view kNotHere =
-        "expected what policies may differ in, {}, found what makes the trials: say it in the "
-        "studies";
-    bool good = true;
-    for (const auto& [key, value] : map.entries()) {
-      good = good && std::ranges::find(KeysOfPolicies(), key) != KeysOfPolicies().end();
-      if (std::ranges::find(of_trials, key) != of_trials.end())
-        value.Report(fmt::format(kNotHere, Join(KeysOfPolicies())));
-    }
-    const ConfigNode* workload = map.Find("workload");
-    const auto work = workload != nullptr && workload->is_map() ? workload->Map() : std::nullopt;
-    if (const ConfigNode* curve = work ? work->Find("curve") : nullptr) {
-      curve->Report("expected the same curve under all policies; say it in the studies");
-      good = false;
-    }
-    return good;
-  }
-
-  // The policy an entry is for.
-  static std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& node,
-                                             const ConfigMap& map) {
-    const bool is_policy = std::ranges::find(PolicyNames(), label) != PolicyNames().end();
-    const ConfigNode* said = map.Find("policy");
-    if (said == nullptr) {
-      if (is_policy) return label;
-      node.Report(
-          fmt::format("expected the name of a policy, or a label with one inside, found neither{}; "
-                      "add 'policy: "
-                      "fifo', or another of {}",
-                      DidYouMean(label, PolicyNames()), Join(PolicyNames())));
-      return std::nullopt;
-    }
-    auto policy = said->OneOf(PolicyNames());
-    if (policy && is_policy && *policy != label) {
-      said->Report(
-          fmt::format("expected {}, since that is a policy of its own, found {}; call the "
-                      "entry something else",
-                      label, *policy));
-      return std::nullopt;
-    }
-    return policy;
-  }
-
   // One that transfers needs a study to follow, with the same parameters.
   void CheckTransfers() {
     for (const ScenarioStudy& study : scenario_.studies) {
@@ -504,11 +450,7 @@ class ScenarioReader {
   const std::string file_;
   const std::string_view cluster_;  // that is wanted; empty: the first
   Scenario scenario_;
-  struct Entry {
-    ConfigNode node;
-    ConfigMap map;
-  };
-  std::vector<Entry> entries_;  // of `policies`, as in the scenario
+  std::vector<PolicyEntry> entries_;  // of `policies`, as in the scenario
   std::optional<ConfigMap> defaults_;
   std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;

@@ -29,13 +29,13 @@ struct ScenarioStudy {
 };
 
 // An entry of `policies`: a policy and the studies as they are under it. They differ from the
-// scenario's in how they are searched and run, not in what their trials are: the same point gives the
-// same values under every policy.
+// scenario's in how they are searched and run, and some may be left out, but not in what their trials are:
+// the same point gives the same values under every policy.
 struct ScenarioPolicy {
   std::string label;  // what it is called: a name of its own, or that of the policy
   std::string policy;
   std::string differs;                 // what the file says, to be shown
-  std::vector<ScenarioStudy> studies;  // one for each of the scenario's
+  std::vector<ScenarioStudy> studies;  // those of the scenario's that it does not leave out
 };
 
 // Whose bubbles a device's are.
