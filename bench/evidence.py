@@ -105,6 +105,27 @@ def hydro(seeds):
     table(["bubbles", "published", "ours"],
           [["makespan without", "-", f"{hours['exclusive']:.2f} h"], ["makespan with", "-", f"{hours['hydro']:.2f} h"],
            ["shorter by", "2.7x", f"{hours['exclusive'] / hours['hydro']:.2f}x"]])
+    accelerations()
+
+
+def accelerations():
+    """Surrogates, fusion and the target at full size, against everybody at full size."""
+    rows = []
+    for name, model, size, widths, published in (
+            ("resnet18", "ResNet-18", "8/1000", {1: ""}, "16.2x"), ("vgg11", "VGG-11", "8/500", {1: ""}, "10.8x"),
+            ("mobilenetv3", "MobileNetV3-L", "16/500", {1: ""}, "12.3x"),
+            ("wideresnet50", "WideResNet-50", "32/200", {1: "", 8: "-8"}, "20.3x"),
+            ("transformer", "Transformer", "8/200", {1: ""}, "8.7x"),
+            ("gpt3xl", "GPT-3 XL", "128/100", {8: "", 128: "-128"}, "78.5x")):
+        runs = simulate(f"hydro-{name}", "--seeds", "3")
+        for gpus, label in widths.items():
+            full, ours = runs[f"full-size{label}"], runs[f"hydro{label}"]
+            hours = [run["makespan_seconds"]["mean"] / 3600 for run in (full, ours)]
+            search = ours["studies"][0]["completion_seconds"]["mean"] / 3600
+            rows.append([f"{model} ({size})", gpus, published, f"{hours[0]:.2f} h", f"{search:.2f} h", f"{hours[1]:.2f} h",
+                         f"{hours[0] / hours[1]:.1f}x"])
+    table(["model (GPUs/trials)", "GPUs of a full-size trial", "published", "ours: full size", "surrogates", "and the target",
+           "shorter by"], rows)
 
 
 TABLES = {"fluid": fluid, "hypersched": hypersched, "hypersack": hypersack, "hydro": hydro}

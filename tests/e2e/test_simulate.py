@@ -44,6 +44,7 @@ def test_there_are_scenarios_to_copy():
         "fluid-cifar",
         "hypersack-sp4",
         "hydro-bubbles",
+        "hydro-gpt3xl",
     }
     for path in SCENARIOS:
         assert path.read_text().startswith("# "), f"{path.name} says what it is about"
