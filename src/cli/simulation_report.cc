@@ -85,6 +85,21 @@ std::string DescribePipeline(const PipelineSchedule& job) {
       spec.lends > 0 ? fmt::format("; it lends {}", Counted(spec.lends, "device")) : "");
 }
 
+// The first few.
+std::string DescribeFailures(const Scenario& scenario) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> parts;
+  for (const NodeFailure& failure : scenario.failures) {
+    if (parts.size() == kShown) break;
+    parts.push_back(fmt::format("{} is down at {} for {}",
+                                scenario.nodes[Number(failure.node) - 1].name,
+                                FormatDuration(failure.at), FormatDuration(failure.lasts)));
+  }
+  if (const std::size_t more = scenario.failures.size() - parts.size(); more > 0)
+    parts.push_back(fmt::format("and {} more", more));
+  return Join(parts);
+}
+
 bool AnyDeadline(const Scenario& scenario) {
   return std::ranges::any_of(scenario.studies, [](const ScenarioStudy& study) {
     return study.spec.deadline_after.has_value();
@@ -239,6 +254,7 @@ std::string DescribeScenario(const Scenario& scenario,
     if (!under.differs.empty())
       lines.emplace_back("policy", fmt::format("{}: {}", under.label, under.differs));
   }
+  if (!scenario.failures.empty()) lines.emplace_back("failures", DescribeFailures(scenario));
   for (const PipelineSchedule& job : scenario.pipeline_jobs)
     lines.emplace_back("pipeline", DescribePipeline(job));
   return Labelled(lines, terminal);

@@ -2,20 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "cluster/device_kind.h"
 #include "engine/study.h"
-#include "sim/scenario.h"
 
 namespace sluice {
 namespace {
 
 constexpr std::int64_t kMostNodes = 10'000;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
+constexpr std::size_t kMostFailures = 10'000;
 
 void ReadDeviceKind(const ConfigNode& item, Node& into) {
   const auto map = item.Map();
@@ -108,7 +110,67 @@ class NodesReader {
   std::int64_t devices_ = 0;
 };
 
+struct NamedFailure {
+  std::string node;
+  Duration at{0};
+  Duration lasts{0};
+};
+
+std::optional<NamedFailure> ReadFailure(const ConfigNode& item,
+                                        const std::vector<std::string>& nodes) {
+  const auto map = item.Map();
+  if (!map) return std::nullopt;
+  const std::vector<std::string> keys = {"node", "at", "for"};
+  map->AllowOnly(keys);
+  const ConfigNode* node = map->Require("node", "the name of the node that goes down");
+  const auto name = node != nullptr ? node->OneOf(nodes) : std::nullopt;
+  const auto after_zero = [&](std::string_view key, std::string_view what) {
+    const ConfigNode* said = map->Require(key, what, fmt::format("add '{}: 30m'", key));
+    auto time = said != nullptr ? said->Duration() : std::nullopt;
+    if (!time || *time > Duration(0)) return time;
+    said->Expected(fmt::format("{}, above 0", what));
+    return std::optional<Duration>();
+  };
+  const auto at = after_zero("at", "when it goes down, after the beginning");
+  const auto lasts = after_zero("for", "how long it is down");
+  if (!name || !at || !lasts) return std::nullopt;
+  return NamedFailure{.node = *name, .at = *at, .lasts = *lasts};
+}
+
 }  // namespace
+
+std::vector<NodeFailure> ReadFailures(const ConfigNode* list, const std::vector<Node>& nodes,
+                                      const std::vector<std::string>& elsewhere) {
+  const auto items = list != nullptr ? list->List() : std::nullopt;
+  if (!items || nodes.empty()) return {};
+  if (items->size() > kMostFailures) {
+    list->Expected(fmt::format("at most {} failures", kMostFailures));
+    return {};
+  }
+  std::map<std::string, NodeId> ids;
+  std::vector<std::string> names;
+  for (const Node& node : nodes) {
+    names.push_back(node.name);
+    ids.emplace(node.name, NodeId(static_cast<std::uint32_t>(names.size())));
+  }
+  names.insert(names.end(), elsewhere.begin(), elsewhere.end());
+  std::map<std::string, std::vector<NamedFailure>> earlier;  // of each node
+  std::vector<NodeFailure> failures;
+  for (const ConfigNode& item : *items) {
+    const auto failure = ReadFailure(item, names);
+    if (!failure) continue;
+    std::vector<NamedFailure>& others = earlier[failure->node];
+    if (std::ranges::any_of(others, [&](const NamedFailure& other) {
+          return failure->at <= other.at + other.lasts && other.at <= failure->at + failure->lasts;
+        })) {
+      item.Expected("a node to be up for a while before it goes down again");
+    }
+    others.push_back(*failure);
+    if (const auto found = ids.find(failure->node); found != ids.end())
+      failures.push_back({.node = found->second, .at = failure->at, .lasts = failure->lasts});
+  }
+  return failures;
+}
 
 ScenarioCluster ReadCluster(const ConfigMap& scenario, std::string_view wanted) {
   ScenarioCluster cluster;
@@ -128,7 +190,10 @@ ScenarioCluster ReadCluster(const ConfigMap& scenario, std::string_view wanted) 
     if (const Status status = CheckStudyName(name); !status) list.Report(status.error().message);
     std::vector<Node> nodes = NodesReader().Read(list);
     cluster.names.push_back(name);
-    if (!(wanted.empty() ? cluster.names.size() == 1 : name == wanted)) continue;
+    if (!(wanted.empty() ? cluster.names.size() == 1 : name == wanted)) {
+      for (Node& other : nodes) cluster.elsewhere.push_back(std::move(other.name));
+      continue;
+    }
     cluster.chosen = name;
     cluster.nodes = std::move(nodes);
   }

@@ -93,9 +93,9 @@ class ScenarioReader {
       : root_(root), map_(*root.Map()), file_(file), cluster_(cluster) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",         "seeds",   "nodes",
-                                           "clusters", "defaults",     "studies", "policies",
-                                           "compare",  "pipeline_jobs"};
+    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",   "nodes",
+                                           "clusters", "defaults",      "studies", "policies",
+                                           "compare",  "pipeline_jobs", "failures"};
     map_.AllowOnly(keys);
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
@@ -108,6 +108,7 @@ class ScenarioReader {
     scenario_.clusters = std::move(cluster.names);
     scenario_.cluster = std::move(cluster.chosen);
     ReadPipelineJobs();
+    scenario_.failures = ReadFailures(map_.Find("failures"), scenario_.nodes, cluster.elsewhere);
     ReadDefaults();
     entries_ = ReadPolicyEntries(map_.Find("policies"));
     for (const PolicyEntry& entry : entries_) {

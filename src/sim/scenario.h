@@ -44,6 +44,13 @@ struct Lender {
   int stage = 0;
 };
 
+// A node goes down, with all that runs on it, and comes back.
+struct NodeFailure {
+  NodeId node{};
+  Duration at{0};
+  Duration lasts{0};
+};
+
 // A simulated cluster and what comes to it.
 struct Scenario {
   std::string name;
@@ -52,6 +59,7 @@ struct Scenario {
   std::vector<Node> nodes;
   std::vector<std::string> clusters;  // names of those there are to choose from; usually none
   std::string cluster;                // the one whose nodes these are
+  std::vector<NodeFailure> failures;
   std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own,
   std::map<std::string, Lender> lenders;  // of which those are nodes too that are lent, by uuid
   std::vector<ScenarioStudy> studies;     // those that fit

@@ -746,6 +746,54 @@ TEST(ScenarioTest, WhatFitsOnlyOnLentDevicesFitsNowhere) {
               HasSubstr("fits nowhere: a trial needs 1 GPUs, and no node has more than 0"));
 }
 
+TEST(ScenarioTest, ReadsWhenNodesGoDown) {
+  const Scenario scenario = Good(
+      Working("memory: 1GB", "{gpus: 1}",
+              std::string(kLending) + "failures: [{node: gpt, at: 2h, for: 30m}, {node: node1, "
+                                      "at: 1m, for: 1s}, {node: gpt, at: 1h, for: 59m}]\n"));
+  ASSERT_EQ(scenario.failures.size(), 3);
+  EXPECT_EQ(scenario.failures[0].node, NodeId(2));
+  EXPECT_EQ(scenario.failures[0].at, minutes(120));
+  EXPECT_EQ(scenario.failures[0].lasts, minutes(30));
+  EXPECT_EQ(scenario.failures[1].node, NodeId(1));
+}
+
+TEST(ScenarioTest, ChecksWhenNodesGoDown) {
+  EXPECT_THAT(
+      Lines(Bad(Text("[{name: a, devices: {kind: A100}}, {name: big, cpus: 1}]", R"(failures:
+  - {node: bug, at: 1h, for: 1h}
+  - {node: a, at: 0s, for: 1h}
+  - {node: a, at: 1h, for: 0s}
+  - {node: a, at: 1h}
+  - {at: 1h, for: -1h}
+  - {node: a, when: 1h, for: 1h}
+  - {node: a, at: 4h, for: 1h}
+  - {node: a, at: 3h, for: 2h}
+  - {node: big, at: 3h, for: 1h}
+  - {node: big, at: 4h, for: 1h}
+  - a
+)"))),
+      ElementsAre(
+          StartsWith("s.yaml:3: failures[0].node: expected one of a, big, found bug (did you mean"),
+          StartsWith("s.yaml:4: failures[1].at: expected when it goes down, after the beginning"),
+          StartsWith("s.yaml:5: failures[2].for: expected how long it is down, above 0, found 0s"),
+          StartsWith("s.yaml:6: failures[3].for: expected how long it is down, found nothing"),
+          StartsWith("s.yaml:7: failures[4].node: expected the name of the node"),
+          StartsWith("s.yaml:7: failures[4].for: expected a duration"),
+          StartsWith("s.yaml:8: failures[5].when: unknown key"),
+          StartsWith("s.yaml:8: failures[5].at: expected when it goes down"),
+          StartsWith("s.yaml:10: failures[7]: expected a node to be up for a while before it goes"),
+          StartsWith("s.yaml:12: failures[9]: expected a node to be up for a while"),
+          StartsWith("s.yaml:13: failures[10]: expected a map")));
+}
+
+TEST(ScenarioTest, NodesOfOtherClustersGoDownThere) {
+  const std::string failures = "failures: [{node: h, at: 1h, for: 1h}]\n";
+  const std::string text = failures + std::string(kClusters);
+  EXPECT_THAT(ReadScenario(text, "s.yaml", "s", "small")->failures, IsEmpty());
+  EXPECT_THAT(ReadScenario(text, "s.yaml", "s", "mixed")->failures, ::testing::SizeIs(1));
+}
+
 TEST(ScenarioTest, ConstraintsThatLeaveNothingAreFoundOnACloserLook) {
   const Scenario scenario = Good(Text("[{cpus: 4}]", "", R"(
   - space: {x: {float: [0, 1]}}
