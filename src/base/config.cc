@@ -715,6 +715,12 @@ void ConfigMap::AddMissing(const ConfigMap& lower) {
                        [&](const Entry& entry) { return !mine.contains(entry.key); });
 }
 
+ConfigMap ConfigMap::Without(std::string_view key) const {
+  ConfigMap map = *this;
+  std::erase_if(map.entries_, [&](const Entry& entry) { return entry.key == key; });
+  return map;
+}
+
 const ConfigNode* ConfigMap::Find(std::string_view key) const {
   const auto found = std::ranges::find(entries_, key, &Entry::key);
   return found == entries_.end() ? nullptr : &found->value;

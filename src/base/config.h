@@ -105,6 +105,8 @@ class ConfigMap {
                             std::string_view advice = "") const;
   // Reports every key that is not among these, suggesting the nearest.
   void AllowOnly(std::span<const std::string> keys) const;
+  // The same, but for this key.
+  ConfigMap Without(std::string_view key) const;
 
   // One map of several, the first being the topmost: of a key that many have, it has the value of the
   // topmost, said where that is written. A section is a key whose values are maps and become one in

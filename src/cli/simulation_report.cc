@@ -85,6 +85,21 @@ std::string DescribePipeline(const PipelineSchedule& job) {
       spec.lends > 0 ? fmt::format("; it lends {}", Counted(spec.lends, "device")) : "");
 }
 
+// The first few.
+std::string DescribeFailures(const Scenario& scenario) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> parts;
+  for (const NodeFailure& failure : scenario.failures) {
+    if (parts.size() == kShown) break;
+    parts.push_back(fmt::format("{} is down at {} for {}",
+                                scenario.nodes[Number(failure.node) - 1].name,
+                                FormatDuration(failure.at), FormatDuration(failure.lasts)));
+  }
+  if (const std::size_t more = scenario.failures.size() - parts.size(); more > 0)
+    parts.push_back(fmt::format("and {} more", more));
+  return Join(parts);
+}
+
 bool AnyDeadline(const Scenario& scenario) {
   return std::ranges::any_of(scenario.studies, [](const ScenarioStudy& study) {
     return study.spec.deadline_after.has_value();
@@ -132,10 +147,10 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
     columns.push_back({heading, Align::kRight});
   Table table(columns);
   for (const PolicyRuns& runs : policies) {
-    for (std::size_t i = 0; i < scenario.studies.size(); ++i) {
+    for (std::size_t i = 0; i < runs.runs.front().studies.size(); ++i) {
       std::vector<Table::Cell> row = {
           {runs.label, Ink::kBold},
-          {scenario.studies[i].spec.name},
+          {runs.runs.front().studies[i].study},
           {Shown(Over(runs, OfStudy(i, &StudyMetrics::completion_seconds)), InTime)}};
       if (target)
         row.push_back({Shown(Over(runs, OfStudy(i, &StudyMetrics::seconds_to_target)), InTime)});
@@ -164,11 +179,11 @@ std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
   return object.AddJson("values", JsonArray(values)).Take();
 }
 
-std::string PolicyJson(const Scenario& scenario, const PolicyRuns& runs) {
+std::string PolicyJson(const PolicyRuns& runs) {
   std::vector<std::string> studies;
-  for (std::size_t i = 0; i < scenario.studies.size(); ++i) {
+  for (std::size_t i = 0; i < runs.runs.front().studies.size(); ++i) {
     JsonWriter object;
-    object.Add("study", scenario.studies[i].spec.name);
+    object.Add("study", runs.runs.front().studies[i].study);
     const auto add = [&](std::string_view name, auto member) {
       object.AddJson(name, EstimateJson(runs, OfStudy(i, member)));
     };
@@ -239,6 +254,7 @@ std::string DescribeScenario(const Scenario& scenario,
     if (!under.differs.empty())
       lines.emplace_back("policy", fmt::format("{}: {}", under.label, under.differs));
   }
+  if (!scenario.failures.empty()) lines.emplace_back("failures", DescribeFailures(scenario));
   for (const PipelineSchedule& job : scenario.pipeline_jobs)
     lines.emplace_back("pipeline", DescribePipeline(job));
   return Labelled(lines, terminal);
@@ -255,7 +271,7 @@ std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRun
   std::vector<std::string> jobs, left_out, results;
   for (const PipelineSchedule& job : scenario.pipeline_jobs) jobs.push_back(PipelineJson(job));
   for (const std::string& message : scenario.left_out) left_out.push_back(JsonText(message));
-  for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(scenario, runs));
+  for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(runs));
   JsonWriter object;
   object.Add("scenario", scenario.name).Add("goal", Name(scenario.goal));
   if (!scenario.cluster.empty()) object.Add("cluster", scenario.cluster);

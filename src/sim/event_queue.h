@@ -11,11 +11,22 @@ namespace sluice {
 // Something that is to happen at a time. Of two at one time the one that was pushed first comes
 // first.
 struct Moment {
-  enum What : std::uint32_t { kArrival, kAnswer, kFork, kCopied, kWake, kReady, kReport, kLeft };
+  enum What : std::uint32_t {
+    kArrival,
+    kAnswer,
+    kFork,
+    kCopied,
+    kWake,
+    kReady,
+    kReport,
+    kLeft,
+    kDown,
+    kUp
+  };
   Time time{};
   std::uint64_t order = 0;
   What what = kWake;
-  std::uint32_t index = 0;    // of a study or a launch
+  std::uint32_t index = 0;    // of a study, a launch or a failure
   std::uint64_t counter = 0;  // of a proposal, a trial, or a launch's version
 };
 

@@ -42,7 +42,7 @@ std::string Escaped(std::string_view text) {
   return out;
 }
 
-std::size_t ColourOf(StudyId study) { return (Number(study) - 1) % kColours.size(); }
+std::size_t ColourOf(std::size_t study) { return study % kColours.size(); }
 
 // A length of time as people write it on an axis: 10m, 1h 30m.
 std::string TickLabel(std::int64_t micros) {
@@ -75,6 +75,7 @@ std::int64_t TickStep(std::int64_t span_us, int most) {
 // A stretch of a lane.
 struct Bar {
   const Interval* interval = nullptr;
+  std::size_t study = 0;  // of the scenario
   std::size_t lane = 0;
 };
 
@@ -163,8 +164,11 @@ class Drawing {
                          ? fmt::format("{} {}", result.rows[i], kind->second)
                          : fmt::format("{} cores", result.rows[i]);
     }
-    for (const Interval& interval : result.intervals)
-      all[interval.row].bars.push_back({.interval = &interval});
+    const std::vector<std::size_t> studies = StudiesOf(result);
+    for (const Interval& interval : result.intervals) {
+      all[interval.row].bars.push_back(
+          {.interval = &interval, .study = studies[Number(interval.study) - 1]});
+    }
     // Cores are shown where they are all that a trial has.
     std::vector<Row> rows;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -173,6 +177,19 @@ class Drawing {
       rows.push_back(std::move(all[i]));
     }
     return rows;
+  }
+
+  // Which of the scenario's they are: a policy may leave some out.
+  std::vector<std::size_t> StudiesOf(const SimulationResult& result) const {
+    std::vector<std::size_t> studies;
+    for (const StudyResult& study : result.studies) {
+      const auto found = std::ranges::find_if(
+          scenario_.studies,
+          [&](const ScenarioStudy& of_scenario) { return of_scenario.spec.name == study.name; });
+      SLUICE_CHECK(found != scenario_.studies.end(), "what ran is of the scenario");
+      studies.push_back(static_cast<std::size_t>(found - scenario_.studies.begin()));
+    }
+    return studies;
   }
 
   // Of a row, by how many there are.
@@ -332,7 +349,7 @@ class Drawing {
   struct Merged {
     double from = 0;
     double to = 0;
-    std::map<StudyId, double> held;
+    std::map<std::size_t, double> held;  // by study
     double stretch_from = 0;
     double stretch_to = 0;
     std::optional<std::size_t> stretch_colour;
@@ -375,13 +392,13 @@ class Drawing {
       if (to - from >= shortest_) {
         Settle(lane, y, height, out);
         DrawStretch(lane, y, height, out);
-        Show(*bar.interval, from, to, y, height, out);
+        Show(bar, from, to, y, height, out);
         continue;
       }
       if (!lane.held.empty() && to - lane.from > shortest_) Settle(lane, y, height, out);
       if (lane.held.empty()) lane.from = from;
       lane.to = to;
-      lane.held[bar.interval->study] += to - from;
+      lane.held[bar.study] += to - from;
     }
     for (std::size_t lane = 0; lane < row.lanes; ++lane) {
       Settle(lanes[lane], top_of(lane), height, out);
@@ -395,9 +412,10 @@ class Drawing {
                        from, y, to - from, height, fill);
   }
 
-  void Show(const Interval& interval, double from, double to, double y, double height,
+  void Show(const Bar& bar, double from, double to, double y, double height,
             std::string& out) const {
-    const std::size_t colour = ColourOf(interval.study);
+    const Interval& interval = *bar.interval;
+    const std::size_t colour = ColourOf(bar.study);
     std::string fill;
     switch (interval.phase) {
       case Phase::kStartUp: fill = fmt::format("fill=\"url(#h{})\"", colour); break;
@@ -415,7 +433,7 @@ class Drawing {
         "{}: {} {} to "
         "{}</title></rect>\n",
         from, y, to - gap - from, height - (height > 6 ? 0.6 : 0), fill,
-        Escaped(scenario_.studies[Number(interval.study) - 1].spec.name), Number(interval.trial),
+        Escaped(scenario_.studies[bar.study].spec.name), Number(interval.trial),
         kDoing[static_cast<std::size_t>(interval.phase)], TickLabel(Micros(interval.begin)),
         TickLabel(Micros(interval.end)));
     const std::string number = fmt::format("{}", Number(interval.trial));
@@ -432,12 +450,15 @@ class Drawing {
   // Arrivals after the beginning, and deadlines, of the first studies.
   void DrawMarks(const SimulationResult& result, double top, double bottom,
                  std::string& out) const {
-    for (std::size_t i = 0; i < LegendEntries() && i < result.studies.size(); ++i) {
-      const ScenarioStudy& study = scenario_.studies[i];
+    const std::vector<std::size_t> studies = StudiesOf(result);
+    for (std::size_t i = 0; i < studies.size() && studies[i] < LegendEntries(); ++i) {
+      const StudySpec& spec = scenario_.studies[studies[i]].spec;
       const Time arrived = result.studies[i].arrived;
-      if (arrived > Time{}) Mark(Micros(arrived), i, "arrives", "2,3", top, bottom, out);
-      if (study.spec.deadline_after)
-        Mark(Micros(arrived + *study.spec.deadline_after), i, "deadline", "7,3", top, bottom, out);
+      if (arrived > Time{}) Mark(Micros(arrived), studies[i], "arrives", "2,3", top, bottom, out);
+      if (spec.deadline_after) {
+        Mark(Micros(arrived + *spec.deadline_after), studies[i], "deadline", "7,3", top, bottom,
+             out);
+      }
     }
   }
 

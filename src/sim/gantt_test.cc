@@ -77,6 +77,26 @@ TEST(GanttTest, MarksArrivalsAndDeadlinesAndCores) {
   EXPECT_THAT(svg, HasSubstr("box cores"));
 }
 
+TEST(GanttTest, StudiesKeepTheirNamesWhereOthersAreLeftOut) {
+  const Scenario scenario = Cluster(1, 2, R"(
+  - study: second
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    trials: 3
+    budget: {max: 9}
+    arrives: 10s
+    workload: {unit_time: 5s}
+policies: {alone: {policy: fifo, studies: {first: none}}}
+)");
+  const auto result =
+      Simulate(ScenarioUnder(scenario, "alone")->scenario, {.record_intervals = true});
+  const std::vector<GanttPanel> panels = {{"alone", &*result}};
+  const std::string svg = DrawGantt(scenario, panels);
+  EXPECT_THAT(svg, HasSubstr("second, trial 1: runs "));
+  EXPECT_THAT(svg, HasSubstr("second arrives"));
+  EXPECT_THAT(svg, Not(HasSubstr("first, trial")));
+}
+
 TEST(GanttTest, StaysSmallHoweverMuchHappens) {
   const std::string svg = Draw(Cluster(64, 5000));
   EXPECT_LT(svg.size(), std::size_t{4} << 20);

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/config.h"
 #include "base/text.h"
-#include "cluster/device_kind.h"
 #include "engine/study_keys.h"
 #include "engine/study_reader.h"
 #include "policy/policy.h"
+#include "sim/cluster_reader.h"
 #include "sim/pipeline_reader.h"
+#include "sim/policy_reader.h"
 #include "sim/profile.h"
 #include "sim/workload_reader.h"
 #include "space/feasibility.h"
@@ -24,27 +23,16 @@ namespace sluice {
 namespace {
 
 constexpr int kMostSeeds = 10'000;
-constexpr int kMostNodes = 10'000;
 constexpr std::size_t kMostJobs = 100;
 constexpr std::size_t kMostStudies = 1000;
-constexpr std::size_t kMostPolicies = 100;
 // Values read in all, counted as often as they are read: defaults for every study, and all of that
 // for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
-constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
 
 // Of a study's keys, those whose layers are merged key by key.
 const std::vector<std::string>& Sections() {
   static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
   return sections;
-}
-
-// What may differ between policies: how a study is searched and run.
-const std::vector<std::string>& KeysOfPolicies() {
-  static const auto& keys = *new std::vector<std::string>{
-      "policy",  "sampler", "stopper",  "budget",  "trials",  "parallelism", "resources",
-      "profile", "fuse",    "timeouts", "retries", "backoff", "workload"};
-  return keys;
 }
 
 const std::vector<std::string>& GoalNames() {
@@ -105,19 +93,30 @@ class ScenarioReader {
       : root_(root), map_(*root.Map()), file_(file), cluster_(cluster) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",         "seeds",   "nodes",
-                                           "clusters", "defaults",     "studies", "policies",
-                                           "compare",  "pipeline_jobs"};
+    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",   "nodes",
+                                           "clusters", "defaults",      "studies", "policies",
+                                           "compare",  "pipeline_jobs", "failures"};
     map_.AllowOnly(keys);
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
       if (const auto seeds = node->Integer({.min = 1, .max = kMostSeeds}))
         scenario_.seeds = static_cast<int>(*seeds);
     }
-    ReadClusters();
+    ScenarioCluster cluster = ReadCluster(map_, cluster_);
+    nodes_good_ = !cluster.nodes.empty();
+    scenario_.nodes = std::move(cluster.nodes);
+    scenario_.clusters = std::move(cluster.names);
+    scenario_.cluster = std::move(cluster.chosen);
     ReadPipelineJobs();
+    scenario_.failures = ReadFailures(map_.Find("failures"), scenario_.nodes, cluster.elsewhere);
     ReadDefaults();
-    ReadPolicies();
+    entries_ = ReadPolicyEntries(map_.Find("policies"));
+    for (const PolicyEntry& entry : entries_) {
+      scenario_.policies.push_back({.label = entry.label(),
+                                    .policy = entry.policy(),
+                                    .differs = entry.node().Show(),
+                                    .studies = {}});
+    }
     ReadStudies();
     CheckTransfers();
     ReadCompare();
@@ -134,128 +133,6 @@ class ScenarioReader {
     if (!name) return;
     scenario_.name = *name;
     if (const Status status = CheckStudyName(*name); !status) node->Report(status.error().message);
-  }
-
-  // The nodes, or those of one of several clusters; the others are read for their mistakes.
-  void ReadClusters() {
-    const ConfigNode* node = map_.Find("clusters");
-    if (node == nullptr) {
-      const ConfigNode* list = map_.Require(
-          "nodes", "a list of nodes", "add 'nodes: [{cpus: 32, devices: {kind: A100, count: 8}}]'");
-      if (list != nullptr) ReadNodes(*list);
-      return;
-    }
-    if (const ConfigNode* nodes = map_.Find("nodes"))
-      nodes->Expected("either 'nodes' or 'clusters'", "remove one of them");
-    const auto map = node->Map();
-    if (!map) return;
-    if (map->entries().empty()) return node->Expected("at least one cluster");
-    std::vector<Node> chosen;
-    std::int64_t devices = 0;
-    bool good = false;
-    for (const auto& [name, list] : map->entries()) {
-      if (const Status status = CheckStudyName(name); !status) list.Report(status.error().message);
-      scenario_.nodes.clear();
-      nodes_good_ = false;
-      devices_ = 0;
-      ReadNodes(list);
-      scenario_.clusters.push_back(name);
-      if (!(cluster_.empty() ? scenario_.clusters.size() == 1 : name == cluster_)) continue;
-      scenario_.cluster = name;
-      chosen = scenario_.nodes;
-      devices = devices_;
-      good = nodes_good_;
-    }
-    scenario_.nodes = std::move(chosen);
-    devices_ = devices;
-    nodes_good_ = good;
-  }
-
-  void ReadNodes(const ConfigNode& from) {
-    const ConfigNode* list = &from;
-    const auto items = list->List();
-    if (!items) return;
-    if (items->empty()) return list->Expected("at least one node");
-    for (const ConfigNode& item : *items) ReadNode(item);
-    nodes_good_ = !scenario_.nodes.empty();
-    std::set<std::string> names;
-    for (const Node& node : scenario_.nodes) {
-      if (names.insert(node.name).second) continue;
-      return list->Report(
-          fmt::format("expected names of their own, found two nodes '{}'", node.name));
-    }
-  }
-
-  void ReadNode(const ConfigNode& item) {
-    const auto map = item.Map();
-    if (!map) return;
-    const std::vector<std::string> keys = {"name", "count", "cpus", "devices"};
-    map->AllowOnly(keys);
-    Node node;
-    node.cpus = 8 * kWhole;
-    if (const ConfigNode* cpus = map->Find("cpus")) {
-      if (const auto amount = cpus->Number({.min = 0, .max = 100'000}))
-        node.cpus = static_cast<Milli>(std::llround(*amount * kWhole));
-    }
-    std::string name = "node";
-    if (const ConfigNode* said = map->Find("name")) {
-      name = said->Text().value_or(name);
-      if (const Status status = CheckStudyName(name); !status) said->Report(status.error().message);
-    }
-    const ConfigNode* counted = map->Find("count");
-    std::int64_t count = 1;
-    if (counted != nullptr) count = counted->Integer({.min = 1, .max = kMostNodes}).value_or(0);
-    if (const ConfigNode* devices = map->Find("devices")) ReadDevices(*devices, node);
-    if (node.cpus == 0 && node.devices.empty())
-      return item.Expected("a node with cores or devices", "add 'devices: {kind: A100, count: 8}'");
-    devices_ += static_cast<std::int64_t>(node.devices.size()) * count;
-    if (devices_ > kMostSimulatedDevices ||
-        static_cast<std::int64_t>(scenario_.nodes.size()) + count > kMostNodes) {
-      return item.Expected(
-          fmt::format("at most {} devices and {} nodes in all", kMostSimulatedDevices, kMostNodes));
-    }
-    const bool alone = counted == nullptr && map->Find("name") != nullptr;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Node& made = scenario_.nodes.emplace_back(node);
-      made.name = alone ? name : fmt::format("{}{}", name, scenario_.nodes.size());
-      for (std::size_t d = 0; d < made.devices.size(); ++d)
-        made.devices[d].uuid = fmt::format("{}-gpu{}", made.name, d);
-    }
-  }
-
-  void ReadDevices(const ConfigNode& node, Node& into) {
-    if (node.is_list()) {
-      const auto items = node.List();
-      if (items->empty()) node.Expected("at least one kind of device", "or leave the key out");
-      for (const ConfigNode& item : *items) ReadDeviceKind(item, into);
-    } else {
-      ReadDeviceKind(node, into);
-    }
-  }
-
-  void ReadDeviceKind(const ConfigNode& node, Node& into) {
-    const auto map = node.Map();
-    if (!map) return;
-    const std::vector<std::string> keys = {"kind", "count", "memory"};
-    map->AllowOnly(keys);
-    const ConfigNode* kind_node =
-        map->Require("kind", fmt::format("one of {}", Join(DeviceKindNames())), "add 'kind: A100'");
-    const auto kind = kind_node != nullptr ? kind_node->OneOf(DeviceKindNames()) : std::nullopt;
-    std::int64_t count = 1;
-    if (const ConfigNode* said = map->Find("count"))
-      count = said->Integer({.min = 1, .max = kMostSimulatedDevices}).value_or(0);
-    if (!kind) return;
-    Device device{.uuid = "", .kind = *kind, .memory_bytes = FindDeviceKind(*kind)->memory_bytes};
-    if (const ConfigNode* memory = map->Find("memory")) {
-      const auto bytes = memory->SizeBytes();
-      if (bytes && (*bytes == 0 || *bytes > kMostMemoryBytes))
-        memory->Expected("a device's memory, above 0 and at most 1 PiB");
-      device.memory_bytes = bytes.value_or(device.memory_bytes);
-    }
-    if (into.devices.size() + static_cast<std::size_t>(count) >
-        static_cast<std::size_t>(kMostSimulatedDevices))
-      return node.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
-    into.devices.insert(into.devices.end(), static_cast<std::size_t>(count), device);
   }
 
   void ReadPipelineJobs() {
@@ -287,8 +164,9 @@ class ScenarioReader {
     const PipelineSchedule& schedule = scenario_.pipeline_jobs[job];
     const PipelineSpec& spec = schedule.spec();
     if (spec.lends == 0) return;
-    devices_ += spec.lends;
-    if (devices_ > kMostSimulatedDevices)
+    std::size_t devices = static_cast<std::size_t>(spec.lends);
+    for (const Node& node : scenario_.nodes) devices += node.devices.size();
+    if (devices > kMostSimulatedDevices)
       return item.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
     Node node{.name = spec.name, .cpus = spec.cpus_lent * spec.lends, .devices = {}};
     for (int i = 0; i < spec.lends; ++i) {
@@ -331,16 +209,16 @@ class ScenarioReader {
     std::vector<std::string> names;
     for (const ConfigNode& item : *items) {
       const std::string default_name = fmt::format("study{}", names.size() + 1);
-      auto study = ReadStudyOf(item, default_name, nullptr);
+      auto study = ReadStudyOf(item, default_name, {});
       if (!study) continue;
       if (std::ranges::find(names, study->spec.name) != names.end()) {
         item.Report(fmt::format("expected studies with names of their own, found a second '{}'",
                                 study->spec.name));
       }
       names.push_back(study->spec.name);
-      if (Place(item, *std::move(study))) ReadUnderPolicies(item, default_name);
+      if (Place(item, *std::move(study))) ReadUnderPolicies(item, default_name, names.back());
     }
-    if (!scenario_.studies.empty()) return;
+    if (!scenario_.studies.empty()) return CheckUnderPolicies(names);
     for (const auto& [item, why] : nowhere_) item.Report(why);
   }
 
@@ -348,36 +226,54 @@ class ScenarioReader {
     std::size_t values = 0;
     for (const ConfigNode& study : studies)
       values += (study.size() + defaults_size_) * (1 + entries_.size());
-    for (const Entry& entry : entries_) values += entry.node.size() * studies.size();
+    for (const PolicyEntry& entry : entries_) values += entry.node().size() * studies.size();
     return values;
   }
 
-  // Reads a study as it is under each policy of the file, where it is not as elsewhere.
-  void ReadUnderPolicies(const ConfigNode& item, const std::string& default_name) {
+  // Reads a study as it is under each policy of the file that does not leave it out.
+  void ReadUnderPolicies(const ConfigNode& item, const std::string& default_name,
+                         const std::string& name) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const auto& [node, map] = entries_[i];
-      ScenarioPolicy& under = scenario_.policies[i];
-      ScenarioStudy study = *ReadStudyOf(item, default_name, &map);
+      const PolicyEntry& entry = entries_[i];
+      if (entry.LeavesOut(name)) continue;
+      const std::vector<ConfigMap> layers = entry.LayersOf(name);
+      ScenarioStudy study = *ReadStudyOf(item, default_name, layers);
       if (const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
           !why.empty()) {
-        node.Report(fmt::format("study '{}' fits nowhere: {}", study.spec.name, why));
+        entry.NodeOf(name).Report(fmt::format("study '{}' fits nowhere: {}", name, why));
       }
       // A key `policy` is the study's too, and was checked by its reader.
-      if (const Status status = CheckPolicy(under.policy, study.spec);
-          !status && map.Find("policy") == nullptr) {
-        node.Report(fmt::format("study '{}': {}", study.spec.name, status.error().message));
+      if (const Status status = CheckPolicy(entry.policy(), study.spec);
+          !status && !entry.names_policy()) {
+        entry.NodeOf(name).Report(fmt::format("study '{}': {}", name, status.error().message));
       }
-      under.studies.push_back(std::move(study));
+      scenario_.policies[i].studies.push_back(std::move(study));
     }
   }
 
-  // `above` is what a policy says instead, or null.
+  // Each has something to run, and whoever transfers somebody to follow.
+  void CheckUnderPolicies(const std::vector<std::string>& names) const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const PolicyEntry& entry = entries_[i];
+      entry.CheckNames(names);
+      const std::vector<ScenarioStudy>& studies = scenario_.policies[i].studies;
+      if (studies.empty()) entry.node().Report("expected a study that it does not leave out");
+      for (const ScenarioStudy& study : studies) {
+        if (!entry.LeavesOut(study.spec.transfer)) continue;
+        entry.node().Report(
+            fmt::format("study '{}': transfer: expected a study '{}' to take the best of, found it "
+                        "left out; leave both out or none",
+                        study.spec.name, study.spec.transfer));
+      }
+    }
+  }
+
+  // `above` is what a policy says instead.
   std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name,
-                                           const ConfigMap* above) {
+                                           std::vector<ConfigMap> above) {
     const auto own = item.Map();
     if (!own) return std::nullopt;
-    std::vector<ConfigMap> layers;
-    if (above != nullptr) layers.push_back(*above);
+    std::vector<ConfigMap> layers = std::move(above);
     layers.push_back(*own);
     if (defaults_) layers.push_back(*defaults_);
     const ConfigMap map = ConfigMap::Layered(item, layers, Sections());
@@ -480,76 +376,6 @@ class ScenarioReader {
     return false;
   }
 
-  void ReadPolicies() {
-    const ConfigNode* node = map_.Find("policies");
-    const auto entries = node != nullptr ? node->Map() : std::nullopt;
-    if (!entries) return;
-    if (entries->entries().size() > kMostPolicies)
-      return node->Report(fmt::format("expected at most {} entries, found {}", kMostPolicies,
-                                      entries->entries().size()));
-    for (const auto& [label, value] : entries->entries()) {
-      if (const Status status = CheckStudyName(label); !status)
-        value.Report(status.error().message);
-      const auto map = value.Map();
-      if (!map || !HasGoodKeys(*map)) continue;
-      const auto policy = PolicyOf(label, value, *map);
-      if (!policy) continue;
-      scenario_.policies.push_back(
-          {.label = label, .policy = *policy, .differs = value.Show(), .studies = {}});
-      entries_.push_back({value, *map});
-    }
-  }
-
-  static bool HasGoodKeys(const ConfigMap& map) {
-    const std::vector<std::string> of_trials = {"study",     "space",    "constraints",
-                                                "objective", "enqueue",  "seed",
-                                                "arrives",   "deadline", "stop_at"};
-    std::vector<std::string> known = KeysOfPolicies();
-    known.insert(known.end(), of_trials.begin(), of_trials.end());
-    map.AllowOnly(known);
-    constexpr std::string_view kNotHere =
-        "expected what policies may differ in, {}, found what makes the trials: say it in the "
-        "studies";
-    bool good = true;
-    for (const auto& [key, value] : map.entries()) {
-      good = good && std::ranges::find(KeysOfPolicies(), key) != KeysOfPolicies().end();
-      if (std::ranges::find(of_trials, key) != of_trials.end())
-        value.Report(fmt::format(kNotHere, Join(KeysOfPolicies())));
-    }
-    const ConfigNode* workload = map.Find("workload");
-    const auto work = workload != nullptr && workload->is_map() ? workload->Map() : std::nullopt;
-    if (const ConfigNode* curve = work ? work->Find("curve") : nullptr) {
-      curve->Report("expected the same curve under all policies; say it in the studies");
-      good = false;
-    }
-    return good;
-  }
-
-  // The policy an entry is for.
-  static std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& node,
-                                             const ConfigMap& map) {
-    const bool is_policy = std::ranges::find(PolicyNames(), label) != PolicyNames().end();
-    const ConfigNode* said = map.Find("policy");
-    if (said == nullptr) {
-      if (is_policy) return label;
-      node.Report(
-          fmt::format("expected the name of a policy, or a label with one inside, found neither{}; "
-                      "add 'policy: "
-                      "fifo', or another of {}",
-                      DidYouMean(label, PolicyNames()), Join(PolicyNames())));
-      return std::nullopt;
-    }
-    auto policy = said->OneOf(PolicyNames());
-    if (policy && is_policy && *policy != label) {
-      said->Report(
-          fmt::format("expected {}, since that is a policy of its own, found {}; call the "
-                      "entry something else",
-                      label, *policy));
-      return std::nullopt;
-    }
-    return policy;
-  }
-
   // One that transfers needs a study to follow, with the same parameters.
   void CheckTransfers() {
     for (const ScenarioStudy& study : scenario_.studies) {
@@ -625,16 +451,11 @@ class ScenarioReader {
   const std::string file_;
   const std::string_view cluster_;  // that is wanted; empty: the first
   Scenario scenario_;
-  struct Entry {
-    ConfigNode node;
-    ConfigMap map;
-  };
-  std::vector<Entry> entries_;  // of `policies`, as in the scenario
+  std::vector<PolicyEntry> entries_;  // of `policies`, as in the scenario
   std::optional<ConfigMap> defaults_;
   std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;
   bool nodes_good_ = false;
-  std::int64_t devices_ = 0;
 };
 
 }  // namespace

@@ -29,19 +29,26 @@ struct ScenarioStudy {
 };
 
 // An entry of `policies`: a policy and the studies as they are under it. They differ from the
-// scenario's in how they are searched and run, not in what their trials are: the same point gives the
-// same values under every policy.
+// scenario's in how they are searched and run, and some may be left out, but not in what their trials are:
+// the same point gives the same values under every policy.
 struct ScenarioPolicy {
   std::string label;  // what it is called: a name of its own, or that of the policy
   std::string policy;
   std::string differs;                 // what the file says, to be shown
-  std::vector<ScenarioStudy> studies;  // one for each of the scenario's
+  std::vector<ScenarioStudy> studies;  // those of the scenario's that it does not leave out
 };
 
 // Whose bubbles a device's are.
 struct Lender {
   std::size_t job = 0;
   int stage = 0;
+};
+
+// A node goes down, with all that runs on it, and comes back.
+struct NodeFailure {
+  NodeId node{};
+  Duration at{0};
+  Duration lasts{0};
 };
 
 // A simulated cluster and what comes to it.
@@ -52,6 +59,7 @@ struct Scenario {
   std::vector<Node> nodes;
   std::vector<std::string> clusters;  // names of those there are to choose from; usually none
   std::string cluster;                // the one whose nodes these are
+  std::vector<NodeFailure> failures;
   std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own,
   std::map<std::string, Lender> lenders;  // of which those are nodes too that are lent, by uuid
   std::vector<ScenarioStudy> studies;     // those that fit

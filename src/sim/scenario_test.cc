@@ -372,6 +372,66 @@ compare: [fifo, exclusive, lpt]
                     HasSubstr("(did you mean 'exclusive'?)")));
 }
 
+TEST(ScenarioTest, PoliciesMayDifferByStudyAndLeaveSomeOut) {
+  const Scenario scenario = Good(Compared(R"(
+policies:
+  big:
+    policy: fifo
+    resources: {gpus: 1}
+    workload: {save: 2s}
+    studies: {other: {trials: 3, workload: {unit_time: 90s}}}
+  alone: {policy: lpt, studies: {plain: none}}
+)"));
+  const std::vector<ScenarioStudy> big = ScenarioUnder(scenario, "big")->scenario.studies;
+  ASSERT_EQ(big.size(), 2);
+  EXPECT_EQ(big[0].spec.trials, 8);
+  EXPECT_DOUBLE_EQ(big[0].workload.seconds_per_unit, 10);
+  EXPECT_EQ(big[0].workload.save, seconds(2));
+  EXPECT_EQ(big[1].spec.trials, 3);
+  EXPECT_EQ(big[1].spec.demand.gpus, kWhole) << "what the entry says of all";
+  EXPECT_DOUBLE_EQ(big[1].workload.seconds_per_unit, 90);
+  EXPECT_EQ(big[1].workload.save, seconds(2));
+  EXPECT_EQ(big[1].workload.start_up, seconds(5)) << "the default";
+
+  const std::vector<ScenarioStudy> alone = ScenarioUnder(scenario, "alone")->scenario.studies;
+  ASSERT_EQ(alone.size(), 1);
+  EXPECT_EQ(alone[0].spec.name, "other");
+  EXPECT_EQ(ScenarioUnder(scenario, "fifo")->scenario.studies.size(), 2);
+}
+
+TEST(ScenarioTest, ProblemsOfWhatPoliciesSayOfAStudyAreSaidWhereTheyAreWritten) {
+  EXPECT_THAT(
+      Lines(Bad(Compared(R"(policies:
+  typo: {policy: fifo, studies: {othr: none}}
+  empty: {policy: fifo, studies: {plain: none, other: none}}
+  odd: {policy: fifo, studies: {plain: 3, other: some}}
+  list: {policy: fifo, studies: [plain]}
+  space: {policy: fifo, studies: {plain: {space: {x: {float: [0, 1]}}}}}
+  inner: {policy: fifo, studies: {plain: {policy: lpt}}}
+  curve: {policy: fifo, studies: {plain: {workload: {curve: hypersched}}}}
+  key: {policy: fifo, studies: {plain: {trails: 3}}}
+  value: {policy: fifo, studies: {plain: {trials: some}}}
+  wide: {policy: fifo, studies: {other: {resources: {gpus: 3}}}}
+)"))),
+      ElementsAre(
+          StartsWith("s.yaml:11: policies.typo.studies.othr: expected a study of the scenario, "
+                     "plain, other, found 'othr' (did you mean 'other'?)"),
+          StartsWith("s.yaml:12: policies.empty: expected a study that it does not leave out"),
+          StartsWith(
+              "s.yaml:13: policies.odd.studies.plain: expected keys of that study, or 'none' "
+              "to leave it out, found 3"),
+          StartsWith("s.yaml:13: policies.odd.studies.other: expected keys of that study, or"),
+          StartsWith("s.yaml:14: policies.list.studies: expected a map"),
+          StartsWith("s.yaml:15: policies.space.studies.plain.space: expected what policies may "
+                     "differ in, sampler, "),
+          StartsWith("s.yaml:16: policies.inner.studies.plain.policy: unknown key"),
+          StartsWith("s.yaml:17: policies.curve.studies.plain.workload.curve: expected the same"),
+          StartsWith("s.yaml:18: policies.key.studies.plain.trails: unknown key (did you mean "
+                     "'trials'?)"),
+          StartsWith("s.yaml:19: policies.value.studies.plain.trials: expected a whole number"),
+          StartsWith("s.yaml:20: policies.wide.studies.other: study 'other' fits nowhere")));
+}
+
 TEST(ScenarioTest, FifoIsComparedUnlessTheFileSaysOtherwise) {
   EXPECT_THAT(Good(Text()).compare, ElementsAre("fifo"));
   EXPECT_THAT(Good(Compared("policies: {lpt: {}}\n")).compare, ElementsAre("fifo"));
@@ -686,6 +746,54 @@ TEST(ScenarioTest, WhatFitsOnlyOnLentDevicesFitsNowhere) {
               HasSubstr("fits nowhere: a trial needs 1 GPUs, and no node has more than 0"));
 }
 
+TEST(ScenarioTest, ReadsWhenNodesGoDown) {
+  const Scenario scenario = Good(
+      Working("memory: 1GB", "{gpus: 1}",
+              std::string(kLending) + "failures: [{node: gpt, at: 2h, for: 30m}, {node: node1, "
+                                      "at: 1m, for: 1s}, {node: gpt, at: 1h, for: 59m}]\n"));
+  ASSERT_EQ(scenario.failures.size(), 3);
+  EXPECT_EQ(scenario.failures[0].node, NodeId(2));
+  EXPECT_EQ(scenario.failures[0].at, minutes(120));
+  EXPECT_EQ(scenario.failures[0].lasts, minutes(30));
+  EXPECT_EQ(scenario.failures[1].node, NodeId(1));
+}
+
+TEST(ScenarioTest, ChecksWhenNodesGoDown) {
+  EXPECT_THAT(
+      Lines(Bad(Text("[{name: a, devices: {kind: A100}}, {name: big, cpus: 1}]", R"(failures:
+  - {node: bug, at: 1h, for: 1h}
+  - {node: a, at: 0s, for: 1h}
+  - {node: a, at: 1h, for: 0s}
+  - {node: a, at: 1h}
+  - {at: 1h, for: -1h}
+  - {node: a, when: 1h, for: 1h}
+  - {node: a, at: 4h, for: 1h}
+  - {node: a, at: 3h, for: 2h}
+  - {node: big, at: 3h, for: 1h}
+  - {node: big, at: 4h, for: 1h}
+  - a
+)"))),
+      ElementsAre(
+          StartsWith("s.yaml:3: failures[0].node: expected one of a, big, found bug (did you mean"),
+          StartsWith("s.yaml:4: failures[1].at: expected when it goes down, after the beginning"),
+          StartsWith("s.yaml:5: failures[2].for: expected how long it is down, above 0, found 0s"),
+          StartsWith("s.yaml:6: failures[3].for: expected how long it is down, found nothing"),
+          StartsWith("s.yaml:7: failures[4].node: expected the name of the node"),
+          StartsWith("s.yaml:7: failures[4].for: expected a duration"),
+          StartsWith("s.yaml:8: failures[5].when: unknown key"),
+          StartsWith("s.yaml:8: failures[5].at: expected when it goes down"),
+          StartsWith("s.yaml:10: failures[7]: expected a node to be up for a while before it goes"),
+          StartsWith("s.yaml:12: failures[9]: expected a node to be up for a while"),
+          StartsWith("s.yaml:13: failures[10]: expected a map")));
+}
+
+TEST(ScenarioTest, NodesOfOtherClustersGoDownThere) {
+  const std::string failures = "failures: [{node: h, at: 1h, for: 1h}]\n";
+  const std::string text = failures + std::string(kClusters);
+  EXPECT_THAT(ReadScenario(text, "s.yaml", "s", "small")->failures, IsEmpty());
+  EXPECT_THAT(ReadScenario(text, "s.yaml", "s", "mixed")->failures, ::testing::SizeIs(1));
+}
+
 TEST(ScenarioTest, ConstraintsThatLeaveNothingAreFoundOnACloserLook) {
   const Scenario scenario = Good(Text("[{cpus: 4}]", "", R"(
   - space: {x: {float: [0, 1]}}
@@ -721,6 +829,11 @@ TEST(ScenarioTest, WhoTransfersFollowsAStudyThatSearchesTheSame) {
   EXPECT_THAT(Bad(text("transfer: target")), HasSubstr("expected the name of another study"));
   EXPECT_THAT(Bad(text("transfer: small", "x")), HasSubstr("expected the parameters of 'small'"));
   EXPECT_THAT(Bad(text("transfer: small, trials: 3")), HasSubstr("remove the key"));
+  const std::string policies = "policies: {one: {policy: fifo, studies: {";
+  Good(text("transfer: small") + policies + "target: none}}}\n");
+  EXPECT_THAT(Bad(text("transfer: small") + policies + "small: none}}}\n"),
+              HasSubstr("policies.one: study 'target': transfer: expected a study 'small' to take "
+                        "the best of, found it left out"));
 }
 
 }  // namespace

@@ -126,6 +126,11 @@ class World {
       result_.studies.push_back({.name = study.spec.name, .arrived = Time(study.arrives)});
       queue_.Push(Time(study.arrives), {.what = Moment::kArrival, .index = Number(player.id) - 1});
     }
+    for (std::uint32_t i = 0; i < scenario_.failures.size(); ++i) {
+      const NodeFailure& failure = scenario_.failures[i];
+      queue_.Push(Time(failure.at), {.what = Moment::kDown, .index = i});
+      queue_.Push(Time(failure.at + failure.lasts), {.what = Moment::kUp, .index = i});
+    }
     return {};
   }
 
@@ -150,7 +155,23 @@ class World {
       case Moment::kLeft:
         if (IsCurrent(moment)) Left(moment.index);
         return;
+      case Moment::kDown: return GoDown(scenario_.failures[moment.index].node);
+      case Moment::kUp: return ComeBack(scenario_.failures[moment.index].node);
     }
+  }
+
+  // All that runs on the node is gone, and what it did since it last saved.
+  void GoDown(NodeId node) {
+    for (std::uint32_t slot = 0; slot < launches_.size(); ++slot) {
+      const Launch& launch = launches_[slot];
+      if (launch.grant.node == node && SlotOf(launch.trial, launch.id) == slot) Lose(slot);
+    }
+    nodes_[Number(node) - 1].up = false;
+    Happen({now_, NodesChanged{nodes_}});
+  }
+  void ComeBack(NodeId node) {
+    nodes_[Number(node) - 1].up = true;
+    Happen({now_, NodesChanged{nodes_}});
   }
 
   bool IsCurrent(const Moment& moment) const {
@@ -511,12 +532,24 @@ class World {
     ended.position = {.seq = ++launch.seq, .offset = 0};
     ended.ending = launch.ending;
     ended.reason = launch.reason;
-    player.slot[Number(key.trial)] = kNoSlot;
+    Free(slot);
+    Trace(static_cast<std::uint64_t>(Micros(now_)));
+    Happen(ended_);
+  }
+
+  // It ends without a word; the engine hears of its node.
+  void Lose(std::uint32_t slot) {
+    EndPhase(launches_[slot]);
+    Part(slot);
+    Free(slot);
+  }
+
+  void Free(std::uint32_t slot) {
+    Launch& launch = launches_[slot];
+    PlayerOf(launch).slot[Number(launch.trial.trial)] = kNoSlot;
     ++launch.version;
     LetGo(launch.grant);
     free_slots_.push_back(slot);
-    Trace(static_cast<std::uint64_t>(Micros(now_)));
-    Happen(ended_);
   }
 
   // What is held of devices; those of a bundle hold it once.
@@ -600,7 +633,7 @@ class World {
   const Scenario& scenario_;
   const SimulationOptions& options_;
   SimulationResult result_;
-  const std::vector<Node>& nodes_;
+  std::vector<Node> nodes_;  // and whether they are up
   Engine engine_;
   std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
   std::vector<StudyCreated> created_;

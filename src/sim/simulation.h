@@ -78,8 +78,8 @@ struct SimulationResult {
 };
 
 // Runs a scenario to its end in virtual time: the engine, a policy, the samplers and stoppers of
-// production, with a world in place of the executor. No ledger, no protocol, no faults: those are
-// the business of the full simulation. The same scenario, policy and seed give the same digest.
+// production, with a world in place of the executor. No ledger, no protocol, no faults but nodes that go
+// down where the scenario says so: the others are the business of the full simulation. The same scenario, policy and seed give the same digest.
 //
 // The world answers at once: proposals and messages take no time. A launch starts up (and restores),
 // works at its true speed, reports, waits for its verdict at its target, and saves where it is

@@ -44,6 +44,8 @@ def test_there_are_scenarios_to_copy():
         "fluid-cifar",
         "hypersack-sp4",
         "hydro-bubbles",
+        "hydro-gpt3xl",
+        "mixed-day",
     }
     for path in SCENARIOS:
         assert path.read_text().startswith("# "), f"{path.name} says what it is about"
@@ -178,6 +180,25 @@ def test_what_is_lent_is_shown(house):
     assert re.search(r"^pipeline +gpt: .* it lends 11 devices$", shown, re.MULTILINE)
 
 
+def test_nodes_that_go_down_are_shown(house, small):
+    shown = house.run("simulate", ROOT / "scenarios/mixed-day.yaml", "--seeds", 1).stdout
+    assert re.search(r"^failures +a1 is down at 6h 00m for 45m 00s, h is", shown, re.MULTILINE)
+    house.write("down.yaml", SMALL + "failures: [{node: box, at: 1m, for: 10m}]\n")
+    [calm] = house.json("simulate", small)["policies"]
+    [down] = house.json("simulate", "down.yaml")["policies"]
+    assert down["makespan_seconds"]["mean"] > calm["makespan_seconds"]["mean"]
+    assert down["studies"][0]["failed"]["mean"] == 0
+
+
+def test_a_policy_may_leave_studies_out(house):
+    shown = house.run("simulate", ROOT / "scenarios/hydro-vgg11.yaml", "--seeds", 1).stdout
+    rows = re.findall(r"^(full-size|hydro) +(search|target) ", shown, re.MULTILINE)
+    assert rows == [("full-size", "search"), ("hydro", "search"), ("hydro", "target")]
+    result = house.json("simulate", ROOT / "scenarios/hydro-vgg11.yaml", "--seeds", 1)
+    studies = [[study["study"] for study in run["studies"]] for run in result["policies"]]
+    assert studies == [["search"], ["search", "target"]]
+
+
 def test_commands_of_the_page_run(house):
     (house.folder / "scenarios").symlink_to(ROOT / "scenarios")
     commands = re.findall(r"^    \$ sluice (.*)$", PAGE, re.MULTILINE)
@@ -203,11 +224,12 @@ def test_the_page_names_every_key(house):
     )
     text = text.replace("name: box", "xxxxxxxxxxxxxx: 1, name: box")
     text += "pipeline_jobs: [{xxxxxxxxxxxxxx: 1, stages: 1, micro_batches: 1}]\n"
+    text += "failures: [{xxxxxxxxxxxxxx: 1, node: box}]\n"
     house.write("bad.yaml", text)
     refused = house.run("simulate", "bad.yaml", check=False)
     assert refused.returncode == 2
     known = re.findall(r"unknown key; expected one of (.*)", refused.stderr)
-    assert len(known) >= 5
+    assert len(known) >= 6
     for key in {key for line in known for key in line.split(", ")}:
         assert f"`{key}`" in PAGE, key
 

@@ -37,9 +37,13 @@ void AsScenario(std::string_view text) {
   for (const std::string& label : scenario->compare) {
     if (!sluice::ScenarioUnder(*scenario, label)) std::abort();
   }
+  for (const sluice::NodeFailure& failure : scenario->failures) {
+    if (!sluice::IsSet(failure.node) || sluice::Number(failure.node) > scenario->nodes.size())
+      std::abort();
+  }
   std::vector<sluice::ScenarioStudy> studies = scenario->studies;
   for (const sluice::ScenarioPolicy& policy : scenario->policies) {
-    if (policy.studies.size() != scenario->studies.size()) std::abort();
+    if (policy.studies.empty() || policy.studies.size() > scenario->studies.size()) std::abort();
     studies.insert(studies.end(), policy.studies.begin(), policy.studies.end());
   }
   for (const sluice::ScenarioStudy& study : studies) {

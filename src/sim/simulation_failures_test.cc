@@ -1,0 +1,138 @@
+// Nodes of a scenario that go down and come back.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "policy/policy.h"
+#include "sim/simulation.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::seconds;
+
+SimulationResult Played(const std::string& text, const std::string& policy = "fifo") {
+  const auto scenario = ReadScenario(text, "s.yaml", "s");
+  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
+  auto result = Simulate(*scenario, {.policy = policy, .record_intervals = true});
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  return *std::move(result);
+}
+
+// A node or two with a device each, and trials of four units of 10 s that start up for 3 s.
+std::string World(int nodes, int trials, const std::string& failures,
+                  const std::string& more = "") {
+  return fmt::format(R"(nodes: [{{name: n, count: {}, devices: {{kind: A100}}}}]
+failures: {}
+studies:
+  - study: a
+    space: {{x: {{float: [0, 1]}}}}
+    objective: {{maximize: accuracy}}
+    sampler: random
+    budget: {{max: 4}}
+    resources: {{gpus: 1}}
+    retries: 0
+    trials: {}
+    workload: {{unit_time: 10s, start_up: 3s, save: 1s, restore: 2s}}
+{})",
+                     nodes, failures, trials, more);
+}
+
+int Complete(const StudyResult& study) {
+  return study.counts[static_cast<std::size_t>(TrialState::kComplete)];
+}
+
+TEST(SimulationFailuresTest, WhatRanThereBeginsAgainWhenTheNodeIsBack) {
+  // Lost after 23 s, back after 60 s, and all over again: 3 s, 40 s and 1 s to save.
+  const auto result = Played(World(1, 1, "[{node: n1, at: 23s, for: 37s}]"));
+  EXPECT_EQ(result.end, Time(seconds(60 + 44)));
+  EXPECT_EQ(Complete(result.studies[0]), 1) << "it is no failure of the trial's";
+  EXPECT_DOUBLE_EQ(result.device_seconds[0], 6);
+  EXPECT_DOUBLE_EQ(result.device_seconds[1], 60);
+}
+
+TEST(SimulationFailuresTest, ItGoesElsewhereWhereThereIsRoom) {
+  const auto result = Played(World(2, 1, "[{node: n1, at: 23s, for: 1h}]"));
+  EXPECT_EQ(result.end, Time(seconds(23 + 44)));
+  EXPECT_EQ(result.intervals.back().row, 1U);
+}
+
+TEST(SimulationFailuresTest, NobodyRunsOnANodeThatIsDown) {
+  const auto result =
+      Played(World(2, 9, "[{node: n1, at: 60s, for: 2m}, {node: n2, at: 200s, for: 30s}]"));
+  EXPECT_EQ(Complete(result.studies[0]), 9);
+  for (const Interval& interval : result.intervals) {
+    const Time from(seconds(interval.row == 0 ? 60 : 200));
+    const Time to(seconds(interval.row == 0 ? 180 : 230));
+    EXPECT_TRUE(interval.end <= from || interval.begin >= to);
+  }
+}
+
+TEST(SimulationFailuresTest, WhatWasSavedBeforeIsNotLost) {
+  const std::string text =
+      World(1, 3, "[{node: n1, at: 21s, for: 9s}]", "    stopper: asha-promotion\n");
+  const auto result = Played(text);
+  const auto calm = Played(World(1, 3, "[]", "    stopper: asha-promotion\n"));
+  // The first trial's rung is saved after 14 s; the second has started up and worked for 4 s.
+  EXPECT_DOUBLE_EQ(result.device_seconds[1], calm.device_seconds[1] + 4);
+}
+
+TEST(SimulationFailuresTest, ABundleIsLostAsAWhole) {
+  const std::string text =
+      R"(nodes: [{name: n, count: 2, devices: {kind: A100}}]
+failures: [{node: n1, at: 50s, for: 10m}]
+studies:
+  - space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    budget: {max: 9}
+    trials: 12
+    resources: {gpus: 1, memory: 2GB}
+    fuse: {most: 8, memory: 1GB}
+    workload: {unit_time: 10s, memory: 2GB}
+)";
+  const auto result = Played(text, "hydro");
+  EXPECT_EQ(Complete(result.studies[0]), 12);
+  EXPECT_EQ(result.studies[0].counts[static_cast<std::size_t>(TrialState::kFailed)], 0);
+}
+
+TEST(SimulationFailuresTest, EveryPolicyEndsAlthoughNodesFail) {
+  for (const std::string& policy : PolicyNames()) {
+    for (const std::string stopper : {"none", "asha", "hyperband", "pbt", "pbt-async"}) {
+      const std::string text = R"(
+nodes: [{name: n, count: 3, cpus: 64, devices: {kind: A100, count: 2}}]
+pipeline_jobs: [{name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, free_memory: 8GiB, lends: 3}]
+failures:
+  - {node: n1, at: 3m, for: 20m}
+  - {node: n2, at: 10m, for: 5m}
+  - {node: gpt, at: 12m, for: 5m}
+  - {node: n3, at: 14m, for: 10m}
+  - {node: n2, at: 40m, for: 3m}
+defaults:
+  space: {x: {float: [0, 1]}}
+  objective: {maximize: accuracy}
+  budget: {max: 27}
+  deadline: 1d
+  retries: 0
+  workload: {unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: 0.4, memory: 2GB}
+studies:
+  - {study: wide, trials: 30, resources: {gpus: [0.5, 2], memory: 2GB}, workload: {widths: resnet50}}
+  - study: light
+    trials: 30
+    arrives: 5m
+    resources: {gpus: 1, memory: 2GB}
+    fuse: {most: 8, memory: 1GB}
+    stopper: )" + stopper + "\n";
+      const auto result = Played(text, policy);
+      for (const StudyResult& study : result.studies) {
+        EXPECT_EQ(study.finish, Finish::kTrials) << policy << " " << stopper;
+        EXPECT_EQ(study.counts[static_cast<std::size_t>(TrialState::kFailed)], 0)
+            << policy << " " << stopper;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice
