@@ -57,7 +57,7 @@ void MeasureTimes(std::span<const PastTrial> trials, MeasuredWorkload& measured)
   if (measured.with_start_up) {
     measured.start_up = Duration(0);
   } else if (!start_ups.empty()) {
-    measured.start_up = Duration(std::llround(MedianOf(std::move(start_ups)) * 1e6));
+    measured.start_up = FromSeconds(MedianOf(std::move(start_ups)));
   }
 }
 

@@ -24,7 +24,7 @@ PastTrial Trial(std::vector<PastReport> reports) {
 
 PastReport At(double seconds, Work work, double value = 0, std::uint32_t launch = 1) {
   return {.launch = LaunchId(launch),
-          .time = FromMicros(std::llround(seconds * 1e6)),
+          .time = Time(FromSeconds(seconds)),
           .work = work,
           .value = value};
 }

@@ -42,6 +42,7 @@ StudyMetrics MetricsOf(const ScenarioStudy& study, const StudyResult& fared) {
   metrics.complete = count(TrialState::kComplete);
   metrics.stopped = count(TrialState::kStopped) + count(TrialState::kPaused);
   metrics.failed = count(TrialState::kFailed);
+  metrics.cut_off = fared.finish == Finish::kDeadline;
   return metrics;
 }
 

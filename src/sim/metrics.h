@@ -21,6 +21,7 @@ struct StudyMetrics {
   int complete = 0;
   int stopped = 0;
   int failed = 0;
+  bool cut_off = false;  // by its deadline
 };
 
 struct RunMetrics {
