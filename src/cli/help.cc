@@ -394,14 +394,13 @@ takes, times are in units of one trial alone.
                     do is shown too, and never advised
   --cluster NAME    one of that file's 'clusters'; by default the first
   --policy P,...    compare only these
-  --seeds N         runs with the seeds 1 to N; by default 20, or fewer (5 at least) where that
+  --seeds N         runs with the seeds 1 to N; by default 20, or fewer (3 at least) where that
                     takes more than a few seconds
   --store FILE      where to look for an earlier study
   --json            as a JSON object, with the values of every seed
   -h, --help        print this
 
 examples:
-  sluice plan study.yaml
   sluice plan study.yaml --unit-time 30s --start-up 9s
   sluice plan study.yaml --like fashion --policy fifo,lpt
   sluice plan study.yaml --unit-time 30s --on scenarios/one-box.yaml

@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 constexpr int kUsualSeeds = 20;
-constexpr int kLeastSeeds = 5;
+constexpr int kLeastSeeds = 3;
 constexpr std::int64_t kPatienceNs = 4'000'000'000;  // for all of them, unless it was said how many
 
 // The study as 'sluice tune' would make it, with its deadline counted from now.

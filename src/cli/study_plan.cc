@@ -47,7 +47,6 @@ std::string Chosen(const StudyPlan& plan) {
   const Advice& advice = plan.advice;
   const std::string& advised = plan.contender(advice.advised).policy;
   const std::string& baseline = plan.contender(advice.baseline).policy;
-  const char* what = plan.by_value ? "gets further by the deadline" : "ends sooner";
   if (advice.advised != advice.baseline) {
     const Estimate& gain = advice.beside[advice.advised].gain;
     return fmt::format(
@@ -64,9 +63,12 @@ std::string Chosen(const StudyPlan& plan) {
   }
   if (plan.seeds == 1)
     return fmt::format("{} is the simplest, and one seed tells nothing of noise.", advised);
-  return fmt::format("{} is the simplest, and no policy {} beyond the noise of {} seeds{}.",
-                     advised, what, plan.seeds,
-                     plan.by_value ? "" : ", and by a hundredth at least");
+  const bool some_cannot = std::ranges::any_of(
+      plan.forecasts, [](const PolicyForecast& forecast) { return !forecast.refused.empty(); });
+  return fmt::format("{} is the simplest, and no policy{} {} by more than the noise of {} seeds{}.",
+                     advised, some_cannot ? " that can run" : "",
+                     plan.by_value ? "gets further by the deadline" : "ends sooner", plan.seeds,
+                     plan.by_value ? "" : " and a hundredth");
 }
 
 }  // namespace

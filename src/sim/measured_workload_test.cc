@@ -23,10 +23,8 @@ PastTrial Trial(std::vector<PastReport> reports) {
 }
 
 PastReport At(double seconds, Work work, double value = 0, std::uint32_t launch = 1) {
-  return {.launch = LaunchId(launch),
-          .time = Time(FromSeconds(seconds)),
-          .work = work,
-          .value = value};
+  return {
+      .launch = LaunchId(launch), .time = Time(FromSeconds(seconds)), .work = work, .value = value};
 }
 
 // Trials as LearningCurves has them, at points drawn from a space of two parameters.
