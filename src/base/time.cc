@@ -41,6 +41,8 @@ bool Skip(std::string_view& text, std::string_view any_of) {
 
 }  // namespace
 
+Duration FromSeconds(double seconds) { return Duration(std::llround(seconds * 1e6)); }
+
 std::string FormatDuration(Duration duration) {
   const std::int64_t micros = duration.count();
   if (micros < 0) return "-" + FormatDuration(-duration);
@@ -78,7 +80,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     first = false;
   }
   if (total_seconds > kLongestSeconds) return BadDuration(text);
-  return Duration(std::llround(total_seconds * 1e6));
+  return FromSeconds(total_seconds);
 }
 
 namespace {

@@ -28,6 +28,8 @@ constexpr Time kNever = Time::max();
 constexpr std::int64_t Micros(Time time) { return time.time_since_epoch().count(); }
 constexpr Time FromMicros(std::int64_t micros) { return Time(Duration(micros)); }
 constexpr double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-6; }
+// To the nearest microsecond.
+Duration FromSeconds(double seconds);
 
 // "850ms", "12s", "3m 20s", "2h 05m", "3d 4h".
 std::string FormatDuration(Duration duration);

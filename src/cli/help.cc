@@ -31,6 +31,7 @@ change
   import FILE       take in a study of Optuna's
 
 plan
+  plan STUDY.yaml   predict what tune would do under each policy, and advise one
   simulate SCENARIO try policies on a simulated cluster, in virtual time
   doctor            check this machine and the store
 
@@ -371,17 +372,52 @@ examples:
   sluice simulate scenarios/one-box.yaml --json | jq '.policies[].makespan_seconds.mean'
 )";
 
+constexpr std::string_view kPlan =
+    R"(usage: sluice plan STUDY.yaml [--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
+
+Predicts how a study would go before it is run: how long it takes, or how good its best trial is
+at its deadline, how many device-hours it needs and how many trials end, under each policy that
+can carry it out; then advises one and says why. It runs the study in the simulator, for several
+seeds. Nothing is stored and nothing is run. docs/plan.md says how far to trust it.
+
+How long a unit of work takes, what a start costs and how trials learn is taken from the flags,
+else from the study's 'profile', else from what a study of the same name in the store has
+measured, else assumed; the output says of each figure which. Where nobody knows how long a unit
+takes, times are in units of one trial alone.
+
+  --unit-time D     how long a unit of work takes, alone on one device: 30s, 1.5m, 200ms
+  --start-up D      how long a program takes before its first step
+  --workload YAML   these and more, as in the 'workload' of a scenario (docs/simulate.md)
+  --like NAME       take what is not given from this study in the store
+  --trials N        plan so many trials instead of what the file says
+  --on FILE         the nodes of a scenario instead of this machine; what only the simulator can
+                    do is shown too, and never advised
+  --cluster NAME    one of that file's 'clusters'; by default the first
+  --policy P,...    compare only these
+  --seeds N         runs with the seeds 1 to N; by default 20, or fewer (3 at least) where that
+                    takes more than a few seconds
+  --store FILE      where to look for an earlier study
+  --json            as a JSON object, with the values of every seed
+  -h, --help        print this
+
+examples:
+  sluice plan study.yaml --unit-time 30s --start-up 9s
+  sluice plan study.yaml --like fashion --policy fifo,lpt
+  sluice plan study.yaml --unit-time 30s --on scenarios/one-box.yaml
+  sluice plan study.yaml --json | jq .advised.policy
+)";
+
 struct Page {
   std::string_view verb;
   std::string_view help;
 };
 constexpr std::array kPages = {
-    Page{"tune", kTune},         Page{"check", kCheck},     Page{"resume", kResume},
-    Page{"studies", kStudies},   Page{"status", kStatus},   Page{"watch", kWatch},
-    Page{"trials", kTrials},     Page{"best", kBest},       Page{"logs", kLogs},
-    Page{"export", kExport},     Page{"enqueue", kEnqueue}, Page{"retry", kRetry},
-    Page{"stop", kStop},         Page{"delete", kDelete},   Page{"import", kImport},
-    Page{"simulate", kSimulate}, Page{"doctor", kDoctor}};
+    Page{"tune", kTune},       Page{"check", kCheck},       Page{"resume", kResume},
+    Page{"studies", kStudies}, Page{"status", kStatus},     Page{"watch", kWatch},
+    Page{"trials", kTrials},   Page{"best", kBest},         Page{"logs", kLogs},
+    Page{"export", kExport},   Page{"enqueue", kEnqueue},   Page{"retry", kRetry},
+    Page{"stop", kStop},       Page{"delete", kDelete},     Page{"import", kImport},
+    Page{"plan", kPlan},       Page{"simulate", kSimulate}, Page{"doctor", kDoctor}};
 
 }  // namespace
 

@@ -23,7 +23,8 @@ using Text = std::optional<std::string>;
 
 struct Words {
   Text store, study, cluster, file, trial, name, trials, seed, deadline, state, sort, limit, top,
-      launch, format, output, topic, points, policy, seeds, gantt;
+      launch, format, output, topic, points, policy, seeds, gantt, on, like, unit_time, start_up,
+      workload;
   std::vector<std::string> values;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
@@ -111,6 +112,17 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--cluster", words.cluster);
     Add(app, "--seeds", words.seeds);
     Add(app, "--gantt", words.gantt);
+  } else if (verb == "plan") {
+    Add(app, "STUDY", words.file);
+    Add(app, "--trials", words.trials);
+    Add(app, "--on", words.on);
+    Add(app, "--cluster", words.cluster);
+    Add(app, "--policy", words.policy);
+    Add(app, "--seeds", words.seeds);
+    Add(app, "--like", words.like);
+    Add(app, "--unit-time", words.unit_time);
+    Add(app, "--start-up", words.start_up);
+    Add(app, "--workload", words.workload);
   } else if (verb == "help") {
     Add(app, "VERB", words.topic);
   }
@@ -154,9 +166,10 @@ Result<Unsigned> ReadNumber(std::string_view what, const std::string& text, Unsi
       fmt::format("{}: expected a whole number {}, found '{}'", what, range, text));
 }
 
-Result<std::optional<int>> ReadCount(std::string_view what, const Text& text) {
+Result<std::optional<int>> ReadCount(std::string_view what, const Text& text,
+                                     std::uint32_t most = kMaxTrials) {
   if (!text) return std::optional<int>();
-  SLUICE_ASSIGN(const auto count, ReadNumber<std::uint32_t>(what, *text, 1, kMaxTrials));
+  SLUICE_ASSIGN(const auto count, ReadNumber<std::uint32_t>(what, *text, 1, most));
   return std::optional(static_cast<int>(count));
 }
 
@@ -305,15 +318,41 @@ Result<SimulateOptions> ReadSimulate(const Words& words) {
       Need("simulate", "a scenario, as in 'sluice simulate scenarios/one-box.yaml'", words.file));
   if (words.policy) simulate.policies = ReadPolicies(*words.policy);
   simulate.cluster = words.cluster.value_or("");
-  if (words.seeds) {
-    SLUICE_ASSIGN(const auto seeds,
-                  ReadNumber<std::uint32_t>("--seeds", *words.seeds, 1, kMaxSeeds));
-    simulate.seeds = static_cast<int>(seeds);
-  }
+  SLUICE_ASSIGN(simulate.seeds, ReadCount("--seeds", words.seeds, kMaxSeeds));
   if (words.gantt && words.gantt->empty())
     return InvalidArgument("--gantt: expected a file, found ''");
   simulate.gantt = words.gantt;
   return simulate;
+}
+
+Result<std::optional<Duration>> ReadTime(std::string_view what, const Text& text) {
+  if (!text) return std::optional<Duration>();
+  const auto time = ParseDuration(*text);
+  if (!time) return InvalidArgument(fmt::format("{}: {}", what, time.error().message));
+  return std::optional(*time);
+}
+
+Result<PlanOptions> ReadPlan(const Words& words) {
+  PlanOptions plan;
+  SLUICE_ASSIGN(plan.file,
+                Need("plan", "a study file, as in 'sluice plan study.yaml'", words.file));
+  SLUICE_ASSIGN(plan.trials, ReadCount("--trials", words.trials));
+  plan.on = words.on;
+  plan.cluster = words.cluster.value_or("");
+  if (plan.on && plan.on->empty()) return InvalidArgument("--on: expected a scenario, found ''");
+  if (!plan.cluster.empty() && !plan.on) {
+    return InvalidArgument(
+        "plan: expected --on SCENARIO.yaml beside --cluster, which is one of its clusters");
+  }
+  if (words.policy) plan.policies = ReadPolicies(*words.policy);
+  SLUICE_ASSIGN(plan.seeds, ReadCount("--seeds", words.seeds, kMaxSeeds));
+  plan.like = words.like;
+  SLUICE_ASSIGN(plan.unit_time, ReadTime("--unit-time", words.unit_time));
+  if (plan.unit_time && *plan.unit_time == Duration(0))
+    return InvalidArgument("--unit-time: expected a time above 0, found 0s");
+  SLUICE_ASSIGN(plan.start_up, ReadTime("--start-up", words.start_up));
+  plan.workload = words.workload.value_or("");
+  return plan;
 }
 
 Result<Options> ReadVerb(std::string_view verb, const Words& words) {
@@ -359,6 +398,8 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
     options.verb = DoctorOptions{words.study};
   } else if (verb == "simulate") {
     SLUICE_ASSIGN(options.verb, ReadSimulate(words));
+  } else if (verb == "plan") {
+    SLUICE_ASSIGN(options.verb, ReadPlan(words));
   }
   return options;
 }

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "engine/trial.h"
 
 namespace sluice {
@@ -118,6 +119,19 @@ struct SimulateOptions {
   std::optional<std::string> gantt;  // an SVG that is to be made
 };
 
+struct PlanOptions {
+  std::string file;  // a study
+  std::optional<int> trials;
+  std::optional<std::string> on;      // a scenario, for its nodes; this machine, if not given
+  std::string cluster;                // of that scenario's; empty: the first
+  std::vector<std::string> policies;  // empty: all that can
+  std::optional<int> seeds;
+  std::optional<std::string> like;  // an earlier study to take times and curves from
+  std::optional<Duration> unit_time;
+  std::optional<Duration> start_up;
+  std::string workload;  // YAML: keys of a scenario's workload; may be empty
+};
+
 // Print the help of a verb, or of all if it is empty, and do nothing.
 struct HelpOptions {
   std::string verb;
@@ -131,7 +145,7 @@ struct Options {
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
                RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
-               ImportOptions, DoctorOptions, SimulateOptions>
+               ImportOptions, DoctorOptions, SimulateOptions, PlanOptions>
       verb;
 };
 

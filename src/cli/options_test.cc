@@ -57,6 +57,31 @@ TEST(OptionsTest, SimulateTakesPoliciesSeedsAndAChart) {
   EXPECT_THAT(ErrorOf({"simulate"}), HasSubstr("simulate: expected a scenario"));
 }
 
+TEST(OptionsTest, PlanTakesTimesPlacesAndSources) {
+  const auto plain = ParseAs<PlanOptions>({"plan", "s.yaml"});
+  EXPECT_EQ(plain.file, "s.yaml");
+  EXPECT_FALSE(plain.on || plain.like || plain.unit_time || plain.seeds);
+  const auto full = ParseAs<PlanOptions>(
+      {"plan",    "s.yaml", "--unit-time", "1.5s",      "--start-up", "9s",         "--like",
+       "old",     "--on",   "c.yaml",      "--cluster", "big",        "--policy",   "fifo,lpt",
+       "--seeds", "3",      "--trials",    "7",         "--workload", "{spread: 1}"});
+  EXPECT_EQ(full.unit_time, std::chrono::milliseconds(1500));
+  EXPECT_EQ(full.start_up, std::chrono::seconds(9));
+  EXPECT_EQ(full.like, "old");
+  EXPECT_EQ(full.on, "c.yaml");
+  EXPECT_EQ(full.cluster, "big");
+  EXPECT_EQ(full.policies, (std::vector<std::string>{"fifo", "lpt"}));
+  EXPECT_EQ(full.seeds, 3);
+  EXPECT_EQ(full.trials, 7);
+  EXPECT_EQ(full.workload, "{spread: 1}");
+  EXPECT_THAT(ErrorOf({"plan"}), HasSubstr("plan: expected a study file"));
+  EXPECT_THAT(ErrorOf({"plan", "s.yaml", "--unit-time", "soon"}),
+              HasSubstr("--unit-time: expected a duration"));
+  EXPECT_THAT(ErrorOf({"plan", "s.yaml", "--unit-time", "0s"}), HasSubstr("above 0"));
+  EXPECT_THAT(ErrorOf({"plan", "s.yaml", "--seeds", "0"}), HasSubstr("from 1 to 10000"));
+  EXPECT_THAT(ErrorOf({"plan", "s.yaml", "--cluster", "big"}), HasSubstr("--on"));
+}
+
 TEST(OptionsTest, ImportTakesBothNames) {
   const auto import = ParseAs<ImportOptions>({"import", "a.db", "--study", "s", "--name", "n"});
   EXPECT_EQ(import.file, "a.db");

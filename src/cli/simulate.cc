@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "cli/config_text.h"
 #include "cli/new_file.h"
 #include "cli/print.h"
+#include "cli/simulation_progress.h"
 #include "cli/simulation_report.h"
 #include "cli/verbs.h"
 #include "sim/gantt.h"
@@ -20,42 +19,6 @@
 
 namespace sluice {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::int64_t Nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
-}
-
-// A line on a terminal about what takes long, and gone when it is done.
-class ProgressLine {
- public:
-  ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { Clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void Say(const std::string& doing, const SimulationProgress& at) {
-    const auto now = Clock::now();
-    if (!shown_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(250);
-    written_ = true;
-    const std::string line =
-        fmt::format("\r{}: {} events, {} simulated, {} trials ended\033[K", doing, at.events,
-                    FormatDuration(at.now - Time{}), at.trials_ended);
-    std::fwrite(line.data(), 1, line.size(), stderr);
-  }
-  void Clear() {
-    if (written_) std::fputs("\r\033[K", stderr);
-    written_ = false;
-  }
-
- private:
-  const bool shown_;
-  bool written_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
-};
 
 Status WriteNew(const std::string& path, const std::string& text) {
   SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
@@ -79,7 +42,7 @@ struct Chart {
 Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* chart) {
   const auto& [label, policy, differs, scenario] = under;
   PolicyRuns runs{.label = label, .policy = policy, .runs = {}, .digests = {}};
-  ProgressLine line;
+  SimulationProgressLine line;
   for (int seed = 1; seed <= seeds; ++seed) {
     const std::string doing = fmt::format("{}, seed {} of {}", label, seed, seeds);
     const bool drawn = chart != nullptr && seed == 1;
@@ -87,7 +50,7 @@ Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* ch
                   Simulate(scenario, {.policy = policy,
                                       .seed = static_cast<std::uint64_t>(seed),
                                       .record_intervals = drawn,
-                                      .stopwatch_ns = Nanoseconds,
+                                      .stopwatch_ns = StopwatchNs,
                                       .progress = [&](const SimulationProgress& at) {
                                         line.Say(doing, at);
                                       }}));

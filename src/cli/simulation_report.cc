@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/text.h"
 #include "cli/describe.h"
+#include "cli/estimate_text.h"
 #include "cli/print.h"
 #include "cli/print_json.h"
 #include "cli/table.h"
@@ -20,10 +20,14 @@ namespace {
 
 using OfRun = std::function<double(const RunMetrics&)>;
 
-Estimate Over(const PolicyRuns& runs, const OfRun& value) {
+std::vector<double> ValuesOf(const PolicyRuns& runs, const OfRun& value) {
   std::vector<double> values;
   for (const RunMetrics& run : runs.runs) values.push_back(value(run));
-  return EstimateOf(values);
+  return values;
+}
+
+Estimate Over(const PolicyRuns& runs, const OfRun& value) {
+  return EstimateOf(ValuesOf(runs, value));
 }
 
 OfRun OfStudy(std::size_t study, double StudyMetrics::* member) {
@@ -43,32 +47,10 @@ std::string Shown(const Estimate& estimate, const std::function<std::string(doub
   return text;
 }
 
-std::string InTime(double seconds) { return FormatDuration(Duration(std::llround(seconds * 1e6))); }
-std::string InPercent(double part) { return fmt::format("{:.1f} %", part * 100); }
-// A mean of counts.
-std::string InCount(double value) {
-  return value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
-}
-std::string InNumber(double value) { return fmt::format("{:.4g}", value); }
 // A decision takes microseconds.
 std::string InMicroseconds(double seconds) {
   return seconds < 1e-3 ? fmt::format("{:.1f} µs", seconds * 1e6)
                         : fmt::format("{:.2f} ms", seconds * 1e3);
-}
-
-std::string DescribeCluster(const Scenario& scenario) {
-  std::map<std::string, long long> kinds;
-  Milli cpus = 0;
-  for (const Node& node : scenario.nodes) {
-    cpus += node.cpus;
-    for (const Device& device : node.devices)
-      ++kinds[device.IsLent() ? "lent " + device.kind : device.kind];
-  }
-  std::vector<std::string> parts;
-  for (const auto& [kind, count] : kinds) parts.push_back(fmt::format("{} {}", count, kind));
-  parts.push_back(fmt::format("{} cores", static_cast<double>(cpus) / kWhole));
-  return fmt::format("{}: {}", Counted(static_cast<long long>(scenario.nodes.size()), "node"),
-                     Join(parts));
 }
 
 std::string DescribePipeline(const PipelineSchedule& job) {
@@ -166,17 +148,9 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   return table.Render(terminal);
 }
 
-// Null where there is nothing.
-std::string NumberOrNull(double value) { return std::isnan(value) ? "null" : JsonNumber(value); }
-
 std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
-  const Estimate estimate = Over(runs, value);
-  std::vector<std::string> values;
-  for (const RunMetrics& run : runs.runs) values.push_back(NumberOrNull(value(run)));
-  JsonWriter object;
-  object.AddJson("mean", NumberOrNull(estimate.mean));
-  object.AddJson("half_width", NumberOrNull(estimate.half_width));
-  return object.AddJson("values", JsonArray(values)).Take();
+  const std::vector<double> values = ValuesOf(runs, value);
+  return EstimateJson(EstimateOf(values), values);
 }
 
 std::string PolicyJson(const PolicyRuns& runs) {
@@ -246,7 +220,7 @@ std::string DescribeScenario(const Scenario& scenario,
   std::vector<std::pair<std::string, std::string>> lines = {
       {"scenario", Inked(scenario.name, Ink::kBold, terminal)},
       {"cluster",
-       (scenario.cluster.empty() ? "" : scenario.cluster + ", ") + DescribeCluster(scenario)},
+       (scenario.cluster.empty() ? "" : scenario.cluster + ", ") + DescribeNodes(scenario.nodes)},
       {"studies", Join(studies)},
       {"goal", std::string(Name(scenario.goal))},
       {"seeds", seeds == 1 ? "1" : fmt::format("1 to {}; mean ± 95 % interval", seeds)}};

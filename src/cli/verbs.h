@@ -37,5 +37,6 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options);
 Result<int> RunVerb(const Context& context, const ImportOptions& options);
 Result<int> RunVerb(const Context& context, const DoctorOptions& options);
 Result<int> RunVerb(const Context& context, const SimulateOptions& options);
+Result<int> RunVerb(const Context& context, const PlanOptions& options);
 
 }  // namespace sluice

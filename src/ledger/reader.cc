@@ -137,6 +137,21 @@ Result<std::string> Reader::Source(StudyId study) {
   return std::string(query.Text(0));
 }
 
+Result<std::vector<Node>> Reader::Nodes(StudyId study) {
+  SLUICE_ASSIGN(
+      Statement query,
+      database_->Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind IN "
+                         "('controller_started', 'nodes_changed') ORDER BY seq DESC "
+                         "LIMIT 1"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)));
+  SLUICE_ASSIGN(const bool row, query.Step());
+  if (!row) return std::vector<Node>();
+  SLUICE_ASSIGN(const Event event,
+                DecodeEvent(FromMicros(query.Integer(0)), study, query.Text(1), query.Text(2)));
+  if (const auto* started = std::get_if<ControllerStarted>(&event.body)) return started->nodes;
+  return std::get<NodesChanged>(event.body).nodes;
+}
+
 Result<TrialInfo> Reader::FindTrial(const StudyInfo& study, TrialId trial) {
   SLUICE_ASSIGN(Statement query,
                 database_->Prepare(fmt::format("{} WHERE study = ? AND trial = ?", kTrialColumns)));

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cluster/cluster.h"
 #include "engine/trial.h"
 #include "ledger/database.h"
 
@@ -88,6 +89,9 @@ class Reader {
   Result<StudyInfo> LatestStudy();
   // The study file as it was when the study was made.
   Result<std::string> Source(StudyId study);
+
+  // The nodes it ran on last; none if it never ran.
+  Result<std::vector<Node>> Nodes(StudyId study);
 
   Result<TrialInfo> FindTrial(const StudyInfo& study, TrialId trial);
   // In order of ids; only those in one state, if given.

@@ -55,6 +55,13 @@ class ReaderTest : public ::testing::Test {
   StudyInfo study_;
 };
 
+TEST_F(ReaderTest, TheNodesItRanOn) {
+  const auto nodes = reader_->Nodes(kStudy);
+  ASSERT_TRUE(nodes);
+  EXPECT_THAT(*nodes, ElementsAre(NodeOf(4 * kWhole)));
+  EXPECT_THAT(*reader_->Nodes(StudyId(7)), IsEmpty());
+}
+
 TEST_F(ReaderTest, AStudy) {
   EXPECT_EQ(study_.id, kStudy);
   EXPECT_EQ(study_.metric, "loss");

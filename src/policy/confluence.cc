@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "cluster/width.h"
+#include "policy/fair_share.h"
 #include "policy/filling.h"
+#include "policy/homecoming.h"
+#include "policy/hydro.h"
+#include "policy/hypersched.h"
 #include "policy/placer.h"
 #include "policy/widening.h"
 
@@ -15,34 +19,62 @@ bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(dem
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
+  const auto has_deadline = [](const StudyView& study) { return study.deadline != kNever; };
+  if (!work.studies.empty() && std::ranges::all_of(work.studies, has_deadline))
+    return HyperSched().Propose(cluster, work, now);
   Plan plan;
+  std::vector<const StudyView*> fixed;
+  std::vector<const StudyView*> elastic;
+  const std::vector<Milli> shares = SharesOf(cluster, work);
+  std::vector<const StudyView*> fused;
+  for (const StudyView& study : work.studies) {
+    if (study.demand.fused_most > 1 || study.led < 1) {
+      fused.push_back(&study);
+    } else {
+      (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
+    }
+  }
+  // What runs stays, but for elastic trials, which are placed anew.
   Cluster free;
   free.SetNodes(cluster.nodes());
-  std::vector<const StudyView*> fixed;
-  for (const StudyView& study : work.studies) {
-    if (!IsElastic(study.demand)) {
-      fixed.push_back(&study);
-      continue;
-    }
-    const Widening widening(cluster, work, study, TotalWidth(cluster, study.demand), now);
-    const int room = widening.MostAlive() - study.running - study.waiting;
-    if (study.open && room > study.coming) plan.appetites.push_back({study.study, room});
-    if (!plan.appetites.empty() || study.coming > 0) {
+  std::vector<TrialKey> leaving;
+  for (const WorkItem& item : work.items) {
+    const bool stays = item.demand.fused_most > 1 || !IsElastic(item.demand);
+    if (item.running && stays && free.Fits(*item.grant)) free.Take(*item.grant);
+  }
+  for (const StudyView* study : elastic) {
+    const Milli share = shares[static_cast<std::size_t>(study - work.studies.data())];
+    const Widening widening(cluster, work, *study, share, now);
+    const int room = widening.MostAlive() - study->running - study->waiting;
+    if (study->open && room > study->coming) plan.appetites.push_back({study->study, room});
+    if (!plan.appetites.empty() || study->coming > 0) {
       plan.keeps_running = true;
       return plan;
     }
     const std::vector<Placement> placed = PlaceIn(free, widening.Choose());
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
-  if (fixed.empty()) return plan;
-  for (const WorkItem& item : work.items)
-    if (item.running) free.Take(*item.grant);
-  std::vector<TrialKey> leaving;
-  Filling(free, work, fixed, now).Fill(plan, leaving);
-  plan.keeps_running = leaving.empty();
+  if (!fused.empty()) {
+    // In the true books: bundles that are about to end have names too.
+    Plan bundles = Hydro(/*moves=*/true).ProposeFor(fused, cluster, work);
+    for (Placement& placement : bundles.placements) {
+      if (!free.Fits(placement.grant)) continue;
+      free.Take(placement.grant);
+      plan.placements.push_back(std::move(placement));
+    }
+    plan.appetites.insert(plan.appetites.end(), bundles.appetites.begin(), bundles.appetites.end());
+    for (const StudyView* study : fused) {
+      const std::vector<TrialKey> home = ComeHome(cluster, work, *study);
+      leaving.insert(leaving.end(), home.begin(), home.end());
+    }
+  }
+  if (!fixed.empty()) Filling(free, work, fixed, now).Fill(plan, leaving);
+  plan.keeps_running = leaving.empty() && elastic.empty();
   if (plan.keeps_running) return plan;
   for (const WorkItem& item : work.items) {
-    if (item.running && !item.leaving && std::ranges::find(leaving, item.trial) == leaving.end())
+    const bool planned = IsElastic(item.demand) && item.demand.fused_most <= 1;
+    if (item.running && !item.leaving && !planned &&
+        std::ranges::find(leaving, item.trial) == leaving.end())
       plan.placements.push_back({item.trial, *item.grant});
   }
   return plan;

@@ -27,9 +27,10 @@ namespace sluice {
 namespace {
 
 enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
-constexpr int kLooks = 4000;         // of one search
-constexpr double kTurns = 30;        // how often trials may take turns while all is worked off
-constexpr double kPriceFactor = 5;   // a change must bring that many times what it costs
+constexpr int kLooks = 4000;          // of one search
+constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
+constexpr double kPriceFactor = 5;    // a change must bring that many times what it costs
+constexpr double kLongestCounts = 4;  // of one without an end
 constexpr std::int64_t kMany = 1 << 20;
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
@@ -155,14 +156,17 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
   }
   double area = 0;
   const auto owner = [&](const WorkItem& item) {
-    return std::ranges::find_if(classes_, [&](const Class& trials) {
-      return trials.study->study == item.trial.study;
-    });
+    return std::ranges::find_if(
+        classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
   };
   const auto count = [&](const Class& trials, double seconds, double number) {
     if (seconds == std::numeric_limits<double>::max()) return;
     longest_ = std::max(longest_, seconds);
-    area += seconds * number * static_cast<double>(std::max<Milli>(UsualWidth(trials.study->demand), 1));
+    const Demand& demand = trials.study->demand;
+    Milli width = UsualWidth(demand);
+    for (std::size_t k = 1; k < kinds_.size() && demand.kinds != nullptr; ++k)
+      width = std::min(width, trials.needs[k].gpus);
+    area += seconds * number * static_cast<double>(width);
   };
   for (const WorkItem& item : work_.items) {
     const auto trials = owner(item);
@@ -175,7 +179,8 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     }
     if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
     for (Spot& spot : spots_) {
-      const int device = item.grant->devices.empty() ? -1 : static_cast<int>(Number(item.grant->devices[0]));
+      const int device =
+          item.grant->devices.empty() ? -1 : static_cast<int>(Number(item.grant->devices[0]));
       if (spot.node == item.grant->node && spot.device == device) spot.running.push_back(&item);
     }
   }
@@ -188,15 +193,23 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     fresh.target = study.max_budget;
     trials.to_come_seconds = SecondsLeft(trials, fresh);
     if (study.left > 0) count(trials, trials.to_come_seconds, study.left);
-    // Nobody of its own study is kept waiting by a trial that is not there yet.
-    if (!trials.waiting.empty())
+    // Nobody of its own study is kept waiting by a trial that is not there yet, unless all of them will be done.
+    if (!trials.waiting.empty() && study.judged)
       trials.to_come_seconds = std::min(trials.to_come_seconds, trials.waiting.back().first);
     if (study.left == 0) trials.to_come_seconds = 0;
   }
-  horizon_ = area / static_cast<double>(kWhole) / static_cast<double>(std::max<std::size_t>(spots_.size(), 1));
+  const Milli all = TotalWidth(free_, classes_.empty() ? Demand{} : classes_.front().study->demand);
+  horizon_ = area / static_cast<double>(std::max<Milli>(all, 1));
   // The quickest devices choose first.
   std::ranges::stable_sort(spots_, std::greater(),
                            [&](const Spot& spot) { return quickness[spot.kind]; });
+}
+
+// After so many more of those that wait, and of those to come.
+bool Filling::Class::WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const {
+  const std::size_t at = next + more_waiting;
+  if (at >= waiting.size()) return false;
+  return more_to_come >= to_come || waiting[at].first >= to_come_seconds;
 }
 
 Amounts Filling::Takes(const Class& trials, std::size_t kind) const {
@@ -215,15 +228,13 @@ Amounts Filling::RoomOn(const Spot& spot) const {
           kMostClients - used.clients};
 }
 
-double Filling::Worth(const Class& trials, const Amounts& takes, const Amounts& all,
-                      double seconds) const {
-  (void)trials;
+double Filling::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
   double part = 0;
   for (std::size_t r = 0; r < takes.size(); ++r)
     if (takes[r] > 0)
       part = std::max(part, static_cast<double>(takes[r]) /
                                 static_cast<double>(std::max<std::int64_t>(all[r], 1)));
-  return part * (1 + std::min(seconds / longest_, 2.0));
+  return part * (1 + std::min(seconds / longest_, kLongestCounts));
 }
 
 Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
@@ -241,7 +252,7 @@ Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
 void Filling::Start(Class& trials, Grant grant, Plan& plan) {
   free_.Take(grant);
   --trials.slots;
-  if (trials.next < trials.waiting.size()) {
+  if (trials.WaitingComesNext(0, 0)) {
     plan.placements.push_back({trials.waiting[trials.next++].second->trial, std::move(grant)});
   } else {
     ++trials.asked;
@@ -280,14 +291,16 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
   std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
   for (const WorkItem* item : spot.running) {
     const auto of = static_cast<std::size_t>(
-        std::ranges::find_if(classes_, [&](const Class& c) { return c.study->study == item->trial.study; }) -
+        std::ranges::find_if(classes_,
+                             [&](const Class& c) { return c.study->study == item->trial.study; }) -
         classes_.begin());
     if (!MayLeave(classes_[of], *item)) continue;
     const Amounts takes = Takes(classes_[of], spot.kind);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double turn = std::max(horizon_ / kTurns, kPriceFactor * Seconds(classes_[of].study->start_up));
+    const double turn =
+        std::max(horizon_ / kTurns, kPriceFactor * Seconds(classes_[of].study->start_up));
     const double seconds = SecondsLeft(classes_[of], *item) + turn;
-    items.push_back({{Worth(classes_[of], takes, all, seconds)}, takes});
+    items.push_back({{Worth(takes, all, seconds)}, takes});
     what.emplace_back(of, item);
   }
   const std::size_t running = items.size();
@@ -303,11 +316,14 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
       if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
     if (most <= 0) continue;
     SetSearch::Item item{.worths = {}, .takes = takes};
+    std::size_t waiting = 0;
+    std::int64_t to_come = 0;
     for (std::int64_t i = 0; i < most; ++i) {
-      const std::size_t at = trials.next + static_cast<std::size_t>(i);
+      const bool waits = trials.WaitingComesNext(waiting, to_come);
       const double seconds =
-          at < trials.waiting.size() ? trials.waiting[at].first : trials.to_come_seconds;
-      item.worths.push_back(Worth(trials, takes, all, seconds));
+          waits ? trials.waiting[trials.next + waiting].first : trials.to_come_seconds;
+      waits ? static_cast<void>(++waiting) : static_cast<void>(++to_come);
+      item.worths.push_back(Worth(takes, all, seconds));
     }
     items.push_back(std::move(item));
     what.emplace_back(c, nullptr);

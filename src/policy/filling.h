@@ -23,14 +23,16 @@ class Filling {
   // Trials of one study are alike but for what is left of them.
   struct Class {
     const StudyView* study = nullptr;
-    std::vector<DeviceNeed> needs;  // on each kind
-    double seconds_per_unit = 1;    // where it is quickest
+    std::vector<DeviceNeed> needs;                            // on each kind
+    double seconds_per_unit = 1;                              // where it is quickest
     std::vector<std::pair<double, const WorkItem*>> waiting;  // by seconds left, most first
     std::size_t next = 0;                                     // of them
     double to_come_seconds = 0;
     std::int64_t to_come = 0;  // trials the study could still give
     int asked = 0;             // of them, those there is room for
     int slots = 0;
+
+    bool WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const;
   };
   struct Spot {
     NodeId node{};
@@ -54,7 +56,7 @@ class Filling {
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;
   double SecondsLeft(const Class& trials, const WorkItem& item) const;
-  double Worth(const Class& trials, const Amounts& takes, const Amounts& all, double seconds) const;
+  double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);
   bool MayLeave(const Class& trials, const WorkItem& item) const;

@@ -23,8 +23,8 @@ struct Bundle {
 // Of one study.
 class StudyPlan {
  public:
-  StudyPlan(const WorkView& work, const StudyView& study)
-      : study_(study), fusion_(*work.speeds, study) {
+  StudyPlan(const WorkView& work, const StudyView& study, bool moves)
+      : study_(study), fusion_(*work.speeds, study), moves_(moves) {
     for (const WorkItem& item : work.items) {
       if (item.trial.study != study.study) continue;
       if (item.running) {
@@ -150,7 +150,7 @@ class StudyPlan {
   // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
   // others have less to do, and they themselves take longer. 0: none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
-    if (most == 0) return 0;
+    if (most == 0 || moves_) return most;
     const auto [known, is_new] = lent_.try_emplace({device.open, most}, 0);
     if (!is_new) return known->second;
     std::ptrdiff_t lent = 0;
@@ -189,6 +189,7 @@ class StudyPlan {
 
   const StudyView& study_;
   Fusion fusion_;
+  bool moves_;
   std::vector<const WorkItem*> running_;
   std::vector<const WorkItem*> waiting_;
   std::vector<Bundle> bundles_;
@@ -205,15 +206,22 @@ class StudyPlan {
 }  // namespace
 
 Plan Hydro::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) {
+  std::vector<const StudyView*> all;
+  for (const StudyView& study : work.studies) all.push_back(&study);
+  return ProposeFor(all, cluster, work);
+}
+
+Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster& cluster,
+                       const WorkView& work) const {
   Plan plan;
   plan.keeps_running = true;
   Cluster free = cluster;
   std::vector<StudyPlan> studies;
   // Who trains the best of a search that goes on takes only what that leaves.
   for (const bool led : {false, true}) {
-    for (const StudyView& study : work.studies) {
-      if ((study.led < 1) != led) continue;
-      if (!studies.emplace_back(work, study).Wants()) studies.pop_back();
+    for (const StudyView* study : some) {
+      if ((study->led < 1) != led) continue;
+      if (!studies.emplace_back(work, *study, moves_).Wants()) studies.pop_back();
     }
   }
   for (StudyPlan& study : studies) study.Measure(free, static_cast<int>(studies.size()));

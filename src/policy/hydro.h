@@ -18,9 +18,18 @@ namespace sluice {
 // - Trials that cannot be fused start in the order they came, on the first devices that are free.
 class Hydro : public Policy {
  public:
+  // With moves, somebody else sees to it that nobody is left behind on a device that is lent: those are filled.
+  explicit Hydro(bool moves = false) : moves_(moves) {}
+
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
+  // For some of the studies.
+  Plan ProposeFor(const std::vector<const StudyView*>& some, const Cluster& cluster,
+                  const WorkView& work) const;
   bool LooksAtSpeeds() const override { return true; }
   bool TransfersEarly() const override { return true; }
+
+ private:
+  bool moves_;
 };
 
 }  // namespace sluice

@@ -46,7 +46,7 @@ bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
 
 Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
                    Milli devices, Time now)
-    : work_(work), study_(study), devices_(devices), now_(now) {
+    : work_(work), study_(study), devices_(std::max(devices, LeastWidth(study.demand))), now_(now) {
   ListWidths(cluster);
   const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
   may_change_ = study.priced && work.speeds->Ask(any).measured > 0;

@@ -1,10 +1,10 @@
 #include "sim/metrics.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/check.h"
+#include "space/special.h"
 
 namespace sluice {
 namespace {
@@ -42,7 +42,31 @@ StudyMetrics MetricsOf(const ScenarioStudy& study, const StudyResult& fared) {
   metrics.complete = count(TrialState::kComplete);
   metrics.stopped = count(TrialState::kStopped) + count(TrialState::kPaused);
   metrics.failed = count(TrialState::kFailed);
+  metrics.cut_off = fared.finish == Finish::kDeadline;
   return metrics;
+}
+
+// The mean, with the deviation of one value in place of the width.
+Estimate MeanOf(std::span<const double> values) {
+  Estimate estimate;
+  double sum = 0;
+  for (const double value : values) {
+    if (std::isnan(value)) {
+      ++estimate.missing;
+    } else {
+      sum += value;
+      ++estimate.count;
+    }
+  }
+  if (estimate.count == 0) return estimate;
+  estimate.mean = sum / estimate.count;
+  if (estimate.count == 1) return estimate;
+  double squares = 0;
+  for (const double value : values) {
+    if (!std::isnan(value)) squares += (value - estimate.mean) * (value - estimate.mean);
+  }
+  estimate.half_width = std::sqrt(squares / (estimate.count - 1));
+  return estimate;
 }
 
 }  // namespace
@@ -58,6 +82,10 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
   }
   metrics.mean_completion_seconds /= static_cast<double>(result.studies.size());
   metrics.makespan_seconds = Seconds(result.end - first);
+  for (std::size_t phase = 0; phase < kPhases; ++phase) {
+    metrics.device_seconds += result.device_seconds[phase];
+    metrics.core_seconds += result.core_seconds[phase];
+  }
   const bool devices = result.devices > 0;
   const auto& held = devices ? result.device_seconds : result.core_seconds;
   const double capacity =
@@ -84,42 +112,26 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
   return metrics;
 }
 
-double StudentT975(int degrees) {
+double StudentT(int degrees, double chance) {
   SLUICE_CHECK(degrees >= 1, "an interval needs two values");
-  static constexpr std::array kTable = {
-      12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-      2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
-      2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423};
-  if (degrees <= static_cast<int>(kTable.size()))
-    return kTable[static_cast<std::size_t>(degrees) - 1];
-  // Fisher's expansion around the normal law's quantile.
-  const double z = 1.959964;
+  // Of t^2, n / (n + t^2) has a beta law.
   const double n = degrees;
-  return z + (z * z * z + z) / (4 * n) +
-         (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * n * n);
+  const double x = BetaQuantile(chance, n / 2, 0.5);
+  return std::sqrt(n * (1 - x) / x);
 }
 
-Estimate EstimateOf(std::span<const double> values) {
-  Estimate estimate;
-  double sum = 0;
-  for (const double value : values) {
-    if (std::isnan(value)) {
-      ++estimate.missing;
-    } else {
-      sum += value;
-      ++estimate.count;
-    }
-  }
-  if (estimate.count == 0) return estimate;
-  estimate.mean = sum / estimate.count;
-  if (estimate.count == 1) return estimate;
-  double squares = 0;
-  for (const double value : values) {
-    if (!std::isnan(value)) squares += (value - estimate.mean) * (value - estimate.mean);
-  }
-  const double deviation = std::sqrt(squares / (estimate.count - 1));
+Estimate EstimateOf(std::span<const double> values, double chance) {
+  Estimate estimate = MeanOf(values);
+  if (estimate.count < 2) return estimate;
   estimate.half_width =
-      StudentT975(estimate.count - 1) * deviation / std::sqrt(static_cast<double>(estimate.count));
+      StudentT(estimate.count - 1, chance) * estimate.half_width / std::sqrt(estimate.count);
+  return estimate;
+}
+
+Estimate ForecastOf(std::span<const double> values) {
+  Estimate estimate = MeanOf(values);
+  if (estimate.count < 2) return estimate;
+  estimate.half_width *= StudentT(estimate.count - 1, 0.05) * std::sqrt(1 + 1.0 / estimate.count);
   return estimate;
 }
 

@@ -21,6 +21,7 @@ struct StudyMetrics {
   int complete = 0;
   int stopped = 0;
   int failed = 0;
+  bool cut_off = false;  // by its deadline
 };
 
 struct RunMetrics {
@@ -37,25 +38,31 @@ struct RunMetrics {
   std::int64_t decisions = 0;
   std::int64_t unproven = 0;  // of them, those that may not be the best plan
   std::int64_t events = 0;
+  double device_seconds = 0;  // that launches held, by share
+  double core_seconds = 0;    // the same of launches without devices
   std::vector<StudyMetrics> studies;
 };
 
 // `measured` says that there was a stopwatch.
 RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, bool measured);
 
-// A mean over seeds with its 95 % interval by Student's t: mean - half_width to mean + half_width.
-// Of one value the width is not known and NaN. NaN among the values are left out and counted by
-// `missing`.
+// A mean over seeds with its 95 % interval by Student's t: mean - half_width to mean + half_width; or
+// with the interval outside of which it is with another chance. Of one value the width is not known
+// and NaN. NaN among the values are left out and counted by `missing`.
 struct Estimate {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double half_width = std::numeric_limits<double>::quiet_NaN();
   int count = 0;
   int missing = 0;
 };
-Estimate EstimateOf(std::span<const double> values);
+Estimate EstimateOf(std::span<const double> values, double chance = 0.05);
 
-// The 97.5 % quantile of Student's t. Exact to four digits for up to 30 degrees of freedom, and to
-// three beyond.
-double StudentT975(int degrees);
+// Where the value of one run more would fall, 95 times in 100, if values are normal: by Student's t,
+// mean - half_width to mean + half_width. Otherwise as EstimateOf.
+Estimate ForecastOf(std::span<const double> values);
+
+// How far from 0, to either side, Student's t of so many degrees of freedom is with this chance at
+// most: 2.78 of 4 degrees and 0.05.
+double StudentT(int degrees, double chance);
 
 }  // namespace sluice

@@ -34,12 +34,14 @@ TEST(MetricsTest, MissingValuesAreCountedAndLeftOut) {
 }
 
 TEST(MetricsTest, QuantilesOfStudentsT) {
-  EXPECT_NEAR(StudentT975(1), 12.706, 0.001);
-  EXPECT_NEAR(StudentT975(30), 2.0423, 0.0001);
-  EXPECT_NEAR(StudentT975(31), 2.0395, 0.0005);
-  EXPECT_NEAR(StudentT975(40), 2.0211, 0.0005);
-  EXPECT_NEAR(StudentT975(120), 1.9799, 0.0005);
-  EXPECT_NEAR(StudentT975(1'000'000), 1.95996, 0.00001);
+  EXPECT_NEAR(StudentT(1, 0.05), 12.706, 0.001);
+  EXPECT_NEAR(StudentT(30, 0.05), 2.0423, 0.0001);
+  EXPECT_NEAR(StudentT(31, 0.05), 2.0395, 0.0005);
+  EXPECT_NEAR(StudentT(40, 0.05), 2.0211, 0.0005);
+  EXPECT_NEAR(StudentT(120, 0.05), 1.9799, 0.0005);
+  EXPECT_NEAR(StudentT(1'000'000, 0.05), 1.95996, 0.00001);
+  EXPECT_NEAR(StudentT(4, 0.01), 4.6041, 0.0001);
+  EXPECT_NEAR(StudentT(19, 0.005), 3.1737, 0.0001);
 }
 
 // Of 95 % intervals about 95 % hold the truth.
@@ -53,6 +55,20 @@ TEST(MetricsTest, IntervalsHoldTheTruthAsOftenAsTheySay) {
     if (std::abs(estimate.mean - 10) <= estimate.half_width) ++held;
   }
   EXPECT_NEAR(held, 1900, 40);
+}
+
+TEST(MetricsTest, ForecastsHoldTheNextValueAsOftenAsTheySay) {
+  Random random(1);
+  int held = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<double> values(5);
+    for (double& value : values) value = 10 + 3 * random.Normal();
+    const Estimate forecast = ForecastOf(values);
+    const double next = 10 + 3 * random.Normal();
+    if (std::abs(next - forecast.mean) <= forecast.half_width) ++held;
+  }
+  EXPECT_NEAR(held, 1900, 40);
+  EXPECT_TRUE(std::isnan(ForecastOf(std::vector<double>{3}).half_width));
 }
 
 TEST(MetricsTest, ARunByHand) {

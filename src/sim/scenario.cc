@@ -49,42 +49,6 @@ std::string Amount(Milli milli) { return fmt::format("{}", static_cast<double>(m
 
 bool IsLent(const Node& node) { return std::ranges::any_of(node.devices, &Device::IsLent); }
 
-// Why no node has room for a trial of this study even when nothing else runs; empty if one has. Devices
-// that are lent do not count: those who use them want one of their own too.
-std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study) {
-  const Demand& demand = study.spec.demand;
-  const std::int64_t memory = std::max(study.workload.memory_bytes, demand.memory_bytes);
-  Milli most_cpus = 0;
-  std::int64_t most_devices = 0;
-  std::int64_t most_memory = 0;
-  for (const Node& node : nodes) {
-    if (IsLent(node)) continue;
-    const auto roomy = std::ranges::count_if(
-        node.devices, [&](const Device& device) { return device.memory_bytes >= memory; });
-    const Milli needed = (demand.gpus + kWhole - 1) / kWhole;
-    if (node.cpus >= demand.cpus && roomy >= needed) return "";
-    most_cpus = std::max(most_cpus, node.cpus);
-    most_devices = std::max(most_devices, static_cast<std::int64_t>(node.devices.size()));
-    for (const Device& device : node.devices)
-      most_memory = std::max(most_memory, device.memory_bytes);
-  }
-  if (demand.cpus > most_cpus) {
-    return fmt::format("a trial needs {} cores, and no node has more than {}", Amount(demand.cpus),
-                       Amount(most_cpus));
-  }
-  if (demand.gpus > most_devices * kWhole) {
-    return fmt::format("a trial needs {} GPUs, and no node has more than {}", Amount(demand.gpus),
-                       most_devices);
-  }
-  if (memory > most_memory) {
-    return fmt::format("a trial needs {} of GPU memory, and no device has more than {}",
-                       Gigabytes(memory), Gigabytes(most_memory));
-  }
-  return fmt::format(
-      "no single node has the {} cores and {} GPUs with {} of memory that a trial needs",
-      Amount(demand.cpus), Amount(demand.gpus), Gigabytes(memory));
-}
-
 // Reads the keys of a scenario one by one. Each leaves the default where it finds nothing good, so
 // that the others are read all the same.
 class ScenarioReader {
@@ -93,22 +57,15 @@ class ScenarioReader {
       : root_(root), map_(*root.Map()), file_(file), cluster_(cluster) {}
 
   Scenario Read(std::string_view default_name) {
-    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",   "nodes",
-                                           "clusters", "defaults",      "studies", "policies",
-                                           "compare",  "pipeline_jobs", "failures"};
-    map_.AllowOnly(keys);
+    AllowKeys();
     ReadName(default_name);
     if (const ConfigNode* node = map_.Find("seeds")) {
       if (const auto seeds = node->Integer({.min = 1, .max = kMostSeeds}))
         scenario_.seeds = static_cast<int>(*seeds);
     }
-    ScenarioCluster cluster = ReadCluster(map_, cluster_);
-    nodes_good_ = !cluster.nodes.empty();
-    scenario_.nodes = std::move(cluster.nodes);
-    scenario_.clusters = std::move(cluster.names);
-    scenario_.cluster = std::move(cluster.chosen);
+    const std::vector<std::string> elsewhere = ReadNodes();
     ReadPipelineJobs();
-    scenario_.failures = ReadFailures(map_.Find("failures"), scenario_.nodes, cluster.elsewhere);
+    scenario_.failures = ReadFailures(map_.Find("failures"), scenario_.nodes, elsewhere);
     ReadDefaults();
     entries_ = ReadPolicyEntries(map_.Find("policies"));
     for (const PolicyEntry& entry : entries_) {
@@ -124,7 +81,30 @@ class ScenarioReader {
     return std::move(scenario_);
   }
 
+  Scenario ReadNodesAlone() {
+    AllowKeys();
+    ReadNodes();
+    return std::move(scenario_);
+  }
+
  private:
+  void AllowKeys() const {
+    const std::vector<std::string> keys = {"scenario", "goal",          "seeds",   "nodes",
+                                           "clusters", "defaults",      "studies", "policies",
+                                           "compare",  "pipeline_jobs", "failures"};
+    map_.AllowOnly(keys);
+  }
+
+  // Names of nodes that only clusters have which are not chosen.
+  std::vector<std::string> ReadNodes() {
+    ScenarioCluster cluster = ReadCluster(map_, cluster_);
+    nodes_good_ = !cluster.nodes.empty();
+    scenario_.nodes = std::move(cluster.nodes);
+    scenario_.clusters = std::move(cluster.names);
+    scenario_.cluster = std::move(cluster.chosen);
+    return std::move(cluster.elsewhere);
+  }
+
   void ReadName(std::string_view default_name) {
     scenario_.name = default_name;
     const ConfigNode* node = map_.Find("scenario");
@@ -458,19 +438,18 @@ class ScenarioReader {
   bool nodes_good_ = false;
 };
 
-}  // namespace
-
-std::string_view Name(Goal goal) { return GoalNames()[static_cast<std::size_t>(goal)]; }
-
-Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
-                              std::string_view default_name, std::string_view cluster) {
+// Reads a file by one of the ways of its reader.
+template <typename Way>
+Result<Scenario> ReadWith(std::string_view text, std::string_view file, std::string_view cluster,
+                          const Way& way) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
   const ConfigNode root = config.root();
   if (!root.is_map()) {
     root.Expected("a scenario, keys such as nodes and studies");
     return std::unexpected(config.Check().error());
   }
-  Scenario scenario = ScenarioReader(root, file, cluster).Read(default_name);
+  ScenarioReader reader(root, file, cluster);
+  Scenario scenario = way(reader);
   SLUICE_TRY(config.Check());
   if (!cluster.empty() && scenario.cluster != cluster) {
     if (scenario.clusters.empty()) {
@@ -482,8 +461,60 @@ Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
                                        Join(scenario.clusters), Shown(cluster),
                                        DidYouMean(cluster, scenario.clusters)));
   }
+  return scenario;
+}
+
+}  // namespace
+
+std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study) {
+  const Demand& demand = study.spec.demand;
+  const std::int64_t memory = std::max(study.workload.memory_bytes, demand.memory_bytes);
+  Milli most_cpus = 0;
+  std::int64_t most_devices = 0;
+  std::int64_t most_memory = 0;
+  for (const Node& node : nodes) {
+    if (IsLent(node)) continue;
+    const auto roomy = std::ranges::count_if(
+        node.devices, [&](const Device& device) { return device.memory_bytes >= memory; });
+    const Milli needed = (demand.gpus + kWhole - 1) / kWhole;
+    if (node.cpus >= demand.cpus && roomy >= needed) return "";
+    most_cpus = std::max(most_cpus, node.cpus);
+    most_devices = std::max(most_devices, static_cast<std::int64_t>(node.devices.size()));
+    for (const Device& device : node.devices)
+      most_memory = std::max(most_memory, device.memory_bytes);
+  }
+  if (demand.cpus > most_cpus) {
+    return fmt::format("a trial needs {} cores, and no node has more than {}", Amount(demand.cpus),
+                       Amount(most_cpus));
+  }
+  if (demand.gpus > most_devices * kWhole) {
+    return fmt::format("a trial needs {} GPUs, and no node has more than {}", Amount(demand.gpus),
+                       most_devices);
+  }
+  if (memory > most_memory) {
+    return fmt::format("a trial needs {} of GPU memory, and no device has more than {}",
+                       Gigabytes(memory), Gigabytes(most_memory));
+  }
+  return fmt::format(
+      "no single node has the {} cores and {} GPUs with {} of memory that a trial needs",
+      Amount(demand.cpus), Amount(demand.gpus), Gigabytes(memory));
+}
+
+std::string_view Name(Goal goal) { return GoalNames()[static_cast<std::size_t>(goal)]; }
+
+Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
+                              std::string_view default_name, std::string_view cluster) {
+  SLUICE_ASSIGN(Scenario scenario, ReadWith(text, file, cluster, [&](ScenarioReader& reader) {
+                  return reader.Read(default_name);
+                }));
   SLUICE_CHECK(!scenario.studies.empty(), "what a scenario has to run was checked");
   return scenario;
+}
+
+Result<Scenario> ReadScenarioNodes(std::string_view text, std::string_view file,
+                                   std::string_view cluster) {
+  return ReadWith(text, file, cluster,
+                  [](ScenarioReader& reader) { return reader.ReadNodesAlone(); });
 }
 
 std::vector<std::string> LabelsOf(const Scenario& scenario) {

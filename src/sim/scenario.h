@@ -79,6 +79,15 @@ constexpr std::int64_t kMostReportsOfATrial = 1'000'000;
 Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
                               std::string_view default_name, std::string_view cluster = "");
 
+// The nodes of such a file, or those of one of its clusters, and nothing else of it: a Scenario
+// without studies. What else the file says is not looked at.
+Result<Scenario> ReadScenarioNodes(std::string_view text, std::string_view file,
+                                   std::string_view cluster = "");
+
+// Why no node has room for a trial of this study even when nothing else runs; empty if one has. Devices
+// that are lent do not count: those who use them want one of their own too.
+std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study);
+
 // What can be compared: the labels of the scenario's policies, then the other policies.
 std::vector<std::string> LabelsOf(const Scenario& scenario);
 

@@ -52,6 +52,20 @@ std::vector<std::string> Lines(const std::string& message) {
   return lines;
 }
 
+TEST(ScenarioTest, NodesAlone) {
+  const auto nodes = ReadScenarioNodes(
+      "clusters:\n  small: [{cpus: 2}]\n  large: [{count: 3, devices: {kind: H100, count: 2}}]\n"
+      "studies: [whatever]\n",
+      "c.yaml", "large");
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  EXPECT_EQ(nodes->nodes.size(), 3U);
+  EXPECT_EQ(nodes->cluster, "large");
+  EXPECT_TRUE(nodes->studies.empty());
+  EXPECT_EQ(ReadScenarioNodes("nodes: []\n", "c.yaml").error().message,
+            "c.yaml:1: nodes: expected at least one node, found []");
+  EXPECT_FALSE(ReadScenarioNodes("nodes: [{cpus: 2}]\n", "c.yaml", "large"));
+}
+
 TEST(ScenarioTest, ReadsAClusterAndItsStudies) {
   const Scenario scenario = Good(R"(
 scenario: two

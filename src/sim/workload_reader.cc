@@ -19,17 +19,16 @@ constexpr double kShortestUnitSeconds = 1e-6;
 // Each key leaves the default where it finds nothing good, so that the others are read all the same.
 class WorkloadReader {
  public:
-  explicit WorkloadReader(const ConfigMap& map) : map_(map) {}
+  WorkloadReader(const ConfigMap& map, Workload base) : map_(map), made_(std::move(base)) {}
 
-  Workload Read(const StudySpec& study) {
+  Workload Read(const StudySpec& study, bool needs_time) {
     const std::vector<std::string> keys = {
         "unit_time", "on",        "spread",   "widths",  "busy",       "interference", "speeds",
         "memory",    "start_up",  "save",     "restore", "checkpoint", "report_every", "ends_after",
         "curve",     "bandwidth", "profiled", "fusion",  "segment"};
     map_.AllowOnly(keys);
     const bool on_devices = study.demand.gpus > 0;
-    made_.work.on = on_devices ? "A100" : "";
-    ReadUnitTime();
+    ReadUnitTime(needs_time);
     ReadKinds(on_devices);
     if (const auto widths = ReadTable("widths", WidthTableNames())) made_.work.widths = *widths;
     static const std::vector<std::string> fusions = {"hydro"};
@@ -85,9 +84,11 @@ class WorkloadReader {
     if (node != nullptr) into = node->Integer({.min = 1, .max = kMaxBudget}).value_or(into);
   }
 
-  void ReadUnitTime() {
-    const ConfigNode* node = map_.Require(
-        "unit_time", "how long one unit of work takes on one device", "add 'unit_time: 20s'");
+  void ReadUnitTime(bool needs_time) {
+    const ConfigNode* node =
+        needs_time ? map_.Require("unit_time", "how long one unit of work takes on one device",
+                                  "add 'unit_time: 20s'")
+                   : map_.Find("unit_time");
     const auto time = node != nullptr ? node->Duration() : std::nullopt;
     if (!time) return;
     const double seconds = Seconds(*time);
@@ -179,10 +180,6 @@ class WorkloadReader {
 
   void ReadCurve(const StudySpec& study) {
     CurveSpec& curve = made_.curve;
-    if (study.objective.direction == Direction::kMinimize) {
-      curve.start = 2.3;
-      curve.best = 0.1;
-    }
     const ConfigNode* node = map_.Find("curve");
     if (node == nullptr) return;
     if (!node->is_map()) {
@@ -225,7 +222,38 @@ class WorkloadReader {
 
 Workload ReadWorkload(const ConfigNode* node, const StudySpec& study) {
   const auto map = node != nullptr ? node->Map() : std::nullopt;
-  return map ? WorkloadReader(*map).Read(study) : Workload{};
+  return map ? WorkloadReader(*map, DefaultWorkload(study)).Read(study, /*needs_time=*/true)
+             : Workload{};
+}
+
+Workload DefaultWorkload(const StudySpec& study) {
+  Workload workload;
+  workload.work.on = study.demand.gpus > 0 ? "A100" : "";
+  if (study.objective.direction == Direction::kMinimize) {
+    workload.curve.start = 2.3;
+    workload.curve.best = 0.1;
+  }
+  return workload;
+}
+
+Result<GivenWorkload> ReadGivenWorkload(std::string_view text, std::string_view name,
+                                        const StudySpec& study, const Workload& base) {
+  SLUICE_ASSIGN(const ConfigFile file, ConfigFile::Parse(text, name));
+  const ConfigNode root = file.root();
+  GivenWorkload given{.workload = base, .keys = {}};
+  if (const auto map = root.Map()) {
+    given.workload = WorkloadReader(*map, base).Read(study, /*needs_time=*/false);
+    for (const auto& [key, value] : map->entries()) {
+      given.keys.insert(key);
+      const auto inner = key == "curve" && value.is_map() ? value.Map() : std::nullopt;
+      if (!inner) continue;
+      for (const auto& [part, unused] : inner->entries()) given.keys.insert("curve." + part);
+    }
+    if (const ConfigNode* node = map->Find("profiled"))
+      node->Report("expected it as the study's own 'profile'; remove the key");
+  }
+  SLUICE_TRY(file.Check());
+  return given;
 }
 
 }  // namespace sluice

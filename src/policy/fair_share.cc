@@ -1,0 +1,69 @@
+#include "policy/fair_share.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cluster/width.h"
+
+namespace sluice {
+
+std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
+  std::vector<Milli> shares(claims.size(), 0);
+  std::vector<std::size_t> open(claims.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  std::erase_if(open, [&](std::size_t i) { return claims[i].most <= 0 || claims[i].weight <= 0; });
+  Milli left = all;
+  while (!open.empty() && left > 0) {
+    double weights = 0;
+    for (const std::size_t i : open) weights += claims[i].weight;
+    const double each = static_cast<double>(left) / weights;
+    // Who claims less than its part is served, and the others share what that leaves.
+    const auto modest = [&](std::size_t i) {
+      return static_cast<double>(claims[i].most) <= each * claims[i].weight;
+    };
+    const auto served = std::ranges::stable_partition(open, modest);
+    if (served.begin() == open.begin()) break;
+    for (auto at = open.begin(); at != served.begin(); ++at) {
+      shares[*at] = claims[*at].most;
+      left -= claims[*at].most;
+    }
+    open.erase(open.begin(), served.begin());
+  }
+  if (open.empty() || left <= 0) return shares;
+  double weights = 0;
+  for (const std::size_t i : open) weights += claims[i].weight;
+  Milli rest = left;
+  for (const std::size_t i : open) {
+    const double part = static_cast<double>(left) * claims[i].weight / weights;
+    shares[i] = static_cast<Milli>(part) / kWhole * kWhole;
+    rest -= shares[i];
+  }
+  for (std::size_t n = 0; rest > 0; n = (n + 1) % open.size()) {
+    const Milli more = std::min({rest, kWhole, claims[open[n]].most - shares[open[n]]});
+    if (more <= 0) break;
+    shares[open[n]] += more;
+    rest -= more;
+  }
+  return shares;
+}
+
+std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work) {
+  std::vector<Milli> shares(work.studies.size(), 0);
+  for (const bool on_cores : {false, true}) {
+    std::vector<Claim> claims;
+    for (const StudyView& study : work.studies) {
+      const bool here = (study.demand.gpus == 0) == on_cores;
+      const Milli trials = study.running + study.waiting + study.coming + study.unborn +
+                           study.paused + (study.open ? std::max(study.left, 1) : 0);
+      const Milli alive =
+          study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
+      claims.push_back({.most = here ? alive * MostWidth(study.demand) : 0});
+    }
+    const Demand any{.gpus = on_cores ? 0 : kWhole};
+    const std::vector<Milli> dealt = FairShares(TotalWidth(cluster, any), claims);
+    for (std::size_t i = 0; i < dealt.size(); ++i) shares[i] += dealt[i];
+  }
+  return shares;
+}
+
+}  // namespace sluice

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace sluice {
+
+// How much of what there is each wants at most, and its weight.
+struct Claim {
+  Milli most = 0;
+  double weight = 1;
+};
+
+// Weighted max-min: nobody gets more than it claims, and who gets less than that has as much for its weight as
+// anybody. In whole devices as far as it goes: what is left of a division goes to the first, a device each.
+std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims);
+
+// What each study may hold of the devices nobody lends, or of the cores where it needs no device, in the order of the view.
+std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work);
+
+}  // namespace sluice
