@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The headline tables of the four papers beside ours, from the simulator.
 
-    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro; all of them without a name
+    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro, confluence; all of them without a name
 
 Prints a table in Markdown for each, with the published figures in it, as docs/evidence.md has them. Nothing published is
 an input of the simulation. SLUICE_BIN_DIR names the build to ask (build/release/bin).
@@ -136,7 +136,51 @@ def accelerations():
            "surrogates", "and the target", "shorter by"], rows)
 
 
-TABLES = {"fluid": fluid, "hypersched": hypersched, "hypersack": hypersack, "hydro": hydro}
+def beside(scenario, published, ours, seeds, *flags):
+    """A row: the best of the published policies, and ours, by the scenario's goal."""
+    runs = simulate(scenario, "--policy", ",".join([*published, ours]), "--seeds", str(seeds), *flags)
+
+    def goal(run):
+        if "hypersched" in scenario:
+            return {"values": [1 - best for best in run["studies"][0]["best_at_deadline"]["values"]]}
+        return run["makespan_seconds"]
+
+    def mean(label):
+        return sum(goal(runs[label])["values"]) / seeds
+
+    best = min(published, key=mean)
+    name = " ".join([scenario, *flags[1:], ours.removesuffix("confluence").rstrip("-")]).strip()
+    if seeds == 1:
+        change = f"{mean(ours) / mean(best) - 1:+.1%}"
+    else:
+        difference, half = paired(goal(runs[ours]), goal(runs[best]))
+        change = f"{difference / mean(best):+.1%} ± {half / mean(best):.1%}"
+    unit = (lambda value: f"{value:.3f}") if "hypersched" in scenario else (lambda value: f"{value / 60:.1f} min")
+    return [name, best, unit(mean(best)), unit(mean(ours)), change]
+
+
+def confluence(seeds):
+    simple = ["fifo", "lpt", "fluid-static", "fluid-dynamic"]
+    rows = [beside(name, simple, "confluence", seeds) for name in ("one-box", "two-studies", "elastic")]
+    for name in ("fluid-cifar", "fluid-wlm", "fluid-dcgan"):
+        for algorithm in ("random", "hyperband", "bohb", "sync-bohb", "asha", "pbt"):
+            published = [f"{algorithm}-{policy}" for policy in ("fifo", "static", "dynamic")]
+            rows.append(beside(name, published, f"{algorithm}-confluence", seeds))
+    rows += [beside(f"hypersched-{deadline}", ["fifo", "hypersched"], "confluence", seeds)
+             for deadline in (900, 1800, 3600)]
+    clusters = ("a100x4", "a100x8", "a100x16", "h100x4", "h100x4-a100x6", "h100x4-a100x12")
+    for space in (1, 2, 3, 4):
+        published = [f"hypersack-{policy}" for policy in ("ff", "ffd", "wf", "wfd")]
+        rows += [beside(f"hypersack-sp{space}", published, "confluence", 1, "--cluster", cluster)
+                 for cluster in clusters]
+    rows.append(beside("hydro-bubbles", ["hydro"], "confluence", min(seeds, 5)))
+    rows += [beside(f"hydro-{name}", ["hydro"], "confluence", 3) for name, *_ in HYDRO_MODELS]
+    rows.append(beside("mixed-day", [*simple, "hypersack-wf", "hydro"], "confluence", min(seeds, 5)))
+    table(["scenario", "best published", "", "confluence", "change"], rows)
+
+
+TABLES = {"fluid": fluid, "hypersched": hypersched, "hypersack": hypersack, "hydro": hydro,
+          "confluence": confluence}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])

@@ -5,17 +5,20 @@
 namespace sluice {
 
 Status CheckCarriedOut(const StudySpec& spec) {
-  if (spec.policy.starts_with("hypersack") && spec.demand.gpus > 0) {
+  const bool packs = spec.policy.starts_with("hypersack") ||
+                     (spec.policy == "confluence" && spec.demand.kinds != nullptr);
+  if (packs && spec.demand.gpus > 0) {
     return FailedPrecondition(fmt::format(
         "policy: {} packs trials onto a GPU by shares of compute and memory that MPS has to "
         "enforce, and Sluice does not start MPS servers yet: try it with 'sluice simulate', and "
         "tune with fifo and 'resources: {{gpus: 0.5}}'",
         spec.policy));
   }
-  if (spec.policy == "hydro" && spec.demand.fused_most > 1) {
-    return FailedPrecondition(
-        "policy: hydro fuses trials into bundles, one program for several of them, and Sluice does "
-        "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'");
+  if ((spec.policy == "hydro" || spec.policy == "confluence") && spec.demand.fused_most > 1) {
+    return FailedPrecondition(fmt::format(
+        "policy: {} fuses trials into bundles, one program for several of them, and Sluice does "
+        "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'",
+        spec.policy));
   }
   if (!spec.transfer.empty()) {
     return FailedPrecondition(

@@ -68,7 +68,6 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
   to_return_ = TimesOf(fresh).seconds;
   Settle();
-  Try();
 }
 
 void Widening::ListWidths(const Cluster& cluster) {
@@ -202,24 +201,6 @@ void Widening::Settle() {
     length_ = length;
   }
   for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
-}
-
-// Nobody knows how quick a share of a device is before somebody has had one: the first trial to start that
-// has least to do.
-void Widening::Try() {
-  if (widths_.front() >= kWhole || study_.demand.gpus == 0) return;
-  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind_, .width = widths_.front()};
-  for (const Milli neighbours : {Milli{0}, kWhole - widths_.front(), kWhole / 2}) {
-    at.neighbours = neighbours;
-    if (work_.speeds->Ask(at).count > 0) return;
-  }
-  Trial* shortest = nullptr;
-  for (Trial& trial : trials_) {
-    if (trial.item->running && WidthOf(*trial.item->grant) == widths_.front()) return;
-    if (trial.item->running) continue;
-    if (shortest == nullptr || trial.seconds[best_] < shortest->seconds[best_]) shortest = &trial;
-  }
-  if (shortest != nullptr) shortest->width = 0;
 }
 
 int Widening::MostAlive() const {

@@ -43,7 +43,6 @@ class Widening {
   double Bisect(Change change) const;
   bool IsWorth(double length, double instead_of) const;
   void Settle();
-  void Try();
   void Spend(std::vector<Trial*>& in, Milli spare) const;
   bool Widen(std::vector<Trial*>& group, Milli& spare) const;
 

@@ -1,0 +1,85 @@
+#include "policy/confluence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/hypersched.h"
+#include "policy/test_views.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 4000};
+
+// Twice the width is twice the speed.
+void Widen(TestViews& t) { t.speeds = SpeedModel({.widths = *WidthTable("linear")}); }
+
+TEST(ConfluenceTest, ElasticTrialsOfTwoStudiesShareTheDevices) {
+  TestViews t(4);
+  Widen(t);
+  for (const std::uint32_t study : {1, 2}) t.Study(study, kElastic).max_budget = 100;
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 100);
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+              UnorderedElementsAre("1:2", "2:2"));
+}
+
+TEST(ConfluenceTest, TrialsOfFixedWidthFillWhatElasticOnesLeave) {
+  TestViews t(4);
+  Widen(t);
+  t.Study(1, kElastic).max_budget = 100;
+  t.Study(2, {.cpus = 1000, .gpus = 500});
+  t.Waiting(1, 1, 100);
+  for (std::uint32_t i = 2; i <= 9; ++i) t.Waiting(2, i, 10);
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+              UnorderedElementsAre("1:2", "2:0.5", "3:0.5", "4:0.5", "5:0.5"));
+}
+
+TEST(ConfluenceTest, TrialsThatFuseGoIntoBundles) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 1000,
+              .gpus = 1000,
+              .memory_bytes = 2 << 10,
+              .fused_most = 8,
+              .fused_bytes = 1 << 10});
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 10);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  ASSERT_EQ(plan.placements.size(), 3U);
+  for (const Placement& placement : plan.placements)
+    EXPECT_EQ(placement.grant.bundle, plan.placements[0].grant.bundle);
+}
+
+TEST(ConfluenceTest, WhoeverRunsAndIsNotMovedStays) {
+  TestViews t(2);
+  t.Study(1, {.cpus = 1000, .gpus = 1000});
+  t.Running(1, 1, 10, 1000);
+  t.Waiting(1, 2, 10);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  EXPECT_TRUE(plan.keeps_running);
+  EXPECT_THAT(TestViews::Placed(plan), ElementsAre("2:1"));
+}
+
+TEST(ConfluenceTest, WithDeadlinesItDecidesAsHyperSchedDoes) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.eta = 4;
+  study.deadline = Time(std::chrono::hours(1));
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
+  EXPECT_EQ(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+            TestViews::Placed(HyperSched().Propose(t.cluster, t.view, {})));
+}
+
+TEST(ConfluenceTest, NothingIsPlannedOfNothing) {
+  TestViews t(1);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(plan.placements, IsEmpty());
+  EXPECT_THAT(plan.appetites, IsEmpty());
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,141 @@
+#include "policy/filling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "policy/test_views.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Filled {
+  Plan plan;
+  std::vector<TrialKey> leaving;
+};
+
+Filled Fill(TestViews& t, Time now = {}) {
+  std::vector<const StudyView*> studies;
+  for (const StudyView& study : t.view.studies) studies.push_back(&study);
+  Filled filled;
+  Cluster free = t.cluster;
+  Filling(free, t.view, studies, now).Fill(filled.plan, filled.leaving);
+  return filled;
+}
+
+// What is taken of each device.
+std::map<std::uint32_t, Milli> Used(const Plan& plan) {
+  std::map<std::uint32_t, Milli> used;
+  for (const Placement& placement : plan.placements)
+    used[Number(placement.grant.devices[0])] += placement.grant.gpu_share;
+  return used;
+}
+
+TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 600});
+  t.Study(2, {.cpus = 0, .gpus = 500});
+  t.Waiting(1, 1, 10);
+  t.Waiting(2, 1, 10);
+  t.Waiting(2, 2, 10);
+  const Filled filled = Fill(t);
+  EXPECT_EQ(filled.plan.placements.size(), 2U);
+  EXPECT_EQ(Used(filled.plan)[0], 1000);
+}
+
+TEST(FillingTest, TheLongestComesFirst) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.Waiting(1, 1, 10);
+  t.Waiting(1, 2, 30);
+  t.Waiting(1, 3, 20);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
+TEST(FillingTest, MemoryCoresAndClientsAreKeptTo) {
+  TestViews t(1, /*cpus=*/3000);
+  t.Study(1, {.cpus = 1000, .gpus = 10, .memory_bytes = 1 << 10});
+  for (std::uint32_t i = 1; i <= 60; ++i) t.Waiting(1, i, 10);
+  EXPECT_EQ(Fill(t).plan.placements.size(), 3U);
+  t.view.studies[0].demand.cpus = 0;
+  EXPECT_EQ(Fill(t).plan.placements.size(), 40U);  // of 40 KiB
+  t.view.studies[0].demand.memory_bytes = 1;
+  EXPECT_EQ(Fill(t).plan.placements.size(), 48U);
+}
+
+TEST(FillingTest, OneThatTakesMuchMemoryIsNotPassedOver) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 100, .memory_bytes = 36 << 10});
+  t.Study(2, {.cpus = 0, .gpus = 300, .memory_bytes = 8 << 10});
+  t.Waiting(1, 1, 10);
+  for (std::uint32_t i = 1; i <= 2; ++i) t.Waiting(2, i, 10);
+  const Plan plan = Fill(t).plan;
+  ASSERT_FALSE(plan.placements.empty());
+  EXPECT_EQ(plan.placements[0].trial.study, StudyId(1));
+}
+
+TEST(FillingTest, TrialsToComeAreAskedFor) {
+  TestViews t(2);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 500});
+  study.open = true;
+  study.left = 3;
+  study.max_budget = 10;
+  const Plan plan = Fill(t).plan;
+  EXPECT_THAT(plan.placements, IsEmpty());
+  ASSERT_EQ(plan.appetites.size(), 1U);
+  EXPECT_EQ(plan.appetites[0].trials, 3);
+}
+
+TEST(FillingTest, NoMoreThanAStudyMayRunAtOnce) {
+  TestViews t(4);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).parallelism = 2;
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 10);
+  EXPECT_EQ(Fill(t).plan.placements.size(), 2U);
+}
+
+TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
+  TestViews t(3);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.Study(2, {.cpus = 0, .gpus = 2000});
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
+  t.Waiting(2, 1, 10);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
+}
+
+TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
+  t.view.items[0].heard = {};  // what it did since then would be lost
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].start_up = std::chrono::seconds(60);
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+  t.view.studies[0].start_up = {};
+  t.view.studies[0].judged = true;
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, CoresAreFilledWhereNoDeviceIsNeeded) {
+  TestViews t(1, /*cpus=*/3000);
+  t.Study(1, {.cpus = 1000, .gpus = 0});
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 10);
+  EXPECT_EQ(Fill(t).plan.placements.size(), 3U);
+}
+
+}  // namespace
+}  // namespace sluice

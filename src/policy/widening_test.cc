@@ -1,0 +1,138 @@
+#include "policy/widening.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "policy/test_views.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 500, .most = 4000};
+
+// Trials and their widths.
+std::map<std::uint32_t, Milli> Widths(const TestViews& t, Milli devices, Time now = {}) {
+  std::map<std::uint32_t, Milli> widths;
+  for (const Wanted& wanted : Widening(t.cluster, t.view, t.view.studies[0], devices, now).Choose())
+    widths[Number(wanted.item->trial.trial)] = wanted.width;
+  return widths;
+}
+
+// What was measured: twice as quick on two devices, as quick on half a one, or half as quick.
+void Measure(TestViews& t, double on_half = 0.5) {
+  for (int i = 0; i < 20; ++i) {
+    t.speeds.Learn({.shape = "study1", .kind = "A100", .width = 1000}, 1, 1);
+    t.speeds.Learn({.shape = "study1", .kind = "A100", .width = 2000}, 1.8, 1);
+    t.speeds.Learn({.shape = "study1", .kind = "A100", .width = 4000}, 3.2, 1);
+    t.speeds.Learn({.shape = "study1", .kind = "A100", .width = 500, .neighbours = 500}, on_half,
+                   1);
+  }
+}
+
+TEST(WideningTest, EqualTrialsOnAsManyDevicesGetOneEach) {
+  TestViews t(4);
+  t.Study(1, kElastic).max_budget = 100;
+  Measure(t);
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
+  EXPECT_THAT(Widths(t, 4000),
+              ElementsAre(Pair(1, 1000), Pair(2, 1000), Pair(3, 1000), Pair(4, 1000)));
+}
+
+TEST(WideningTest, TheLongestGetsWhatTheOthersCanSpare) {
+  TestViews t(4);
+  t.Study(1, kElastic).max_budget = 300;
+  Measure(t);
+  t.Waiting(1, 1, 300);
+  t.Waiting(1, 2, 40);
+  t.Waiting(1, 3, 40);
+  const auto widths = Widths(t, 4000);
+  EXPECT_GE(widths.at(1), 2000);
+  EXPECT_LE(widths.at(2), 1000);
+  EXPECT_LE(widths.at(3), 1000);
+}
+
+TEST(WideningTest, AShareThatIsAsQuickIsPreferredWhileOthersWait) {
+  TestViews t(2);
+  t.Study(1, kElastic).max_budget = 100;
+  Measure(t, /*on_half=*/0.95);
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
+  for (const auto& [trial, width] : Widths(t, 2000)) EXPECT_EQ(width, 500) << trial;
+  EXPECT_EQ(Widening(t.cluster, t.view, t.view.studies[0], 2000, {}).MostAlive(), 4);
+}
+
+TEST(WideningTest, NobodyIsWidenedWhileOthersAreToCome) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 50;
+  Measure(t);
+  t.Waiting(1, 1, 100);
+  EXPECT_LE(Widths(t, 4000).at(1), 1000);
+}
+
+TEST(WideningTest, ASlowTrialCountsByItsPace) {
+  TestViews t(4);
+  t.Study(1, kElastic).max_budget = 100;
+  Measure(t);
+  t.Waiting(1, 1, 100).pace = 0.3;
+  t.Waiting(1, 2, 100);
+  const auto widths = Widths(t, 4000);
+  EXPECT_GT(widths.at(1), widths.at(2));
+}
+
+TEST(WideningTest, WhoRunsIsMovedOnlyIfThatPays) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 1000;
+  study.priced = true;
+  study.start_up = std::chrono::seconds(20);
+  Measure(t);
+  t.Running(1, 1, 60, 1000);
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);  // 60 s as it is, 39 s and a start-up with four
+  t.view.items[0].target = 1000;
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+  study.priced = false;  // nobody knows what that costs
+  t.view.studies[0].priced = false;
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);
+}
+
+TEST(WideningTest, WhoIsAwayKeepsItsPart) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 1000;
+  study.paused = 3;
+  study.all_go_on = true;
+  Measure(t);
+  t.Waiting(1, 1, 100);
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);
+  t.view.studies[0].paused = 0;
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+}
+
+TEST(WideningTest, WithoutAnEndEverybodyHasTheBestWidth) {
+  TestViews t(4);
+  t.Study(1, kElastic).max_budget = kNoLimit;
+  Measure(t);
+  t.Waiting(1, 1, kNoLimit);
+  const Widening widening(t.cluster, t.view, t.view.studies[0], 4000, {});
+  EXPECT_TRUE(std::isinf(widening.length()));
+  EXPECT_EQ(widening.Choose().size(), 1U);
+}
+
+TEST(WideningTest, CoresAreWidthWhereNoDeviceIsNeeded) {
+  TestViews t(0, /*cpus=*/4000);
+  t.speeds = SpeedModel({.widths = *WidthTable("linear")});
+  t.Study(1, {.cpus = 1000, .least = 1000, .most = 4000}).max_budget = 100;
+  t.Waiting(1, 1, 100);
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+}
+
+}  // namespace
+}  // namespace sluice
