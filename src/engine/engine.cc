@@ -116,7 +116,7 @@ void Engine::On(const StudyResumed& event) {
   if (event.deadline) study->deadline = *event.deadline;
   study->ending = Finish::kNot;
   study->finished = false;
-  AskWake(study->stops_at());
+  AskWakes(*study);  // of one that had ended nobody asked
   replan_ = true;
 }
 
@@ -319,6 +319,7 @@ void Engine::On(const RetryAsked& event) {
   study->finished = false;
   SetState(*study, again, TrialState::kWaiting);
   Enqueue(*study, again);
+  AskWakes(*study);
   replan_ = true;
 }
 

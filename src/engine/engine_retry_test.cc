@@ -34,6 +34,18 @@ TEST(EngineRetryTest, AFailedTrialComesBackAfterADoublingWait) {
   EXPECT_EQ(t.Trial(1).note, "for good");
 }
 
+TEST(EngineRetryTest, OneThatWaitsForItsRetryInAStudyThatEndedIsWokenWhenThatIsResumed) {
+  TestEngine t("trials: 1\nretries: 1\nbackoff: 10s\n");
+  t.Propose(1);
+  t.End(1, Ending::kFailed, "no");
+  EXPECT_THAT(t.Happen(StudyStopAsked{kStudy}), Contains("finished"));
+  t.now = 2;
+  EXPECT_THAT(t.Restart(), IsEmpty());
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), ElementsAre("wake 10"));
+  t.now = 10;
+  EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 0..end"));
+}
+
 TEST(EngineRetryTest, OthersRunWhileOneWaitsToBeRetried) {
   TestEngine t("trials: 2\nretries: 1\nbackoff: 10s\nparallelism: 1\n");
   t.Propose(0);

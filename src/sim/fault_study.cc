@@ -65,17 +65,21 @@ std::string DrawStudy(Random drawn) {
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
   if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
-  const bool ends = drawn.Chance(0.2);
-  if (ends) {
+  // Ours moves trials in more ways than the others, and the reference takes its time.
+  const auto& policies = PolicyNames();
+  std::string policy = "fifo";
+  if (drawn.Chance(0.15)) {
+    policy = "confluence";
+  } else if (drawn.Chance(0.3)) {
+    policy = policies[drawn.Below(policies.size())];
+  }
+  const PolicyNeeds needs = NeedsOf(policy);
+  if (policy == "hypersack-mip" || (needs.max_budget && !bounded)) policy = "fifo";
+  text += fmt::format("policy: {}\n", policy);
+  if (NeedsOf(policy).deadline || drawn.Chance(0.2)) {
     text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
                               : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
   }
-  const auto& policies = PolicyNames();
-  const std::string policy = drawn.Chance(0.6) ? "fifo" : policies[drawn.Below(policies.size())];
-  const PolicyNeeds needs = NeedsOf(policy);
-  // The reference takes its time, and does nothing to trials that the others do not do.
-  if (policy != "hypersack-mip" && (bounded || !needs.max_budget) && (ends || !needs.deadline))
-    text += fmt::format("policy: {}\n", policy);
   text += fmt::format("retries: {}\n", drawn.Below(3));
   text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
   return text;
