@@ -320,7 +320,7 @@ void Engine::CheckTimeouts(Study& study) {
 
 void Engine::AskWakes(const Study& study) {
   if (study.finished) return;
-  if (study.ending == Finish::kNot) AskWake(study.stops_at());
+  if (study.ending == Finish::kNot && study.stops_at() > now_) AskWake(study.stops_at());
   for (TrialId id : study.waiting) {
     if (study.trial(id).not_before > now_) AskWake(study.trial(id).not_before);
   }
