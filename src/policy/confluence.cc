@@ -34,13 +34,19 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
     }
   }
-  // What runs stays, but for elastic trials, which are placed anew.
+  // What runs stays, but for elastic trials that can be moved: those are placed anew.
   Cluster free;
   free.SetNodes(cluster.nodes());
   std::vector<TrialKey> leaving;
+  std::vector<const WorkItem*> held;  // of elastic ones
+  const auto is_elastic = [&](const WorkItem& item) {
+    return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
+  };
   for (const WorkItem& item : work.items) {
-    const bool stays = item.demand.fused_most > 1 || !IsElastic(item.demand);
-    if (item.running && stays && free.Fits(*item.grant)) free.Take(*item.grant);
+    const bool moves = is_elastic(item);
+    if (!item.running || (moves && !IsFixed(item)) || !free.Fits(*item.grant)) continue;
+    free.Take(*item.grant);
+    if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
     const Milli share = shares[static_cast<std::size_t>(study - work.studies.data())];
@@ -51,6 +57,8 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       plan.keeps_running = true;
       return plan;
     }
+    for (const WorkItem* item : held)
+      if (item->trial.study == study->study) free.Release(*item->grant);
     const std::vector<Placement> placed = PlaceIn(free, widening.Choose());
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
@@ -72,8 +80,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
   plan.keeps_running = leaving.empty() && elastic.empty();
   if (plan.keeps_running) return plan;
   for (const WorkItem& item : work.items) {
-    const bool planned = IsElastic(item.demand) && item.demand.fused_most <= 1;
-    if (item.running && !item.leaving && !planned &&
+    if (item.running && !item.leaving && !is_elastic(item) &&
         std::ranges::find(leaving, item.trial) == leaving.end())
       plan.placements.push_back({item.trial, *item.grant});
   }

@@ -54,7 +54,7 @@ std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work) {
     for (const StudyView& study : work.studies) {
       const bool here = (study.demand.gpus == 0) == on_cores;
       const Milli trials = study.running + study.waiting + study.coming + study.unborn +
-                           study.paused + (study.open ? std::max(study.left, 1) : 0);
+                           study.paused + (study.open ? study.left : 0);
       const Milli alive =
           study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
       claims.push_back({.most = here ? alive * MostWidth(study.demand) : 0});
