@@ -45,6 +45,14 @@ TEST(CarriedOutTest, BundlesAreNot) {
   EXPECT_TRUE(CheckCarriedOut(Study(hydro + "fuse: 1\n")));
 }
 
+TEST(CarriedOutTest, ConfluenceIsUnlessItWouldFuseOrPack) {
+  const std::string ours = "policy: confluence\nresources: {gpus: 1, memory: 4GiB}\n";
+  EXPECT_TRUE(CheckCarriedOut(Study(ours)));
+  const Status fuses = CheckCarriedOut(Study(ours + "fuse: 8\n"));
+  ASSERT_FALSE(fuses);
+  EXPECT_THAT(fuses.error().message, StartsWith("policy: confluence fuses trials"));
+}
+
 TEST(CarriedOutTest, WhatOtherPoliciesDoNotUseIsNoHindrance) {
   for (const char* policy : {"fifo", "lpt", "fluid-static", "fluid-dynamic", "hypersched"}) {
     EXPECT_TRUE(CheckCarriedOut(Study("policy: " + std::string(policy) +

@@ -70,7 +70,24 @@ resources: {{cpus: [1, {CORES}]}}
         assert firsts[moved] == moved + 1, "it goes on from its checkpoint"
 
 
-@pytest.mark.parametrize("policy", ["hypersack-wfd", "hypersack-mip", "hydro"])
+@pytest.mark.skipif(CORES < 2, reason="needs two cores")
+def test_confluence_runs_elastic_trials_on_cores(house):
+    more = f"""\
+policy: confluence
+trials: 6
+stopper: sha
+budget: {{min: 1, max: 9, eta: 3}}
+resources: {{cpus: [1, {CORES}]}}
+"""
+    prepare(house, more)
+    house.run("tune", "study.yaml", "-q")
+    assert set(house.states().values()) <= {"complete", "stopped"}
+    for trial in house.states():
+        works = [work for work, _ in reports_of(house, trial)]
+        assert works == list(range(1, len(works) + 1))
+
+
+@pytest.mark.parametrize("policy", ["hypersack-wfd", "hypersack-mip", "hydro", "confluence"])
 def test_policies_that_pack_gpus_run_on_cores_too(house, policy):
     prepare(house, f"policy: {policy}\ntrials: 5\nbudget: {{max: 3}}\nresources: {{cpus: 1}}")
     assert "policy" not in house.run("check", "study.yaml").stderr
@@ -86,6 +103,7 @@ def test_policies_that_pack_gpus_run_on_cores_too(house, policy):
         ("policy: hypersack-wfd", "policy: hypersack-wfd packs trials onto a GPU by shares"),
         ("policy: hypersack-mip", "policy: hypersack-mip packs trials onto a GPU by shares"),
         ("policy: hydro\nfuse: 8", "policy: hydro fuses trials into bundles"),
+        ("policy: confluence\nfuse: 8", "policy: confluence fuses trials into bundles"),
     ],
 )
 def test_what_is_not_carried_out_yet_is_refused_before_anything_is_made(house, lines, message):
@@ -97,7 +115,7 @@ def test_what_is_not_carried_out_yet_is_refused_before_anything_is_made(house, l
     assert not house.store.exists() and not house.files.exists()
 
 
-@pytest.mark.parametrize("policy", ["fifo", "hypersched"])
+@pytest.mark.parametrize("policy", ["fifo", "hypersched", "confluence"])
 def test_a_deadline_is_kept_and_what_runs_is_saved(house, policy):
     more = f"""\
 policy: {policy}
