@@ -31,6 +31,8 @@ constexpr Milli kMostTrials = 1'000'000;
 // Speeds are estimates: a change must promise more than they may be wrong.
 constexpr double kMargin = 1.05;
 constexpr double kWorthIt = 0.9;
+// What was done since the last report is lost by a move, and will not be a little later: nobody is in a hurry.
+constexpr double kLostCounts = 100;
 
 Milli Next(Milli width, Milli least) {
   if (width < kWhole) return std::min(std::max(2 * width, least), kWhole);
@@ -114,7 +116,8 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) const {
       trial.held = i;
       trial.seconds.push_back(std::max(left - since, 0.0));
     } else {
-      trial.seconds.push_back((left + start) * (stays ? kMargin : 1));
+      const double change = stays ? start + kLostCounts * since : start;
+      trial.seconds.push_back((left + change) * (stays ? kMargin : 1));
     }
   }
   return trial;
