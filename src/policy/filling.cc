@@ -14,14 +14,14 @@
 // memory, so they are not passed over for ever.
 //
 // Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
-// just reported makes room for one that has clearly more left, if that is worth starting it again. With changes that
-// cost nothing this comes within one or two parts in a hundred of the best mix of fillings there is (the
-// configuration program over all patterns); with dear ones nobody is moved.
+// just reported makes room for one that has clearly more left, if that is worth starting it again. Where changes
+// cost nothing, HyperSack's spaces end 7 % after the lower bound on average and 15 % at most; with dear changes
+// there is little to gain by them.
 //
 // Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
 // free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
 // leave gaps that no order avoids; its integer program, which fills better and does not look ahead; play-outs of
-// many orders, which find good ones and take a thousand times as long.
+// many orders, which take as many times as long.
 
 namespace sluice {
 namespace {
