@@ -42,9 +42,12 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
+  Filling filling(free, work, fixed, now);
   for (const WorkItem& item : work.items) {
     const bool moves = is_elastic(item);
-    if (!item.running || (moves && !IsFixed(item)) || !free.Fits(*item.grant)) continue;
+    const bool is_fixed =
+        std::ranges::find(fixed, item.trial.study, &StudyView::study) != fixed.end();
+    if (!item.running || is_fixed || (moves && !IsFixed(item)) || !free.Fits(*item.grant)) continue;
     free.Take(*item.grant);
     if (moves) held.push_back(&item);
   }
@@ -76,7 +79,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       leaving.insert(leaving.end(), home.begin(), home.end());
     }
   }
-  if (!fixed.empty()) Filling(free, work, fixed, now).Fill(plan, leaving);
+  filling.Fill(plan, leaving);
   plan.keeps_running = leaving.empty() && elastic.empty();
   if (plan.keeps_running) return plan;
   for (const WorkItem& item : work.items) {

@@ -6,11 +6,10 @@ namespace sluice {
 
 // Our own policy: all of it ends soonest. Trials that can use width are widened (widening.h), those of fixed width
 // are packed (filling.h), those that fuse are bundled, in bubbles too (hydro.h), and come home from there at the
-// end (homecoming.h); studies share devices fairly (fair_share.h). Whether a change pays is always asked the same way:
-// what it saves, against work since the last report and a start-up.
+// end (homecoming.h). Each of them asks what a change saves, against work since the last report and a start-up.
 //
-// Elastic studies are planned first, each within its share of the devices, then bundles, then trials of fixed
-// width in what is left. Nobody but elastic trials, and those of fixed width whose work is fixed too, is moved.
+// Elastic studies are planned first, each held to its fair share of the devices (fair_share.h), then bundles, then
+// trials of fixed width in what is left.
 //
 // Studies that all have a deadline are decided as HyperSched decides: nothing better is known here yet.
 class Confluence : public Policy {

@@ -74,6 +74,20 @@ TEST(ConfluenceTest, WithDeadlinesItDecidesAsHyperSchedDoes) {
             TestViews::Placed(HyperSched().Propose(t.cluster, t.view, {})));
 }
 
+TEST(ConfluenceTest, WhoRunsOnANodeThatHasShrunkIsLeftAlone) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 1000, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 1000);
+  Node node = t.cluster.nodes()[0];
+  node.cpus = 0;
+  t.cluster.Change(NodeId(1), node);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, now);
+  EXPECT_TRUE(plan.keeps_running);
+  EXPECT_THAT(plan.placements, IsEmpty());
+}
+
 TEST(ConfluenceTest, NothingIsPlannedOfNothing) {
   TestViews t(1);
   const Plan plan = Confluence().Propose(t.cluster, t.view, {});

@@ -21,7 +21,8 @@
 // Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
 // free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
 // leave gaps that no order avoids; its integer program, which fills better and does not look ahead; play-outs of
-// many orders, which take as many times as long.
+// many orders, which take as many times as long. FindBestPattern answers the same question for trials that are worth the
+// same each; it begins with a linear program, which is too slow for every report.
 
 namespace sluice {
 namespace {
@@ -177,6 +178,9 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
       trials->waiting.emplace_back(seconds, &item);
       continue;
     }
+    // Not where a node has shrunk under it.
+    if (!free_.Fits(*item.grant)) continue;
+    free_.Take(*item.grant);
     if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
     for (Spot& spot : spots_) {
       const int device =

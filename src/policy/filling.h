@@ -13,7 +13,7 @@ namespace sluice {
 // runs. The prose is in filling.cc.
 class Filling {
  public:
-  // `free` has what runs and stays; studies are those whose trials it may start.
+  // Of studies whose trials it may start: what those hold that run is taken of `free`.
   Filling(Cluster& free, const WorkView& work, std::vector<const StudyView*> studies, Time now);
 
   // Trials to start, and in `leaving` those that are to make room for others.
@@ -38,17 +38,8 @@ class Filling {
     NodeId node{};
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
-    std::vector<const WorkItem*> running;
+    std::vector<const WorkItem*> running;  // of those that could leave
   };
-  // What could run on a spot: the first trials of a class, or one that runs there.
-  struct Option {
-    std::size_t of = 0;
-    const WorkItem* runs = nullptr;
-    double worth = 0;  // of the first of them
-    int most = 1;
-    Amounts takes{};
-  };
-
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
   void StartWide(Plan& plan);

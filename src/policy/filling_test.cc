@@ -22,7 +22,8 @@ Filled Fill(TestViews& t, Time now = {}) {
   std::vector<const StudyView*> studies;
   for (const StudyView& study : t.view.studies) studies.push_back(&study);
   Filled filled;
-  Cluster free = t.cluster;
+  Cluster free;
+  free.SetNodes(t.cluster.nodes());
   Filling(free, t.view, studies, now).Fill(filled.plan, filled.leaving);
   return filled;
 }

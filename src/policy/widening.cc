@@ -104,6 +104,12 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) const {
   const bool stays = item.running && !item.leaving;
   const double since = stays ? Seconds(now_ - item.heard) : 0;
   const double start = Seconds(study_.start_up);
+  // Where it is as wide as none of those listed, the next narrower one stands for what it has.
+  if (stays && WidthOf(*item.grant) <= devices_) {
+    const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
+    if (wider != widths_.begin())
+      trial.held = static_cast<std::size_t>(wider - widths_.begin()) - 1;
+  }
   for (std::size_t i = 0; i < widths_.size(); ++i) {
     if (item.target == kNoLimit) {
       trial.seconds.push_back(std::numeric_limits<double>::infinity());
@@ -111,9 +117,7 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) const {
     }
     const double left =
         static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speeds_[i] / item.pace;
-    const bool same = stays && WidthOf(*item.grant) == widths_[i];
-    if (same) {
-      trial.held = i;
+    if (i == trial.held) {
       trial.seconds.push_back(std::max(left - since, 0.0));
     } else {
       const double change = stays ? start + kLostCounts * since : start;
@@ -261,6 +265,11 @@ bool Widening::Widen(std::vector<Trial*>& group, Milli& spare) const {
   return false;
 }
 
+Milli Widening::Chosen(const Trial& trial) const {
+  const bool stays = IsFixed(*trial.item) || trial.width == trial.held;
+  return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
+}
+
 std::vector<Wanted> Widening::Choose() const {
   std::vector<Trial> trials = trials_;
   std::vector<Trial*> order;
@@ -275,7 +284,7 @@ std::vector<Wanted> Widening::Choose() const {
   int running = study_.running;
   for (Trial* trial : order) {
     const WorkItem& item = *trial->item;
-    const Milli width = IsFixed(item) ? WidthOf(*item.grant) : widths_[trial->width];
+    const Milli width = Chosen(*trial);
     const bool slot = item.running || study_.parallelism == 0 || running < study_.parallelism;
     if (!slot) continue;
     if (!item.running) ++running;
@@ -291,10 +300,7 @@ std::vector<Wanted> Widening::Choose() const {
   if (out.empty() && coming_ == 0) Spend(in, spare);
   in.insert(in.end(), out.begin(), out.end());
   std::vector<Wanted> wanted;
-  for (const Trial* trial : in) {
-    const WorkItem& item = *trial->item;
-    wanted.push_back({&item, IsFixed(item) ? WidthOf(*item.grant) : widths_[trial->width]});
-  }
+  for (const Trial* trial : in) wanted.push_back({trial->item, Chosen(*trial)});
   return wanted;
 }
 

@@ -43,6 +43,7 @@ class Widening {
   double Bisect(Change change) const;
   bool IsWorth(double length, double instead_of) const;
   void Settle();
+  Milli Chosen(const Trial& trial) const;
   void Spend(std::vector<Trial*>& in, Milli spare) const;
   bool Widen(std::vector<Trial*>& group, Milli& spare) const;
 

@@ -103,6 +103,17 @@ TEST(WideningTest, WhoRunsIsMovedOnlyIfThatPays) {
   EXPECT_EQ(Widths(t, 4000).at(1), 1000);
 }
 
+TEST(WideningTest, AWidthBetweenThoseThatAreTriedIsKept) {
+  TestViews t(0, /*cpus=*/64000);
+  StudyView& study = t.Study(1, {.cpus = 1000, .least = 1000, .most = 64000});
+  study.max_budget = 100;
+  study.priced = true;
+  t.speeds.Learn({.shape = "study1", .kind = "", .width = 17000}, 1, 1);
+  t.Running(1, 1, 100, 17000);
+  t.Waiting(1, 2, 100);
+  EXPECT_EQ(Widths(t, 64000).at(1), 17000);
+}
+
 TEST(WideningTest, WhoIsAwayKeepsItsPart) {
   TestViews t(4);
   StudyView& study = t.Study(1, kElastic);
