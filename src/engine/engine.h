@@ -20,6 +20,7 @@
 #include "engine/study.h"
 #include "engine/trial.h"
 #include "policy/policy.h"
+#include "search/forecasts.h"
 #include "search/stopper.h"
 
 namespace sluice {
@@ -78,6 +79,7 @@ struct Study {
   std::vector<TrialId> running;  // in order of starting
   std::vector<TrialId> waiting;  // in the order they are to start
   std::unique_ptr<Stopper> stopper;
+  Forecasts forecasts;  // empty where the policy does not look at them
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
@@ -207,6 +209,7 @@ class Engine {
   void CloseIfAllMade(Study& study);
   void FinishIfIdle(Study& study);
   void Replan();
+  const Forecast* ForecastOf(Study& study, TrialId trial) const;
   const WorkView& View();
   void StartPlaced(const Plan& plan);
   void YieldMisplaced(const Plan& plan);

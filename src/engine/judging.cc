@@ -41,6 +41,8 @@ void Engine::On(const Reported& event) {
   const bool missing = objective == event.metrics.end();
   trial.value = missing ? std::numeric_limits<double>::quiet_NaN() : objective->second;
   if (missing && Planted("missing-best")) trial.value = 0;
+  if (policy_->LooksAtForecasts())
+    study.forecasts.Add(trial.id, trial.work, study.spec.objective.Loss(trial.value));
   if (Better(study.spec.objective, trial.value, trial.best_value)) {
     trial.best_value = trial.value;
     trial.best_work = trial.work;

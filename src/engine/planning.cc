@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -19,6 +20,11 @@ bool IsEnding(const Trial& trial) {
 int CountEnding(const Study& study) {
   return static_cast<int>(
       std::ranges::count_if(study.running, [&](TrialId id) { return IsEnding(study.trial(id)); }));
+}
+
+double BestLoss(const Study& study) {
+  if (!IsSet(study.best)) return std::numeric_limits<double>::quiet_NaN();
+  return study.spec.objective.Loss(study.trial(study.best).best_value);
 }
 
 }  // namespace
@@ -76,6 +82,12 @@ void Engine::Replan() {
   if (led) Replan();
 }
 
+// Of a trial, or of one that nobody has begun. Only a deadline makes them worth their time.
+const Forecast* Engine::ForecastOf(Study& study, TrialId trial) const {
+  if (!policy_->LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
+  return IsSet(trial) ? &study.forecasts.Of(trial) : &study.forecasts.Fresh();
+}
+
 const WorkView& Engine::View() {
   WorkView& view = view_;
   view.items.clear();
@@ -100,6 +112,7 @@ const WorkView& Engine::View() {
                             .launch_reports = trial.launch_reports,
                             .heard = trial.heard,
                             .pace = trial.pace,
+                            .forecast = ForecastOf(*study, id),
                             .grant = &trial.grant});
     }
   }
@@ -124,7 +137,8 @@ const WorkView& Engine::View() {
                             .admitted = IsSet(trial.launch) && !trial.resumed,
                             .loss = study->spec.objective.Loss(trial.value),
                             .since = std::max(trial.created, trial.heard),
-                            .pace = trial.pace});
+                            .pace = trial.pace,
+                            .forecast = ForecastOf(*study, id)});
     }
     view.studies.push_back(
         {.study = study->id,
@@ -137,6 +151,7 @@ const WorkView& Engine::View() {
          .furthest = study->furthest,
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
          .priced = study->start_up.count > 0,
+         .leaving = study->leave,
          .running = static_cast<int>(study->running.size()),
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,
@@ -144,9 +159,12 @@ const WorkView& Engine::View() {
          .paused = static_cast<int>(study->count(TrialState::kPaused)),
          .unborn = unborn,
          .judged = study->spec.stopper.name != "none",
+         .seeks = !study->spec.stop_at.empty(),
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
+         .best = BestLoss(*study),
+         .fresh = ForecastOf(*study, TrialId{}),
          .led = LedSoFar(*study)});
   }
   return view;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 6;
+constexpr int kSnapshotVersion = 7;
 
 struct Saver {
   StateWriter& writer;
@@ -78,6 +78,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   if (!Lists(study.running, study, TrialState::kRunning) ||
       !Lists(study.waiting, study, TrialState::kWaiting))
     return false;
+  if (study.forecasts.size() > study.trials.size()) return false;
   for (const Point& point : study.queue) {
     if (point.size() != study.spec.space.size()) return false;
   }
@@ -116,6 +117,7 @@ std::string Engine::Save() const {
     writer.Put(study->queue.size());
     for (const Point& point : study->queue) Saver{writer}(point);
     if (!Planted("forgotten-rungs")) study->stopper->Save(writer);
+    study->forecasts.Save(writer);
   }
   return writer.Take();
 }
@@ -150,6 +152,7 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
     for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left)
       Loader{reader}(study.queue.emplace_back());
     if (!Planted("forgotten-rungs")) SLUICE_TRY(study.stopper->Load(reader));
+    SLUICE_TRY(study.forecasts.Load(reader));
     if (!reader.ok() || !IsWhole(study, unexplained)) return Unreadable();
   }
   if (!unexplained.idle()) return Unreadable();

@@ -5,9 +5,9 @@
 #include "cluster/width.h"
 #include "policy/fair_share.h"
 #include "policy/filling.h"
+#include "policy/focus.h"
 #include "policy/homecoming.h"
 #include "policy/hydro.h"
-#include "policy/hypersched.h"
 #include "policy/placer.h"
 #include "policy/widening.h"
 
@@ -16,12 +16,29 @@ namespace {
 
 bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
+// Each study in its share of the devices.
+Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
+  Plan plan;
+  const std::vector<Milli> shares = SharesOf(cluster, work);
+  std::vector<Wanted> wanted;
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
+    const Focus focus(cluster, work, study, shares[i], now);
+    if (focus.fresh() > study.coming) plan.appetites.push_back({study.study, focus.fresh()});
+    plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.appetites.empty();
+    wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
+  }
+  // Who is to run is decided once all are there.
+  if (!plan.keeps_running) plan.placements = Place(cluster, wanted);
+  return plan;
+}
+
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
   const auto has_deadline = [](const StudyView& study) { return study.deadline != kNever; };
   if (!work.studies.empty() && std::ranges::all_of(work.studies, has_deadline))
-    return HyperSched().Propose(cluster, work, now);
+    return ByDeadlines(cluster, work, now);
   Plan plan;
   std::vector<const StudyView*> fixed;
   std::vector<const StudyView*> elastic;

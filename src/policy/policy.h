@@ -1,10 +1,12 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/forecast.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -32,8 +34,9 @@ struct WorkItem {
   Time since{};                      // it waits since then
   Time
       heard{};  // while it runs: when it last reported, or was started; what it did since then is lost if it leaves
-  double pace = 1;               // how quick it was beside others of its shape
-  const Grant* grant = nullptr;  // while it runs
+  double pace = 1;                     // how quick it was beside others of its shape
+  const Forecast* forecast = nullptr;  // of its loss, in a study with a deadline
+  const Grant* grant = nullptr;        // while it runs
 };
 
 // Whether it stays where it is, whatever is planned.
@@ -51,6 +54,7 @@ struct StudyView {
   Work furthest = 0;     // that any of its trials has reported
   Duration start_up{0};  // of a launch, as measured
   bool priced = false;   // it was measured
+  Duration leaving{0};  // what it takes a launch at most to save and leave; 0 before it is measured
   int running = 0;
   int ending = 0;   // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;  // items below that do not run yet
@@ -58,9 +62,12 @@ struct StudyView {
   int paused = 0;   // trials of which some may go on
   int unborn = 0;   // trials that wait for their parameters, their checkpoint, or their next try
   bool judged = false;     // trials may be stopped before their target
+  bool seeks = false;      // it ends as soon as a trial is good enough
   bool all_go_on = false;  // whoever pauses, not one in eta
   bool open = false;       // it could propose or resume more trials if there were room
   int left = 0;            // how many it may still propose, beside those on their way
+  double best = std::numeric_limits<double>::quiet_NaN();  // loss of the best report; NaN: none
+  const Forecast* fresh = nullptr;  // of a trial that nobody has begun, where there is a deadline
   double led = 1;  // of one that trains the best of another study: how much of that search is over
 };
 
@@ -113,6 +120,8 @@ class Policy {
   virtual bool LooksAtSpeeds() const { return false; }
   // Whether they depend on how quick each one is beside others of its shape.
   virtual bool LooksAtPaces() const { return false; }
+  // Whether they depend on what is expected of trials' losses.
+  virtual bool LooksAtForecasts() const { return false; }
   // Whether a study that trains the best of another may begin before that one has ended.
   virtual bool TransfersEarly() const { return false; }
   // Whether it wants to be asked after every report too.

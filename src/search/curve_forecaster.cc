@@ -408,7 +408,7 @@ Forecast CurveForecaster::Of(const CurveSketch& sketch) const {
 Forecast CurveForecaster::Fresh() const { return Of(CurveSketch()); }
 
 Forecast CurveForecaster::Collapsed(const Belief& belief, double done) const {
-  const double far = std::max(4 * done, most_work_);
+  const double far = 4 * most_work_;
   PerCell near_shapes, far_shapes;
   Shapes(done, near_shapes);
   Shapes(far, far_shapes);

@@ -27,6 +27,7 @@ class WatchedPolicy final : public Policy {
   bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
   bool LooksAtSpeeds() const override { return policy_->LooksAtSpeeds(); }
   bool LooksAtPaces() const override { return policy_->LooksAtPaces(); }
+  bool LooksAtForecasts() const override { return policy_->LooksAtForecasts(); }
   bool TransfersEarly() const override { return policy_->TransfersEarly(); }
   bool AsksAtReports() const override { return policy_->AsksAtReports(); }
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
