@@ -35,9 +35,53 @@ def family(number):
     return FAMILIES[(number - 1) % len(FAMILIES)]
 
 
+def draw(number):
+    """The scenario with this number, as values."""
+    return Drawing(number).scenario()
+
+
 def text(number):
-    """The scenario file with this number."""
-    return _yaml(Drawing(number).scenario())
+    """The same as a scenario file."""
+    return _yaml(draw(number))
+
+
+def features(scenario):
+    """In a few words what a policy may find hard or easy."""
+    nodes = [
+        f"{node['count']}x{node['devices']['count']} {node['devices']['kind']}"
+        if "devices" in node
+        else f"{node['count']}x{node['cpus']} cores"
+        for node in scenario["nodes"]
+    ]
+    words = [" + ".join(nodes)]
+    for study in scenario["studies"]:
+        words.append(_of_study(study))
+    words += [f"lends {job['lends']}" for job in scenario.get("pipeline_jobs", [])]
+    words += [f"{failure['node']} fails" for failure in scenario.get("failures", [])]
+    return "; ".join(words)
+
+
+def _of_study(study):
+    if "transfer" in study:
+        return "its best at full size"
+    stopper = study["stopper"] if isinstance(study["stopper"], str) else study["stopper"]["name"]
+    workload = study["workload"]
+    words = [f"{study['trials']} of {study['study'].rsplit('-', 1)[0]}"]
+    resources = study["resources"]
+    width = resources.get("gpus", resources["cpus"])
+    if "fuse" in study:
+        words.append(f"{study['fuse']['most']}")
+    elif workload.get("profiled"):
+        words.append("busy " + " ".join(map(str, workload["busy"].values())))
+    else:
+        words.append(_flow(width).replace(", ", " to ").strip("[]"))
+    words.append(f"{stopper} {study['sampler']}")
+    widths = workload.get("widths", "")
+    words.append(f"to x{widths[-1][1]}" if isinstance(widths, list) else widths)
+    words.append(f"unit {workload['unit_time']} start {workload.get('start_up', '0s')}")
+    if "parallelism" in study:
+        words.append(f"at most {study['parallelism']} at once")
+    return ", ".join(word for word in words if word)
 
 
 class Drawing:
