@@ -6,8 +6,8 @@
 Three short studies are run first, to measure what the simulator has to know; `sluice plan` then
 says what each policy comes to. Every policy is run for real, in turn, and the page has both beside
 each other. Exit status 1: two policies that the simulation puts more than a tenth apart came out
-the other way round, or a run did not finish. --quick makes everything smaller and writes no page:
-it shows that the script works, and nothing else.
+the other way round, no two are that far apart, or a run did not finish. --quick makes everything
+smaller and writes no page: it shows that the script works, and its exit status nothing.
 """
 
 import argparse
@@ -216,7 +216,9 @@ def judge(simulated, real):
 
 
 def is_fine(pairs, real, runs):
-    return all(pair.agrees for pair in pairs) and all(len(each) == runs for each in real.values())
+    """Of a contest. Where the simulation tells nobody apart, nothing was shown: that fails too."""
+    finished = all(len(each) == runs for each in real.values())
+    return finished and bool(pairs) and all(pair.agrees for pair in pairs)
 
 
 def part_of_page(contest, simulated, real, runs):
@@ -283,8 +285,8 @@ def main():
     parts.append(
         f"Pairs are those that the simulation puts more than {APART:.0%} apart, the better one "
         "first, and how much more the other one has, by the means. Chance: how often as many "
-        "simulated runs, in pairs with the same seed, have that order. All runs finish and all "
-        f"pairs agree: {bench.verdict(fine)}."
+        "simulated runs, in pairs with the same seed, have that order. All runs finish, all pairs "
+        f"agree, and there is a pair in each part: {bench.verdict(fine)}."
     )
     if options.quick:
         print("\n\n".join(["\n".join(facts), *parts]))

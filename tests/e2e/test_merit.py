@@ -105,6 +105,12 @@ def test_a_run_that_does_not_finish_is_no_agreement():
         assert not merit.is_fine(pairs, real, runs=2)
 
 
+def test_where_nobody_is_told_apart_nothing_is_shown():
+    simulated = {"one": [20.0, 21.0], "other": [20.0, 22.0]}
+    assert merit.judge(simulated, simulated) == []
+    assert not merit.is_fine([], simulated, runs=2)
+
+
 def test_chance_says_how_much_so_many_runs_can_tell():
     worse = [1.0, 1.0, 1.0, -2.9]  # one run in four turns it round
     assert merit.chance_of_order([0.0] * 4, worse, runs=1) == pytest.approx(0.75, abs=0.03)
