@@ -147,6 +147,7 @@ const WorkView& Engine::View() {
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
+         .weight = study->spec.weight,
          .led = LedSoFar(*study)});
   }
   return view;

@@ -61,6 +61,7 @@ struct StudyView {
   bool all_go_on = false;  // whoever pauses, not one in eta
   bool open = false;       // it could propose or resume more trials if there were room
   int left = 0;            // how many it may still propose, beside those on their way
+  double weight = 1;       // of its part of the devices beside those of the others
   double led = 1;  // of one that trains the best of another study: how much of that search is over
 };
 

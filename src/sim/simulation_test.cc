@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -387,6 +388,31 @@ TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
   EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 84);
   // After 44 s, at its fourth report, it saves, starts again on both, and has 40 s of work left.
   EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 44 + 1 + 3 + 20 + 1);
+}
+
+// Of the device-seconds that two elastic studies held while both were there, the part of the first.
+double PartOfFirst(const std::string& weights_of_first) {
+  const std::string keys = "    trials: 40\n    budget: {max: 6}\n    resources: {gpus: [1, 2]}\n";
+  const Scenario scenario =
+      Read(World(Study("unit_time: 10s, widths: resnet50", keys + weights_of_first) +
+                     Study("unit_time: 10s, widths: resnet50", keys, "b"),
+                 "{kind: A100, count: 6}"));
+  const auto result = Simulate(scenario, {.policy = "confluence", .record_intervals = true});
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  const Time both = std::min(result->studies[0].finished, result->studies[1].finished);
+  std::array<double, 2> held{};
+  for (const Interval& each : result->intervals) {
+    const Duration length = std::min(each.end, both) - each.begin;
+    if (length > Duration(0))
+      held[Number(each.study) - 1] += Seconds(length) * static_cast<double>(each.share) / kWhole;
+  }
+  return held[0] / (held[0] + held[1]);
+}
+
+TEST(SimulationPolicyTest, ConfluenceGivesStudiesPartsByTheirWeights) {
+  EXPECT_NEAR(PartOfFirst(""), 1.0 / 2, 0.01);
+  EXPECT_NEAR(PartOfFirst("    weight: 2\n"), 2.0 / 3, 0.01);
+  EXPECT_NEAR(PartOfFirst("    weight: 0.5\n"), 1.0 / 3, 0.01);
 }
 
 TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
