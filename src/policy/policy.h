@@ -90,7 +90,7 @@ struct SettledWidth {
 };
 
 // The whole desired assignment, not a change to it: a running item that is missing here, or has
-// another grant here than it holds, is to save and leave, unless the plan keeps all that runs. An item
+// another grant here than it holds, is to save and leave, unless it is fixed or the plan keeps all that runs. An item
 // that is placed where there is no room yet starts when there is: whoever leaves makes the engine ask
 // again.
 struct Plan {
@@ -99,7 +99,7 @@ struct Plan {
   std::vector<Placement> placements;
   std::vector<SettledWidth> widths;
   std::vector<Appetite> appetites;
-  Time ask_again = kNever;
+  Time ask_again = kNever;  // a time that has come: not before something changes
 };
 
 // Who runs where. Pure: the same views give the same plan. Asked when work or devices change and
