@@ -73,7 +73,7 @@ void BenchPlan(benchmark::State& state, const std::string& name) {
 
 bool Register() {
   for (const char* name :
-       {"fifo", "hypersack-ff", "hypersack-ffd", "hypersack-wf", "hypersack-wfd"}) {
+       {"fifo", "hypersack-ff", "hypersack-ffd", "hypersack-wf", "hypersack-wfd", "confluence"}) {
     auto* bench = benchmark::RegisterBenchmark(
         fmt::format("Plan/{}", name).c_str(),
         [policy = std::string(name)](benchmark::State& state) { BenchPlan(state, policy); });

@@ -16,6 +16,7 @@
 #include "sim/metrics.h"
 #include "sim/scenario.h"
 #include "sim/simulation.h"
+#include "sim/work_bound.h"
 
 namespace sluice {
 namespace {
@@ -41,7 +42,7 @@ struct Chart {
 
 Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* chart) {
   const auto& [label, policy, differs, scenario] = under;
-  PolicyRuns runs{.label = label, .policy = policy, .runs = {}, .digests = {}};
+  PolicyRuns runs{.label = label, .policy = policy, .runs = {}, .digests = {}, .bounds = {}};
   SimulationProgressLine line;
   for (int seed = 1; seed <= seeds; ++seed) {
     const std::string doing = fmt::format("{}, seed {} of {}", label, seed, seeds);
@@ -56,6 +57,7 @@ Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* ch
                                       }}));
     runs.runs.push_back(MetricsOf(scenario, result, /*measured=*/true));
     runs.digests.push_back(result.digest);
+    runs.bounds.push_back(WorkBound(scenario, result));
     if (!drawn) continue;
     chart->results.push_back(std::make_unique<SimulationResult>(std::move(result)));
     chart->panels.push_back(

@@ -148,12 +148,49 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   return table.Render(terminal);
 }
 
+// For each seed, what no policy that is compared could be below under its own keys. Empty where that is
+// not known of all of them, or they did not do the same work. Of studies with a target or a deadline, which other goals
+// need, it is not known.
+std::vector<double> BoundsOf(const std::vector<PolicyRuns>& policies) {
+  std::vector<double> bounds;
+  for (std::size_t seed = 0; !policies.empty() && seed < policies[0].bounds.size(); ++seed) {
+    std::optional<Bound> least = policies[0].bounds[seed];
+    for (const PolicyRuns& runs : policies) {
+      const std::optional<Bound>& own = runs.bounds[seed];
+      if (!own || own->work != least->work || own->seconds <= 0) return {};
+      least->seconds = std::min(least->seconds, own->seconds);
+    }
+    bounds.push_back(least->seconds);
+  }
+  return bounds;
+}
+
+// Each makespan as a multiple of the bound of its seed.
+std::vector<double> TimesBound(const PolicyRuns& runs, const std::vector<double>& bounds) {
+  std::vector<double> times;
+  for (std::size_t seed = 0; seed < bounds.size(); ++seed)
+    times.push_back(runs.runs[seed].makespan_seconds / bounds[seed]);
+  return times;
+}
+
+std::string BoundText(const std::vector<PolicyRuns>& policies, const std::vector<double>& bounds,
+                      const Terminal& terminal) {
+  if (bounds.empty()) return "";
+  std::vector<std::string> times;
+  for (const PolicyRuns& runs : policies)
+    times.push_back(
+        fmt::format("{} {:.3f}x", runs.label, EstimateOf(TimesBound(runs, bounds)).mean));
+  return "\n" + Labelled({{"bound", fmt::format("{} for this work; {}",
+                                                Shown(EstimateOf(bounds), InTime), Join(times))}},
+                         terminal);
+}
+
 std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
   const std::vector<double> values = ValuesOf(runs, value);
   return EstimateJson(EstimateOf(values), values);
 }
 
-std::string PolicyJson(const PolicyRuns& runs) {
+std::string PolicyJson(const PolicyRuns& runs, const std::vector<double>& bounds) {
   std::vector<std::string> studies;
   for (std::size_t i = 0; i < runs.runs.front().studies.size(); ++i) {
     JsonWriter object;
@@ -178,6 +215,10 @@ std::string PolicyJson(const PolicyRuns& runs) {
     object.AddJson(name, EstimateJson(runs, value));
   };
   add("makespan_seconds", [](const auto& run) { return run.makespan_seconds; });
+  if (!bounds.empty()) {
+    const std::vector<double> times = TimesBound(runs, bounds);
+    object.AddJson("times_bound", EstimateJson(EstimateOf(times), times));
+  }
   add("job_completion_seconds", [](const auto& run) { return run.mean_completion_seconds; });
   add("utilisation", [](const auto& run) { return run.utilisation; });
   add("overhead", [](const auto& run) { return run.overhead; });
@@ -236,7 +277,8 @@ std::string DescribeScenario(const Scenario& scenario,
 
 std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
                              const Terminal& terminal) {
-  return PolicyTable(policies, terminal) + "\n" + StudyTable(scenario, policies, terminal);
+  return PolicyTable(policies, terminal) + BoundText(policies, BoundsOf(policies), terminal) +
+         "\n" + StudyTable(scenario, policies, terminal);
 }
 
 std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRuns>& policies) {
@@ -245,12 +287,14 @@ std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRun
   std::vector<std::string> jobs, left_out, results;
   for (const PipelineSchedule& job : scenario.pipeline_jobs) jobs.push_back(PipelineJson(job));
   for (const std::string& message : scenario.left_out) left_out.push_back(JsonText(message));
-  for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(runs));
+  const std::vector<double> bounds = BoundsOf(policies);
+  for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(runs, bounds));
   JsonWriter object;
   object.Add("scenario", scenario.name).Add("goal", Name(scenario.goal));
   if (!scenario.cluster.empty()) object.Add("cluster", scenario.cluster);
   object.Add("nodes", static_cast<std::int64_t>(scenario.nodes.size())).Add("devices", devices);
   object.Add("seeds", static_cast<std::int64_t>(policies.empty() ? 0 : policies[0].runs.size()));
+  if (!bounds.empty()) object.AddJson("bound_seconds", EstimateJson(EstimateOf(bounds), bounds));
   object.AddJson("left_out", JsonArray(left_out)).AddJson("pipeline_jobs", JsonArray(jobs));
   return object.AddJson("policies", JsonArray(results)).Take();
 }

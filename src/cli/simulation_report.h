@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/terminal.h"
 #include "sim/metrics.h"
 #include "sim/scenario.h"
+#include "sim/work_bound.h"
 
 namespace sluice {
 
@@ -17,6 +19,7 @@ struct PolicyRuns {
   std::string policy;
   std::vector<RunMetrics> runs;
   std::vector<std::uint64_t> digests;
+  std::vector<std::optional<Bound>> bounds;  // on the makespan of each run
 };
 
 // What a scenario is: its cluster, its studies, how they differ between the policies that are
@@ -26,7 +29,7 @@ std::string DescribeScenario(const Scenario& scenario,
                              const Terminal& terminal);
 
 // A line a policy, then a line for each study under each policy: means over the seeds with their
-// 95 % intervals.
+// 95 % intervals. Between them the bound on the makespan, where there is one.
 std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
                              const Terminal& terminal);
 

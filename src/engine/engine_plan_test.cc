@@ -46,6 +46,16 @@ class EnginePlanTest : public ::testing::Test {
   std::vector<std::string> Propose(std::uint64_t counter) {
     return Describe(engine_.Apply({At(1), Proposed{kStudy, counter, Point{0.5}}}));
   }
+  // With a report a launch can be moved.
+  void Report(std::uint32_t trial, Work work = 1) {
+    const TrialKey key{kStudy, TrialId(trial)};
+    const Trial& known = *engine_.trial(key);
+    (void)engine_.Apply({At(1), Reported{.trial = key,
+                                         .launch = known.launch,
+                                         .position = {.seq = known.seq + 1, .offset = 0},
+                                         .work = work,
+                                         .metrics = {{"loss", 0.5}}}});
+  }
   std::vector<std::string> Wake() { return Describe(engine_.Apply({At(2), Woken{}})); }
 
   // Everybody where they are or where they fit, and room for one more.
@@ -76,6 +86,8 @@ TEST_F(EnginePlanTest, WhoIsPlacedWhereItRunsStays) {
 TEST_F(EnginePlanTest, WhoIsNotPlacedYieldsOnce) {
   Propose(0);
   Propose(1);
+  Report(1);
+  Report(2);
   plan_ = [](const Cluster&, const WorkView& work) {
     Plan plan;
     plan.placements.push_back({work.items[1].trial, *work.items[1].grant});
@@ -88,6 +100,8 @@ TEST_F(EnginePlanTest, WhoIsNotPlacedYieldsOnce) {
 TEST_F(EnginePlanTest, APlanThatKeepsWhatRunsNeedNotPlaceIt) {
   Propose(0);
   Propose(1);
+  Report(1);
+  Report(2);
   plan_ = [](const Cluster&, const WorkView&) {
     Plan plan;
     plan.keeps_running = true;
@@ -98,8 +112,45 @@ TEST_F(EnginePlanTest, APlanThatKeepsWhatRunsNeedNotPlaceIt) {
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
 }
 
+TEST_F(EnginePlanTest, NobodyYieldsBeforeItHasReportedSomethingNew) {
+  Propose(0);
+  plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };
+  EXPECT_THAT(Wake(), IsEmpty());
+  // It says something, but has done nothing that it would go on from.
+  (void)engine_.Apply({At(2), LaunchHeard{.trial = {kStudy, TrialId(1)},
+                                          .launch = LaunchId(1),
+                                          .position = {.seq = 1, .offset = 0}}});
+  EXPECT_THAT(Wake(), IsEmpty());
+  plan_ = [](const Cluster&, const WorkView&) {
+    Plan plan;
+    plan.keeps_running = true;
+    return plan;
+  };
+  Report(1);
+  plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };
+  EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
+}
+
+TEST_F(EnginePlanTest, WhoAsksToBeAskedAtOnceWaitsForSomethingToChange) {
+  const auto asks = [this](double seconds) {
+    plan_ = [=](const Cluster& cluster, const WorkView& work) {
+      Plan plan = PlaceAll(cluster, work);
+      plan.ask_again = At(seconds);
+      return plan;
+    };
+  };
+  Propose(0);
+  asks(1);
+  EXPECT_THAT(Wake(), IsEmpty());
+  asks(2);
+  EXPECT_THAT(Wake(), IsEmpty());
+  asks(3);
+  EXPECT_THAT(Wake(), ElementsAre("wake 3"));
+}
+
 TEST_F(EnginePlanTest, WhoIsPlacedElsewhereLeavesAndIsPlacedAnew) {
   Propose(0);
+  Report(1);
   plan_ = [](const Cluster&, const WorkView& work) {
     Plan plan;
     for (const WorkItem& item : work.items) {
@@ -116,7 +167,7 @@ TEST_F(EnginePlanTest, WhoIsPlacedElsewhereLeavesAndIsPlacedAnew) {
                                                          .ending = Ending::kPaused,
                                                          .reason = "",
                                                          .checkpoint_bytes = 1}})),
-              ElementsAre("start 1.2 0..end"));
+              ElementsAre("start 1.2 1..end"));
   EXPECT_EQ(engine_.trial({kStudy, TrialId(1)})->grant.cpus, 3 * kWhole);
   EXPECT_THAT(Wake(), IsEmpty());
 }

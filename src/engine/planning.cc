@@ -17,6 +17,9 @@ bool IsEnding(const Trial& trial) {
   return trial.leaving && trial.leave_reason != StopReason::kYield;
 }
 
+// Whether it can be told to leave, and has got further than when it was started.
+bool CanBeMoved(const Trial& trial) { return trial.seq > 0 && trial.launch_work > 0; }
+
 int CountEnding(const Study& study) {
   return static_cast<int>(
       std::ranges::count_if(study.running, [&](TrialId id) { return IsEnding(study.trial(id)); }));
@@ -62,7 +65,8 @@ void Engine::Replan() {
   while (!planned_all) {
     const Plan plan = policy_->Propose(cluster_, View(), now_);
     StartPlaced(plan);
-    AskWake(plan.ask_again);
+    // What is to be asked by now has been.
+    if (plan.ask_again > now_) AskWake(plan.ask_again);
     planned_all = true;
     for (const Appetite& appetite : plan.appetites) {
       Study& study = *FindStudy(appetite.study);
@@ -107,7 +111,7 @@ const WorkView& Engine::View() {
                             .width = trial.width,
                             .running = true,
                             .leaving = trial.leaving,
-                            .movable = trial.seq > 0 && trial.launch_work > 0,
+                            .movable = CanBeMoved(trial),
                             .loss = study->spec.objective.Loss(trial.value),
                             .launch_reports = trial.launch_reports,
                             .heard = trial.heard,
@@ -163,14 +167,19 @@ const WorkView& Engine::View() {
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
+<<<<<<< HEAD
          .best = BestLoss(*study),
          .fresh = ForecastOf(*study, TrialId{}),
+=======
+         .weight = study->spec.weight,
+>>>>>>> weight
          .led = LedSoFar(*study)});
   }
   return view;
 }
 
-// Whoever is not where the plan wants it saves and leaves; it is placed anew when it has left.
+// Whoever is not where the plan wants it saves and leaves; it is placed anew when it has left. Not before it can be
+// moved, whatever the plan says: a policy that changes its mind could start and stop it for ever, all at one moment.
 void Engine::YieldMisplaced(const Plan& plan) {
   std::vector<const Placement*> placed;
   for (const Placement& placement : plan.placements) placed.push_back(&placement);
@@ -178,7 +187,7 @@ void Engine::YieldMisplaced(const Plan& plan) {
   for (auto& study : studies_) {
     for (TrialId id : study->running) {
       Trial& trial = study->trials[Number(id) - 1];
-      if (trial.leaving) continue;
+      if (trial.leaving || !CanBeMoved(trial)) continue;
       const auto found =
           std::ranges::lower_bound(placed, TrialKey{study->id, id}, {}, &Placement::trial);
       const bool stays = found != placed.end() && (*found)->trial == TrialKey{study->id, id} &&

@@ -92,6 +92,7 @@ struct StudySpec {
   std::optional<Duration> deadline_after;  // since the study was made
   std::optional<Time> deadline_at;
   int parallelism = 0;  // 0: as many as fit
+  double weight = 1;    // of its part of the devices, beside those of other studies
   Demand demand;
   std::vector<KindProfile> profile;
   std::string transfer;  // the study whose best its trials are, and nothing else; empty: none

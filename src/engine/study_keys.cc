@@ -16,6 +16,8 @@ namespace {
 constexpr int kMaxParallelism = 100'000;
 constexpr int kMostFused = 10'000;
 constexpr int kMaxRetries = 100;
+constexpr double kLeastWeight = 0.001;
+constexpr double kMostWeight = 1000;
 // Workers send three heartbeats within a lease.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
@@ -34,6 +36,7 @@ class RunningReader {
     ReadFuse();
     ReadTransfer();
     ReadPolicy();
+    ReadWeight();
     ReadTimeouts();
     ReadNumbers();
     return std::move(spec_);
@@ -92,6 +95,17 @@ class RunningReader {
       if (const Status status = CheckPolicy(*name, spec_); !status)
         node->Report(status.error().message);
     }
+  }
+
+  void ReadWeight() {
+    const ConfigNode* node = map_.Find("weight");
+    const auto weight =
+        node != nullptr ? node->Number({.min = kLeastWeight, .max = kMostWeight}) : std::nullopt;
+    if (!weight) return;
+    spec_.weight = *weight;
+    if (*weight != 1 && spec_.policy != "confluence")
+      spec_.notes.push_back(fmt::format(
+          "weight: has no effect under the policy {}, only under confluence", spec_.policy));
   }
 
   void ReadDeadline() {
@@ -322,7 +336,7 @@ const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
       "deadline",       "parallelism", "resources",   "timeouts", "retries",
       "backoff",        "seed",        "environment", "policy",   "output_cap",
-      "checkpoint_cap", "profile",     "fuse",        "transfer"};
+      "checkpoint_cap", "profile",     "fuse",        "transfer", "weight"};
   return keys;
 }
 

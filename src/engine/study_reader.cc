@@ -26,11 +26,11 @@ constexpr std::size_t kLongestStudyName = 100;
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",     "program",   "space",       "constraints", "objective",  "sampler",
-      "stopper",   "budget",    "trials",      "stop_at",     "deadline",   "parallelism",
-      "resources", "profile",   "fuse",        "transfer",    "timeouts",   "retries",
-      "backoff",   "seed",      "environment", "policy",      "output_cap", "checkpoint_cap",
-      "enqueue",   "warm_start"};
+      "study",     "program",    "space",       "constraints", "objective",  "sampler",
+      "stopper",   "budget",     "trials",      "stop_at",     "deadline",   "parallelism",
+      "resources", "profile",    "fuse",        "transfer",    "timeouts",   "retries",
+      "backoff",   "seed",       "environment", "policy",      "output_cap", "checkpoint_cap",
+      "enqueue",   "warm_start", "weight"};
   return keys;
 }
 

@@ -57,6 +57,7 @@ TEST(StudyReaderTest, ReadsAMinimalFile) {
   EXPECT_EQ(study->trials, 24);
   EXPECT_EQ(study->parallelism, 0);
   EXPECT_EQ(study->retries, 1);
+  EXPECT_EQ(study->weight, 1);
   EXPECT_FALSE(study->seed);
   EXPECT_FALSE(study->deadline_after);
 }
@@ -358,6 +359,23 @@ TEST(StudyReaderTest, ChecksStopAt) {
       "study.yaml:1: stop_at: expected a metric and its value, as in {accuracy: 0.9}, found {}");
 }
 
+TEST(StudyReaderTest, AWeightIsForPoliciesThatDealOutShares) {
+  const auto read = [](const std::string& more) {
+    return ReadStudy(
+        "program: x\nspace: {a: {int: [1, 4]}}\nobjective: {minimize: loss}\ntrials: 3\n" + more,
+        "study.yaml", "study");
+  };
+  const auto heeded = read("policy: confluence\nweight: 2.5\n");
+  ASSERT_TRUE(heeded) << heeded.error().message;
+  EXPECT_EQ(heeded->weight, 2.5);
+  EXPECT_THAT(heeded->notes, ElementsAre());
+  const auto ignored = read("weight: 2\npolicy: lpt\n");
+  ASSERT_TRUE(ignored) << ignored.error().message;
+  EXPECT_EQ(ignored->weight, 2);
+  EXPECT_THAT(ignored->notes,
+              ElementsAre("weight: has no effect under the policy lpt, only under confluence"));
+}
+
 TEST(StudyReaderTest, ChecksNumbersTimesAndSizes) {
   EXPECT_EQ(With("trials: 0"),
             "study.yaml:1: trials: expected a whole number from 1 to 10000000, found 0");
@@ -365,6 +383,14 @@ TEST(StudyReaderTest, ChecksNumbersTimesAndSizes) {
             "study.yaml:1: parallelism: expected a whole number from 1 to 100000, found 0");
   EXPECT_EQ(With("retries: 101"),
             "study.yaml:1: retries: expected a whole number from 0 to 100, found 101");
+  EXPECT_EQ(With("weight: 0"),
+            "study.yaml:1: weight: expected a number from 0.001 to 1000, found 0");
+  EXPECT_EQ(With("weight: 1001"),
+            "study.yaml:1: weight: expected a number from 0.001 to 1000, found 1001");
+  EXPECT_EQ(With("weight: .nan"),
+            "study.yaml:1: weight: expected a number from 0.001 to 1000, found .nan");
+  EXPECT_EQ(With("weight: heavy"),
+            "study.yaml:1: weight: expected a number from 0.001 to 1000, found heavy");
   EXPECT_EQ(With("seed: -1"),
             "study.yaml:1: seed: expected a whole number of at least 0, found -1");
   EXPECT_EQ(

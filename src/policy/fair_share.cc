@@ -1,6 +1,7 @@
 #include "policy/fair_share.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "cluster/width.h"
@@ -32,16 +33,20 @@ std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
   if (open.empty() || left <= 0) return shares;
   double weights = 0;
   for (const std::size_t i : open) weights += claims[i].weight;
+  const auto part = [&](std::size_t i) {
+    return static_cast<double>(left) * claims[i].weight / weights;
+  };
   Milli rest = left;
   for (const std::size_t i : open) {
-    const double part = static_cast<double>(left) * claims[i].weight / weights;
-    shares[i] = static_cast<Milli>(part) / kWhole * kWhole;
+    shares[i] = static_cast<Milli>(part(i)) / kWhole * kWhole;
     rest -= shares[i];
   }
-  for (std::size_t n = 0; rest > 0; n = (n + 1) % open.size()) {
-    const Milli more = std::min({rest, kWhole, claims[open[n]].most - shares[open[n]]});
-    if (more <= 0) break;
-    shares[open[n]] += more;
+  // Once round is enough: nobody claims less than its part.
+  std::ranges::stable_sort(open, std::greater(),
+                           [&](std::size_t i) { return part(i) - static_cast<double>(shares[i]); });
+  for (const std::size_t i : open) {
+    const Milli more = std::min({rest, kWhole, claims[i].most - shares[i]});
+    shares[i] += more;
     rest -= more;
   }
   return shares;
@@ -57,7 +62,8 @@ std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work) {
                            study.paused + (study.open ? study.left : 0);
       const Milli alive =
           study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
-      claims.push_back({.most = here ? alive * MostWidth(study.demand) : 0});
+      claims.push_back(
+          {.most = here ? alive * MostWidth(study.demand) : 0, .weight = study.weight});
     }
     const Demand any{.gpus = on_cores ? 0 : kWhole};
     const std::vector<Milli> dealt = FairShares(TotalWidth(cluster, any), claims);

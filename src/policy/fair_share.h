@@ -13,7 +13,8 @@ struct Claim {
 };
 
 // Weighted max-min: nobody gets more than it claims, and who gets less than that has as much for its weight as
-// anybody. In whole devices as far as it goes: what is left of a division goes to the first, a device each.
+// anybody. In whole devices as far as it goes: what is left of a division goes, a device each, to those who lack most of
+// their part, and of equals to the first.
 std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims);
 
 // What each study may hold of the devices nobody lends, or of the cores where it needs no device, in the order of the view.

@@ -26,6 +26,32 @@ TEST(FairShareTest, WhatOneCannotUseGoesToTheOthers) {
 TEST(FairShareTest, WeightsCount) {
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 3}, {.most = 9000, .weight = 1}}),
               ElementsAre(6000, 2000));
+  // A study of weight 2 and one of 1 claim more than there is, one of 5 only a device.
+  EXPECT_THAT(FairShares(10'000, {{.most = 9000, .weight = 2},
+                                  {.most = 9000, .weight = 1},
+                                  {.most = 1000, .weight = 5}}),
+              ElementsAre(6000, 3000, 1000));
+}
+
+TEST(FairShareTest, WhatIsLeftOfADivisionGoesToWhoLacksMostOfItsPart) {
+  // 5.33 and 2.67, whoever comes first.
+  EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 2}, {.most = 9000, .weight = 1}}),
+              ElementsAre(5000, 3000));
+  EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 1}, {.most = 9000, .weight = 2}}),
+              ElementsAre(3000, 5000));
+  EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 0.001}, {.most = 9000, .weight = 1000}}),
+              ElementsAre(0, 8000));
+  // What cannot be told apart in numbers is not a device apart.
+  EXPECT_THAT(FairShares(9000, {{.most = 9000, .weight = 0.2}, {.most = 9000, .weight = 0.1}}),
+              ElementsAre(6000, 3000));
+}
+
+TEST(FairShareTest, StudiesHaveTheWeightsTheySay) {
+  TestViews t(6);
+  t.Study(1, {.gpus = 1000, .least = 1000, .most = 4000}).weight = 2;
+  t.Study(2, {.gpus = 1000, .least = 1000, .most = 4000});
+  for (std::uint32_t i = 1; i <= 20; ++i) t.Waiting(1, i, 5), t.Waiting(2, i, 5);
+  EXPECT_THAT(SharesOf(t.cluster, t.view), ElementsAre(4000, 2000));
 }
 
 TEST(FairShareTest, NothingAndNobody) {

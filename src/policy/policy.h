@@ -68,6 +68,7 @@ struct StudyView {
   int left = 0;            // how many it may still propose, beside those on their way
   double best = std::numeric_limits<double>::quiet_NaN();  // loss of the best report; NaN: none
   const Forecast* fresh = nullptr;  // of a trial that nobody has begun, where there is a deadline
+  double weight = 1;                // of its part of the devices beside those of the others
   double led = 1;  // of one that trains the best of another study: how much of that search is over
 };
 
@@ -96,7 +97,7 @@ struct SettledWidth {
 };
 
 // The whole desired assignment, not a change to it: a running item that is missing here, or has
-// another grant here than it holds, is to save and leave, unless the plan keeps all that runs. An item
+// another grant here than it holds, is to save and leave, unless it is fixed or the plan keeps all that runs. An item
 // that is placed where there is no room yet starts when there is: whoever leaves makes the engine ask
 // again.
 struct Plan {
@@ -105,7 +106,7 @@ struct Plan {
   std::vector<Placement> placements;
   std::vector<SettledWidth> widths;
   std::vector<Appetite> appetites;
-  Time ask_again = kNever;
+  Time ask_again = kNever;  // a time that has come: not before something changes
 };
 
 // Who runs where. Pure: the same views give the same plan. Asked when work or devices change and

@@ -17,7 +17,7 @@ constexpr std::size_t kMostPolicies = 100;
 // What may differ between policies: how a study is searched and run.
 const std::vector<std::string>& KeysOfPolicies() {
   static const auto& keys = *new std::vector<std::string>{
-      "sampler", "stopper", "budget",   "trials",  "parallelism", "resources",
+      "sampler", "stopper", "budget",   "trials",  "parallelism", "resources", "weight",
       "profile", "fuse",    "timeouts", "retries", "backoff",     "workload"};
   return keys;
 }

@@ -64,6 +64,12 @@ struct Player {
     slot.resize(Number(trial) + 1, kNoSlot);
     checkpoint.resize(Number(trial) + 1, 0);
   }
+
+  // How quick a trial is beside the others, where it has a program of its own.
+  double PaceOf(TrialId trial) const {
+    const double spread = study->workload.spread;
+    return spread > 0 ? std::exp(-spread * trials.Fork(Number(trial)).Normal()) : 1;
+  }
 };
 
 class World {
@@ -297,8 +303,7 @@ class World {
     launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
     const WorkloadSpec& work = player.study->workload;
     // In one program all take the same time.
-    if (work.spread > 0 && !IsSet(launch.grant.bundle))
-      launch.spread = std::exp(-work.spread * player.trials.Fork(number).Normal());
+    if (!IsSet(launch.grant.bundle)) launch.spread = player.PaceOf(command.trial.trial);
     const Duration wait = work.start_up + (launch.work > 0 ? work.restore : Duration(0));
     Trace(number);
     Schedule(now_ + wait, Moment::kReady, slot);
@@ -624,6 +629,10 @@ class World {
       StudyResult& fared = result_.studies[Number(study->id) - 1];
       fared.finish = study->ending;
       fared.counts = study->counts;
+      for (const Trial& trial : study->trials) {
+        const double pace = players_[Number(study->id) - 1]->PaceOf(trial.id);
+        fared.trials.push_back({.work = trial.work, .pace = pace});
+      }
     }
     result_.trace = trace_;
     result_.digest = Digest().Add(trace_).Add(engine_.Digest()).Value();

@@ -49,6 +49,12 @@ struct SimulationOptions {
   std::function<void(const SimulationProgress&)> progress = {};
 };
 
+// What became of a trial: how much work it reported, and how quick it is beside others of its study.
+struct TrialResult {
+  Work work = 0;
+  double pace = 1;
+};
+
 // How a study fared.
 struct StudyResult {
   std::string name;
@@ -56,6 +62,7 @@ struct StudyResult {
   Time finished{};
   Finish finish = Finish::kNot;
   std::array<int, kTrialStates> counts{};
+  std::vector<TrialResult> trials = {};  // by number, from 1 on
   // The best value so far, each time it got better.
   std::vector<std::pair<Time, double>> incumbents = {};
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -313,6 +314,53 @@ TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
   EXPECT_LE(more, 10 * (result->device_seconds[2] - calm.device_seconds[2]));
 }
 
+// Wants everyone who runs somewhere else, or away, or to be asked again at once. After a thousand plans at one moment it gives up.
+class Fickle final : public Policy {
+ public:
+  enum class Whim { kDrops, kMoves, kAsks };
+  Fickle(Whim whim, int& most) : whim_(whim), most_(most) {}
+
+  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
+    plans_ = now == last_ ? plans_ + 1 : 1;
+    last_ = now;
+    most_ = std::max(most_, plans_);
+    Plan plan = (*fifo_)->Propose(cluster, work, now);
+    if (plans_ > 1000) return plan;
+    if (whim_ == Whim::kAsks) {
+      plan.ask_again = now;
+      return plan;
+    }
+    plan.keeps_running = false;
+    if (whim_ == Whim::kDrops) return plan;
+    for (const WorkItem& item : work.items) {
+      if (!item.running) continue;
+      Grant other = *item.grant;
+      other.devices.front() = DeviceId(1 - Number(other.devices.front()));
+      plan.placements.push_back({item.trial, std::move(other)});
+    }
+    return plan;
+  }
+
+ private:
+  Whim whim_;
+  int& most_;
+  int plans_ = 0;
+  Time last_ = Time::min();
+  Result<std::unique_ptr<Policy>> fifo_ = MakePolicy("fifo");
+};
+
+TEST(SimulationTest, TimePassesUnderAPolicyThatChangesItsMind) {
+  const Scenario scenario = Read(World(
+      Study("unit_time: 10s", "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
+  for (const auto whim : {Fickle::Whim::kDrops, Fickle::Whim::kMoves, Fickle::Whim::kAsks}) {
+    int most = 0;
+    const auto result = Simulate(scenario, {}, std::make_unique<Fickle>(whim, most));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(Count(result->studies[0], TrialState::kComplete), 6);
+    EXPECT_LT(most, 50) << static_cast<int>(whim);
+  }
+}
+
 TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
   const std::string keys =
       "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n    resources: {gpus: "
@@ -387,6 +435,31 @@ TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
   EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 84);
   // After 44 s, at its fourth report, it saves, starts again on both, and has 40 s of work left.
   EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 44 + 1 + 3 + 20 + 1);
+}
+
+// Of the device-seconds that two elastic studies held while both were there, the part of the first.
+double PartOfFirst(const std::string& weights_of_first) {
+  const std::string keys = "    trials: 40\n    budget: {max: 6}\n    resources: {gpus: [1, 2]}\n";
+  const Scenario scenario =
+      Read(World(Study("unit_time: 10s, widths: resnet50", keys + weights_of_first) +
+                     Study("unit_time: 10s, widths: resnet50", keys, "b"),
+                 "{kind: A100, count: 6}"));
+  const auto result = Simulate(scenario, {.policy = "confluence", .record_intervals = true});
+  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+  const Time both = std::min(result->studies[0].finished, result->studies[1].finished);
+  std::array<double, 2> held{};
+  for (const Interval& each : result->intervals) {
+    const Duration length = std::min(each.end, both) - each.begin;
+    if (length > Duration(0))
+      held[Number(each.study) - 1] += Seconds(length) * static_cast<double>(each.share) / kWhole;
+  }
+  return held[0] / (held[0] + held[1]);
+}
+
+TEST(SimulationPolicyTest, ConfluenceGivesStudiesPartsByTheirWeights) {
+  EXPECT_NEAR(PartOfFirst(""), 1.0 / 2, 0.01);
+  EXPECT_NEAR(PartOfFirst("    weight: 2\n"), 2.0 / 3, 0.01);
+  EXPECT_NEAR(PartOfFirst("    weight: 0.5\n"), 1.0 / 3, 0.01);
 }
 
 TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {

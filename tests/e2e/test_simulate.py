@@ -373,3 +373,66 @@ def test_wrong_usage(house, small):
         assert message in refused.stderr
     assert house.run("simulate", "nothing.yaml", check=False).returncode == 2
     assert not house.store.exists(), "nothing is stored"
+
+
+FIXED = """\
+scenario: fixed
+seeds: 2
+nodes:
+  - {name: box, cpus: 8, devices: {kind: A100, count: 2}}
+studies:
+  - study: first
+    space: {lr: {float: [1e-4, 1], log: true}}
+    objective: {maximize: accuracy}
+    sampler: random
+    budget: {max: 4}
+    trials: 7
+    resources: {gpus: 1}
+    workload: {unit_time: 10s}
+policies:
+  halves: {policy: fifo, resources: {gpus: 0.5}}
+"""
+
+
+def test_makespans_beside_what_the_work_takes_at_least(house):
+    house.write("fixed.yaml", FIXED)
+    # 280 s of work on two devices, of which one works for a trial more.
+    result = house.json("simulate", "fixed.yaml")
+    assert result["bound_seconds"]["values"] == pytest.approx([140, 140])
+    assert result["policies"][0]["times_bound"]["values"] == pytest.approx([160 / 140] * 2)
+    text = house.run("simulate", "fixed.yaml").stdout
+    assert "bound  2m 20s ± 0ms for this work; fifo 1.143x\n" in text
+    # A trial on half a device takes twice as long: the whole is the same.
+    both = house.json("simulate", "fixed.yaml", "--policy", "halves,lpt")
+    assert both["bound_seconds"]["mean"] == pytest.approx(140)
+    # Those that do less cannot be compared by it.
+    house.write("fewer.yaml", FIXED + "  fewer: {policy: fifo, trials: 6}\n")
+    assert "bound_seconds" not in house.json("simulate", "fewer.yaml", "--policy", "fifo,fewer")
+
+
+def test_no_bound_where_the_work_is_not_fixed(house, small):
+    assert "bound_seconds" not in house.json("simulate", small)
+    assert "times_bound" not in house.json("simulate", small)["policies"][0]
+    assert "bound" not in house.run("simulate", small).stdout
+
+
+PACKING = (
+    "exclusive,lpt,hypersack-ff,hypersack-ffd,hypersack-wf,hypersack-wfd,hypersack-mip,confluence"
+)
+
+
+@pytest.mark.parametrize(
+    "name, cluster, policies",
+    [
+        ("elastic", "", "fifo,lpt,fluid-static,fluid-dynamic,confluence"),
+        *(("hypersack-sp1", cluster, PACKING) for cluster in HYPERSACK_CLUSTERS),
+    ],
+)
+def test_no_policy_ends_before_the_bound(house, name, cluster, policies):
+    where = ["--cluster", cluster] if cluster else []
+    result = house.json("simulate", ROOT / f"scenarios/{name}.yaml", *where, "--policy", policies)
+    times = {each["label"]: each["times_bound"]["values"] for each in result["policies"]}
+    assert set(times) == set(policies.split(","))
+    for label, values in times.items():
+        assert min(values) >= 1 - 1e-6, label
+    assert max(times["confluence"]) < 2, "a bound that says something"
