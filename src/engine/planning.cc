@@ -167,12 +167,9 @@ const WorkView& Engine::View() {
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
-<<<<<<< HEAD
          .best = BestLoss(*study),
          .fresh = ForecastOf(*study, TrialId{}),
-=======
          .weight = study->spec.weight,
->>>>>>> weight
          .led = LedSoFar(*study)});
   }
   return view;
