@@ -4,14 +4,14 @@
 
 namespace sluice {
 
-// Our own policy: all of it ends soonest. Trials that can use width are widened (widening.h), those of fixed width
+// Our own policy. All of it ends soonest, or the best model is as good as can be by a deadline. Trials that can use width are widened (widening.h), those of fixed width
 // are packed (filling.h), those that fuse are bundled, in bubbles too (hydro.h), and come home from there at the
 // end (homecoming.h). Each of them asks what a change saves, against work since the last report and a start-up.
 //
 // Elastic studies are planned first, each held to its fair share of the devices (fair_share.h), then bundles, then
 // trials of fixed width in what is left.
 //
-// Studies that all have a deadline are decided as HyperSched decides: nothing better is known here yet.
+// Studies that all have a deadline are planned for the best model by then (focus.h), each in its share.
 class Confluence : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

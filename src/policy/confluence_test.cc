@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/hypersched.h"
 #include "policy/test_views.h"
 
 namespace sluice {
@@ -63,15 +62,27 @@ TEST(ConfluenceTest, WhoeverRunsAndIsNotMovedStays) {
   EXPECT_THAT(TestViews::Placed(plan), ElementsAre("2:1"));
 }
 
-TEST(ConfluenceTest, WithDeadlinesItDecidesAsHyperSchedDoes) {
+TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
+  TestViews t(4);
+  for (const std::uint32_t study : {1u, 2u}) {
+    t.Study(study, kElastic).deadline = Time(std::chrono::hours(1));
+    for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(study, 10 * study + i, 100);
+  }
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+              ElementsAre("11:1", "12:1", "21:1", "22:1"));
+}
+
+TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
   TestViews t(4);
   StudyView& study = t.Study(1, kElastic);
-  study.max_budget = 100;
-  study.eta = 4;
   study.deadline = Time(std::chrono::hours(1));
-  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
-  EXPECT_EQ(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
-            TestViews::Placed(HyperSched().Propose(t.cluster, t.view, {})));
+  study.open = true;
+  study.left = 10;
+  t.Running(1, 1, 100, 1000);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  EXPECT_TRUE(plan.keeps_running);
+  ASSERT_EQ(plan.appetites.size(), 1u);
+  EXPECT_EQ(plan.appetites[0].trials, 3);
 }
 
 TEST(ConfluenceTest, WhoRunsOnANodeThatHasShrunkIsLeftAlone) {

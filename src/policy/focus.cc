@@ -32,8 +32,11 @@ namespace sluice {
 namespace {
 
 // A plan that differs from what runs must be better by this part of what is unknown of a new trial.
-constexpr double kWorthIt = 0.003;
+constexpr double kWorthIt = 0.005;
 
+// A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
+// Charged in full, starts made plans so dear that nobody was given up in time.
+constexpr double kStartCounts = 0.5;
 constexpr int kPoints = 24;   // of the integral
 constexpr double kFar = 3.5;  // standard deviations
 
@@ -90,6 +93,7 @@ Focus::Focus(const Cluster& cluster, const WorkView& work, const StudyView& stud
       now_(now),
       left_(Seconds(study.deadline - now)),
       start_up_(Seconds(study.start_up)),
+      leaving_(Seconds(study.leaving)),
       expected_(std::numeric_limits<double>::quiet_NaN()) {
   SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .width = narrow_};
   if (study.demand.gpus > 0) {
@@ -162,6 +166,20 @@ std::vector<std::size_t> Focus::InOrder(double optimism) const {
   return order;
 }
 
+// Gives out what is spare, a step at a time, to those that may have it.
+template <typename MayHave>
+void Focus::Deal(Stage& stage, Milli spare, MayHave may_have) const {
+  for (bool dealt = true; dealt && spare >= narrow_;) {
+    dealt = false;
+    for (std::size_t i = 0; i < stage.widths.size() && spare >= narrow_; ++i) {
+      if (!may_have(arms_[stage.arms[i]]) || stage.widths[i] + narrow_ > wide_) continue;
+      stage.widths[i] += narrow_;
+      spare -= narrow_;
+      dealt = true;
+    }
+  }
+}
+
 // What runs goes on, and others take what is free.
 Focus::Stage Focus::Stay(const std::vector<std::size_t>& order) const {
   Stage stage;
@@ -178,6 +196,8 @@ Focus::Stage Focus::Stay(const std::vector<std::size_t>& order) const {
       --slots;
     }
   }
+  // Where there are not enough of them, those who start are wider.
+  Deal(stage, spare, [](const Arm& arm) { return arm.held == 0; });
   return stage;
 }
 
@@ -199,17 +219,7 @@ Focus::Stage Focus::Widened(const std::vector<std::size_t>& order, std::size_t c
     stage.widths.push_back(width);
     spare -= width;
   }
-  for (bool dealt = true; dealt && spare >= narrow_;) {
-    dealt = false;
-    for (std::size_t i = 0; i < stage.widths.size() && spare >= narrow_; ++i) {
-      const Arm& arm = arms_[stage.arms[i]];
-      if ((arm.item != nullptr && IsFixed(*arm.item)) || stage.widths[i] + narrow_ > wide_)
-        continue;
-      stage.widths[i] += narrow_;
-      spare -= narrow_;
-      dealt = true;
-    }
-  }
+  Deal(stage, spare, [](const Arm& arm) { return arm.item == nullptr || !IsFixed(*arm.item); });
   // Who can keep its width keeps it.
   for (std::size_t i = 0; i < stage.widths.size(); ++i) {
     const Milli held = arms_[stage.arms[i]].held;
@@ -224,17 +234,19 @@ Focus::Stage Focus::Widened(const std::vector<std::size_t>& order, std::size_t c
 }
 
 double Focus::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
-  const double wider = std::max(rest - start_up_, 0.0) * Speed(wide_) * arm.pace;
+  const double wider = std::max(rest - leaving_ - start_up_, 0.0) * Speed(wide_) * arm.pace;
   double end = seen + std::max(as_it_is, wider);
   if (study_.max_budget > 0) end = std::min(end, static_cast<double>(study_.max_budget));
   return std::max(arm.done, std::floor(end));
 }
 
-double Focus::ValueOf(const Stage& stage, std::size_t length) const {
+double Focus::ValueWith(const Stage& stage, std::size_t length) const {
   const double seconds = kStages[length] * left_;
   const double rest = left_ - seconds;
   const double each =
       seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
+  // Where others are to leave first, who comes waits for that.
+  const double start = kStartCounts * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
   std::vector<Outlook> outlooks;
   const Arm* last_arm = nullptr;
   Milli last_width = 0;
@@ -251,10 +263,12 @@ double Focus::ValueOf(const Stage& stage, std::size_t length) const {
     }
     last_arm = &arm;
     last_width = width;
-    const double lost = arm.held == width ? -arm.credit : start_up_;
+    const double lost = arm.held == width ? -arm.credit : start;
     const double speed = Speed(width) * arm.pace;
     const double seen = arm.done + std::max(each - lost, 0.0) * speed;
-    const double end = WorkAtEnd(arm, seen, rest * speed, rest);
+    // What of its start is still to come when the first stage is over.
+    const double to_come = std::max(lost - each, 0.0);
+    const double end = WorkAtEnd(arm, seen, std::max(rest - to_come, 0.0) * speed, rest);
     const double then = WayLeft(*arm.forecast, std::min(seen, end));
     const double last = WayLeft(*arm.forecast, end);
     const double unknown = arm.spread * (arm.way - last);
@@ -289,10 +303,10 @@ void Focus::ListIdle() {
   }
 }
 
-double Focus::ValueOf(const Stage& stage) const {
+double Focus::ValueOf(const Stage& stage, std::size_t at_least) const {
   double best = std::numeric_limits<double>::infinity();
-  for (std::size_t length = 0; length < kStages.size(); ++length)
-    best = std::min(best, ValueOf(stage, length));
+  for (std::size_t length = at_least; length < kStages.size(); ++length)
+    best = std::min(best, ValueWith(stage, length));
   return best;
 }
 
@@ -305,18 +319,22 @@ void Focus::Decide() {
   const std::vector<std::size_t> by_mean = InOrder(0);
   const std::vector<std::size_t> by_hope = InOrder(1);
   Stage best = Stay(by_hope);
-  expected_ = ValueOf(best);
+  if (best.arms.empty()) return;
+  // Or what is better done at once would be put off again and again.
+  expected_ = ValueOf(best, /*at_least=*/1);
   // What a second of a device is worth: all that are left bring what is still expected.
   const double price = std::isnan(study_.best)
                            ? 0
                            : std::max(study_.best - expected_, 0.0) /
                                  (std::max(left_, 1.0) * static_cast<double>(devices_));
+  // Who is changed now would not report again.
+  const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
   double to_beat = expected_ - kWorthIt * study_.fresh->spread;
   for (std::size_t count = 1; count <= std::min(arms_.size(), 4 * slots());) {
     for (const auto* order : {&by_mean, &by_hope}) {
       Stage stage = Widened(*order, count);
-      if (stage.widths.empty()) continue;
-      const double value = ValueOf(stage) + Lost(stage) * price;
+      if (stage.widths.empty() || (too_late && Leavers(stage) > 0)) continue;
+      const double value = ValueOf(stage, 0) + Lost(stage) * price;
       if (value >= to_beat) continue;
       to_beat = expected_ = value;
       best = std::move(stage);
@@ -326,15 +344,26 @@ void Focus::Decide() {
   Adopt(best);
 }
 
-// Device time since the last reports of those that would leave or change.
+bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(stage.arms, arm) - stage.arms.begin());
+  return place < stage.widths.size() && stage.widths[place] == arms_[arm].held;
+}
+
+// How many of those who run would leave, if only to come back at another width.
+int Focus::Leavers(const Stage& stage) const {
+  int leavers = 0;
+  for (std::size_t i = 0; i < arms_.size(); ++i)
+    if (arms_[i].held > 0 && !Keeps(stage, i)) ++leavers;
+  return leavers;
+}
+
+// Device time since the last reports of those that would leave.
 double Focus::Lost(const Stage& stage) const {
   double lost = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    if (arms_[i].held == 0) continue;
-    const auto at = std::ranges::find(stage.arms, i);
-    const auto place = static_cast<std::size_t>(at - stage.arms.begin());
-    if (place < stage.widths.size() && stage.widths[place] == arms_[i].held) continue;
-    lost += arms_[i].credit * static_cast<double>(arms_[i].held);
+    if (arms_[i].held > 0 && !Keeps(stage, i))
+      lost += (arms_[i].credit + leaving_) * static_cast<double>(arms_[i].held);
   }
   return lost;
 }

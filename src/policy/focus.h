@@ -48,14 +48,19 @@ class Focus {
   void RunEverybody();
   void Decide();
   std::vector<std::size_t> InOrder(double optimism) const;
+  template <typename MayHave>
+  void Deal(Stage& stage, Milli spare, MayHave may_have) const;
   Stage Stay(const std::vector<std::size_t>& order) const;
   Stage Widened(const std::vector<std::size_t>& order, std::size_t count) const;
   void Adopt(const Stage& stage);
-  // The best loss that is expected at the deadline, for the best length of the first stage.
-  double ValueOf(const Stage& stage) const;
-  double ValueOf(const Stage& stage, std::size_t length) const;
+  // The best loss that is expected at the deadline, with a first stage of one of the lengths there are; with that
+  // which is best, from one of them on.
+  double ValueWith(const Stage& stage, std::size_t length) const;
+  double ValueOf(const Stage& stage, std::size_t at_least) const;
   double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const;
   void ListIdle();
+  bool Keeps(const Stage& stage, std::size_t arm) const;
+  int Leavers(const Stage& stage) const;
   double Lost(const Stage& stage) const;
   double Speed(Milli width) const;
   std::size_t slots() const { return static_cast<std::size_t>(devices_ / narrow_); }
@@ -67,7 +72,8 @@ class Focus {
   Milli wide_;    // the most one can use
   Time now_;
   double left_;                 // seconds until the deadline
-  double start_up_;             // seconds
+  double start_up_;             // seconds of a launch until its first step
+  double leaving_;              // seconds of one that saves and leaves
   std::vector<double> speeds_;  // at each multiple of narrow_
   std::vector<Arm> arms_;
   // For each length: what each trial would come to that only runs afterwards, the best first.

@@ -37,7 +37,11 @@ constexpr double kUsualLimit = 0.7;  // spread of limits
 constexpr double kLeastLimit = 0.02;
 constexpr double kMeanLimit = -0.3;   // most trials have not arrived yet
 constexpr double kModelError = 0.01;  // of a limit: no curve is a power law
-constexpr double kWayError = 0.15;    // of a limit, as a part of the way left: the grid is coarse
+// Of a limit, as a part of the way left: the grid is coarse, and the less of a curve's shape was seen, the more
+// shapes go on from there.
+constexpr double kWayError = 0.05;
+constexpr double kWayErrorOfOneBin = 0.5;
+constexpr int kBinsOfAStudy = 5;  // of a trial that nobody has begun the study's others tell
 
 constexpr double kBinWeight = 8;    // reports, at most: neighbours share what the model gets wrong
 constexpr double kPriorTrials = 2;  // how many trials' worth the usual spreads count,
@@ -402,12 +406,12 @@ Forecast CurveForecaster::Of(const CurveSketch& sketch) const {
     const double own = (belief.residual + kPriorBins * noise_) / (moments.bins + kPriorBins);
     Believe(moments, own, belief);
   }
-  return Collapsed(belief, done);
+  return Collapsed(belief, done, moments.bins);
 }
 
 Forecast CurveForecaster::Fresh() const { return Of(CurveSketch()); }
 
-Forecast CurveForecaster::Collapsed(const Belief& belief, double done) const {
+Forecast CurveForecaster::Collapsed(const Belief& belief, double done, int bins) const {
   const double far = 4 * most_work_;
   PerCell near_shapes, far_shapes;
   Shapes(done, near_shapes);
@@ -443,8 +447,9 @@ Forecast CurveForecaster::Collapsed(const Belief& belief, double done) const {
     // must not be less than that.
     variance = std::max(variance, (gain_square - Square(near - ahead)) / Square(1 - left));
   }
-  forecast.spread =
-      unit_ * std::sqrt(variance + Square(kModelError) + Square(kWayError * std::max(near, 0.0)));
+  const double way_error =
+      (kWayError + kWayErrorOfOneBin / (bins > 0 ? bins : kBinsOfAStudy)) * std::max(near, 0.0);
+  forecast.spread = unit_ * std::sqrt(variance + Square(kModelError) + Square(way_error));
   return forecast;
 }
 

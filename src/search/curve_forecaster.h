@@ -83,7 +83,7 @@ class CurveForecaster {
   void Shapes(double work, PerCell& shapes) const;
   void Gather(const CurveSketch& sketch, ShapesAt& shapes_at, Moments& moments) const;
   void Believe(const Moments& moments, double noise, Belief& belief) const;
-  Forecast Collapsed(const Belief& belief, double done) const;
+  Forecast Collapsed(const Belief& belief, double done, int bins) const;
 
   bool known_ = false;
   // Losses are thought of as (loss - zero_) / unit_: the study's range is about 0 to 1.
