@@ -14,9 +14,11 @@
 // memory, so they are not passed over for ever.
 //
 // Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
-// just reported makes room for one that has clearly more left, if that is worth starting it again. Where changes
-// cost nothing, HyperSack's spaces end 7 % after the lower bound on average and 15 % at most; with dear changes
-// there is little to gain by them.
+// just reported makes room for one that has clearly more left, if that is worth saving it and starting it again. All
+// such turns together save no more than the longest trial, which would else run alone at the end: the further off
+// the end is, the fewer of them are worth their price. Where they cost nothing, HyperSack's spaces end 7 % after
+// the lower bound on average and 15 % at most; where they are dear, they are left for the end. A study that is over
+// once a trial is good enough takes no turns: many that are half way are no use to it.
 //
 // Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
 // free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
@@ -30,7 +32,8 @@ namespace {
 enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
 constexpr int kLooks = 4000;          // of one search
 constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
-constexpr double kPriceFactor = 5;    // a change must bring that many times what it costs
+constexpr double kOneTurn = 2;        // must bring that many times what it costs
+constexpr double kAllTurns = 5;       // must bring that many times what they cost together
 constexpr double kLongestCounts = 4;  // of one without an end
 constexpr std::int64_t kMany = 1 << 20;
 
@@ -278,8 +281,14 @@ void Filling::StartWide(Plan& plan) {
 
 // Nothing is lost of one that has just reported.
 bool Filling::MayLeave(const Class& trials, const WorkItem& item) const {
-  return item.movable && !item.leaving && !trials.study->judged && trials.study->priced &&
-         item.heard == now_;
+  return item.movable && !item.leaving && !trials.study->judged && !trials.study->seeks &&
+         trials.study->priced && item.heard == now_;
+}
+
+// How much more another must have left to take a trial's place.
+double Filling::TurnOf(const StudyView& study) const {
+  const double price = Seconds(study.start_up) + Seconds(study.leaving);
+  return std::max(horizon_ / kTurns, price * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
 }
 
 void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
@@ -301,9 +310,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (!MayLeave(classes_[of], *item)) continue;
     const Amounts takes = Takes(classes_[of], spot.kind);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double turn =
-        std::max(horizon_ / kTurns, kPriceFactor * Seconds(classes_[of].study->start_up));
-    const double seconds = SecondsLeft(classes_[of], *item) + turn;
+    const double seconds = SecondsLeft(classes_[of], *item) + TurnOf(*classes_[of].study);
     items.push_back({{Worth(takes, all, seconds)}, takes});
     what.emplace_back(of, item);
   }

@@ -51,6 +51,7 @@ class Filling {
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);
   bool MayLeave(const Class& trials, const WorkItem& item) const;
+  double TurnOf(const StudyView& study) const;
 
   Cluster& free_;
   const WorkView& work_;

@@ -118,6 +118,39 @@ TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
+TEST(FillingTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].seeks = true;
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, SavingCountsInThePriceOfATurn) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].leaving = std::chrono::seconds(60);
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, DearTurnsAreLeftForTheEnd) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
+  study.priced = true;
+  study.start_up = std::chrono::seconds(2);
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  EXPECT_EQ(Fill(t, now).leaving.size(), 1U);
+  for (std::uint32_t i = 3; i <= 12; ++i) t.Waiting(1, i, 100);
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
 TEST(FillingTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
