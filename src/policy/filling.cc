@@ -286,11 +286,23 @@ void Filling::Start(Class& trials, Grant grant, Plan& plan) {
   }
 }
 
-// Whoever needs several devices takes them before others fill them one by one.
-void Filling::StartWide(Plan& plan) {
+double Filling::Class::LongestNext() const {
+  if (slots == 0) return 0;
+  double longest = to_come > 0 ? of_coming.all : 0;
+  for (std::size_t i = next; i < waiting.size(); ++i)
+    longest = std::max(longest, waiting[i].left.all);
+  return longest;
+}
+
+// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do.
+void Filling::StartWide(Plan& plan, bool first) {
+  double longest = 0;
+  for (const Class& trials : classes_)
+    if (first && !IsWide(trials.study->demand)) longest = std::max(longest, trials.LongestNext());
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
+      if (!trials.unknown && trials.LongestNext() < longest) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
       Start(trials, std::move(grant), plan);
@@ -372,8 +384,9 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
 }
 
 void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
-  StartWide(plan);
+  StartWide(plan, /*first=*/true);
   for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
+  StartWide(plan, /*first=*/false);
   for (const Class& trials : classes_)
     if (trials.asked > 0) plan.appetites.push_back({trials.study->study, trials.asked});
 }

@@ -42,6 +42,7 @@ class Filling {
     int asked = 0;                  // of them, those there is room for
     int slots = 0;
 
+    double LongestNext() const;
     bool WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const;
   };
   struct Spot {
@@ -52,7 +53,7 @@ class Filling {
   };
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
-  void StartWide(Plan& plan);
+  void StartWide(Plan& plan, bool first);
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;

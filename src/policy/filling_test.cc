@@ -159,8 +159,21 @@ TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
-  t.Waiting(2, 1, 10);
+  t.Waiting(2, 1, 200);
+  Measure(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
+}
+
+TEST(FillingTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
+  TestViews t(3);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.Study(2, {.cpus = 0, .gpus = 2000});
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 10);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "2:2"));
+  t.Waiting(1, 3, 100);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "3:1"));
 }
 
 TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
