@@ -13,10 +13,16 @@
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
 // memory, so they are not passed over for ever.
 //
+// A trial that is judged on its way counts with all that it could still do, in a population with every change on the
+// way too: most are stopped, but such chains are what is left over at the end. Within its study it counts to where it
+// is judged next. The first trial of a study comes first: until it has run, nobody knows how long the others are.
+//
 // Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
-// just reported makes room for one that has clearly more left, if that is worth starting it again. Where changes
-// cost nothing, HyperSack's spaces end 7 % after the lower bound on average and 15 % at most; with dear changes
-// there is little to gain by them.
+// just reported makes room for one that has clearly more left, if that is worth saving it and starting it again. All
+// such turns together save no more than the longest trial, which would else run alone at the end: the further off
+// the end is, the fewer of them are worth their price. Where they cost nothing, HyperSack's spaces end 7 % after
+// the lower bound on average and 15 % at most; where they are dear, they are left for the end. A study that is over
+// once a trial is good enough takes no turns: many that are half way are no use to it.
 //
 // Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
 // free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
@@ -28,11 +34,15 @@ namespace sluice {
 namespace {
 
 enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
-constexpr int kLooks = 4000;          // of one search
-constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
-constexpr double kPriceFactor = 5;    // a change must bring that many times what it costs
+constexpr int kLooks = 4000;     // of one search
+constexpr double kTurns = 20;    // how often trials may take turns while all is worked off
+constexpr double kOneTurn = 2;   // must bring that many times what it costs
+constexpr double kAllTurns = 5;  // must bring that many times what they cost together
+constexpr double kEndless = std::numeric_limits<double>::max();
 constexpr double kLongestCounts = 4;  // of one without an end
 constexpr std::int64_t kMany = 1 << 20;
+
+double PriceOf(const StudyView& study) { return Seconds(study.start_up + study.leaving); }
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
 
@@ -119,10 +129,19 @@ void Filling::ListSpots() {
   }
 }
 
-double Filling::SecondsLeft(const Class& trials, const WorkItem& item) const {
-  if (item.target == kNoLimit) return std::numeric_limits<double>::max();
-  return static_cast<double>(std::max<Work>(item.target - item.done, 0)) * trials.seconds_per_unit /
-         item.pace;
+Filling::Left Filling::LeftOf(const Class& trials, const WorkItem& item) const {
+  if (item.target == kNoLimit) return {.next = kEndless, .all = kEndless};
+  const StudyView& study = *trials.study;
+  const auto seconds = [&](Work work) {
+    return static_cast<double>(std::max<Work>(work, 0)) * trials.seconds_per_unit / item.pace;
+  };
+  const double next = seconds(item.target - item.done);
+  if (!study.judged || study.max_budget <= item.target) return {.next = next, .all = next};
+  const double all = seconds(study.max_budget - item.done);
+  if (!study.all_go_on) return {.next = next, .all = all};
+  const Work leg = std::max<Work>(item.target - item.done, 1);
+  const auto changes = static_cast<double>((study.max_budget - item.target) / leg);
+  return {.next = all + changes * PriceOf(study), .all = all + changes * PriceOf(study)};
 }
 
 void Filling::Classify(std::vector<const StudyView*> studies) {
@@ -145,6 +164,7 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
         known.work_per_second = work_.speeds->Prior(alone);
       }
       speeds[k] = known.work_per_second;
+      made.unknown = made.unknown && known.measured == 0 && study->running == 0;
     }
     const double quickest = std::ranges::max(speeds);
     if (quickest > 0) {
@@ -160,22 +180,22 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     return std::ranges::find_if(
         classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
   };
-  const auto count = [&](const Class& trials, double seconds, double number) {
-    if (seconds == std::numeric_limits<double>::max()) return;
-    longest_ = std::max(longest_, seconds);
+  const auto count = [&](const Class& trials, const Left& left, double number) {
+    if (left.all == kEndless) return;
+    longest_ = std::max(longest_, left.all);
     const Demand& demand = trials.study->demand;
     Milli width = UsualWidth(demand);
     for (std::size_t k = 1; k < kinds_.size() && demand.kinds != nullptr; ++k)
       width = std::min(width, trials.needs[k].gpus);
-    area += seconds * number * static_cast<double>(width);
+    area += left.next * number * static_cast<double>(width);
   };
   for (const WorkItem& item : work_.items) {
     const auto trials = owner(item);
     if (trials == classes_.end()) continue;
-    const double seconds = SecondsLeft(*trials, item);
-    count(*trials, seconds, 1);
+    const Left left = LeftOf(*trials, item);
+    count(*trials, left, 1);
     if (!item.running) {
-      trials->waiting.emplace_back(seconds, &item);
+      trials->waiting.push_back({left, &item});
       continue;
     }
     // Not where a node has shrunk under it.
@@ -189,18 +209,19 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     }
   }
   for (Class& trials : classes_) {
-    std::ranges::stable_sort(trials.waiting, std::greater(), [](const auto& w) { return w.first; });
+    std::ranges::stable_sort(trials.waiting, std::greater(),
+                             [](const Waiting& each) { return each.left.next; });
     const StudyView& study = *trials.study;
     if (!study.open) continue;
     trials.to_come = study.left > 0 ? study.left + study.coming : kMany;
     WorkItem fresh;
     fresh.target = study.max_budget;
-    trials.to_come_seconds = SecondsLeft(trials, fresh);
-    if (study.left > 0) count(trials, trials.to_come_seconds, study.left);
+    trials.of_coming = LeftOf(trials, fresh);
+    if (study.left > 0) count(trials, trials.of_coming, study.left);
     // Nobody of its own study is kept waiting by a trial that is not there yet, unless all of them will be done.
     if (!trials.waiting.empty() && study.judged)
-      trials.to_come_seconds = std::min(trials.to_come_seconds, trials.waiting.back().first);
-    if (study.left == 0) trials.to_come_seconds = 0;
+      trials.of_coming.next = std::min(trials.of_coming.next, trials.waiting.back().left.next);
+    if (study.left == 0) trials.of_coming = {};
   }
   const Milli all = TotalWidth(free_, classes_.empty() ? Demand{} : classes_.front().study->demand);
   horizon_ = area / static_cast<double>(std::max<Milli>(all, 1));
@@ -213,7 +234,7 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
 bool Filling::Class::WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const {
   const std::size_t at = next + more_waiting;
   if (at >= waiting.size()) return false;
-  return more_to_come >= to_come || waiting[at].first >= to_come_seconds;
+  return more_to_come >= to_come || waiting[at].left.next >= of_coming.next;
 }
 
 Amounts Filling::Takes(const Class& trials, std::size_t kind) const {
@@ -256,19 +277,32 @@ Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
 void Filling::Start(Class& trials, Grant grant, Plan& plan) {
   free_.Take(grant);
   --trials.slots;
+  trials.unknown = false;
   if (trials.WaitingComesNext(0, 0)) {
-    plan.placements.push_back({trials.waiting[trials.next++].second->trial, std::move(grant)});
+    plan.placements.push_back({trials.waiting[trials.next++].item->trial, std::move(grant)});
   } else {
     ++trials.asked;
     --trials.to_come;
   }
 }
 
-// Whoever needs several devices takes them before others fill them one by one.
-void Filling::StartWide(Plan& plan) {
+double Filling::Class::LongestNext() const {
+  if (slots == 0) return 0;
+  double longest = to_come > 0 ? of_coming.all : 0;
+  for (std::size_t i = next; i < waiting.size(); ++i)
+    longest = std::max(longest, waiting[i].left.all);
+  return longest;
+}
+
+// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do.
+void Filling::StartWide(Plan& plan, bool first) {
+  double longest = 0;
+  for (const Class& trials : classes_)
+    if (first && !IsWide(trials.study->demand)) longest = std::max(longest, trials.LongestNext());
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
+      if (!trials.unknown && trials.LongestNext() < longest) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
       Start(trials, std::move(grant), plan);
@@ -278,8 +312,14 @@ void Filling::StartWide(Plan& plan) {
 
 // Nothing is lost of one that has just reported.
 bool Filling::MayLeave(const Class& trials, const WorkItem& item) const {
-  return item.movable && !item.leaving && !trials.study->judged && trials.study->priced &&
-         item.heard == now_;
+  return item.movable && !item.leaving && !trials.study->judged && !trials.study->seeks &&
+         trials.study->priced && item.heard == now_;
+}
+
+// How much more another must have left to take a trial's place.
+double Filling::TurnOf(const StudyView& study) const {
+  return std::max(horizon_ / kTurns,
+                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
 }
 
 void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
@@ -301,9 +341,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (!MayLeave(classes_[of], *item)) continue;
     const Amounts takes = Takes(classes_[of], spot.kind);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double turn =
-        std::max(horizon_ / kTurns, kPriceFactor * Seconds(classes_[of].study->start_up));
-    const double seconds = SecondsLeft(classes_[of], *item) + turn;
+    const double seconds = LeftOf(classes_[of], *item).all + TurnOf(*classes_[of].study);
     items.push_back({{Worth(takes, all, seconds)}, takes});
     what.emplace_back(of, item);
   }
@@ -324,10 +362,10 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     std::int64_t to_come = 0;
     for (std::int64_t i = 0; i < most; ++i) {
       const bool waits = trials.WaitingComesNext(waiting, to_come);
-      const double seconds =
-          waits ? trials.waiting[trials.next + waiting].first : trials.to_come_seconds;
+      const Left& left = waits ? trials.waiting[trials.next + waiting].left : trials.of_coming;
       waits ? static_cast<void>(++waiting) : static_cast<void>(++to_come);
-      item.worths.push_back(Worth(takes, all, seconds));
+      const bool first = i == 0 && trials.unknown;
+      item.worths.push_back(Worth(takes, all, first ? kEndless : left.all));
     }
     items.push_back(std::move(item));
     what.emplace_back(c, nullptr);
@@ -346,8 +384,9 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
 }
 
 void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
-  StartWide(plan);
+  StartWide(plan, /*first=*/true);
   for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
+  StartWide(plan, /*first=*/false);
   for (const Class& trials : classes_)
     if (trials.asked > 0) plan.appetites.push_back({trials.study->study, trials.asked});
 }

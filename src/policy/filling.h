@@ -20,18 +20,29 @@ class Filling {
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
 
  private:
+  // Seconds a trial has left.
+  struct Left {
+    double next = 0;  // to where it is judged
+    double all = 0;   // if it goes on then
+  };
+  struct Waiting {
+    Left left;
+    const WorkItem* item = nullptr;
+  };
   // Trials of one study are alike but for what is left of them.
   struct Class {
     const StudyView* study = nullptr;
-    std::vector<DeviceNeed> needs;                            // on each kind
-    double seconds_per_unit = 1;                              // where it is quickest
-    std::vector<std::pair<double, const WorkItem*>> waiting;  // by seconds left, most first
-    std::size_t next = 0;                                     // of them
-    double to_come_seconds = 0;
-    std::int64_t to_come = 0;  // trials the study could still give
-    int asked = 0;             // of them, those there is room for
+    std::vector<DeviceNeed> needs;  // on each kind
+    double seconds_per_unit = 1;    // where it is quickest
+    bool unknown = true;            // nobody has measured that, or is about to
+    std::vector<Waiting> waiting;   // by seconds left, most first
+    std::size_t next = 0;           // of them
+    Left of_coming;                 // of one that is not there yet
+    std::int64_t to_come = 0;       // trials the study could still give
+    int asked = 0;                  // of them, those there is room for
     int slots = 0;
 
+    double LongestNext() const;
     bool WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const;
   };
   struct Spot {
@@ -42,15 +53,16 @@ class Filling {
   };
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
-  void StartWide(Plan& plan);
+  void StartWide(Plan& plan, bool first);
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;
-  double SecondsLeft(const Class& trials, const WorkItem& item) const;
+  Left LeftOf(const Class& trials, const WorkItem& item) const;
   double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);
   bool MayLeave(const Class& trials, const WorkItem& item) const;
+  double TurnOf(const StudyView& study) const;
 
   Cluster& free_;
   const WorkView& work_;

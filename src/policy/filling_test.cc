@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Filled {
   Plan plan;
@@ -36,6 +37,12 @@ std::map<std::uint32_t, Milli> Used(const Plan& plan) {
   return used;
 }
 
+// A unit of work takes a second.
+void Measure(TestViews& t) {
+  for (const StudyView& study : t.view.studies)
+    t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100"}, 1, 1);
+}
+
 TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 600});
@@ -55,6 +62,55 @@ TEST(FillingTest, TheLongestComesFirst) {
   t.Waiting(1, 2, 30);
   t.Waiting(1, 3, 20);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
+TEST(FillingTest, WhoMayGoOnCountsToItsEnd) {
+  TestViews t(1);
+  StudyView& judged = t.Study(1, {.cpus = 0, .gpus = 1000});
+  judged.judged = true;
+  judged.max_budget = 100;
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  t.Waiting(1, 1, 5);
+  t.Waiting(1, 2, 10);
+  t.Waiting(2, 3, 50);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
+TEST(FillingTest, OfAPopulationWhoIsBehindComesFirst) {
+  TestViews t(1);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
+  study.judged = true;
+  study.all_go_on = true;
+  study.max_budget = 100;
+  t.Waiting(1, 1, 30).done = 20;
+  t.Waiting(1, 2, 20).done = 10;
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
+TEST(FillingTest, InAPopulationEveryChangeOnTheWayCounts) {
+  TestViews t(1);
+  StudyView& population = t.Study(1, {.cpus = 0, .gpus = 1000});
+  population.judged = true;
+  population.all_go_on = true;
+  population.max_budget = 20;
+  t.Waiting(1, 1, 2);
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  t.Waiting(2, 2, 60);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+  t.view.studies[0].start_up = std::chrono::seconds(5);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
+}
+
+TEST(FillingTest, TheFirstOfAStudyShowsHowLongTheOthersAre) {
+  TestViews t(3);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  Measure(t);
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
+  for (std::uint32_t i = 4; i <= 5; ++i) t.Waiting(2, i, 10);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:1", "2:1", "4:1"));
 }
 
 TEST(FillingTest, MemoryCoresAndClientsAreKeptTo) {
@@ -103,8 +159,21 @@ TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
-  t.Waiting(2, 1, 10);
+  t.Waiting(2, 1, 200);
+  Measure(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
+}
+
+TEST(FillingTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
+  TestViews t(3);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.Study(2, {.cpus = 0, .gpus = 2000});
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 10);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "2:2"));
+  t.Waiting(1, 3, 100);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "3:1"));
 }
 
 TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
@@ -115,6 +184,39 @@ TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
   t.Waiting(1, 2, 100);
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
   t.view.items[0].heard = {};  // what it did since then would be lost
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].seeks = true;
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, SavingCountsInThePriceOfATurn) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].leaving = std::chrono::seconds(60);
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, DearTurnsAreLeftForTheEnd) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
+  study.priced = true;
+  study.start_up = std::chrono::seconds(2);
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.Waiting(1, 2, 100);
+  EXPECT_EQ(Fill(t, now).leaving.size(), 1U);
+  for (std::uint32_t i = 3; i <= 12; ++i) t.Waiting(1, i, 100);
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 

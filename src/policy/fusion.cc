@@ -1,6 +1,7 @@
 #include "policy/fusion.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 namespace sluice {
@@ -50,6 +51,24 @@ int Fusion::MostOn(const Device& device) const {
   const std::int64_t more =
       (total - demand.memory_bytes) / std::max<std::int64_t>(demand.fused_bytes, 1);
   return static_cast<int>(std::min<std::int64_t>(1 + more, knee_));
+}
+
+std::vector<const Device*> Fusion::Home(const Cluster& cluster, const WorkView& work) const {
+  std::set<const Device*> held;
+  for (const WorkItem& item : work.items) {
+    if (!item.running || item.trial.study == study_.study) continue;
+    const std::vector<Device>& there = cluster.node(item.grant->node).devices;
+    for (const DeviceId device : item.grant->devices)
+      if (Number(device) < there.size()) held.insert(&there[Number(device)]);
+  }
+  std::vector<const Device*> home;
+  for (const Node& node : cluster.nodes()) {
+    for (const Device& device : node.devices) {
+      if (node.up && !device.IsLent() && MostOn(device) > 0 && !held.contains(&device))
+        home.push_back(&device);
+    }
+  }
+  return home;
 }
 
 Grant Fusion::GrantOn(NodeId node, DeviceId device, BundleId bundle) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "policy/policy.h"
 
 namespace sluice {
@@ -18,6 +20,8 @@ class Fusion {
   double Quickness(const Device& device, int trials) const;
   // As many as its memory holds, and no more than the knee; 0: not even one.
   int MostOn(const Device& device) const;
+  // Devices that nobody lends and nobody of another study holds, and that have memory for one at least.
+  std::vector<const Device*> Home(const Cluster& cluster, const WorkView& work) const;
   // What a member holds of a whole device.
   Grant GrantOn(NodeId node, DeviceId device, BundleId bundle) const;
 

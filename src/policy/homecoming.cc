@@ -8,7 +8,8 @@
 
 // If the n trials with most left leave the devices that are lent, own programs grow to F(n) trials each and end when
 // the longest in them has ended at that speed; what stays behind ends when its longest does. One n is best: it is
-// found by trying all, which are no more than own devices have room for.
+// found by trying all, which are no more than own devices have room for. Of a study that is judged whoever is still
+// there may go on to the end, and counts so: those that are stopped on their way keep nobody waiting.
 
 namespace sluice {
 namespace {
@@ -37,18 +38,16 @@ std::vector<TrialKey> ComeHome(const Cluster& cluster, const WorkView& work,
   int room = 0;
   int devices = 0;
   std::string kind;
-  for (const Node& node : cluster.nodes()) {
-    for (const Device& device : node.devices) {
-      if (!node.up || device.IsLent() || fusion.MostOn(device) == 0) continue;
-      kind = device.kind;
-      room += fusion.MostOn(device);
-      ++devices;
-    }
+  for (const Device* device : fusion.Home(cluster, work)) {
+    kind = device->kind;
+    room += fusion.MostOn(*device);
+    ++devices;
   }
   if (devices == 0) return {};
   for (const WorkItem& item : work.items) {
     if (item.trial.study != study.study || !item.running || item.target == kNoLimit) continue;
-    const auto left = static_cast<double>(std::max<Work>(item.target - item.done, 0));
+    const Work end = study.judged ? std::max(item.target, study.max_budget) : item.target;
+    const auto left = static_cast<double>(std::max<Work>(end - item.done, 0));
     const std::size_t number = Number(item.grant->devices.front());
     const std::vector<Device>& there = cluster.node(item.grant->node).devices;
     if (number >= there.size()) continue;

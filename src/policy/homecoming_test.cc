@@ -72,6 +72,22 @@ TEST_F(HomecomingTest, NobodyLeavesWhoHasNearlyEnded) {
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
+TEST_F(HomecomingTest, NobodyLeavesWhereAnotherStudyHoldsTheirHome) {
+  Runs(1, NodeId(2), 100);
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  t.Running(2, 1, 100, 1000);
+  EXPECT_THAT(Leave(), IsEmpty());
+}
+
+TEST_F(HomecomingTest, WhoMayGoOnCountsToItsEnd) {
+  Runs(1, NodeId(2), 1);
+  t.view.studies[0].start_up = std::chrono::seconds(10);
+  EXPECT_THAT(Leave(), IsEmpty());
+  t.view.studies[0].judged = true;
+  t.view.studies[0].max_budget = 100;
+  EXPECT_THAT(Leave(), SizeIs(1));
+}
+
 TEST_F(HomecomingTest, NoMoreThanThereIsRoomFor) {
   for (std::uint32_t i = 1; i <= 7; ++i) Runs(i, NodeId(1), 100);
   for (std::uint32_t i = 8; i <= 12; ++i) Runs(i, NodeId(2), 100);

@@ -18,6 +18,7 @@ struct Bundle {
   int size = 0;
   int most = 0;
   bool begun = false;  // somebody has reported
+  bool lent = false;   // its device
 };
 
 // Of one study.
@@ -47,11 +48,15 @@ class StudyPlan {
   }
 
   // How large its bundles are, where there are others who want devices too.
-  void Measure(const Cluster& cluster, int others) {
+  void Measure(const Cluster& cluster, const WorkView& work, int others) {
     const int devices = std::max(1, CountDevices(cluster));
     const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
     even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
     Gather(cluster);
+    if (!moves_) return;
+    for (const Device* device : fusion_.Home(cluster, work)) home_ += fusion_.MostOn(*device);
+    home_ /= others;
+    for (const Bundle& bundle : bundles_) home_ -= bundle.lent ? 0 : bundle.size;
   }
 
   // Puts those that wait, or also those that are still to come, into bundles that run already, then on free
@@ -112,18 +117,20 @@ class StudyPlan {
       const Node& node = cluster.node(bundle.grant.node);
       const std::size_t device = Number(bundle.grant.devices.front());
       if (!node.up || device >= node.devices.size()) continue;
-      const bool lent = node.devices[device].IsLent();
+      bundle.lent = node.devices[device].IsLent();
       // Who comes later ends later: one on a device that is lent is not kept from ending.
-      if (lent && bundle.begun) continue;
+      if (bundle.lent && bundle.begun) continue;
       bundle.most = fusion_.MostOn(node.devices[device]);
-      bundle.most = std::min(bundle.most,
-                             lent ? MostLent(node.devices[device], cluster, bundle.most) : even_);
+      bundle.most = std::min(
+          bundle.most, bundle.lent ? MostLent(node.devices[device], cluster, bundle.most) : even_);
       bundles_.push_back(bundle);
     }
   }
 
   void Fill(Bundle& bundle, Cluster& free, Plan& plan) {
     while (bundle.size < bundle.most && Wants() && free.Fits(bundle.grant)) {
+      if (bundle.lent && moves_ && ToDo() <= home_) return;
+      if (!bundle.lent && moves_) --home_;
       Take(bundle.grant, free, plan);
       ++bundle.size;
     }
@@ -135,12 +142,14 @@ class StudyPlan {
       const NodeId node{n + 1};
       for (std::uint32_t d = 0; nodes[n].up && d < nodes[n].devices.size(); ++d) {
         const Device& device = nodes[n].devices[d];
-        if (!Wants() || (lent && ToDo() == 0)) return;
+        if (!Wants() || (lent && ToDo() <= home_)) return;
         if (device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
         int most = fusion_.MostOn(device);
         most = std::min(most, lent ? MostLent(device, free, most) : even_);
         if (most == 0) continue;
-        Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()), .most = most};
+        Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()),
+                      .most = most,
+                      .lent = lent};
         Fill(bundle, free, plan);
         bundles_.push_back(std::move(bundle));
       }
@@ -199,6 +208,7 @@ class StudyPlan {
   bool may_resume_ = false;  // somebody whom nobody sees yet
   int slots_ = 0;
   int even_ = 1;  // trials of a bundle, if all are to be alike
+  int home_ = 0;  // with moves: how many more own devices hold, now or when they are free
   bool to_come_ = true;
   std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by how long it is open and what it holds
 };
@@ -224,7 +234,7 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
       if (!studies.emplace_back(work, *study, moves_).Wants()) studies.pop_back();
     }
   }
-  for (StudyPlan& study : studies) study.Measure(free, static_cast<int>(studies.size()));
+  for (StudyPlan& study : studies) study.Measure(free, work, static_cast<int>(studies.size()));
   // Whoever waits comes before trials that are not there yet.
   for (const bool to_come : {false, true}) {
     for (StudyPlan& study : studies) study.Place(free, to_come, plan);

@@ -18,7 +18,8 @@ namespace sluice {
 // - Trials that cannot be fused start in the order they came, on the first devices that are free.
 class Hydro : public Policy {
  public:
-  // With moves, somebody else sees to it that nobody is left behind on a device that is lent: those are filled.
+  // With moves, somebody else sees to it that nobody is left behind on a device that is lent: those are filled with
+  // whomever own devices have no room for, now or when they are free.
   explicit Hydro(bool moves = false) : moves_(moves) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

@@ -120,6 +120,27 @@ TEST(HydroTest, WhatIsWorkedOffSoonerElsewhereStaysOutOfBubbles) {
   EXPECT_THAT(Sizes(plan), ElementsAre(8));
 }
 
+TEST(HydroTest, WithMovesWhoeverHasRoomAtHomeSoonWaitsForIt) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  t.cluster.Take({.node = NodeId(1), .cpus = 0, .gpu_share = kWhole, .devices = {DeviceId(0)}});
+  for (std::uint32_t i = 1; i <= 8; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), IsEmpty());
+  for (std::uint32_t i = 9; i <= 12; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(4));
+}
+
+TEST(HydroTest, WithMovesWhatAnotherStudyHoldsIsNoHome) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  t.Study(2, {.cpus = 1000, .gpus = 1000});
+  t.Running(2, 1, 100, 1000);
+  for (std::uint32_t i = 1; i <= 8; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(6, 2));
+}
+
 TEST(HydroTest, NobodyElseRunsInBubbles) {
   TestViews t = WithLent(200);
   t.view.speeds = &t.speeds;
