@@ -60,12 +60,14 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = study.max_budget;
   to_come_ = TimesOf(fresh).seconds;
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
-  // Of those that pause at their target one in eta goes on, or all; as far as the others go.
-  const auto pauses = [&](const Trial& trial) { return trial.item->target < study.max_budget; };
+  // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
+  // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
-  away_ = (study.paused + study.ending) / of + study.unborn;
-  returning_ =
-      (study.paused + study.ending + static_cast<int>(std::ranges::count_if(trials_, pauses))) / of;
+  const auto pausing = static_cast<int>(std::ranges::count_if(
+      trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
+  const int settled = study.all_go_on ? study.paused : std::min(study.paused, pausing);
+  away_ = (settled + study.ending) / of + study.unborn;
+  returning_ = (study.paused + study.ending + pausing) / of;
   const auto longest = std::ranges::max_element(
       trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;

@@ -149,6 +149,21 @@ TEST(WideningTest, WhoIsAwayKeepsItsPart) {
   EXPECT_EQ(Widths(t, 4000).at(1), 4000);
 }
 
+TEST(WideningTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.eta = 3;
+  study.paused = 30;
+  Measure(t);
+  t.Waiting(1, 1, 100);  // to the end: no rung is reached any more
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+  t.view.studies[0].max_budget = 300;
+  t.Waiting(1, 2, 100);
+  t.Waiting(1, 3, 100);
+  for (const auto& [trial, width] : Widths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
+}
+
 TEST(WideningTest, WithoutAnEndEverybodyHasTheBestWidth) {
   TestViews t(4);
   t.Study(1, kElastic).max_budget = kNoLimit;
