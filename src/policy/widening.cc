@@ -14,7 +14,8 @@
 // narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
 // the plan's length; trials yet to be proposed count with their full budget, so that nobody is widened while
 // others would fill the devices. Then trials are let in by what is left of them, those that have begun first, and
-// what is still free is spent on whoever has most left.
+// what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
+// may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
 //
 // What a change costs (work since the last report, start-up) is part of a trial's seconds at every width but the
 // one it has: a trial is moved if it ends sooner all the same.
@@ -59,12 +60,14 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = study.max_budget;
   to_come_ = TimesOf(fresh).seconds;
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
-  // Of those that pause at their target one in eta goes on, or all; as far as the others go.
-  const auto pauses = [&](const Trial& trial) { return trial.item->target < study.max_budget; };
+  // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
+  // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
-  away_ = (study.paused + study.ending) / of + study.unborn;
-  returning_ =
-      (study.paused + study.ending + static_cast<int>(std::ranges::count_if(trials_, pauses))) / of;
+  const auto pausing = static_cast<int>(std::ranges::count_if(
+      trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
+  const int settled = study.all_go_on ? study.paused : std::min(study.paused, pausing);
+  away_ = (settled + study.ending) / of + study.unborn;
+  returning_ = (study.paused + study.ending + pausing) / of;
   const auto longest = std::ranges::max_element(
       trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
@@ -86,7 +89,12 @@ void Widening::ListWidths(const Cluster& cluster) {
     widths_.push_back(width);
     speeds_.push_back(SpeedAt(width));
   }
-  for (std::size_t i = 1; i < widths_.size(); ++i) {
+  if (study_.parallelism > 0) {
+    while (least_ + 1 < widths_.size() && study_.parallelism * widths_[least_ + 1] <= devices_)
+      ++least_;
+  }
+  best_ = least_;
+  for (std::size_t i = best_ + 1; i < widths_.size(); ++i) {
     const double now = speeds_[best_] / static_cast<double>(widths_[best_]);
     if (speeds_[i] / static_cast<double>(widths_[i]) > now * (1 + 1e-9)) best_ = i;
   }
@@ -133,7 +141,7 @@ double Widening::Area(const std::vector<double>& seconds, std::size_t width) con
 
 std::size_t Widening::Narrowest(const std::vector<double>& seconds, double length) const {
   std::size_t best = widths_.size();
-  for (std::size_t i = 0; i < widths_.size(); ++i) {
+  for (std::size_t i = least_; i < widths_.size(); ++i) {
     if (seconds[i] > length) continue;
     if (best == widths_.size() || Area(seconds, i) < Area(seconds, best)) best = i;
   }
@@ -297,7 +305,11 @@ std::vector<Wanted> Widening::Choose() const {
   }
   // Those that are away and will go on have their part.
   if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
-  if (out.empty() && coming_ == 0) Spend(in, spare);
+  // So have those that are still to run beside the ones that are in.
+  std::ptrdiff_t alive = std::ssize(trials) + coming_;
+  if (study_.parallelism > 0) alive = std::min<std::ptrdiff_t>(alive, study_.parallelism);
+  spare -= std::max<std::ptrdiff_t>(alive - std::ssize(in), 0) * widths_[best_];
+  if (out.empty()) Spend(in, spare);
   in.insert(in.end(), out.begin(), out.end());
   std::vector<Wanted> wanted;
   for (const Trial* trial : in) wanted.push_back({trial->item, Chosen(*trial)});

@@ -54,7 +54,8 @@ class Widening {
   std::string kind_;
   std::vector<Milli> widths_;
   std::vector<double> speeds_;  // at each
-  std::size_t best_ = 0;        // the width at which a device does most
+  std::size_t least_ = 0;       // narrower, as many as may run at once leave devices idle
+  std::size_t best_ = 0;        // of the others, the width at which a device does most
   std::vector<Trial> trials_;
   std::vector<double> to_come_;  // seconds of a trial that is still to be proposed
   int coming_ = 0;

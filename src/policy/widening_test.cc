@@ -77,6 +77,28 @@ TEST(WideningTest, NobodyIsWidenedWhileOthersAreToCome) {
   EXPECT_LE(Widths(t, 4000).at(1), 1000);
 }
 
+TEST(WideningTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) {
+  TestViews t(8);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 50;
+  study.parallelism = 3;
+  Measure(t);
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
+  const auto widths = Widths(t, 8000);
+  Milli sum = 0;
+  for (const auto& [trial, width] : widths) {
+    EXPECT_GE(width, 2000) << trial;
+    sum += width;
+  }
+  EXPECT_EQ(sum, 8000);
+  // The place of one that is still to come is kept.
+  t.view.studies[0].waiting = 2;
+  t.view.items.pop_back();
+  EXPECT_THAT(Widths(t, 8000), UnorderedElementsAre(Pair(1, 3000), Pair(2, 3000)));
+}
+
 TEST(WideningTest, ASlowTrialCountsByItsPace) {
   TestViews t(4);
   t.Study(1, kElastic).max_budget = 100;
@@ -125,6 +147,21 @@ TEST(WideningTest, WhoIsAwayKeepsItsPart) {
   EXPECT_EQ(Widths(t, 4000).at(1), 1000);
   t.view.studies[0].paused = 0;
   EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+}
+
+TEST(WideningTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.eta = 3;
+  study.paused = 30;
+  Measure(t);
+  t.Waiting(1, 1, 100);  // to the end: no rung is reached any more
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);
+  t.view.studies[0].max_budget = 300;
+  t.Waiting(1, 2, 100);
+  t.Waiting(1, 3, 100);
+  for (const auto& [trial, width] : Widths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
 }
 
 TEST(WideningTest, WithoutAnEndEverybodyHasTheBestWidth) {
