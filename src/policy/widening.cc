@@ -17,6 +17,9 @@
 // what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
 // may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
 //
+// Areas do not say who begins when. Whoever finds no room beside the others waits until one of them ends: if all of
+// them at once, and narrower, end no later than that, they begin at once, and need not start up one after another.
+//
 // What a change costs (work since the last report, start-up) is part of a trial's seconds at every width but the
 // one it has: a trial is moved if it ends sooner all the same.
 //
@@ -41,6 +44,15 @@ Milli Next(Milli width, Milli least) {
   Milli step = kWhole;
   while (step * 16 <= width) step *= 2;
   return width + step;
+}
+
+// The least length that fits, between one that does not and one that does.
+double Halve(double too_short, double length, const std::function<bool(double)>& fits) {
+  for (int i = 0; i < kHalvings && length - too_short > 1e-6 * length; ++i) {
+    const double middle = (too_short + length) / 2;
+    (fits(middle) ? length : too_short) = middle;
+  }
+  return length;
 }
 
 bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
@@ -187,11 +199,7 @@ double Widening::Bisect(Change change) const {
   }
   if (!std::isfinite(length)) return length;
   while (!Fits(length, change)) length *= 2;
-  for (int i = 0; i < kHalvings && length - short_length > 1e-6 * length; ++i) {
-    const double middle = (short_length + length) / 2;
-    (Fits(middle, change) ? length : short_length) = middle;
-  }
-  return length;
+  return Halve(short_length, length, [&](double middle) { return Fits(middle, change); });
 }
 
 // One change often brings another: it must save more than two cost.
@@ -216,6 +224,47 @@ void Widening::Settle() {
     length_ = length;
   }
   for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
+  if (coming_ == 0) BeginAtOnce(change);
+}
+
+// Narrower than the least area, who runs as it is if that is in time.
+std::optional<std::vector<std::size_t>> Widening::AllAtOnce(double length, Change change) const {
+  std::vector<std::size_t> widths;
+  Milli taken = 0;
+  for (const Trial& trial : trials_) {
+    const bool held = trial.held < widths_.size();
+    std::size_t width = 0;
+    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length)) {
+      width = trial.held;
+    } else {
+      while (width < widths_.size() && trial.seconds[width] > length) ++width;
+    }
+    if (width == widths_.size() || trial.seconds[width] > length) return std::nullopt;
+    taken += widths_[width];
+    if (taken > devices_) return std::nullopt;
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Those that wait have all devices to themselves once the others have ended.
+void Widening::BeginAtOnce(Change change) {
+  const auto [in, out, spare] = LetIn(trials_);
+  if (out.empty() || in.size() + out.size() < trials_.size()) return;
+  double first = std::numeric_limits<double>::infinity();
+  for (const Trial* trial : in) first = std::min(first, trial->seconds[trial->width]);
+  double last = 0;
+  for (const Trial* trial : out) {
+    double seconds = trial->seconds[trial->width];
+    for (std::size_t i = 0; i < widths_.size() && std::ssize(out) * widths_[i] <= devices_; ++i)
+      seconds = std::min(seconds, trial->seconds[i]);
+    last = std::max(last, seconds);
+  }
+  const double in_turn = std::max(length_, first + last) * (1 + 1e-9);
+  if (!AllAtOnce(in_turn, change)) return;
+  length_ = Halve(0, in_turn, [&](double length) { return AllAtOnce(length, change).has_value(); });
+  const std::vector<std::size_t> widths = *AllAtOnce(length_, change);
+  for (std::size_t i = 0; i < widths.size(); ++i) trials_[i].width = widths[i];
 }
 
 int Widening::MostAlive() const {
@@ -278,17 +327,15 @@ Milli Widening::Chosen(const Trial& trial) const {
   return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
 }
 
-std::vector<Wanted> Widening::Choose() const {
-  std::vector<Trial> trials = trials_;
+// Those that have begun first, then whoever has most left. Without a slot they are neither in nor out.
+Widening::Admission Widening::LetIn(std::vector<Trial>& trials) const {
   std::vector<Trial*> order;
   for (Trial& trial : trials) order.push_back(&trial);
   std::ranges::stable_sort(order, [](const Trial* a, const Trial* b) {
     if (HasBegun(*a->item) != HasBegun(*b->item)) return HasBegun(*a->item);
     return a->seconds[a->width] > b->seconds[b->width];
   });
-  std::vector<Trial*> in;
-  std::vector<Trial*> out;
-  Milli spare = devices_;
+  Admission admission{.in = {}, .out = {}, .spare = devices_};
   int running = study_.running;
   for (Trial* trial : order) {
     const WorkItem& item = *trial->item;
@@ -296,13 +343,19 @@ std::vector<Wanted> Widening::Choose() const {
     const bool slot = item.running || study_.parallelism == 0 || running < study_.parallelism;
     if (!slot) continue;
     if (!item.running) ++running;
-    if (width > spare && !IsFixed(item)) {
-      out.push_back(trial);
+    if (width > admission.spare && !IsFixed(item)) {
+      admission.out.push_back(trial);
       continue;
     }
-    spare -= width;
-    in.push_back(trial);
+    admission.spare -= width;
+    admission.in.push_back(trial);
   }
+  return admission;
+}
+
+std::vector<Wanted> Widening::Choose() const {
+  std::vector<Trial> trials = trials_;
+  auto [in, out, spare] = LetIn(trials);
   // Those that are away and will go on have their part.
   if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
   // So have those that are still to run beside the ones that are in.

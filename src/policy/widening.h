@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "policy/placer.h"
@@ -33,6 +34,12 @@ class Widening {
   void ListWidths(const Cluster& cluster);
   double SpeedAt(Milli width) const;
   Trial TimesOf(const WorkItem& item) const;
+  // Who finds room at its width, and what that leaves.
+  struct Admission {
+    std::vector<Trial*> in;
+    std::vector<Trial*> out;
+    Milli spare = 0;
+  };
   // Which trials that run may be changed.
   enum class Change { kNone, kLate, kAny };
   // The width with the least area of those that end in time; the count of widths if none does.
@@ -43,6 +50,10 @@ class Widening {
   double Bisect(Change change) const;
   bool IsWorth(double length, double instead_of) const;
   void Settle();
+  // Widths at which all trials run at once and end in time.
+  std::optional<std::vector<std::size_t>> AllAtOnce(double length, Change change) const;
+  void BeginAtOnce(Change change);
+  Admission LetIn(std::vector<Trial>& trials) const;
   Milli Chosen(const Trial& trial) const;
   void Spend(std::vector<Trial*>& in, Milli spare) const;
   bool Widen(std::vector<Trial*>& group, Milli& spare) const;

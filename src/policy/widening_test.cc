@@ -99,6 +99,19 @@ TEST(WideningTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) {
   EXPECT_THAT(Widths(t, 8000), UnorderedElementsAre(Pair(1, 3000), Pair(2, 3000)));
 }
 
+TEST(WideningTest, AllBeginAtOnceIfNobodyThenEndsLater) {
+  TestViews t(4);
+  t.Study(1, kElastic).max_budget = 100;
+  Measure(t, /*on_half=*/0.51);
+  for (std::uint32_t i = 1; i <= 7; ++i) t.Waiting(1, i, 100);
+  Milli sum = 0;
+  for (const auto& [trial, width] : Widths(t, 4000)) sum += width;
+  EXPECT_EQ(sum, 4000);  // six on half a device, 196 s instead of twice 100
+  // Two that wait have two devices each once the others have ended: that is sooner.
+  t.view.items.pop_back();
+  for (const auto& [trial, width] : Widths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
+}
+
 TEST(WideningTest, ASlowTrialCountsByItsPace) {
   TestViews t(4);
   t.Study(1, kElastic).max_budget = 100;
