@@ -33,6 +33,31 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   return plan;
 }
 
+// Elastic studies have their shares, unless those that want to start other trials could start none in what is left:
+// then they have it all among themselves.
+std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
+  std::vector<Milli> shares = SharesOf(cluster, work);
+  Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (IsElastic(work.studies[i].demand)) rest -= shares[i];
+  WorkView elastic;
+  bool others = false;  // that have trials to start
+  for (const StudyView& study : work.studies) {
+    if (IsElastic(study.demand)) {
+      elastic.studies.push_back(study);
+      continue;
+    }
+    if (!study.open && study.waiting + study.coming + study.unborn == 0) continue;
+    if (LeastWidth(study.demand) <= rest) return shares;
+    others = true;
+  }
+  if (!others) return shares;
+  const std::vector<Milli> dealt = SharesOf(cluster, elastic);
+  for (std::size_t i = 0, next = 0; i < shares.size(); ++i)
+    if (IsElastic(work.studies[i].demand)) shares[i] = dealt[next++];
+  return shares;
+}
+
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
@@ -42,7 +67,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
   Plan plan;
   std::vector<const StudyView*> fixed;
   std::vector<const StudyView*> elastic;
-  const std::vector<Milli> shares = SharesOf(cluster, work);
+  const std::vector<Milli> shares = ElasticShares(cluster, work);
   std::vector<const StudyView*> fused;
   for (const StudyView& study : work.studies) {
     if (study.demand.fused_most > 1 || study.led < 1) {

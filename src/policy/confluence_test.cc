@@ -38,6 +38,16 @@ TEST(ConfluenceTest, TrialsOfFixedWidthFillWhatElasticOnesLeave) {
               UnorderedElementsAre("1:2", "2:0.5", "3:0.5", "4:0.5", "5:0.5"));
 }
 
+TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
+  TestViews t(2);
+  Widen(t);
+  t.Study(1, kElastic).max_budget = 100;
+  t.Study(2, {.cpus = 1000, .gpus = 2000});
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 10);
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})), ElementsAre("1:2"));
+}
+
 TEST(ConfluenceTest, TrialsThatFuseGoIntoBundles) {
   TestViews t(1);
   t.Study(1, {.cpus = 1000,
