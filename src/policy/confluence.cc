@@ -16,6 +16,20 @@ namespace {
 
 bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
+// Whether each study has a deadline, and one of them more to do than it has time for. Where all of it ends in time
+// there is nothing to choose.
+bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
+  const auto has_none = [](const StudyView& study) { return study.deadline == kNever; };
+  if (std::ranges::any_of(work.studies, has_none)) return false;
+  const std::vector<Milli> shares = SharesOf(cluster, work);
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
+    const Widening widening(cluster, work, study, shares[i], now);
+    if (!(widening.length() < Seconds(study.deadline - now))) return true;
+  }
+  return false;
+}
+
 // Each study in its share of the devices.
 Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   Plan plan;
@@ -61,9 +75,7 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
-  const auto has_deadline = [](const StudyView& study) { return study.deadline != kNever; };
-  if (!work.studies.empty() && std::ranges::all_of(work.studies, has_deadline))
-    return ByDeadlines(cluster, work, now);
+  if (IsLate(cluster, work, now)) return ByDeadlines(cluster, work, now);
   Plan plan;
   std::vector<const StudyView*> fixed;
   std::vector<const StudyView*> elastic;

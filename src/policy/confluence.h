@@ -11,7 +11,8 @@ namespace sluice {
 // Elastic studies are planned first, each held to its fair share of the devices (fair_share.h) as long as others can use
 // what that leaves, then bundles, then trials of fixed width in what is left.
 //
-// Studies that all have a deadline are planned for the best model by then (focus.h), each in its share.
+// Studies that all have a deadline, and cannot do all they want by then, are planned for the best model at it
+// (focus.h), each in its share.
 class Confluence : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

@@ -72,10 +72,23 @@ TEST(ConfluenceTest, WhoeverRunsAndIsNotMovedStays) {
   EXPECT_THAT(TestViews::Placed(plan), ElementsAre("2:1"));
 }
 
+TEST(ConfluenceTest, WhereAllEndsInTimeADeadlineChangesNothing) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
+  const auto placed = [&] {
+    return TestViews::Placed(Confluence().Propose(t.cluster, t.view, {}));
+  };
+  const std::vector<std::string> without = placed();
+  study.deadline = Time(std::chrono::hours(1));
+  EXPECT_EQ(placed(), without);
+}
+
 TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
   TestViews t(4);
   for (const std::uint32_t study : {1u, 2u}) {
-    t.Study(study, kElastic).deadline = Time(std::chrono::hours(1));
+    t.Study(study, kElastic).deadline = Time(std::chrono::seconds(60));
     for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(study, 10 * study + i, 100);
   }
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
@@ -85,7 +98,7 @@ TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
 TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
   TestViews t(4);
   StudyView& study = t.Study(1, kElastic);
-  study.deadline = Time(std::chrono::hours(1));
+  study.deadline = Time(std::chrono::seconds(60));
   study.open = true;
   study.left = 10;
   t.Running(1, 1, 100, 1000);
