@@ -368,12 +368,15 @@ double Focus::Lost(const Stage& stage) const {
   return lost;
 }
 
+// Who takes the place of another starts when that one has left.
 void Focus::Adopt(const Stage& stage) {
+  int free = study_.parallelism > 0 ? study_.parallelism - study_.running
+                                    : std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < stage.widths.size(); ++i) {
     const Arm& arm = arms_[stage.arms[i]];
     if (arm.item == nullptr) {
       ++fresh_;
-    } else {
+    } else if (arm.item->running || free-- > 0) {
       chosen_.push_back({arm.item, stage.widths[i]});
     }
   }

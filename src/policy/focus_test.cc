@@ -142,6 +142,16 @@ TEST_F(FocusTest, NotMoreAreAliveThanMayBe) {
   EXPECT_THAT(Chosen(), ElementsAre("new:2"));
 }
 
+TEST_F(FocusTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
+  for (const std::uint32_t trial : {1u, 2u}) Runs(trial, 8, Curve(0.6, 0.01));
+  WorkItem& paused = views.Waiting(1, 5, 1000);
+  paused.done = 8;
+  paused.admitted = true;
+  paused.forecast = &Curve(0.1, 0.01);
+  study().parallelism = 2;
+  EXPECT_THAT(Chosen(), IsEmpty());
+}
+
 TEST_F(FocusTest, NothingToDoIsNoPlan) { EXPECT_THAT(Chosen(), IsEmpty()); }
 
 TEST_F(FocusTest, TheExpectedLossIsThatOfTheBest) {
