@@ -212,6 +212,7 @@ class Engine {
   const Forecast* ForecastOf(Study& study, TrialId trial) const;
   const WorkView& View();
   void StartPlaced(const Plan& plan);
+  void GiveUp(Study& study, TrialId id);
   void YieldMisplaced(const Plan& plan);
   bool Feed(Study& study, int appetite);
   void Resume(Study& study, const TrialGroup& group);

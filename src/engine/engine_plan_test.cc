@@ -112,6 +112,35 @@ TEST_F(EnginePlanTest, APlanThatKeepsWhatRunsNeedNotPlaceIt) {
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
 }
 
+TEST_F(EnginePlanTest, WhoIsGivenUpStopsForGood) {
+  Propose(0);
+  Propose(1);
+  plan_ = [](const Cluster& cluster, const WorkView& work) {
+    Plan plan = PlaceAll(cluster, work);
+    plan.appetites.clear();
+    plan.given_up.push_back({kStudy, TrialId(1)});
+    return plan;
+  };
+  EXPECT_THAT(Wake(), IsEmpty()) << "it has not reported yet";
+  plan_ = PlaceAll;
+  Report(1);
+  plan_ = [](const Cluster&, const WorkView&) {
+    Plan plan;
+    plan.given_up.push_back({kStudy, TrialId(1)});
+    return plan;
+  };
+  EXPECT_THAT(Wake(), ElementsAre("stop 1.1 stopped"));
+  EXPECT_THAT(Wake(), IsEmpty());
+  (void)engine_.Apply({At(3), LaunchEnded{.trial = {kStudy, TrialId(1)},
+                                          .launch = LaunchId(1),
+                                          .position = {.seq = 2, .offset = 0},
+                                          .ending = Ending::kDone,
+                                          .reason = {}}});
+  const Trial& trial = *engine_.trial({kStudy, TrialId(1)});
+  EXPECT_EQ(trial.state, TrialState::kStopped);
+  EXPECT_EQ(trial.note, "given up: others are expected to be better");
+}
+
 TEST_F(EnginePlanTest, NobodyYieldsBeforeItHasReportedSomethingNew) {
   Propose(0);
   plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };

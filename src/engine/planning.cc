@@ -194,10 +194,20 @@ void Engine::YieldMisplaced(const Plan& plan) {
   }
 }
 
+// Where a stopper judges, that is for the stopper to say.
+void Engine::GiveUp(Study& study, TrialId id) {
+  Trial& trial = study.trials[Number(id) - 1];
+  if (trial.state != TrialState::kRunning || trial.leaving || !CanBeMoved(trial)) return;
+  if (study.spec.stopper.name != "none") return;
+  trial.note = "given up: others are expected to be better";
+  Leave(study, trial, StopReason::kStopped);
+}
+
 // Carries out the difference between the plan and what runs: releases before grants.
 void Engine::StartPlaced(const Plan& plan) {
   for (const SettledWidth& settled : plan.widths)
     FindStudy(settled.trial.study)->trials[Number(settled.trial.trial) - 1].width = settled.width;
+  for (const TrialKey& key : plan.given_up) GiveUp(*FindStudy(key.study), key.trial);
   if (!plan.keeps_running) YieldMisplaced(plan);
   for (const Placement& placement : plan.placements) {
     Study& study = *FindStudy(placement.trial.study);

@@ -248,7 +248,10 @@ class StudyReader {
 
   void ReadStopper() {
     const ConfigNode* node = map_.Find("stopper");
-    if (node == nullptr) return;
+    if (node == nullptr) {
+      if (budget_good_) spec_.sampler.levels = ComparedAt(spec_.stopper);
+      return;
+    }
     const auto map = node->is_map() ? node->Map() : std::nullopt;
     const ConfigNode* name_node =
         map ? map->Require("name", "a stopper", "add 'name: median'") : node;
@@ -269,8 +272,7 @@ class StudyReader {
     }
     if (const auto stopper = MakeStopper(spec_.stopper); !stopper)
       return node->Report(stopper.error().message);
-    spec_.sampler.levels = JudgedAt(spec_.stopper);
-    if (!spec_.sampler.levels.empty()) spec_.sampler.levels.push_back(spec_.stopper.max_budget);
+    spec_.sampler.levels = ComparedAt(spec_.stopper);
   }
 
   // Reads what belongs to the stopper of this name, and reports what does not.

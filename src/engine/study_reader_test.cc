@@ -597,5 +597,18 @@ TEST(StudyReaderTest, TheExamplesOfTheDocumentationAreStudies) {
   EXPECT_GE(examples, 5);
 }
 
+TEST(StudyReaderTest, AModelComparesTrialsWhereTheyAreJudgedOrAtTheRungsOfTheirBudget) {
+  const auto levels = [](const std::string& lines) {
+    const auto study = ReadStudy("program: train {args}\nobjective: {minimize: loss}\ntrials: 4\n" +
+                                     std::string(kSpace) + lines,
+                                 "study.yaml", "study");
+    return study ? study->sampler.levels : std::vector<Work>{-1};
+  };
+  EXPECT_THAT(levels(""), testing::IsEmpty());
+  EXPECT_THAT(levels("budget: {max: 30}\n"), ElementsAre(1, 3, 9, 27, 30));
+  EXPECT_THAT(levels("budget: {min: 2, max: 32, eta: 4}\nstopper: none\n"), ElementsAre(2, 8, 32));
+  EXPECT_THAT(levels("budget: {max: 10}\nstopper: {name: pbt, interval: 5}\n"), ElementsAre(5, 10));
+}
+
 }  // namespace
 }  // namespace sluice

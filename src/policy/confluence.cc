@@ -41,9 +41,14 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
     if (focus.fresh() > study.coming) plan.appetites.push_back({study.study, focus.fresh()});
     plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.appetites.empty();
     wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
+    plan.given_up.insert(plan.given_up.end(), focus.given_up().begin(), focus.given_up().end());
   }
   // Who is to run is decided once all are there.
-  if (!plan.keeps_running) plan.placements = Place(cluster, wanted);
+  if (plan.keeps_running) {
+    plan.given_up.clear();
+  } else {
+    plan.placements = Place(cluster, wanted);
+  }
   return plan;
 }
 

@@ -13,6 +13,9 @@
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
 // memory, so they are not passed over for ever.
 //
+// Only where there is not room for all: neighbours slow each other down, so that those that all find room go where they
+// are quickest, each to the device with most left.
+//
 // A trial that is judged on its way counts with all that it could still do, in a population with every change on the
 // way too: most are stopped, but such chains are what is left over at the end. Within its study it counts to where it
 // is judged next. The first trial of a study comes first: until it has run, nobody knows how long the others are.
@@ -46,6 +49,12 @@ double PriceOf(const StudyView& study) { return Seconds(study.start_up + study.l
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
 
+bool Fits(const Amounts& takes, const Amounts& room) {
+  for (std::size_t r = 0; r < room.size(); ++r)
+    if (takes[r] > 0 && takes[r] > room[r]) return false;
+  return true;
+}
+
 // The best set of options within some room.
 class SetSearch {
  public:
@@ -77,7 +86,7 @@ class SetSearch {
       const double bound = worth + densities_[i] * static_cast<double>(free_[bound_]);
       if (bound <= most_ * (1 + 1e-12)) return;
       const Item& item = items_[i];
-      if (counts_[i] >= std::ssize(item.worths) || !Fits(item)) continue;
+      if (counts_[i] >= std::ssize(item.worths) || !Fits(item.takes, free_)) continue;
       for (std::size_t r = 0; r < free_.size(); ++r) free_[r] -= item.takes[r];
       const double more = item.worths[static_cast<std::size_t>(counts_[i]++)];
       Visit(rank, worth + more);
@@ -85,12 +94,6 @@ class SetSearch {
       for (std::size_t r = 0; r < free_.size(); ++r) free_[r] += item.takes[r];
     }
   }
-  bool Fits(const Item& item) const {
-    for (std::size_t r = 0; r < free_.size(); ++r)
-      if (item.takes[r] > 0 && item.takes[r] > free_[r]) return false;
-    return true;
-  }
-
   const std::vector<Item>& items_;
   Amounts free_;
   Resource bound_;
@@ -150,7 +153,7 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     Class made;
     made.study = study;
     const bool on_cores = study->demand.gpus == 0;
-    std::vector<double> speeds(kinds_.size(), 0);
+    made.speeds.assign(kinds_.size(), 0);
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       made.needs.push_back(NeedOn(study->demand, kinds_[k]));
       if (on_cores != (k == 0)) continue;
@@ -163,13 +166,13 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
         alone.width = std::max(kWhole, alone.width);
         known.work_per_second = work_.speeds->Prior(alone);
       }
-      speeds[k] = known.work_per_second;
+      made.speeds[k] = known.work_per_second;
       made.unknown = made.unknown && known.measured == 0 && study->running == 0;
     }
-    const double quickest = std::ranges::max(speeds);
+    const double quickest = std::ranges::max(made.speeds);
     if (quickest > 0) {
       made.seconds_per_unit = 1 / quickest;
-      for (std::size_t k = 0; k < kinds_.size(); ++k) quickness[k] += speeds[k] / quickest;
+      for (std::size_t k = 0; k < kinds_.size(); ++k) quickness[k] += made.speeds[k] / quickest;
     }
     made.slots = study->parallelism == 0 ? static_cast<int>(kMany)
                                          : std::max(0, study->parallelism - study->running);
@@ -322,6 +325,60 @@ double Filling::TurnOf(const StudyView& study) const {
                   PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
 }
 
+// Trials that could start, of those whose number is known.
+std::int64_t Filling::Class::Known() const {
+  const auto waits = static_cast<std::int64_t>(waiting.size() - next);
+  return std::min<std::int64_t>(slots, waits + (to_come < kMany ? to_come : 0));
+}
+
+// On the quickest devices that have room; none: null.
+const Filling::Spot* Filling::RoomiestFor(const Class& trials) const {
+  const Spot* best = nullptr;
+  const auto merit = [&](const Spot& spot) {
+    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShare]);
+  };
+  for (const Spot& spot : spots_) {
+    if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomOn(spot))) continue;
+    if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
+  }
+  return best;
+}
+
+// Those of devices, if all of them find room.
+void Filling::SpreadAll(Plan& plan) {
+  std::vector<std::size_t> order;
+  Milli takes = 0;
+  Milli room = 0;
+  for (const Spot& spot : spots_) room += RoomOn(spot)[kShare];
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Class& trials = classes_[c];
+    const Demand& demand = trials.study->demand;
+    if (demand.gpus == 0 || IsWide(demand)) continue;
+    Milli least = kWhole;
+    for (std::size_t k = 1; k < kinds_.size(); ++k) least = std::min(least, trials.needs[k].gpus);
+    takes += std::min(trials.Known(), kMany) * least;
+    if (takes > room) return;
+    order.push_back(c);
+  }
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t c) {
+    return std::ranges::max(classes_[c].needs, {}, &DeviceNeed::gpus).gpus;
+  });
+  std::vector<std::pair<std::size_t, Grant>> starts;
+  bool all = true;
+  for (const std::size_t c : order) {
+    for (std::int64_t i = 0; all && i < classes_[c].Known(); ++i) {
+      const Spot* spot = RoomiestFor(classes_[c]);
+      all = spot != nullptr;
+      if (!all) break;
+      starts.emplace_back(c, GrantOn(*spot, classes_[c]));
+      free_.Take(starts.back().second);
+    }
+  }
+  for (const auto& [c, grant] : starts) free_.Release(grant);
+  if (!all) return;
+  for (auto& [c, grant] : starts) Start(classes_[c], std::move(grant), plan);
+}
+
 void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
   Amounts room = RoomOn(spot);
   Amounts all = room;
@@ -385,6 +442,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
 
 void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
   StartWide(plan, /*first=*/true);
+  SpreadAll(plan);
   for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
   StartWide(plan, /*first=*/false);
   for (const Class& trials : classes_)

@@ -33,6 +33,7 @@ class Filling {
   struct Class {
     const StudyView* study = nullptr;
     std::vector<DeviceNeed> needs;  // on each kind
+    std::vector<double> speeds;     // on each kind
     double seconds_per_unit = 1;    // where it is quickest
     bool unknown = true;            // nobody has measured that, or is about to
     std::vector<Waiting> waiting;   // by seconds left, most first
@@ -44,6 +45,7 @@ class Filling {
 
     double LongestNext() const;
     bool WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const;
+    std::int64_t Known() const;
   };
   struct Spot {
     NodeId node{};
@@ -54,6 +56,8 @@ class Filling {
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
   void StartWide(Plan& plan, bool first);
+  void SpreadAll(Plan& plan);
+  const Spot* RoomiestFor(const Class& trials) const;
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;

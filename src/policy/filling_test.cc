@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 struct Filled {
@@ -133,6 +134,21 @@ TEST(FillingTest, OneThatTakesMuchMemoryIsNotPassedOver) {
   const Plan plan = Fill(t).plan;
   ASSERT_FALSE(plan.placements.empty());
   EXPECT_EQ(plan.placements[0].trial.study, StudyId(1));
+}
+
+TEST(FillingTest, WhereAllFindRoomTheyAreSpread) {
+  TestViews t(4);
+  t.Study(1, {.cpus = 0, .gpus = 200});
+  t.Study(2, {.cpus = 0, .gpus = 400});
+  for (std::uint32_t trial = 1; trial <= 4; ++trial) t.Waiting(1, trial, 10);
+  for (std::uint32_t trial = 1; trial <= 4; ++trial) t.Waiting(2, trial, 10);
+  EXPECT_THAT(Used(Fill(t).plan),
+              ElementsAre(Pair(0, 600), Pair(1, 600), Pair(2, 600), Pair(3, 600)));
+  // Not where others would have to wait for that.
+  for (std::uint32_t trial = 5; trial <= 12; ++trial) t.Waiting(2, trial, 10);
+  const Filled filled = Fill(t);
+  EXPECT_THAT(Used(filled.plan),
+              ElementsAre(Pair(0, 1000), Pair(1, 1000), Pair(2, 1000), Pair(3, 1000)));
 }
 
 TEST(FillingTest, TrialsToComeAreAskedFor) {

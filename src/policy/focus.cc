@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <span>
 #include <string>
@@ -24,6 +25,9 @@
 // What runs on as it is costs nothing. Who starts, or changes its width, spends a start-up, and what it did since
 // its last report is lost: a change must be worth that, by the same measure.
 //
+// Who leaves is saved, since it may come back, if that is worth the time it takes: by what is expected of it should it
+// have all devices from now on. Who is not, and whom no stopper judges, is given up as it is.
+//
 // Cost: a few hundred plans, each an integral over as many trials as it has. Alternatives: HyperSched's rules, which
 // know neither how curves go on nor what could still be learned; the exact problem, a restless bandit with switching costs, whose
 // state is all curves.
@@ -32,11 +36,13 @@ namespace sluice {
 namespace {
 
 // A plan that differs from what runs must be better by this part of what is unknown of a new trial.
-constexpr double kWorthIt = 0.005;
+constexpr double kWorthIt = 0.01;
 
 // A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
 // Charged in full, starts made plans so dear that nobody was given up in time.
 constexpr double kStartCounts = 0.5;
+// Curves turn out otherwise more often than forecasts say: too often for what cannot be taken back.
+constexpr double kDoubt = 2;
 constexpr int kPoints = 24;   // of the integral
 constexpr double kFar = 3.5;  // standard deviations
 
@@ -73,6 +79,14 @@ double ExpectedLeast(std::span<const Outlook> outlooks, double constant) {
     sum += all_above;
   }
   return low + sum * step;
+}
+
+// By how much a normal variable is expected to be less than this.
+double ExpectedGain(double mean, double spread, double than) {
+  if (!(spread > 0)) return std::max(than - mean, 0.0);
+  const double z = (than - mean) / spread;
+  return (than - mean) * Below(z) +
+         spread * std::exp(-0.5 * z * z) * M_SQRT1_2 * std::numbers::inv_sqrtpi;
 }
 
 // What a curve that is at `work` has still before it, as a part of what it had before any.
@@ -278,7 +292,7 @@ double Focus::ValueWith(const Stage& stage, std::size_t length) const {
   }
   double constant = std::isnan(study_.best) ? std::numeric_limits<double>::infinity() : study_.best;
   for (const auto& [mean, arm] : idle_[length]) {
-    if (std::ranges::find(stage.arms, arm) != stage.arms.end()) continue;
+    if (arms_[arm].hopeless || std::ranges::find(stage.arms, arm) != stage.arms.end()) continue;
     constant = std::min(constant, mean);
     break;
   }
@@ -327,6 +341,7 @@ void Focus::Decide() {
                            ? 0
                            : std::max(study_.best - expected_, 0.0) /
                                  (std::max(left_, 1.0) * static_cast<double>(devices_));
+  FindHopeless(price);
   // Who is changed now would not report again.
   const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
   double to_beat = expected_ - kWorthIt * study_.fresh->spread;
@@ -341,7 +356,23 @@ void Focus::Decide() {
     }
     count += std::max<std::size_t>(count / 4, 1);
   }
+  if (leaving_ == 0 && Leavers(best) > 0) best = Try(best, Stay(by_hope), by_mean);
   Adopt(best);
+}
+
+// What it takes to leave is learned from the first who does: nobody else leaves before that.
+Focus::Stage Focus::Try(const Stage& stage, Stage stay,
+                        const std::vector<std::size_t>& by_mean) const {
+  const auto leaves = [](const Arm& arm) { return arm.item != nullptr && arm.item->leaving; };
+  if (study_.ending > 0 || std::ranges::any_of(arms_, leaves)) return stay;
+  for (auto worst = by_mean.rbegin(); worst != by_mean.rend(); ++worst) {
+    if (arms_[*worst].held == 0 || Keeps(stage, *worst)) continue;
+    const auto place = std::ranges::find(stay.arms, *worst) - stay.arms.begin();
+    stay.arms.erase(stay.arms.begin() + place);
+    stay.widths.erase(stay.widths.begin() + place);
+    break;
+  }
+  return stay;
 }
 
 bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
@@ -350,20 +381,37 @@ bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
   return place < stage.widths.size() && stage.widths[place] == arms_[arm].held;
 }
 
-// How many of those who run would leave, if only to come back at another width.
+bool Focus::GivesUp(const Stage& stage, std::size_t arm) const {
+  return arms_[arm].hopeless && std::ranges::find(stage.arms, arm) == stage.arms.end();
+}
+
+// How many of those who run would save and leave, if only to come back at another width.
 int Focus::Leavers(const Stage& stage) const {
   int leavers = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i)
-    if (arms_[i].held > 0 && !Keeps(stage, i)) ++leavers;
+    if (arms_[i].held > 0 && !Keeps(stage, i) && !GivesUp(stage, i)) ++leavers;
   return leavers;
+}
+
+// Of those that run: a second of a device is worth so much.
+void Focus::FindHopeless(double price) {
+  if (study_.judged) return;
+  for (Arm& arm : arms_) {
+    if (arm.held == 0 || IsFixed(*arm.item)) continue;
+    const double end = WorkAtEnd(arm, arm.done, 0, left_);
+    const double gain =
+        ExpectedGain(arm.forecast->At(end), kDoubt * arm.forecast->SpreadAt(end), expected_);
+    arm.hopeless = gain < price * leaving_ * static_cast<double>(arm.held);
+  }
 }
 
 // Device time since the last reports of those that would leave.
 double Focus::Lost(const Stage& stage) const {
   double lost = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    if (arms_[i].held > 0 && !Keeps(stage, i))
-      lost += (arms_[i].credit + leaving_) * static_cast<double>(arms_[i].held);
+    if (arms_[i].held == 0 || Keeps(stage, i)) continue;
+    const double seconds = arms_[i].credit + (GivesUp(stage, i) ? 0 : leaving_);
+    lost += seconds * static_cast<double>(arms_[i].held);
   }
   return lost;
 }
@@ -380,6 +428,8 @@ void Focus::Adopt(const Stage& stage) {
       chosen_.push_back({arm.item, stage.widths[i]});
     }
   }
+  for (std::size_t i = 0; i < arms_.size(); ++i)
+    if (GivesUp(stage, i)) given_up_.push_back(arms_[i].item->trial);
 }
 
 }  // namespace sluice

@@ -21,6 +21,8 @@ class Focus {
   int fresh() const { return fresh_; }
   // Who is to run, and how wide.
   const std::vector<Wanted>& chosen() const { return chosen_; }
+  // Who leaves and is not worth saving.
+  const std::vector<TrialKey>& given_up() const { return given_up_; }
   // The loss that is expected at the deadline; NaN while nothing is known.
   double expected() const { return expected_; }
 
@@ -33,8 +35,9 @@ class Focus {
     double credit = 0;  // seconds since its last report, lost if it leaves
     Milli held = 0;     // what it runs at; 0: nothing
     double pace = 1;
-    double way = 1;     // it has still before it, as a part of what it had before any work
-    double spread = 0;  // of its limit, had it done no work
+    double way = 1;         // it has still before it, as a part of what it had before any work
+    double spread = 0;      // of its limit, had it done no work
+    bool hopeless = false;  // not worth saving
   };
   // Arms, and how wide each is, for a while; then the best of them has all it can use.
   struct Stage {
@@ -52,6 +55,7 @@ class Focus {
   void Deal(Stage& stage, Milli spare, MayHave may_have) const;
   Stage Stay(const std::vector<std::size_t>& order) const;
   Stage Widened(const std::vector<std::size_t>& order, std::size_t count) const;
+  Stage Try(const Stage& stage, Stage stay, const std::vector<std::size_t>& by_mean) const;
   void Adopt(const Stage& stage);
   // The best loss that is expected at the deadline, with a first stage of one of the lengths there are; with that
   // which is best, from one of them on.
@@ -60,8 +64,10 @@ class Focus {
   double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const;
   void ListIdle();
   bool Keeps(const Stage& stage, std::size_t arm) const;
+  bool GivesUp(const Stage& stage, std::size_t arm) const;
   int Leavers(const Stage& stage) const;
   double Lost(const Stage& stage) const;
+  void FindHopeless(double price);
   double Speed(Milli width) const;
   std::size_t slots() const { return static_cast<std::size_t>(devices_ / narrow_); }
 
@@ -80,6 +86,7 @@ class Focus {
   std::array<std::vector<std::pair<double, std::size_t>>, kStages.size()> idle_;
   int fresh_ = 0;
   std::vector<Wanted> chosen_;
+  std::vector<TrialKey> given_up_;
   double expected_;
 };
 

@@ -58,6 +58,13 @@ class FocusTest : public testing::Test {
     return chosen;
   }
 
+  std::vector<std::uint32_t> GivenUp() const {
+    const Focus focus(views.cluster, views.view, views.view.studies[0], 4 * kWhole, now);
+    std::vector<std::uint32_t> given_up;
+    for (const TrialKey& each : focus.given_up()) given_up.push_back(Number(each.trial));
+    return given_up;
+  }
+
   TestViews views{4};
   Time now{};
 
@@ -119,6 +126,23 @@ TEST_F(FocusTest, WhatLeavingTakesIsPartOfThePrice) {
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
   study().leaving = std::chrono::seconds(950);
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
+}
+
+TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
+  study().best = 0.4;
+  study().leaving = std::chrono::seconds(60);
+  Runs(1, 8, Curve(0.1, 0.01));
+  Runs(2, 8, Curve(0.9, 0.01));
+  Runs(3, 8, Curve(0.9, 0.01)).movable = false;
+  Runs(4, 8, Curve(0.2, 0.2));
+  EXPECT_THAT(GivenUp(), ElementsAre(2));
+  // Only a stopper says who stops.
+  study().judged = true;
+  EXPECT_THAT(GivenUp(), IsEmpty());
+  // Where it costs nothing, all are saved.
+  study().judged = false;
+  study().leaving = {};
+  EXPECT_THAT(GivenUp(), IsEmpty());
 }
 
 TEST_F(FocusTest, BeforeAStartHasItsPriceNothingIsChanged) {

@@ -105,6 +105,8 @@ struct Plan {
   bool unproven = false;       // of a policy that looks for the best plan: this may not be it
   std::vector<Placement> placements;
   std::vector<SettledWidth> widths;
+  // They run in a study whose trials nobody judges, and stop for good without being saved. Those that are fixed stay.
+  std::vector<TrialKey> given_up;
   std::vector<Appetite> appetites;
   Time ask_again = kNever;  // a time that has come: not before something changes
 };

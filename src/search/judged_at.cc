@@ -8,6 +8,15 @@
 
 namespace sluice {
 
+namespace {
+
+void AddRungs(const StopperSpec& stopper, std::set<Work>& levels) {
+  const Rungs rungs(stopper);
+  for (std::size_t k = 0; k < rungs.size(); ++k) levels.insert(rungs.Target(k));
+}
+
+}  // namespace
+
 std::vector<Work> JudgedAt(const StopperSpec& stopper) {
   std::set<Work> levels;
   if (stopper.name == "sha" || stopper.name == "hyperband") {
@@ -15,12 +24,20 @@ std::vector<Work> JudgedAt(const StopperSpec& stopper) {
       levels.insert(plan.levels.begin(), plan.levels.end());
     }
   } else if (stopper.name == "asha" || stopper.name == "asha-promotion") {
-    const Rungs rungs(stopper);
-    for (std::size_t k = 0; k < rungs.size(); ++k) levels.insert(rungs.Target(k));
+    AddRungs(stopper, levels);
   } else if (stopper.name == "pbt" || stopper.name == "pbt-async") {
     const Perturbation rule(stopper);
     for (std::uint32_t k = 0; k < rule.stages(); ++k) levels.insert(rule.At(k));
   }
+  return {levels.begin(), levels.end()};
+}
+
+std::vector<Work> ComparedAt(const StopperSpec& stopper) {
+  if (stopper.max_budget == kNoLimit) return {};
+  const std::vector<Work> judged = JudgedAt(stopper);
+  std::set<Work> levels(judged.begin(), judged.end());
+  if (levels.empty()) AddRungs(stopper, levels);
+  levels.insert(stopper.max_budget);
   return {levels.begin(), levels.end()};
 }
 
