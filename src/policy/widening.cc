@@ -20,8 +20,9 @@
 // Areas do not say who begins when. Whoever finds no room beside the others waits until one of them ends: if all of
 // them at once, and narrower, end no later than that, they begin at once, and need not start up one after another.
 //
-// What a change costs (work since the last report, start-up) is part of a trial's seconds at every width but the
-// one it has: a trial is moved if it ends sooner all the same.
+// What a change costs (work since the last report, leaving, start-up) is part of a trial's seconds at every width but
+// the one it has: a trial is moved if it ends sooner all the same. As it is, it goes on at the speed of the devices it
+// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room.
 //
 // Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
 // is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
@@ -61,7 +62,11 @@ bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
 
 Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
                    Milli devices, Time now)
-    : work_(work), study_(study), devices_(std::max(devices, LeastWidth(study.demand))), now_(now) {
+    : cluster_(cluster),
+      work_(work),
+      study_(study),
+      devices_(std::max(devices, LeastWidth(study.demand))),
+      now_(now) {
   ListWidths(cluster);
   const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
   may_change_ = study.priced && work.speeds->Ask(any).measured > 0;
@@ -99,7 +104,7 @@ void Widening::ListWidths(const Cluster& cluster) {
   const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
   for (Milli width = least; width <= most; width = Next(width, least)) {
     widths_.push_back(width);
-    speeds_.push_back(SpeedAt(width));
+    speeds_.push_back(SpeedAt(kind_, width));
   }
   if (study_.parallelism > 0) {
     while (least_ + 1 < widths_.size() && study_.parallelism * widths_[least_ + 1] <= devices_)
@@ -113,17 +118,35 @@ void Widening::ListWidths(const Cluster& cluster) {
 }
 
 // Of a trial that has neighbours on its device, if it takes only a share of it.
-double Widening::SpeedAt(Milli width) const {
-  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind_, .width = width};
+double Widening::SpeedAt(const std::string& kind, Milli width) const {
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind, .width = width};
   if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
   return work_.speeds->Ask(at).work_per_second;
 }
 
-Widening::Trial Widening::TimesOf(const WorkItem& item) const {
+// All its devices are as slow as the slowest.
+double Widening::SpeedOn(const Grant& grant, std::size_t width) {
+  double slowest = std::numeric_limits<double>::infinity();
+  const std::vector<Device>& devices = cluster_.node(grant.node).devices;
+  for (const DeviceId id : grant.devices) {
+    if (Number(id) >= devices.size() || devices[Number(id)].kind == kind_) {
+      slowest = std::min(slowest, speeds_[width]);
+      continue;
+    }
+    std::vector<double>& speeds = other_speeds_[devices[Number(id)].kind];
+    for (std::size_t i = speeds.size(); i < widths_.size(); ++i)
+      speeds.push_back(SpeedAt(devices[Number(id)].kind, widths_[i]));
+    slowest = std::min(slowest, speeds[width]);
+  }
+  return grant.devices.empty() ? speeds_[width] : slowest;
+}
+
+Widening::Trial Widening::TimesOf(const WorkItem& item) {
   Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
   const bool stays = item.running && !item.leaving;
   const double since = stays ? Seconds(now_ - item.heard) : 0;
   const double start = Seconds(study_.start_up);
+  const double leaving = Seconds(study_.leaving);
   // Where it is as wide as none of those listed, the next narrower one stands for what it has.
   if (stays && WidthOf(*item.grant) <= devices_) {
     const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
@@ -135,12 +158,13 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) const {
       trial.seconds.push_back(std::numeric_limits<double>::infinity());
       continue;
     }
+    const double speed = i == trial.held ? SpeedOn(*item.grant, i) : speeds_[i];
     const double left =
-        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speeds_[i] / item.pace;
+        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speed / item.pace;
     if (i == trial.held) {
       trial.seconds.push_back(std::max(left - since, 0.0));
     } else {
-      const double change = stays ? start + kLostCounts * since : start;
+      const double change = stays ? leaving + start + kLostCounts * since : start;
       trial.seconds.push_back((left + change) * (stays ? kMargin : 1));
     }
   }
