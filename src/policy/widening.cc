@@ -12,8 +12,9 @@
 // width w(L), and takes the area w * seconds(w) of the n * L there is. Of the widths that are wide enough the one
 // with the least area is taken: since a device does less for each trial the wider that runs, mostly the
 // narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
-// the plan's length; trials yet to be proposed count with their full budget, so that nobody is widened while
-// others would fill the devices. Then trials are let in by what is left of them, those that have begun first, and
+// the plan's length. Trials yet to be proposed count too, so that nobody is widened while others would fill the
+// devices: with the area of what a trial does on average where most are stopped early, though one may go all the way.
+// Then trials are let in by what is left of them, those that have begun first, and
 // what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
 // may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
 //
@@ -77,6 +78,12 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = study.max_budget;
   to_come_ = TimesOf(fresh).seconds;
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
+  typical_ = to_come_;
+  if (study.typical_work > 0 && study.typical_work < static_cast<double>(study.max_budget)) {
+    const double start = Seconds(study.start_up);
+    const double part = study.typical_work / static_cast<double>(study.max_budget);
+    for (double& seconds : typical_) seconds = start + (seconds - start) * part;
+  }
   // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
   // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
@@ -197,7 +204,7 @@ bool Widening::Fits(double length, Change change) const {
   if (coming_ > 0) {
     const std::size_t width = Narrowest(to_come_, length);
     if (width == widths_.size()) return false;
-    area += coming_ * Area(to_come_, width);
+    area += coming_ * Area(typical_, Narrowest(typical_, length));
   }
   if (returning_ > 0) {
     const std::size_t width = Narrowest(to_return_, length);

@@ -73,7 +73,8 @@ class Widening {
   std::size_t least_ = 0;  // narrower, as many as may run at once leave devices idle
   std::size_t best_ = 0;   // of the others, the width at which a device does most
   std::vector<Trial> trials_;
-  std::vector<double> to_come_;  // seconds of a trial that is still to be proposed
+  std::vector<double> to_come_;  // seconds of one still to be proposed, if it goes all the way
+  std::vector<double> typical_;  // the same if it is judged as most are
   int coming_ = 0;
   std::vector<double> to_return_;  // the same of one that is to go on
   int returning_ = 0;

@@ -151,6 +151,21 @@ TEST(WideningTest, WhatItTakesToLeaveIsPartOfThePrice) {
   EXPECT_EQ(Widths(t, 4000).at(1), 1000);
 }
 
+TEST(WideningTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 20;
+  study.parallelism = 4;
+  Measure(t);
+  t.Waiting(1, 1, 100);
+  t.Waiting(1, 2, 1);
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);  // all of them to the end: that takes longer than any
+  t.view.studies[0].typical_work = 3;
+  EXPECT_GT(Widths(t, 4000).at(1), 1000);
+}
+
 TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
   TestViews t(0);
   Node fast{.name = "fast", .cpus = 64000, .devices = {}};
