@@ -23,7 +23,8 @@
 //
 // What a change costs (work since the last report, leaving, start-up) is part of a trial's seconds at every width but
 // the one it has: a trial is moved if it ends sooner all the same. As it is, it goes on at the speed of the devices it
-// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room.
+// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room. Beside
+// other studies those are mostly taken, and whoever left slow devices would find slow ones: then all count alike.
 //
 // Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
 // is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
@@ -133,6 +134,7 @@ double Widening::SpeedAt(const std::string& kind, Milli width) const {
 
 // All its devices are as slow as the slowest.
 double Widening::SpeedOn(const Grant& grant, std::size_t width) {
+  if (grant.devices.empty() || work_.studies.size() > 1) return speeds_[width];
   double slowest = std::numeric_limits<double>::infinity();
   const std::vector<Device>& devices = cluster_.node(grant.node).devices;
   for (const DeviceId id : grant.devices) {
@@ -145,7 +147,7 @@ double Widening::SpeedOn(const Grant& grant, std::size_t width) {
       speeds.push_back(SpeedAt(devices[Number(id)].kind, widths_[i]));
     slowest = std::min(slowest, speeds[width]);
   }
-  return grant.devices.empty() ? speeds_[width] : slowest;
+  return slowest;
 }
 
 Widening::Trial Widening::TimesOf(const WorkItem& item) {

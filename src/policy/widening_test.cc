@@ -188,6 +188,8 @@ TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
   const auto widths = Widths(t, 4000);
   EXPECT_EQ(widths.at(1), 1000);
   EXPECT_EQ(widths.at(3), 2000);
+  t.Study(2, kElastic);  // where that would take it is not known beside another
+  EXPECT_EQ(Widths(t, 4000).at(3), 1000);
 }
 
 TEST(WideningTest, AWidthBetweenThoseThatAreTriedIsKept) {
