@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "engine/engine.h"
+#include "search/bracket_plan.h"
 
 namespace sluice {
 namespace {
@@ -151,6 +152,7 @@ const WorkView& Engine::View() {
          .shape = study->spec.name,
          .deadline = study->stops_at(),
          .max_budget = study->spec.stopper.max_budget,
+         .typical_work = TypicalWork(study->spec.stopper),
          .eta = study->spec.stopper.eta,
          .furthest = study->furthest,
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),

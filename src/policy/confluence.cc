@@ -121,7 +121,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     }
     for (const WorkItem* item : held)
       if (item->trial.study == study->study) free.Release(*item->grant);
-    const std::vector<Placement> placed = PlaceIn(free, widening.Choose());
+    const std::vector<Placement> placed = PlaceIn(free, widening.Choose(), &cluster);
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {

@@ -1,6 +1,7 @@
 #include "policy/placer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cluster/width.h"
@@ -17,7 +18,9 @@ bool RunsAt(const WorkItem& item, Milli width) {
 // Makes places one by one.
 class Places {
  public:
-  explicit Places(Cluster& free) : free_(free) {}
+  Places(Cluster& free, const Cluster* held) : free_(free) {
+    if (held != nullptr) held_ = *held;
+  }
 
   // Where it is, if that is free.
   bool Keep(const WorkItem& item) {
@@ -31,7 +34,7 @@ class Places {
     const Milli least = LeastWidth(item.demand);
     while (true) {
       if (RunsAt(item, width) && Keep(item)) return true;
-      if (Grant grant = FirstFit(free_, AtWidth(item.demand, width)); IsSet(grant.node)) {
+      if (Grant grant = FirstPlace(item, AtWidth(item.demand, width)); IsSet(grant.node)) {
         Take(item, std::move(grant));
         return true;
       }
@@ -43,12 +46,23 @@ class Places {
   std::vector<Placement> TakeAll() { return std::move(placements_); }
 
  private:
+  Grant FirstPlace(const WorkItem& item, const Demand& demand) {
+    if (held_ && !item.running) {
+      Grant grant = FirstFit(*held_, demand);
+      if (IsSet(grant.node) && free_.Fits(grant)) {
+        held_->Take(grant);
+        return grant;
+      }
+    }
+    return FirstFit(free_, demand);
+  }
   void Take(const WorkItem& item, Grant grant) {
     free_.Take(grant);
     placements_.push_back({item.trial, std::move(grant)});
   }
 
   Cluster& free_;
+  std::optional<Cluster> held_;
   std::vector<Placement> placements_;
 };
 
@@ -85,8 +99,9 @@ std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& 
   return PlaceIn(free, wanted);
 }
 
-std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted) {
-  Places places(free);
+std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted,
+                               const Cluster* held) {
+  Places places(free, held);
   Pool pool(free);
   for (const Wanted& each : wanted) {
     if (!IsFixed(*each.item)) continue;

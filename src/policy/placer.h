@@ -21,7 +21,9 @@ struct Wanted {
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted);
 
 // The same in what is free of a cluster: `free` has what everybody else holds, and nothing of these items. It then
-// has what they are to hold too.
-std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted);
+// has what they are to hold too. With `held`, the cluster's true books, whoever is new takes what nobody holds before
+// what somebody is still leaving.
+std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted,
+                               const Cluster* held = nullptr);
 
 }  // namespace sluice

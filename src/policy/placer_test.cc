@@ -118,5 +118,24 @@ TEST(PlacerTest, SharesFillUpDevicesSoThatWholeOnesStayWhole) {
   EXPECT_EQ(placed[0].grant.devices, placed[1].grant.devices);
 }
 
+TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
+  TestViews t(2);
+  t.Study(1, kElastic);
+  t.Waiting(1, 1, 1);
+  t.Waiting(1, 2, 1);
+  t.cluster.Take({.node = NodeId(1),
+                  .cpus = 1000,
+                  .gpu_share = 1000,
+                  .memory_bytes = 0,
+                  .devices = {DeviceId(0)}});  // of one that is about to end
+  const std::vector<Wanted> wanted = {{&t.view.items[0], 1000}, {&t.view.items[1], 1000}};
+  Cluster free;
+  free.SetNodes(t.cluster.nodes());
+  const auto placed = PlaceIn(free, wanted, &t.cluster);
+  ASSERT_EQ(placed.size(), 2u);
+  EXPECT_THAT(placed[0].grant.devices, ElementsAre(DeviceId(1)));
+  EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0)));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -12,16 +12,19 @@
 // width w(L), and takes the area w * seconds(w) of the n * L there is. Of the widths that are wide enough the one
 // with the least area is taken: since a device does less for each trial the wider that runs, mostly the
 // narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
-// the plan's length; trials yet to be proposed count with their full budget, so that nobody is widened while
-// others would fill the devices. Then trials are let in by what is left of them, those that have begun first, and
+// the plan's length. Trials yet to be proposed count too, so that nobody is widened while others would fill the
+// devices: with the area of what a trial does on average where most are stopped early, though one may go all the way.
+// Then trials are let in by what is left of them, those that have begun first, and
 // what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
 // may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
 //
 // Areas do not say who begins when. Whoever finds no room beside the others waits until one of them ends: if all of
 // them at once, and narrower, end no later than that, they begin at once, and need not start up one after another.
 //
-// What a change costs (work since the last report, start-up) is part of a trial's seconds at every width but the
-// one it has: a trial is moved if it ends sooner all the same.
+// What a change costs (work since the last report, leaving, start-up) is part of a trial's seconds at every width but
+// the one it has: a trial is moved if it ends sooner all the same. As it is, it goes on at the speed of the devices it
+// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room. Beside
+// other studies those are mostly taken, and whoever left slow devices would find slow ones: then all count alike.
 //
 // Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
 // is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
@@ -61,7 +64,11 @@ bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
 
 Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
                    Milli devices, Time now)
-    : work_(work), study_(study), devices_(std::max(devices, LeastWidth(study.demand))), now_(now) {
+    : cluster_(cluster),
+      work_(work),
+      study_(study),
+      devices_(std::max(devices, LeastWidth(study.demand))),
+      now_(now) {
   ListWidths(cluster);
   const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
   may_change_ = study.priced && work.speeds->Ask(any).measured > 0;
@@ -72,6 +79,12 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   fresh.target = study.max_budget;
   to_come_ = TimesOf(fresh).seconds;
   if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
+  typical_ = to_come_;
+  if (study.typical_work > 0 && study.typical_work < static_cast<double>(study.max_budget)) {
+    const double start = Seconds(study.start_up);
+    const double part = study.typical_work / static_cast<double>(study.max_budget);
+    for (double& seconds : typical_) seconds = start + (seconds - start) * part;
+  }
   // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
   // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
@@ -99,7 +112,7 @@ void Widening::ListWidths(const Cluster& cluster) {
   const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
   for (Milli width = least; width <= most; width = Next(width, least)) {
     widths_.push_back(width);
-    speeds_.push_back(SpeedAt(width));
+    speeds_.push_back(SpeedAt(kind_, width));
   }
   if (study_.parallelism > 0) {
     while (least_ + 1 < widths_.size() && study_.parallelism * widths_[least_ + 1] <= devices_)
@@ -113,17 +126,36 @@ void Widening::ListWidths(const Cluster& cluster) {
 }
 
 // Of a trial that has neighbours on its device, if it takes only a share of it.
-double Widening::SpeedAt(Milli width) const {
-  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind_, .width = width};
+double Widening::SpeedAt(const std::string& kind, Milli width) const {
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind, .width = width};
   if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
   return work_.speeds->Ask(at).work_per_second;
 }
 
-Widening::Trial Widening::TimesOf(const WorkItem& item) const {
+// All its devices are as slow as the slowest.
+double Widening::SpeedOn(const Grant& grant, std::size_t width) {
+  if (grant.devices.empty() || work_.studies.size() > 1) return speeds_[width];
+  double slowest = std::numeric_limits<double>::infinity();
+  const std::vector<Device>& devices = cluster_.node(grant.node).devices;
+  for (const DeviceId id : grant.devices) {
+    if (Number(id) >= devices.size() || devices[Number(id)].kind == kind_) {
+      slowest = std::min(slowest, speeds_[width]);
+      continue;
+    }
+    std::vector<double>& speeds = other_speeds_[devices[Number(id)].kind];
+    for (std::size_t i = speeds.size(); i < widths_.size(); ++i)
+      speeds.push_back(SpeedAt(devices[Number(id)].kind, widths_[i]));
+    slowest = std::min(slowest, speeds[width]);
+  }
+  return slowest;
+}
+
+Widening::Trial Widening::TimesOf(const WorkItem& item) {
   Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
   const bool stays = item.running && !item.leaving;
   const double since = stays ? Seconds(now_ - item.heard) : 0;
   const double start = Seconds(study_.start_up);
+  const double leaving = Seconds(study_.leaving);
   // Where it is as wide as none of those listed, the next narrower one stands for what it has.
   if (stays && WidthOf(*item.grant) <= devices_) {
     const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
@@ -135,12 +167,13 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) const {
       trial.seconds.push_back(std::numeric_limits<double>::infinity());
       continue;
     }
+    const double speed = i == trial.held ? SpeedOn(*item.grant, i) : speeds_[i];
     const double left =
-        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speeds_[i] / item.pace;
+        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speed / item.pace;
     if (i == trial.held) {
       trial.seconds.push_back(std::max(left - since, 0.0));
     } else {
-      const double change = stays ? start + kLostCounts * since : start;
+      const double change = stays ? leaving + start + kLostCounts * since : start;
       trial.seconds.push_back((left + change) * (stays ? kMargin : 1));
     }
   }
@@ -173,7 +206,7 @@ bool Widening::Fits(double length, Change change) const {
   if (coming_ > 0) {
     const std::size_t width = Narrowest(to_come_, length);
     if (width == widths_.size()) return false;
-    area += coming_ * Area(to_come_, width);
+    area += coming_ * Area(typical_, Narrowest(typical_, length));
   }
   if (returning_ > 0) {
     const std::size_t width = Narrowest(to_return_, length);

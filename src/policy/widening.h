@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policy/placer.h"
@@ -32,8 +34,9 @@ class Widening {
   };
 
   void ListWidths(const Cluster& cluster);
-  double SpeedAt(Milli width) const;
-  Trial TimesOf(const WorkItem& item) const;
+  double SpeedAt(const std::string& kind, Milli width) const;
+  double SpeedOn(const Grant& grant, std::size_t width);
+  Trial TimesOf(const WorkItem& item);
   // Who finds room at its width, and what that leaves.
   struct Admission {
     std::vector<Trial*> in;
@@ -58,17 +61,20 @@ class Widening {
   void Spend(std::vector<Trial*>& in, Milli spare) const;
   bool Widen(std::vector<Trial*>& group, Milli& spare) const;
 
+  const Cluster& cluster_;
   const WorkView& work_;
   const StudyView& study_;
   Milli devices_;
   Time now_;
   std::string kind_;
   std::vector<Milli> widths_;
-  std::vector<double> speeds_;  // at each
-  std::size_t least_ = 0;       // narrower, as many as may run at once leave devices idle
-  std::size_t best_ = 0;        // of the others, the width at which a device does most
+  std::vector<double> speeds_;                               // at each, on devices of `kind_`
+  std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that are held
+  std::size_t least_ = 0;  // narrower, as many as may run at once leave devices idle
+  std::size_t best_ = 0;   // of the others, the width at which a device does most
   std::vector<Trial> trials_;
-  std::vector<double> to_come_;  // seconds of a trial that is still to be proposed
+  std::vector<double> to_come_;  // seconds of one still to be proposed, if it goes all the way
+  std::vector<double> typical_;  // the same if it is judged as most are
   int coming_ = 0;
   std::vector<double> to_return_;  // the same of one that is to go on
   int returning_ = 0;

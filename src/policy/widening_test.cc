@@ -138,6 +138,60 @@ TEST(WideningTest, WhoRunsIsMovedOnlyIfThatPays) {
   EXPECT_EQ(Widths(t, 4000).at(1), 1000);
 }
 
+TEST(WideningTest, WhatItTakesToLeaveIsPartOfThePrice) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 1000;
+  study.priced = true;
+  study.start_up = std::chrono::seconds(1);
+  Measure(t);
+  t.Running(1, 1, 100, 1000);
+  EXPECT_EQ(Widths(t, 4000).at(1), 4000);  // 31 s and a start-up instead of 100 s
+  t.view.studies[0].leaving = std::chrono::seconds(80);
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);
+}
+
+TEST(WideningTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, kElastic);
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 20;
+  study.parallelism = 4;
+  Measure(t);
+  t.Waiting(1, 1, 100);
+  t.Waiting(1, 2, 1);
+  EXPECT_EQ(Widths(t, 4000).at(1), 1000);  // all of them to the end: that takes longer than any
+  t.view.studies[0].typical_work = 3;
+  EXPECT_GT(Widths(t, 4000).at(1), 1000);
+}
+
+TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
+  TestViews t(0);
+  Node fast{.name = "fast", .cpus = 64000, .devices = {}};
+  Node slow{.name = "slow", .cpus = 64000, .devices = {}};
+  for (const char* id : {"0", "1"}) {
+    fast.devices.push_back({.uuid = id, .kind = "A100", .memory_bytes = 40 << 10});
+    slow.devices.push_back({.uuid = id, .kind = "V100", .memory_bytes = 40 << 10});
+  }
+  t.cluster.Join(std::move(fast));
+  t.cluster.Join(std::move(slow));
+  StudyView& study = t.Study(1, {.cpus = 1000, .gpus = 1000, .least = 1000, .most = 2000});
+  study.max_budget = 100;
+  study.priced = true;
+  study.start_up = std::chrono::seconds(1);
+  Measure(t);
+  for (int i = 0; i < 20; ++i)
+    t.speeds.Learn({.shape = "study1", .kind = "V100", .width = 1000}, 1, 4);
+  for (std::uint32_t i = 1; i <= 3; ++i) t.Running(1, i, 100, 1000);
+  // The third would take four times as long as the others.
+  const auto widths = Widths(t, 4000);
+  EXPECT_EQ(widths.at(1), 1000);
+  EXPECT_EQ(widths.at(3), 2000);
+  t.Study(2, kElastic);  // where that would take it is not known beside another
+  EXPECT_EQ(Widths(t, 4000).at(3), 1000);
+}
+
 TEST(WideningTest, AWidthBetweenThoseThatAreTriedIsKept) {
   TestViews t(0, /*cpus=*/64000);
   StudyView& study = t.Study(1, {.cpus = 1000, .least = 1000, .most = 64000});

@@ -63,6 +63,27 @@ std::vector<BracketPlan> PlanBrackets(const StopperSpec& spec) {
   return {PlanHalving(spec)};
 }
 
+double TypicalWork(const StopperSpec& spec) {
+  const auto full = static_cast<double>(spec.max_budget);
+  const bool has_rungs =
+      spec.name.starts_with("asha") || spec.name == "sha" || spec.name == "hyperband";
+  if (!has_rungs) return full;
+  double work = 0;
+  double trials = 0;
+  for (const BracketPlan& plan : PlanBrackets(spec)) {
+    auto alive = static_cast<double>(plan.trials);
+    double done = 0;
+    trials += alive;
+    for (const Work level : plan.levels) {
+      work += alive * (static_cast<double>(level) - done);
+      done = static_cast<double>(level);
+      alive /= static_cast<double>(spec.eta);
+    }
+    work += alive * (full - done);
+  }
+  return work / trials;
+}
+
 std::vector<std::int64_t> PlacesOf(std::int64_t trials, std::int64_t eta, std::size_t levels) {
   std::vector<std::int64_t> places;
   for (std::size_t k = 0; k < levels; ++k) {

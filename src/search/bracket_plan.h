@@ -28,4 +28,8 @@ std::vector<BracketPlan> PlanBrackets(const StopperSpec& spec);
 // How many trials go on from each level of a bracket: max(1, floor(trials / eta^(k + 1))).
 std::vector<std::int64_t> PlacesOf(std::int64_t trials, std::int64_t eta, std::size_t levels);
 
+// How much work one of its trials does on average: of those that are judged at rungs only one in eta goes on from each.
+// The full budget where a stopper has no rungs.
+double TypicalWork(const StopperSpec& spec);
+
 }  // namespace sluice

@@ -38,6 +38,16 @@ TEST(BracketPlanTest, HyperbandIsThatOfThePaper) {
   EXPECT_THAT(PlacesOf(34, 3, 3), ElementsAre(11, 3, 1));
 }
 
+TEST(BracketPlanTest, MostTrialsDoLittleOfTheFullBudget) {
+  const StopperSpec spec{.name = "asha", .min_budget = 1, .max_budget = 27, .eta = 3};
+  EXPECT_DOUBLE_EQ(TypicalWork(spec), 1 + 2.0 / 3 + 6.0 / 9 + 18.0 / 27);
+  StopperSpec other = spec;
+  other.name = "hyperband";  // 27, 12, 6 and 4 trials: those of later brackets begin further up
+  EXPECT_DOUBLE_EQ(TypicalWork(other), (27 * 3.0 + 12 * 7.0 + 6 * 15.0 + 4 * 27.0) / 49);
+  other.name = "median";
+  EXPECT_EQ(TypicalWork(other), 27);
+}
+
 TEST(BracketPlanTest, HyperbandLosesNoBracketToRounding) {
   for (const auto& [max_budget, eta, brackets] :
        {std::tuple<Work, std::int64_t, std::size_t>{243, 3, 6}, {1000, 10, 4}, {242, 3, 5}}) {
