@@ -88,11 +88,12 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
     }
   }
-  // What runs stays, but for elastic trials that can be moved: those are placed anew.
+  // What runs stays, but for elastic trials that can be moved: those are placed anew, each study's in its turn. Until
+  // then they hold their devices: nobody makes way for a trial of another study, it would start again for nothing.
   Cluster free;
   free.SetNodes(cluster.nodes());
   std::vector<TrialKey> leaving;
-  std::vector<const WorkItem*> held;  // of elastic ones
+  std::vector<const WorkItem*> held;  // elastic ones whose turn is still to come
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
@@ -101,7 +102,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     const bool moves = is_elastic(item);
     const bool is_fixed =
         std::ranges::find(fixed, item.trial.study, &StudyView::study) != fixed.end();
-    if (!item.running || is_fixed || (moves && !IsFixed(item)) || !free.Fits(*item.grant)) continue;
+    if (!item.running || is_fixed || (moves && item.leaving) || !free.Fits(*item.grant)) continue;
     free.Take(*item.grant);
     if (moves) held.push_back(&item);
   }
