@@ -107,7 +107,9 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
-    const Milli share = shares[static_cast<std::size_t>(study - work.studies.data())];
+    // Not a sliver of a device: who needs a whole one could not use the rest.
+    const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
+                                 std::min(kWhole, MostUsed(*study)));
     const Widening widening(cluster, work, *study, share, now);
     const int room = widening.MostAlive() - study->running - study->waiting;
     if (study->open && room > study->coming) plan.appetites.push_back({study->study, room});

@@ -48,6 +48,16 @@ TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})), ElementsAre("1:2"));
 }
 
+TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 1000, .gpus = 1000});
+  t.Study(2, {.cpus = 1000, .gpus = 1000, .least = 250, .most = 1000}).max_budget = 100;
+  t.Waiting(1, 1, 100);
+  for (std::uint32_t i = 2; i <= 5; ++i) t.Waiting(2, i, 100);
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+              UnorderedElementsAre("2:0.25", "3:0.25", "4:0.25", "5:0.25"));
+}
+
 TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
   TestViews t(4);
   Widen(t);

@@ -52,18 +52,20 @@ std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
   return shares;
 }
 
+Milli MostUsed(const StudyView& study) {
+  const Milli trials = study.running + study.waiting + study.coming + study.unborn + study.paused +
+                       (study.open ? study.left : 0);
+  const Milli alive = study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
+  return alive * MostWidth(study.demand);
+}
+
 std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work) {
   std::vector<Milli> shares(work.studies.size(), 0);
   for (const bool on_cores : {false, true}) {
     std::vector<Claim> claims;
     for (const StudyView& study : work.studies) {
       const bool here = (study.demand.gpus == 0) == on_cores;
-      const Milli trials = study.running + study.waiting + study.coming + study.unborn +
-                           study.paused + (study.open ? study.left : 0);
-      const Milli alive =
-          study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
-      claims.push_back(
-          {.most = here ? alive * MostWidth(study.demand) : 0, .weight = study.weight});
+      claims.push_back({.most = here ? MostUsed(study) : 0, .weight = study.weight});
     }
     const Demand any{.gpus = on_cores ? 0 : kWhole};
     const std::vector<Milli> dealt = FairShares(TotalWidth(cluster, any), claims);

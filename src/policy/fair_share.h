@@ -17,6 +17,9 @@ struct Claim {
 // their part, and of equals to the first.
 std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims);
 
+// What a study could hold if all of its trials ran at once, each as wide as it can be.
+Milli MostUsed(const StudyView& study);
+
 // What each study may hold of the devices nobody lends, or of the cores where it needs no device, in the order of the view.
 std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work);
 
