@@ -50,23 +50,21 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
 // Elastic studies have their shares, unless those that want to start other trials could start none in what is left:
 // then they have it all among themselves.
 std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
-  std::vector<Milli> shares = SharesOf(cluster, work);
+  std::vector<Milli> shares = ThriftySharesOf(cluster, work);
   Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (IsElastic(work.studies[i].demand)) rest -= shares[i];
-  WorkView elastic;
   bool others = false;  // that have trials to start
   for (const StudyView& study : work.studies) {
-    if (IsElastic(study.demand)) {
-      elastic.studies.push_back(study);
-      continue;
-    }
+    if (IsElastic(study.demand)) continue;
     if (!study.open && study.waiting + study.coming + study.unborn == 0) continue;
     if (LeastWidth(study.demand) <= rest) return shares;
     others = true;
   }
   if (!others) return shares;
-  const std::vector<Milli> dealt = SharesOf(cluster, elastic);
+  WorkView elastic = work;
+  std::erase_if(elastic.studies, [](const StudyView& study) { return !IsElastic(study.demand); });
+  const std::vector<Milli> dealt = ThriftySharesOf(cluster, elastic);
   for (std::size_t i = 0, next = 0; i < shares.size(); ++i)
     if (IsElastic(work.studies[i].demand)) shares[i] = dealt[next++];
   return shares;
