@@ -51,11 +51,15 @@ TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
 TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut) {
   TestViews t(1);
   t.Study(1, {.cpus = 1000, .gpus = 1000});
-  t.Study(2, {.cpus = 1000, .gpus = 1000, .least = 250, .most = 1000}).max_budget = 100;
+  StudyView& study = t.Study(2, {.cpus = 1000, .gpus = 1000, .least = 250, .most = 1000});
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 20;
   t.Waiting(1, 1, 100);
-  for (std::uint32_t i = 2; i <= 5; ++i) t.Waiting(2, i, 100);
-  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
-              UnorderedElementsAre("2:0.25", "3:0.25", "4:0.25", "5:0.25"));
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  ASSERT_EQ(plan.appetites.size(), 1u);
+  EXPECT_EQ(plan.appetites[0].study, StudyId(2));
+  EXPECT_EQ(plan.appetites[0].trials, 4);
 }
 
 TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
