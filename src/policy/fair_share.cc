@@ -33,7 +33,8 @@ Milli Held(const WorkView& work, const StudyView& study) {
   return study.demand.fused_most > 1 ? 0 : held;  // those of a bundle hold one device together
 }
 
-// The width at which a device does most, of the mean over all there are; of equals the widest.
+// The width at which a device does most, of the mean over all there are. Of equals the narrowest share of a device, as
+// trials that wait are started, but the most devices: who makes as much of them has its part.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));
@@ -55,7 +56,7 @@ Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const Study
       speed += count * speeds.Ask(at).work_per_second;
     }
     speed /= static_cast<double>(width);
-    if (speed < does * (1 - 1e-9)) continue;
+    if (speed < does * (width > kWhole ? 1 - 1e-9 : 1 + 1e-9)) continue;
     best = width;
     does = speed;
   }
@@ -145,7 +146,8 @@ std::vector<Milli> ThriftySharesOf(const Cluster& cluster, const WorkView& work)
   const auto ends_with_all = [&](const StudyView& study) {
     return study.weight == work.studies.front().weight && !study.seeks;
   };
-  if (!std::ranges::all_of(work.studies, ends_with_all)) return SharesOf(cluster, work);
+  if (work.studies.size() < 2 || !std::ranges::all_of(work.studies, ends_with_all))
+    return SharesOf(cluster, work);
   const auto thrifty = [&](const StudyView& study) {
     const Milli width = ThriftyWidth(cluster, *work.speeds, study);
     return std::max(Alive(study, GoOn(study)) * width, Held(work, study));
