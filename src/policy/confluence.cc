@@ -55,23 +55,21 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
 // Elastic studies have their shares, unless those that want to start other trials could start none in what is left:
 // then they have it all among themselves.
 std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
-  std::vector<Milli> shares = SharesOf(cluster, work);
+  std::vector<Milli> shares = ThriftySharesOf(cluster, work);
   Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (IsElastic(work.studies[i].demand)) rest -= shares[i];
-  WorkView elastic;
   bool others = false;  // that have trials to start
   for (const StudyView& study : work.studies) {
-    if (IsElastic(study.demand)) {
-      elastic.studies.push_back(study);
-      continue;
-    }
+    if (IsElastic(study.demand)) continue;
     if (!study.open && study.waiting + study.coming + study.unborn == 0) continue;
     if (LeastWidth(study.demand) <= rest) return shares;
     others = true;
   }
   if (!others) return shares;
-  const std::vector<Milli> dealt = SharesOf(cluster, elastic);
+  WorkView elastic = work;
+  std::erase_if(elastic.studies, [](const StudyView& study) { return !IsElastic(study.demand); });
+  const std::vector<Milli> dealt = ThriftySharesOf(cluster, elastic);
   for (std::size_t i = 0, next = 0; i < shares.size(); ++i)
     if (IsElastic(work.studies[i].demand)) shares[i] = dealt[next++];
   return shares;
@@ -93,11 +91,12 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
     }
   }
-  // What runs stays, but for elastic trials that can be moved: those are placed anew.
+  // What runs stays, but for elastic trials that can be moved: those are placed anew, each study's in its turn. Until
+  // then they hold their devices: nobody makes way for a trial of another study, it would start again for nothing.
   Cluster free;
   free.SetNodes(cluster.nodes());
   std::vector<TrialKey> leaving;
-  std::vector<const WorkItem*> held;  // of elastic ones
+  std::vector<const WorkItem*> held;  // elastic ones whose turn is still to come
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
@@ -106,12 +105,14 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     const bool moves = is_elastic(item);
     const bool is_fixed =
         std::ranges::find(fixed, item.trial.study, &StudyView::study) != fixed.end();
-    if (!item.running || is_fixed || (moves && !IsFixed(item)) || !free.Fits(*item.grant)) continue;
+    if (!item.running || is_fixed || (moves && item.leaving) || !free.Fits(*item.grant)) continue;
     free.Take(*item.grant);
     if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
-    const Milli share = shares[static_cast<std::size_t>(study - work.studies.data())];
+    // Not a sliver of a device: who needs a whole one could not use the rest.
+    const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
+                                 std::min(kWhole, MostUsed(*study)));
     const Widening widening(cluster, work, *study, share, now);
     const int room = widening.MostAlive() - study->running - study->waiting;
     if (study->open && room > study->coming) plan.appetites.push_back({study->study, room});

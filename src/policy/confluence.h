@@ -8,8 +8,8 @@ namespace sluice {
 // are packed (filling.h), those that fuse are bundled, in bubbles too (hydro.h), and come home from there at the
 // end (homecoming.h). Each of them asks what a change saves, against work since the last report and a start-up.
 //
-// Elastic studies are planned first, each held to its fair share of the devices (fair_share.h) as long as others can use
-// what that leaves, then bundles, then trials of fixed width in what is left.
+// Elastic studies are planned first, each held to its fair share of the devices (fair_share.h), and no wider than pays,
+// as long as others can use what that leaves, then bundles, then trials of fixed width in what is left.
 //
 // Studies that all have a deadline, and cannot do all they want by then, are planned for the best model at it
 // (focus.h), each in its share.

@@ -48,6 +48,30 @@ TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})), ElementsAre("1:2"));
 }
 
+TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 1000, .gpus = 1000});
+  StudyView& study = t.Study(2, {.cpus = 1000, .gpus = 1000, .least = 250, .most = 1000});
+  study.max_budget = 100;
+  study.open = true;
+  study.left = 20;
+  t.Waiting(1, 1, 100);
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  ASSERT_EQ(plan.appetites.size(), 1u);
+  EXPECT_EQ(plan.appetites[0].study, StudyId(2));
+  EXPECT_EQ(plan.appetites[0].trials, 4);
+}
+
+TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
+  TestViews t(4);
+  Widen(t);
+  for (const std::uint32_t study : {1, 2}) t.Study(study, kElastic).max_budget = 100;
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Running(2, 10 + i, 100, 1000);
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
+  EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
+              UnorderedElementsAre("11:1", "12:1", "13:1", "14:1"));
+}
+
 TEST(ConfluenceTest, TrialsThatFuseGoIntoBundles) {
   TestViews t(1);
   t.Study(1, {.cpus = 1000,

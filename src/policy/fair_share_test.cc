@@ -10,6 +10,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
+const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 4000};
+
+// Twice the width is less than twice the speed.
+void Slow(TestViews& t) { t.speeds = SpeedModel({.widths = *WidthTable("resnet50")}); }
+
 TEST(FairShareTest, EqualPartsInWholeDevices) {
   EXPECT_THAT(FairShares(8000, {{.most = 9000}, {.most = 9000}}), ElementsAre(4000, 4000));
   EXPECT_THAT(FairShares(8000, {{.most = 9000}, {.most = 9000}, {.most = 9000}}),
@@ -52,6 +57,71 @@ TEST(FairShareTest, StudiesHaveTheWeightsTheySay) {
   t.Study(2, {.gpus = 1000, .least = 1000, .most = 4000});
   for (std::uint32_t i = 1; i <= 20; ++i) t.Waiting(1, i, 5), t.Waiting(2, i, 5);
   EXPECT_THAT(SharesOf(t.cluster, t.view), ElementsAre(4000, 2000));
+}
+
+TEST(FairShareTest, NobodyIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
+  TestViews t(6);
+  Slow(t);
+  t.Study(1, kElastic);
+  t.Study(2, kElastic);
+  t.Waiting(1, 1, 5);
+  for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
+  EXPECT_THAT(SharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(1000, 5000));
+}
+
+TEST(FairShareTest, WhatNobodyCanUseThriftilyIsForWhoeverCanBeWider) {
+  TestViews t(6);
+  Slow(t);
+  t.Study(1, kElastic);
+  t.Study(2, kElastic);
+  t.Waiting(1, 1, 5);
+  t.Waiting(2, 2, 5);
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
+}
+
+TEST(FairShareTest, WhoRunsWiderAlreadyIsNotMadeNarrower) {
+  TestViews t(6);
+  Slow(t);
+  t.Study(1, kElastic);
+  t.Study(2, kElastic);
+  t.Running(1, 1, 5, 2000);
+  for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(2000, 4000));
+}
+
+TEST(FairShareTest, WhoAskedForAPartByAWeightHasIt) {
+  TestViews t(6);
+  Slow(t);
+  t.Study(1, kElastic).weight = 2;
+  t.Study(2, kElastic);
+  t.Waiting(1, 1, 5);
+  for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(4000, 2000));
+}
+
+TEST(FairShareTest, AStudyThatIsOverOnceATrialIsGoodEnoughHasItsPart) {
+  TestViews t(6);
+  Slow(t);
+  t.Study(1, kElastic).seeks = true;
+  t.Study(2, kElastic);
+  t.Waiting(1, 1, 5);
+  for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
+}
+
+TEST(FairShareTest, TrialsThatPausedAndHardlyGoOnHaveNoPart) {
+  TestViews t(6);
+  Slow(t);
+  StudyView& promotes = t.Study(1, kElastic);
+  promotes.eta = 3;
+  promotes.paused = 30;
+  t.Running(1, 1, 5, 1000);
+  t.Study(2, kElastic);
+  for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(1000, 5000));
+  t.view.studies[0].all_go_on = true;
+  EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
 }
 
 TEST(FairShareTest, NothingAndNobody) {
