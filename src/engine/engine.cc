@@ -359,9 +359,8 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.busy += now_ - trial.started;
   trial.ended = now_;
   if (trial.leaving && event.ending == Ending::kPaused && trial.told != kNever) {
-    // Never more than it may take before it is forced: the machine may have slept meanwhile. Nor nothing, which is
-    // what is said of it before it is known.
-    const Duration took = std::clamp(now_ - trial.told, Duration(1), study.spec.timeouts.grace);
+    // Never more than it may take before it is forced: the machine may have slept meanwhile.
+    const Duration took = std::min(now_ - trial.told, study.spec.timeouts.grace);
     study.leave = std::max(took, study.leave * 9 / 10);
     if (study.ending == Finish::kNot) AskWake(study.stops_at());
   }

@@ -129,20 +129,35 @@ TEST_F(FocusTest, WhatLeavingTakesIsPartOfThePrice) {
 }
 
 TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
-  study().best = 0.4;
-  study().leaving = std::chrono::seconds(60);
-  Runs(1, 8, Curve(0.1, 0.01));
-  Runs(2, 8, Curve(0.9, 0.01));
-  Runs(3, 8, Curve(0.9, 0.01)).movable = false;
-  Runs(4, 8, Curve(0.2, 0.2));
-  EXPECT_THAT(GivenUp(), ElementsAre(2));
+  study().best = 0.7;
+  study().leaving = std::chrono::seconds(20);
+  for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
+  views.view.items[3].movable = false;
+  WorkItem& paused = views.Waiting(1, 5, 1000);
+  paused.done = 8;
+  paused.admitted = true;
+  paused.forecast = &Curve(0.1, 0.01);
+  EXPECT_THAT(Chosen(), ElementsAre("4:1", "5:3"));
+  EXPECT_THAT(GivenUp(), ElementsAre(1, 2, 3));
   // Only a stopper says who stops.
   study().judged = true;
   EXPECT_THAT(GivenUp(), IsEmpty());
-  // Where it costs nothing, all are saved.
+  // Who may still become good is saved.
   study().judged = false;
-  study().leaving = {};
+  for (WorkItem& item : views.view.items)
+    if (item.running) item.forecast = &Curve(0.6, 0.3);
   EXPECT_THAT(GivenUp(), IsEmpty());
+}
+
+TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
+  study().leaving = {};
+  for (const std::uint32_t trial : {1u, 2u, 3u}) Runs(trial, 8, Curve(0.9, 0.01));
+  Runs(4, 8, Curve(0.91, 0.01));
+  study().open = true;
+  study().left = 10;
+  EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1"));
+  views.view.items[3].leaving = true;
+  EXPECT_THAT(Chosen(), testing::Contains("3:1"));
 }
 
 TEST_F(FocusTest, BeforeAStartHasItsPriceNothingIsChanged) {
