@@ -44,7 +44,14 @@ class Filling {
     int slots = 0;
 
     double LongestNext() const;
-    bool WaitingComesNext(std::size_t more_waiting, std::int64_t more_to_come) const;
+    // So many have been thought of already.
+    struct Taken {
+      std::int64_t waiting = 0;
+      std::int64_t to_come = 0;
+    };
+    bool WaitingComesNext(const Taken& taken) const;
+    const Left& After(const Taken& taken) const;
+    void Take(Taken& taken) const;
     std::int64_t Known() const;
   };
   struct Spot {
