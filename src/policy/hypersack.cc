@@ -115,11 +115,8 @@ void HyperSack::Queue(const WorkView& work) {
   std::size_t of = 0;
   for (const WorkItem& item : work.items) {
     if (item.running) continue;
-    if (classes_[of].study->study != item.trial.study) {
-      const auto owner =
-          std::ranges::lower_bound(work.studies, item.trial.study, {}, &StudyView::study);
-      of = static_cast<std::size_t>(owner - work.studies.begin());
-    }
+    // Mostly that of the item before, or the next one.
+    while (classes_[of].study->study != item.trial.study) of = (of + 1) % classes_.size();
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
     const double takes = seconds(of, left);

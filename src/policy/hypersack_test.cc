@@ -258,6 +258,19 @@ TEST(HyperSackTest, TheReferenceKeepsToParallelismAndAsksForTrialsToCome) {
   EXPECT_EQ(plan.appetites[0].trials, 3);
 }
 
+TEST(HyperSackTest, AStudyMayComeBeforeOneWithALesserNumber) {
+  TestViews t(1);
+  t.Study(3, Light(300));
+  t.Study(1, Light(600));
+  t.Waiting(1, 1, 1);
+  t.Waiting(3, 2, 1);
+  t.Waiting(1, 4, 1);
+  const Plan plan = Propose(kFirstFit, t);
+  ASSERT_THAT(Where(plan), ElementsAre("1@0", "2@0"));
+  EXPECT_EQ(plan.placements[0].grant.gpu_share, 600);
+  EXPECT_EQ(plan.placements[1].grant.gpu_share, 300);
+}
+
 TEST(HyperSackTest, TrialsOfSeveralDevicesAndOfNoneFindTheirPlaceToo) {
   TestViews t(3);
   t.Study(1, Light(500));

@@ -75,7 +75,7 @@ struct StudyView {
 
 struct WorkView {
   std::vector<WorkItem> items;     // running ones first, then waiting ones in the order they came
-  std::vector<StudyView> studies;  // by id
+  std::vector<StudyView> studies;  // in the order they came
   const SpeedModel* speeds = nullptr;
 };
 
