@@ -9,6 +9,14 @@ Milli OwnDevices(const Node& node) {
       std::ranges::count_if(node.devices, [](const Device& device) { return !device.IsLent(); }));
 }
 
+std::string_view FirstKind(const Cluster& cluster) {
+  for (const Node& node : cluster.nodes()) {
+    for (const Device& device : node.devices)
+      if (node.up && !device.IsLent()) return device.kind;
+  }
+  return {};
+}
+
 Milli UsualWidth(const Demand& demand) { return demand.gpus > 0 ? demand.gpus : demand.cpus; }
 
 Milli LeastWidth(const Demand& demand) {

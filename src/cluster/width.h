@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "cluster/cluster.h"
 
 namespace sluice {
@@ -24,6 +26,8 @@ Milli WidestFit(const Cluster& cluster, const Demand& demand);
 
 // How many devices of a node nobody lends.
 Milli OwnDevices(const Node& node);
+// The kind of the first device there is that nobody lends; empty if there is none.
+std::string_view FirstKind(const Cluster& cluster);
 
 // All there is of what a trial is wide in, on nodes that are up.
 Milli TotalWidth(const Cluster& cluster, const Demand& demand);

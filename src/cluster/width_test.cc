@@ -55,5 +55,16 @@ TEST(WidthTest, NodesThatAreDownOfferNoWidth) {
   EXPECT_EQ(TotalWidth(cluster, {.cpus = 1000}), 8000);
 }
 
+TEST(WidthTest, TheFirstKindIsOfADeviceThatIsUpAndNotLent) {
+  Cluster cluster;
+  EXPECT_EQ(FirstKind(cluster), "");
+  cluster.Join({.name = "a", .cpus = 0, .devices = {{.uuid = "", .kind = "V100"}}, .up = false});
+  cluster.Join(
+      {.name = "b",
+       .cpus = 0,
+       .devices = {{.uuid = "", .kind = "V100", .open = 500}, {.uuid = "", .kind = "H100"}}});
+  EXPECT_EQ(FirstKind(cluster), "H100");
+}
+
 }  // namespace
 }  // namespace sluice

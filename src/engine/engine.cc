@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "engine/note.h"
+#include "search/bracket_plan.h"
 
 namespace sluice {
 
@@ -88,6 +89,7 @@ Study& Engine::Made(const StudyCreated& event) {
   auto stopper = MakeStopper(study->spec.stopper);
   SLUICE_CHECK(stopper.has_value(), "a study's stopper was checked when the study was read");
   study->stopper = std::move(*stopper);
+  study->typical_work = TypicalWork(study->spec.stopper);
   studies_.push_back(std::move(study));
   return *studies_.back();
 }
@@ -359,8 +361,10 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.busy += now_ - trial.started;
   trial.ended = now_;
   if (trial.leaving && event.ending == Ending::kPaused && trial.told != kNever) {
-    // Never more than it may take before it is forced: the machine may have slept meanwhile.
-    const Duration took = std::min(now_ - trial.told, study.spec.timeouts.grace);
+    // Never more than it may take before it is forced: the machine may have slept meanwhile. Never none: that would
+    // mean that nobody knows.
+    const Duration most = std::max(study.spec.timeouts.grace, Duration(1));
+    const Duration took = std::clamp(now_ - trial.told, Duration(1), most);
     study.leave = std::max(took, study.leave * 9 / 10);
     if (study.ending == Finish::kNot) AskWake(study.stops_at());
   }

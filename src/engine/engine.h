@@ -79,7 +79,8 @@ struct Study {
   std::vector<TrialId> running;  // in order of starting
   std::vector<TrialId> waiting;  // in the order they are to start
   std::unique_ptr<Stopper> stopper;
-  Forecasts forecasts;  // empty where the policy does not look at them
+  double typical_work = 0;  // that a trial does on average under it
+  Forecasts forecasts;      // empty where the policy does not look at them
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }

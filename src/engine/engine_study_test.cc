@@ -135,6 +135,17 @@ TEST(EngineStudyTest, WhoRunsAtTheDeadlineSavesByThenAndGoesOnWithAnother) {
   EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, At(200)}), Contains("start 1.3 0..end"));
 }
 
+TEST(EngineStudyTest, ThatNothingIsNeededToLeaveIsKnownToo) {
+  TestEngine t("trials: 9\ndeadline: 60s\n");
+  t.Propose(2);
+  t.now = 10;
+  EXPECT_EQ(t.Study().leave, Duration(0));
+  t.Drain();
+  t.End(1, Ending::kPaused);
+  EXPECT_GT(t.Study().leave, Duration(0));
+  EXPECT_LT(t.Study().leave, std::chrono::milliseconds(1));
+}
+
 TEST(EngineStudyTest, ADeadlineThatPassedWithoutAControllerHoldsToo) {
   TestEngine t("trials: 9\ndeadline: 60s\n");
   t.Propose(2);

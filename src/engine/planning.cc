@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "engine/engine.h"
-#include "search/bracket_plan.h"
 
 namespace sluice {
 namespace {
@@ -20,6 +19,9 @@ bool IsEnding(const Trial& trial) {
 
 // Whether it can be told to leave, and has got further than when it was started.
 bool CanBeMoved(const Trial& trial) { return trial.seq > 0 && trial.launch_work > 0; }
+
+// Whether trials may be stopped before their target.
+bool IsJudged(const Study& study) { return study.spec.stopper.name != "none"; }
 
 int CountEnding(const Study& study) {
   return static_cast<int>(
@@ -152,7 +154,7 @@ const WorkView& Engine::View() {
          .shape = study->spec.name,
          .deadline = study->stops_at(),
          .max_budget = study->spec.stopper.max_budget,
-         .typical_work = TypicalWork(study->spec.stopper),
+         .typical_work = study->typical_work,
          .eta = study->spec.stopper.eta,
          .furthest = study->furthest,
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
@@ -164,7 +166,7 @@ const WorkView& Engine::View() {
          .coming = static_cast<int>(study->asked - study->answered),
          .paused = static_cast<int>(study->count(TrialState::kPaused)),
          .unborn = unborn,
-         .judged = study->spec.stopper.name != "none",
+         .judged = IsJudged(*study),
          .seeks = !study->spec.stop_at.empty(),
          .all_go_on = study->stopper->Gathers(),
          .open = Open(*study) && !study->sated && MayMakeMore(*study),
@@ -200,7 +202,7 @@ void Engine::YieldMisplaced(const Plan& plan) {
 void Engine::GiveUp(Study& study, TrialId id) {
   Trial& trial = study.trials[Number(id) - 1];
   if (trial.state != TrialState::kRunning || trial.leaving || !CanBeMoved(trial)) return;
-  if (study.spec.stopper.name != "none") return;
+  if (IsJudged(study)) return;
   trial.note = "given up: others are expected to be better";
   Leave(study, trial, StopReason::kStopped);
 }

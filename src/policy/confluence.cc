@@ -122,7 +122,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     }
     for (const WorkItem* item : held)
       if (item->trial.study == study->study) free.Release(*item->grant);
-    const std::vector<Placement> placed = PlaceIn(free, widening.Choose(), &cluster);
+    const std::vector<Placement> placed = PlaceIn(free, cluster, widening.Choose());
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {

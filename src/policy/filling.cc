@@ -13,6 +13,12 @@
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
 // memory, so they are not passed over for ever.
 //
+// Of several kinds of devices each is for those it suits: a trial that takes half as much of one kind as of another,
+// where most take a third, is better left to the other. So its worth is cut by how far it is from the kind that
+// suits it best, squared: a device of the wrong kind wastes on it, and keeps it from those that it would not waste. It is
+// cut likewise where the trial is so slow that all else would have ended before it. What the linear program of the
+// lower bound would say is much the same; this takes no program.
+//
 // Only where there is not room for all: neighbours slow each other down, so that those that all find room go where they
 // are quickest, each to the device with most left.
 //
@@ -228,9 +234,42 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
   }
   const Milli all = TotalWidth(free_, classes_.empty() ? Demand{} : classes_.front().study->demand);
   horizon_ = area / static_cast<double>(std::max<Milli>(all, 1));
+  CompareKinds();
   // The quickest devices choose first.
   std::ranges::stable_sort(spots_, std::greater(),
                            [&](const Spot& spot) { return quickness[spot.kind]; });
+}
+
+// What a trial takes of a kind is its part of a device, for as long as its work takes there.
+void Filling::CompareKinds() {
+  const auto takes = [&](const Class& trials, std::size_t kind) {
+    const double speed = trials.speeds[kind];
+    return speed > 0 ? static_cast<double>(trials.needs[kind].gpus) / speed : 0;
+  };
+  std::vector<double> usual(kinds_.size(), 0);
+  for (const Class& trials : classes_) {
+    double all = 0;
+    for (std::size_t k = 1; k < kinds_.size(); ++k) all += takes(trials, k);
+    for (std::size_t k = 1; k < kinds_.size() && all > 0; ++k) usual[k] += takes(trials, k) / all;
+  }
+  for (Class& trials : classes_) {
+    trials.thrift.assign(kinds_.size(), 1);
+    double least = kEndless;
+    for (std::size_t k = 1; k < kinds_.size(); ++k)
+      if (takes(trials, k) > 0) least = std::min(least, takes(trials, k) / usual[k]);
+    for (std::size_t k = 1; k < kinds_.size(); ++k)
+      if (takes(trials, k) > 0) trials.thrift[k] = least / (takes(trials, k) / usual[k]);
+  }
+}
+
+// 1: as well as any.
+double Filling::Suits(const Class& trials, std::size_t kind, double left) const {
+  double suits = trials.thrift[kind];
+  if (left < kEndless && trials.speeds[kind] > 0) {
+    const double here = left * std::ranges::max(trials.speeds) / trials.speeds[kind];
+    suits *= std::min(1.0, std::max(horizon_, longest_) / here);
+  }
+  return suits * suits;
 }
 
 bool Filling::Class::WaitingComesNext(const Taken& taken) const {
@@ -364,7 +403,7 @@ void Filling::SpreadAll(Plan& plan) {
     if (demand.gpus == 0 || IsWide(demand)) continue;
     Milli least = kWhole;
     for (std::size_t k = 1; k < kinds_.size(); ++k) least = std::min(least, trials.needs[k].gpus);
-    takes += std::min(trials.Known(), kMany) * least;
+    takes += trials.Known() * least;
     if (takes > room) return;
     order.push_back(c);
   }
@@ -415,8 +454,9 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (!MayLeave(classes_[of], *item)) continue;
     const Amounts takes = Takes(classes_[of], spot.kind);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double seconds = LeftOf(classes_[of], *item).all + TurnOf(*classes_[of].study);
-    items.push_back({{Worth(takes, all, seconds)}, takes});
+    const double left = LeftOf(classes_[of], *item).all;
+    const double worth = Worth(takes, all, left + TurnOf(*classes_[of].study));
+    items.push_back({{Suits(classes_[of], spot.kind, left) * worth}, takes});
     what.emplace_back(of, item);
   }
   const std::size_t running = items.size();
@@ -434,8 +474,8 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     SetSearch::Item item{.worths = {}, .takes = takes};
     Class::Taken taken;
     for (std::int64_t i = 0; i < most; ++i) {
-      const bool first = i == 0 && trials.unknown;
-      item.worths.push_back(Worth(takes, all, first ? kEndless : trials.After(taken).all));
+      const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
+      item.worths.push_back(Suits(trials, spot.kind, left) * Worth(takes, all, left));
       trials.Take(taken);
     }
     items.push_back(std::move(item));

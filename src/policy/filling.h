@@ -34,6 +34,7 @@ class Filling {
     const StudyView* study = nullptr;
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
+    std::vector<double> thrift;     // on each kind; 1: takes least there, beside what others take
     double seconds_per_unit = 1;    // where it is quickest
     bool unknown = true;            // nobody has measured that, or is about to
     std::vector<Waiting> waiting;   // by seconds left, most first
@@ -62,6 +63,8 @@ class Filling {
   };
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
+  void CompareKinds();
+  double Suits(const Class& trials, std::size_t kind, double left) const;
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
   const Spot* RoomiestFor(const Class& trials) const;

@@ -136,6 +136,56 @@ TEST(FillingTest, OneThatTakesMuchMemoryIsNotPassedOver) {
   EXPECT_EQ(plan.placements[0].trial.study, StudyId(1));
 }
 
+// An A100, and an H100 that is quicker.
+TestViews WithTwoKinds() {
+  TestViews t(1);
+  Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
+  quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
+  t.cluster.Join(std::move(quick));
+  return t;
+}
+
+void MeasureKinds(TestViews& t, double quicker) {
+  t.view.speeds = &t.speeds;
+  for (const StudyView& study : t.view.studies) {
+    for (const auto& [kind, speed] : {std::pair("A100", 1.0), std::pair("H100", quicker)}) {
+      const Milli width = NeedOn(study.demand, kind).gpus;
+      t.speeds.Learn({.shape = std::string(study.shape), .kind = kind, .width = width}, speed, 1);
+    }
+  }
+}
+
+TEST(FillingTest, EachKindTakesThoseItSuits) {
+  TestViews t = WithTwoKinds();
+  t.Study(1, {.cpus = 0, .gpus = 500});
+  Demand heavy{.cpus = 0, .gpus = 1000};
+  heavy.kinds = std::make_shared<const std::vector<KindNeed>>(
+      std::vector<KindNeed>{{"A100", {.gpus = 1000}}, {"H100", {.gpus = 500}}});
+  t.Study(2, heavy);
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 110);
+  for (std::uint32_t i = 5; i <= 8; ++i) t.Waiting(2, i, 100);
+  MeasureKinds(t, 1.2);
+  const Filled filled = Fill(t);
+  EXPECT_EQ(filled.plan.placements.size(), 4U);
+  for (const auto& [trial, grant] : filled.plan.placements)
+    EXPECT_EQ(grant.node, Number(trial.study) == 1 ? NodeId(1) : NodeId(2));
+}
+
+TEST(FillingTest, WhoWouldBeTheLastOnASlowDeviceWaitsForAQuickOne) {
+  TestViews t = WithTwoKinds();
+  for (std::uint32_t study = 1; study <= 3; ++study) t.Study(study, {.cpus = 0, .gpus = 1000});
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 60);
+  MeasureKinds(t, 1);
+  Grant held{.node = NodeId(2), .cpus = 0, .gpu_share = kWhole, .devices = {DeviceId(0)}};
+  WorkItem& running = t.Waiting(3, 3, 60);
+  running.running = true;
+  running.grant = &held;
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
+  MeasureKinds(t, 100);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
 TEST(FillingTest, WhereAllFindRoomTheyAreSpread) {
   TestViews t(4);
   t.Study(1, {.cpus = 0, .gpus = 200});

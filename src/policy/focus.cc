@@ -29,8 +29,8 @@
 // have all devices from now on. Who is not, and whom no stopper judges, is given up as it is.
 //
 // Cost: a few hundred plans, each an integral over as many trials as it has. Alternatives: HyperSched's rules, which
-// know neither how curves go on nor what could still be learned; the exact problem, a restless bandit with switching costs, whose
-// state is all curves.
+// know neither how curves go on nor what could still be learned; the exact problem, a restless bandit with switching
+// costs, whose state is all curves.
 
 namespace sluice {
 namespace {
@@ -110,14 +110,7 @@ Focus::Focus(const Cluster& cluster, const WorkView& work, const StudyView& stud
       leaving_(Seconds(study.leaving)),
       expected_(std::numeric_limits<double>::quiet_NaN()) {
   SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .width = narrow_};
-  if (study.demand.gpus > 0) {
-    for (const Node& node : cluster.nodes()) {
-      if (!node.up || OwnDevices(node) == 0) continue;
-      at.kind =
-          std::ranges::find_if(node.devices, [](const Device& d) { return !d.IsLent(); })->kind;
-      break;
-    }
-  }
+  if (study.demand.gpus > 0) at.kind = FirstKind(cluster);
   const bool measured = work.speeds->Ask(at).measured > 0;
   for (; at.width <= wide_; at.width += narrow_)
     speeds_.push_back(work.speeds->Ask(at).work_per_second);

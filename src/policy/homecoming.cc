@@ -26,7 +26,9 @@ struct Member {
 
 std::vector<TrialKey> ComeHome(const Cluster& cluster, const WorkView& work,
                                const StudyView& study) {
-  if (study.waiting > 0 || study.coming > 0 || study.open || !study.priced) return {};
+  const bool full = study.parallelism > 0 && study.running >= study.parallelism;
+  const bool has_others = study.waiting > 0 || study.coming > 0 || study.open;
+  if ((has_others && !full) || !study.priced) return {};
   const Fusion fusion(*work.speeds, study);
   const auto speed = [&](const std::string& kind, int fused) {
     return work.speeds->Ask({.shape = std::string(study.shape), .kind = kind, .fused = fused})

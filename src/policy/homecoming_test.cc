@@ -66,6 +66,16 @@ TEST_F(HomecomingTest, NobodyLeavesWhileOthersWaitForTheRoom) {
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
+TEST_F(HomecomingTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
+  Runs(1, NodeId(2), 100);
+  t.Waiting(1, 2, 100);
+  t.view.studies[0].running = 1;
+  t.view.studies[0].parallelism = 2;
+  EXPECT_THAT(Leave(), IsEmpty());
+  t.view.studies[0].parallelism = 1;
+  EXPECT_THAT(Leave(), SizeIs(1));
+}
+
 TEST_F(HomecomingTest, NobodyLeavesWhoHasNearlyEnded) {
   Runs(1, NodeId(2), 100);
   t.view.studies[0].start_up = std::chrono::hours(1);

@@ -15,10 +15,11 @@ namespace {
 // A bundle that runs, or is to.
 struct Bundle {
   Grant grant;  // of one more member
+  const Device* device = nullptr;
   int size = 0;
   int most = 0;
   bool begun = false;  // somebody has reported
-  bool lent = false;   // its device
+  bool lent = false;
 };
 
 // Of one study.
@@ -34,7 +35,7 @@ class StudyPlan {
         waiting_.push_back(&item);
       }
     }
-    if (study.open) coming_ = study.left + study.coming;
+    coming_ = study.coming + (study.open ? study.left : 0);
     // One that has nothing to propose may still resume somebody.
     may_resume_ = study.open && study.left == 0;
     slots_ = kMany;
@@ -49,14 +50,14 @@ class StudyPlan {
 
   // How large its bundles are, where there are others who want devices too.
   void Measure(const Cluster& cluster, const WorkView& work, int others) {
-    const int devices = std::max(1, CountDevices(cluster));
+    const int devices = std::max(1, CountDevices(cluster, /*lent=*/false));
     const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
     even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
     Gather(cluster);
-    if (!moves_) return;
-    for (const Device* device : fusion_.Home(cluster, work)) home_ += fusion_.MostOn(*device);
-    home_ /= others;
-    for (const Bundle& bundle : bundles_) home_ -= bundle.lent ? 0 : bundle.size;
+    if (moves_) MeasureAway(cluster, work, others);
+    for (Bundle& bundle : bundles_)
+      bundle.most = std::min(bundle.most,
+                             bundle.lent ? MostLent(*bundle.device, cluster, bundle.most) : even_);
   }
 
   // Puts those that wait, or also those that are still to come, into bundles that run already, then on free
@@ -92,12 +93,12 @@ class StudyPlan {
   }
 
   // Those it could use.
-  int CountDevices(const Cluster& cluster) const {
+  int CountDevices(const Cluster& cluster, bool lent) const {
     std::ptrdiff_t count = 0;
     for (const Node& node : cluster.nodes()) {
       if (!node.up) continue;
       count += std::ranges::count_if(node.devices, [&](const Device& device) {
-        return !device.IsLent() && fusion_.MostOn(device) > 0;
+        return device.IsLent() == lent && fusion_.MostOn(device) > 0;
       });
     }
     return static_cast<int>(count);
@@ -117,14 +118,31 @@ class StudyPlan {
       const Node& node = cluster.node(bundle.grant.node);
       const std::size_t device = Number(bundle.grant.devices.front());
       if (!node.up || device >= node.devices.size()) continue;
-      bundle.lent = node.devices[device].IsLent();
+      bundle.device = &node.devices[device];
+      bundle.lent = bundle.device->IsLent();
       // Who comes later ends later: one on a device that is lent is not kept from ending.
-      if (bundle.lent && bundle.begun) continue;
-      bundle.most = fusion_.MostOn(node.devices[device]);
-      bundle.most = std::min(
-          bundle.most, bundle.lent ? MostLent(node.devices[device], cluster, bundle.most) : even_);
+      bundle.most = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
       bundles_.push_back(bundle);
     }
+  }
+
+  // With moves: for how many own devices have room, and how the others are spread over those that are lent.
+  void MeasureAway(const Cluster& cluster, const WorkView& work, int others) {
+    for (const Device* device : fusion_.Home(cluster, work)) home_ += fusion_.MostOn(*device);
+    home_ /= others;
+    int lent = CountDevices(cluster, /*lent=*/true);
+    int begins = 0;  // in programs there that take more
+    for (const Bundle& bundle : bundles_) {
+      if (!bundle.lent) {
+        home_ -= bundle.size;
+      } else if (bundle.begun) {
+        --lent;
+      } else {
+        begins += bundle.size;
+      }
+    }
+    const auto away = static_cast<double>(std::max<std::ptrdiff_t>(ToDo() - home_, 0) + begins);
+    even_lent_ = static_cast<int>(std::ceil(away / std::max(1, lent)));
   }
 
   void Fill(Bundle& bundle, Cluster& free, Plan& plan) {
@@ -148,6 +166,7 @@ class StudyPlan {
         most = std::min(most, lent ? MostLent(device, free, most) : even_);
         if (most == 0) continue;
         Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()),
+                      .device = &device,
                       .most = most,
                       .lent = lent};
         Fill(bundle, free, plan);
@@ -159,18 +178,14 @@ class StudyPlan {
   // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
   // others have less to do, and they themselves take longer. 0: none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
-    if (most == 0 || moves_) return most;
+    if (moves_) return std::min(most, even_lent_);
+    if (most == 0) return 0;
     const auto [known, is_new] = lent_.try_emplace({device.open, most}, 0);
     if (!is_new) return known->second;
-    std::ptrdiff_t lent = 0;
-    for (const Node& node : cluster.nodes()) {
-      if (!node.up) continue;
-      lent += std::ranges::count_if(node.devices, [&](const Device& each) {
-        return each.IsLent() && fusion_.MostOn(each) > 0;
-      });
-    }
+    const int lent = CountDevices(cluster, /*lent=*/true);
     const int fused = std::min(even_, fusion_.knee());
-    const double own = std::max(1, CountDevices(cluster)) * fusion_.Throughput(fused);
+    const double own =
+        std::max(1, CountDevices(cluster, /*lent=*/false)) * fusion_.Throughput(fused);
     double soonest = std::numeric_limits<double>::infinity();
     for (int trials = 0; trials <= most; ++trials) {
       const double here =
@@ -208,6 +223,8 @@ class StudyPlan {
   bool may_resume_ = false;  // somebody whom nobody sees yet
   int slots_ = 0;
   int even_ = 1;  // trials of a bundle, if all are to be alike
+  // With moves: the same of those for which own devices have no room, on devices that are lent.
+  int even_lent_ = 0;
   int home_ = 0;  // with moves: how many more own devices hold, now or when they are free
   bool to_come_ = true;
   std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by how long it is open and what it holds

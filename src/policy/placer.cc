@@ -1,7 +1,6 @@
 #include "policy/placer.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "cluster/width.h"
@@ -18,9 +17,7 @@ bool RunsAt(const WorkItem& item, Milli width) {
 // Makes places one by one.
 class Places {
  public:
-  Places(Cluster& free, const Cluster* held) : free_(free) {
-    if (held != nullptr) held_ = *held;
-  }
+  Places(Cluster& free, const Cluster& cluster) : free_(free), held_(cluster) {}
 
   // Where it is, if that is free.
   bool Keep(const WorkItem& item) {
@@ -47,10 +44,10 @@ class Places {
 
  private:
   Grant FirstPlace(const WorkItem& item, const Demand& demand) {
-    if (held_ && !item.running) {
-      Grant grant = FirstFit(*held_, demand);
+    if (!item.running) {
+      Grant grant = FirstFit(held_, demand);
       if (IsSet(grant.node) && free_.Fits(grant)) {
-        held_->Take(grant);
+        held_.Take(grant);
         return grant;
       }
     }
@@ -62,7 +59,7 @@ class Places {
   }
 
   Cluster& free_;
-  std::optional<Cluster> held_;
+  Cluster held_;  // with what everybody holds now, and who is new will
   std::vector<Placement> placements_;
 };
 
@@ -96,12 +93,12 @@ class Pool {
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted) {
   Cluster free;
   free.SetNodes(cluster.nodes());
-  return PlaceIn(free, wanted);
+  return PlaceIn(free, cluster, wanted);
 }
 
-std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted,
-                               const Cluster* held) {
-  Places places(free, held);
+std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
+                               const std::vector<Wanted>& wanted) {
+  Places places(free, cluster);
   Pool pool(free);
   for (const Wanted& each : wanted) {
     if (!IsFixed(*each.item)) continue;

@@ -16,14 +16,14 @@ struct Wanted {
 // moved stay where they are, whatever their width is to be. In their order the others are let in while
 // there is room for all of them together, none wider than one node can hold. Of those that are in, who
 // runs at its width already stays where it is, and each of the others takes the first node where its
-// width is free, or the next narrower one, a share the fullest device that has room for it. Whoever is
-// not in gets what is then left, those first that can stay where they are.
+// width is free, or the next narrower one, a share the fullest device that has room for it; whoever is new what nobody
+// holds now before what somebody has still to leave. Whoever is not in gets what is then left, those first that can stay
+// where they are.
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted);
 
 // The same in what is free of a cluster: `free` has what everybody else holds, and nothing of these items. It then
-// has what they are to hold too. With `held`, the cluster's true books, whoever is new takes what nobody holds before
-// what somebody is still leaving.
-std::vector<Placement> PlaceIn(Cluster& free, const std::vector<Wanted>& wanted,
-                               const Cluster* held = nullptr);
+// has what they are to hold too.
+std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
+                               const std::vector<Wanted>& wanted);
 
 }  // namespace sluice

@@ -129,9 +129,7 @@ TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
                   .memory_bytes = 0,
                   .devices = {DeviceId(0)}});  // of one that is about to end
   const std::vector<Wanted> wanted = {{&t.view.items[0], 1000}, {&t.view.items[1], 1000}};
-  Cluster free;
-  free.SetNodes(t.cluster.nodes());
-  const auto placed = PlaceIn(free, wanted, &t.cluster);
+  const auto placed = Place(t.cluster, wanted);
   ASSERT_EQ(placed.size(), 2u);
   EXPECT_THAT(placed[0].grant.devices, ElementsAre(DeviceId(1)));
   EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0)));

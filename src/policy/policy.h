@@ -50,7 +50,7 @@ struct StudyView {
   std::string_view shape = {};  // of its trials
   Time deadline = kNever;
   Work max_budget = 0;
-  double typical_work = 0;  // that a trial does on average; 0: all go to max_budget
+  double typical_work = 0;  // that a trial does on average; 0: nobody knows
   std::int64_t eta = 0;     // of its rungs
   Work furthest = 0;        // that any of its trials has reported
   Duration start_up{0};     // of a launch, as measured

@@ -101,13 +101,7 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
 }
 
 void Widening::ListWidths(const Cluster& cluster) {
-  if (study_.demand.gpus > 0) {
-    for (const Node& node : cluster.nodes()) {
-      if (!node.up || OwnDevices(node) == 0) continue;
-      kind_ = std::ranges::find_if(node.devices, [](const Device& d) { return !d.IsLent(); })->kind;
-      break;
-    }
-  }
+  if (study_.demand.gpus > 0) kind_ = FirstKind(cluster);
   const Milli least = LeastWidth(study_.demand);
   const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
   for (Milli width = least; width <= most; width = Next(width, least)) {
