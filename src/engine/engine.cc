@@ -361,10 +361,9 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.busy += now_ - trial.started;
   trial.ended = now_;
   if (trial.leaving && event.ending == Ending::kPaused && trial.told != kNever) {
-    // Never more than it may take before it is forced: the machine may have slept meanwhile. Never none: that would
-    // mean that nobody knows.
-    const Duration most = std::max(study.spec.timeouts.grace, Duration(1));
-    const Duration took = std::clamp(now_ - trial.told, Duration(1), most);
+    // Never more than it may take before it is forced: the machine may have slept meanwhile.
+    const Duration took = std::min(now_ - trial.told, study.spec.timeouts.grace);
+    study.leave_known = true;
     study.leave = std::max(took, study.leave * 9 / 10);
     if (study.ending == Finish::kNot) AskWake(study.stops_at());
   }

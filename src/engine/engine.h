@@ -59,6 +59,7 @@ struct Study {
   Time deadline = kNever;
   Price start_up;                // from the start of a launch to its first step
   Duration leave{0};             // what it took at most of late to save and leave
+  bool leave_known = false;      // it was measured
   Work furthest = 0;             // that any trial has reported
   Finish ending = Finish::kNot;  // no new work, for this reason
   bool finished = false;         // and nothing runs

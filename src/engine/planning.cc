@@ -160,6 +160,7 @@ const WorkView& Engine::View() {
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
          .priced = study->start_up.count > 0,
          .leaving = study->leave,
+         .leaving_known = study->leave_known,
          .running = static_cast<int>(study->running.size()),
          .ending = policy_->LooksAtRunning() ? CountEnding(*study) : 0,
          .waiting = waiting,

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 7;
+constexpr int kSnapshotVersion = 8;
 
 struct Saver {
   StateWriter& writer;
@@ -39,7 +39,8 @@ struct Loader {
 
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
-  visit(s.start_up.seconds), visit(s.start_up.count), visit(s.leave), visit(s.furthest);
+  visit(s.start_up.seconds), visit(s.start_up.count), visit(s.leave), visit(s.leave_known);
+  visit(s.furthest);
   visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
       visit(s.finished);
   visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),

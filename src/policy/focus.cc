@@ -349,7 +349,7 @@ void Focus::Decide() {
     }
     count += std::max<std::size_t>(count / 4, 1);
   }
-  if (leaving_ == 0 && Leavers(best) > 0) best = Try(best, Stay(by_hope), by_mean);
+  if (!study_.leaving_known && Leavers(best) > 0) best = Try(best, Stay(by_hope), by_mean);
   Adopt(best);
 }
 

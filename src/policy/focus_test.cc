@@ -26,6 +26,7 @@ class FocusTest : public testing::Test {
     study.priced = true;
     study.start_up = std::chrono::seconds(20);
     study.leaving = std::chrono::seconds(1);
+    study.leaving_known = true;
     study.fresh = &Curve(0.5, 0.1);
     views.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
     for (int i = 0; i < 20; ++i)
@@ -150,7 +151,7 @@ TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
 }
 
 TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
-  study().leaving = {};
+  study().leaving_known = false;
   for (const std::uint32_t trial : {1u, 2u, 3u}) Runs(trial, 8, Curve(0.9, 0.01));
   Runs(4, 8, Curve(0.91, 0.01));
   study().open = true;

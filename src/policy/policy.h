@@ -50,12 +50,13 @@ struct StudyView {
   std::string_view shape = {};  // of its trials
   Time deadline = kNever;
   Work max_budget = 0;
-  double typical_work = 0;  // that a trial does on average; 0: nobody knows
-  std::int64_t eta = 0;     // of its rungs
-  Work furthest = 0;        // that any of its trials has reported
-  Duration start_up{0};     // of a launch, as measured
-  bool priced = false;      // it was measured
-  Duration leaving{0};  // what it takes a launch at most to save and leave; 0 before it is measured
+  double typical_work = 0;     // that a trial does on average; 0: nobody knows
+  std::int64_t eta = 0;        // of its rungs
+  Work furthest = 0;           // that any of its trials has reported
+  Duration start_up{0};        // of a launch, as measured
+  bool priced = false;         // it was measured
+  Duration leaving{0};         // what it takes a launch at most to save and leave
+  bool leaving_known = false;  // it was measured
   int running = 0;
   int ending = 0;   // of them, those that leave for good, or to pause; they are no items
   int waiting = 0;  // items below that do not run yet

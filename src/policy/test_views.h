@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -62,14 +63,16 @@ class TestViews {
   SpeedModel speeds;
 
  private:
-  StudyView& Of(std::uint32_t study) { return view.studies[study - 1]; }
+  StudyView& Of(std::uint32_t study) {
+    return *std::ranges::find(view.studies, StudyId(study), &StudyView::study);
+  }
   WorkItem& Add(std::uint32_t study, std::uint32_t trial, Work left) {
     view.items.push_back({.trial = {StudyId(study), TrialId(trial)},
                           .group = {},
                           .demand = Of(study).demand,
                           .done = 0,
                           .target = left,
-                          .shape = names_[study - 1]});
+                          .shape = Of(study).shape});
     return view.items.back();
   }
 
