@@ -246,48 +246,58 @@ void Cluster::AddTo(Digest& digest) const {
   digest.Add(std::string_view(writer.bytes()));
 }
 
-Grant FirstFit(const Cluster& cluster, const Demand& demand) {
-  for (std::size_t n = 0; n < cluster.nodes().size(); ++n) {
-    const NodeId node{static_cast<std::uint32_t>(n + 1)};
-    const std::vector<Device>& devices = cluster.nodes()[n].devices;
-    if ((!cluster.nodes()[n].up && !Planted("ghost-node")) || cluster.FreeCpus(node) < demand.cpus)
-      continue;
-    Grant grant{.node = node,
-                .cpus = demand.cpus,
-                .gpu_share = std::min(demand.gpus, kWhole),
-                .bandwidth = demand.bandwidth,
-                .memory_bytes = demand.memory_bytes,
-                .devices = {}};
-    if (demand.gpus == 0) {
-      // The cores of a node that lends are for those on its devices.
-      if (std::ranges::any_of(devices, &Device::IsLent)) continue;
-      return WithoutDevices(grant);
+namespace {
+
+Grant FitOn(const Cluster& cluster, NodeId node, const Demand& demand) {
+  const bool up = cluster.node(node).up || Planted("ghost-node");
+  const std::vector<Device>& devices = cluster.node(node).devices;
+  if (!up || cluster.FreeCpus(node) < demand.cpus) return {};
+  Grant grant{.node = node,
+              .cpus = demand.cpus,
+              .gpu_share = std::min(demand.gpus, kWhole),
+              .bandwidth = demand.bandwidth,
+              .memory_bytes = demand.memory_bytes,
+              .devices = {}};
+  if (demand.gpus == 0) {
+    // The cores of a node that lends are for those on its devices.
+    if (std::ranges::any_of(devices, &Device::IsLent)) return {};
+    return WithoutDevices(grant);
+  }
+  const bool shared = demand.gpus < kWhole || demand.kinds != nullptr;
+  const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
+  const std::span<const DeviceUse> used = cluster.Used(node);
+  Milli least = kWhole + 1;
+  for (std::uint32_t d = 0; d < used.size(); ++d) {
+    const Milli free = kWhole - used[d].share;
+    const DeviceNeed need = NeedOn(demand, devices[d].kind);
+    const Milli share = std::min(need.gpus, kWhole);
+    const bool fits = !devices[d].IsLent() && free >= share &&
+                      kWhole - used[d].bandwidth >= need.bandwidth &&
+                      used[d].clients < kMostClients &&
+                      (demand.memory_bytes == 0 ||
+                       devices[d].memory_bytes - used[d].memory_bytes >= demand.memory_bytes);
+    if (!fits) continue;
+    if (!shared) {
+      grant.devices.push_back(DeviceId(d));
+      if (grant.devices.size() == wanted) return grant;
+    } else if (free < least) {
+      least = free;
+      grant.devices = {DeviceId(d)};
+      grant.gpu_share = share;
+      grant.bandwidth = need.bandwidth;
     }
-    const bool shared = demand.gpus < kWhole || demand.kinds != nullptr;
-    const std::size_t wanted = shared ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
-    const std::span<const DeviceUse> used = cluster.Used(node);
-    Milli least = kWhole + 1;
-    for (std::uint32_t d = 0; d < used.size(); ++d) {
-      const Milli free = kWhole - used[d].share;
-      const DeviceNeed need = NeedOn(demand, devices[d].kind);
-      const Milli share = std::min(need.gpus, kWhole);
-      const bool fits = !devices[d].IsLent() && free >= share &&
-                        kWhole - used[d].bandwidth >= need.bandwidth &&
-                        used[d].clients < kMostClients &&
-                        (demand.memory_bytes == 0 ||
-                         devices[d].memory_bytes - used[d].memory_bytes >= demand.memory_bytes);
-      if (!fits) continue;
-      if (!shared) {
-        grant.devices.push_back(DeviceId(d));
-        if (grant.devices.size() == wanted) return grant;
-      } else if (free < least) {
-        least = free;
-        grant.devices = {DeviceId(d)};
-        grant.gpu_share = share;
-        grant.bandwidth = need.bandwidth;
-      }
-    }
-    if (grant.devices.size() == wanted) return grant;
+  }
+  return grant.devices.size() == wanted ? grant : Grant{};
+}
+
+}  // namespace
+
+Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order) {
+  const std::size_t nodes = order.empty() ? cluster.nodes().size() : order.size();
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const NodeId node = order.empty() ? NodeId(static_cast<std::uint32_t>(n + 1)) : order[n];
+    Grant grant = FitOn(cluster, node, demand);
+    if (IsSet(grant.node)) return grant;
   }
   return {};
 }

@@ -117,8 +117,8 @@ class Cluster {
 
 // First fit, of devices that nobody lends: the first node with enough free cores and free devices, by device id; a share goes to
 // the fullest device it fits on, so that whole ones stay whole. Memory and bandwidth that the demand
-// names must be free too. A grant with node 0 means that nothing fits.
-Grant FirstFit(const Cluster& cluster, const Demand& demand);
+// names must be free too. A grant with node 0 means that nothing fits. With an order, of its nodes alone.
+Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
 // Whether the demand would fit if nothing else ran.
 bool FitsEmpty(const Cluster& cluster, const Demand& demand);

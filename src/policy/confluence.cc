@@ -6,6 +6,7 @@
 #include "policy/fair_share.h"
 #include "policy/filling.h"
 #include "policy/focus.h"
+#include "policy/hastening.h"
 #include "policy/homecoming.h"
 #include "policy/hydro.h"
 #include "policy/placer.h"
@@ -47,7 +48,7 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   if (plan.keeps_running) {
     plan.given_up.clear();
   } else {
-    plan.placements = Place(cluster, wanted);
+    plan.placements = Place(cluster, wanted, work.speeds);
   }
   return plan;
 }
@@ -75,10 +76,8 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   return shares;
 }
 
-}  // namespace
-
-Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
-  if (IsLate(cluster, work, now)) return ByDeadlines(cluster, work, now);
+// All of it ends soonest.
+Plan ByLength(const Cluster& cluster, const WorkView& work, Time now) {
   Plan plan;
   std::vector<const StudyView*> fixed;
   std::vector<const StudyView*> elastic;
@@ -122,7 +121,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
     }
     for (const WorkItem* item : held)
       if (item->trial.study == study->study) free.Release(*item->grant);
-    const std::vector<Placement> placed = PlaceIn(free, cluster, widening.Choose());
+    const std::vector<Placement> placed = PlaceIn(free, cluster, widening.Choose(), work.speeds);
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {
@@ -147,6 +146,15 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
         std::ranges::find(leaving, item.trial) == leaving.end())
       plan.placements.push_back({item.trial, *item.grant});
   }
+  return plan;
+}
+
+}  // namespace
+
+Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
+  Plan plan =
+      IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now) : ByLength(cluster, work, now);
+  Hasten(cluster, work, now, plan);
   return plan;
 }
 

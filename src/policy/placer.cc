@@ -1,6 +1,9 @@
 #include "policy/placer.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "cluster/width.h"
@@ -17,7 +20,8 @@ bool RunsAt(const WorkItem& item, Milli width) {
 // Makes places one by one.
 class Places {
  public:
-  Places(Cluster& free, const Cluster& cluster) : free_(free), held_(cluster) {}
+  Places(Cluster& free, const Cluster& cluster, const SpeedModel* speeds)
+      : free_(free), held_(cluster), speeds_(speeds) {}
 
   // Where it is, if that is free.
   bool Keep(const WorkItem& item) {
@@ -44,14 +48,33 @@ class Places {
 
  private:
   Grant FirstPlace(const WorkItem& item, const Demand& demand) {
+    const std::vector<NodeId>& order = OrderFor(item);
     if (!item.running) {
-      Grant grant = FirstFit(held_, demand);
+      Grant grant = FirstFit(held_, demand, order);
       if (IsSet(grant.node) && free_.Fits(grant)) {
         held_.Take(grant);
         return grant;
       }
     }
-    return FirstFit(free_, demand);
+    return FirstFit(free_, demand, order);
+  }
+  // The quickest first; none where all are alike.
+  const std::vector<NodeId>& OrderFor(const WorkItem& item) {
+    const auto [known, is_new] = orders_.try_emplace(std::string(item.shape));
+    std::vector<NodeId>& order = known->second;
+    if (!is_new || speeds_ == nullptr || item.demand.gpus == 0) return order;
+    const std::vector<Node>& nodes = free_.nodes();
+    std::vector<double> quickness;
+    for (const Node& node : nodes) {
+      SpeedSituation at{.shape = known->first, .kind = {}};
+      if (!node.devices.empty()) at.kind = node.devices.front().kind;
+      quickness.push_back(node.devices.empty() ? 0 : speeds_->Ask(at).work_per_second);
+    }
+    if (std::ranges::min(quickness) == std::ranges::max(quickness)) return order;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) order.push_back(NodeId(n + 1));
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](NodeId node) { return quickness[Number(node) - 1]; });
+    return order;
   }
   void Take(const WorkItem& item, Grant grant) {
     free_.Take(grant);
@@ -60,6 +83,8 @@ class Places {
 
   Cluster& free_;
   Cluster held_;  // with what everybody holds now, and who is new will
+  const SpeedModel* speeds_;
+  std::map<std::string, std::vector<NodeId>> orders_;  // by shape
   std::vector<Placement> placements_;
 };
 
@@ -90,15 +115,16 @@ class Pool {
 
 }  // namespace
 
-std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted) {
+std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted,
+                             const SpeedModel* speeds) {
   Cluster free;
   free.SetNodes(cluster.nodes());
-  return PlaceIn(free, cluster, wanted);
+  return PlaceIn(free, cluster, wanted, speeds);
 }
 
 std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
-                               const std::vector<Wanted>& wanted) {
-  Places places(free, cluster);
+                               const std::vector<Wanted>& wanted, const SpeedModel* speeds) {
+  Places places(free, cluster, speeds);
   Pool pool(free);
   for (const Wanted& each : wanted) {
     if (!IsFixed(*each.item)) continue;

@@ -18,12 +18,14 @@ struct Wanted {
 // runs at its width already stays where it is, and each of the others takes the first node where its
 // width is free, or the next narrower one, a share the fullest device that has room for it; whoever is new what nobody
 // holds now before what somebody has still to leave. Whoever is not in gets what is then left, those first that can stay
-// where they are.
-std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted);
+// where they are. With speeds, nodes are tried in the order of how quick their devices are, else in their own.
+std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted,
+                             const SpeedModel* speeds = nullptr);
 
 // The same in what is free of a cluster: `free` has what everybody else holds, and nothing of these items. It then
 // has what they are to hold too.
 std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
-                               const std::vector<Wanted>& wanted);
+                               const std::vector<Wanted>& wanted,
+                               const SpeedModel* speeds = nullptr);
 
 }  // namespace sluice

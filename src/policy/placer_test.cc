@@ -135,5 +135,18 @@ TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
   EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0)));
 }
 
+TEST(PlacerTest, WithSpeedsTheQuickestNodeComesFirst) {
+  TestViews t(1);
+  Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
+  quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
+  t.cluster.Join(std::move(quick));
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
+  t.speeds.Learn({.shape = "study1", .kind = "H100"}, 2, 1);
+  const WorkItem& item = t.Waiting(1, 1, 10);
+  EXPECT_EQ(Place(t.cluster, {{&item, 1000}}, &t.speeds)[0].grant.node, NodeId(2));
+  EXPECT_EQ(Place(t.cluster, {{&item, 1000}})[0].grant.node, NodeId(1));
+}
+
 }  // namespace
 }  // namespace sluice
