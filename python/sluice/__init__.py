@@ -18,6 +18,7 @@ __all__ = [
     "report",
     "saved",
     "set_attribute",
+    "should_save",
     "should_stop",
     "stop_if_asked",
     "trial",
@@ -53,6 +54,11 @@ def set_attribute(name: str, value) -> None:
 def should_stop() -> bool:
     """Whether to save and leave the trial. Waits for the verdict once the target was reported."""
     return session().trial.should_stop()
+
+
+def should_save() -> bool:
+    """False once the trial was stopped for good: nobody goes on from a checkpoint made now."""
+    return session().trial.should_save()
 
 
 def stop_if_asked() -> None:

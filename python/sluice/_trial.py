@@ -53,6 +53,9 @@ class Trial:
     def should_stop(self) -> bool:
         return self._session.link.should_stop(self)
 
+    def should_save(self) -> bool:
+        return not (self._verdict == "stop" and self._why == "stopped")
+
     def stop_if_asked(self) -> None:
         if self.should_stop():
             raise Stopped(0)

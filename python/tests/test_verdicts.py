@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 UNTIL_STOPPED = """
 import sluice
 epoch = 0
@@ -46,6 +48,31 @@ def test_the_verdict_may_come_late(controller, launch):
     controller.wait(lambda: controller.works() == [1, 2, 3, 4])
     controller.send(type="stop", launch=1, why="stopped")
     assert process.end() == ["4"]
+
+
+SAVES = """
+import sluice
+for epoch in range(1, 100):
+    sluice.report(epoch, loss=1)
+    if sluice.should_stop():
+        break
+    assert sluice.should_save()
+print(sluice.should_save())
+"""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "saves"),
+    [
+        ({"type": "stop", "why": "stopped"}, False),
+        ({"type": "stop", "why": "complete"}, True),
+        ({"type": "stop", "why": "study"}, True),
+        ({"type": "pause"}, True),
+    ],
+)
+def test_who_is_stopped_for_good_need_not_save(controller, launch, verdict, saves):
+    controller.verdicts = {2: verdict}
+    assert launch(SAVES, assign={"target": 2}).end() == [str(saves)]
 
 
 def test_a_stop_is_heard_without_a_target(controller, launch):

@@ -140,6 +140,45 @@ resources: {{cpus: [1, {CORES}]}}
     assert max(went_on) > 1, "from its checkpoint"
 
 
+# A curve that its parameter decides, and a checkpoint that takes its time.
+SLOW_TO_LEAVE = """
+import time, sluice
+for epoch in range(1, 1000):
+    time.sleep(0.1)
+    sluice.report(epoch, loss=sluice.params()["x"] + 1 / (1 + epoch))
+    if sluice.should_stop():
+        if sluice.should_save():
+            time.sleep(1.5)
+            with sluice.checkpoint(epoch) as folder:
+                (folder / "epoch").write_text(str(epoch))
+        break
+"""
+
+
+@pytest.mark.skipif(CORES < 2, reason="needs two cores")
+def test_at_a_deadline_who_is_not_worth_saving_is_given_up(house):
+    more = """\
+policy: confluence
+trials: 30
+enqueue: [{x: 0.9}, {x: 0.8}, {x: 0.1}, {x: 0.85}, {x: 0.05}, {x: 0.95}, {x: 0.9}]
+budget: {max: 900}
+deadline: 16s
+parallelism: 2
+resources: {cpus: [1, 2]}
+"""
+    script = python_program(house.write("trial.py", SLOW_TO_LEAVE))
+    house.write("study.yaml", STUDY.format(program=script, more=more))
+    house.run("tune", "study.yaml", "-q")
+    rows = house.query("SELECT trial, state, best_value, note, saved_work FROM trials")
+    given_up = {row[0]: row for row in rows if row[3].startswith("given up: others are expected")}
+    assert given_up
+    for _, state, value, _, saved in given_up.values():
+        assert state == "stopped" and saved == 0, "nobody waited for its checkpoint"
+        assert value is not None, "it had reported"
+    best = min((row for row in rows if row[2] is not None), key=lambda row: row[2])
+    assert best[0] not in given_up and best[1] == "waiting"
+
+
 def test_a_program_that_cannot_hear_is_ended_at_the_deadline(house):
     text = 'echo "{{\\"loss\\": 1}}"; exec sleep 60'
     program = json.dumps(["sh", "-c", text])
