@@ -103,6 +103,8 @@ def main():
         sluice.report(epoch, error=error(weights, held_out), cores=CORES)
         if sluice.should_stop():
             break
+    if not sluice.should_save():
+        return
     with sluice.checkpoint(epoch) as folder:
         state = {f"w{i}": weight for i, weight in enumerate(weights)}
         state |= {f"s{i}": speed for i, speed in enumerate(speeds)}

@@ -128,8 +128,11 @@ class StudyPlan {
 
   // With moves: for how many own devices have room, and how the others are spread over those that are lent.
   void MeasureAway(const Cluster& cluster, const WorkView& work, int others) {
-    for (const Device* device : fusion_.Home(cluster, work)) home_ += fusion_.MostOn(*device);
+    const std::vector<const Device*> home = fusion_.Home(cluster, work);
+    for (const Device* device : home) home_ += fusion_.MostOn(*device);
     home_ /= others;
+    all_ = ToDo() + std::ssize(running_);
+    others_are_home_ = home.empty() && CountDevices(cluster, /*lent=*/false) > 0;
     int lent = CountDevices(cluster, /*lent=*/true);
     int begins = 0;  // in programs there that take more
     for (const Bundle& bundle : bundles_) {
@@ -178,7 +181,7 @@ class StudyPlan {
   // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
   // others have less to do, and they themselves take longer. 0: none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
-    if (moves_) return std::min(most, even_lent_);
+    if (moves_) return MostAway(device, cluster, std::min(most, even_lent_));
     if (most == 0) return 0;
     const auto [known, is_new] = lent_.try_emplace({device.open, most}, 0);
     if (!is_new) return known->second;
@@ -198,6 +201,31 @@ class StudyPlan {
       known->second = trials;
     }
     return known->second;
+  }
+
+  // With moves: as many as report while own devices work off half of the rest. Before it has reported nobody can be
+  // told to come home, and what is left of it is to be done there.
+  int MostAway(const Device& device, const Cluster& cluster, int most) {
+    if (others_are_home_) return most;  // for nobody knows how long
+    const double own = std::max(1, CountDevices(cluster, /*lent=*/false)) *
+                       fusion_.Throughput(std::min(even_, fusion_.knee()));
+    const double rest = static_cast<double>(all_) / own;
+    for (; most > 0; --most) {
+      const double speed = fusion_.Throughput(most) * fusion_.Quickness(device, most);
+      if (most * ReportPart() <= rest / 2 * speed) break;
+    }
+    return most;
+  }
+
+  // Of a trial's work, what it does between two reports; all of it until somebody has reported.
+  double ReportPart() const {
+    double part = 1;
+    for (const WorkItem* item : running_) {
+      if (item->launch_reports == 0 || item->target <= 0) continue;
+      const double each = static_cast<double>(item->done) / item->launch_reports;
+      part = std::min(part, each / static_cast<double>(item->target));
+    }
+    return part;
   }
 
   void Take(Grant grant, Cluster& free, Plan& plan) {
@@ -225,7 +253,9 @@ class StudyPlan {
   int even_ = 1;  // trials of a bundle, if all are to be alike
   // With moves: the same of those for which own devices have no room, on devices that are lent.
   int even_lent_ = 0;
-  int home_ = 0;  // with moves: how many more own devices hold, now or when they are free
+  int home_ = 0;            // with moves: how many more own devices hold, now or when they are free
+  std::ptrdiff_t all_ = 0;  // with moves: trials that run or are to
+  bool others_are_home_ = false;  // other studies have all own devices
   bool to_come_ = true;
   std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by how long it is open and what it holds
 };

@@ -120,15 +120,33 @@ TEST(HydroTest, WhatIsWorkedOffSoonerElsewhereStaysOutOfBubbles) {
   EXPECT_THAT(Sizes(plan), ElementsAre(8));
 }
 
+// Of study 1, fused on its own device, so that all of it is held; it has reported ten times on its way.
+Grant RunsAtHome(TestViews& t, std::uint32_t trial) {
+  Grant grant{.node = NodeId(1),
+              .cpus = 0,
+              .gpu_share = kWhole,
+              .devices = {DeviceId(0)},
+              .bundle = BundleId(1)};
+  t.cluster.Take(grant);
+  WorkItem& item = t.Waiting(1, trial, 20);
+  --t.view.studies[0].waiting;
+  item.running = true;
+  item.done = 10;
+  item.launch_reports = 10;
+  return grant;
+}
+
 TEST(HydroTest, WithMovesWhoeverHasRoomAtHomeSoonWaitsForIt) {
   TestViews t = WithLent(200);
   t.view.speeds = &t.speeds;
   t.Study(1, kFusable);
-  t.cluster.Take({.node = NodeId(1), .cpus = 0, .gpu_share = kWhole, .devices = {DeviceId(0)}});
-  for (std::uint32_t i = 1; i <= 8; ++i) t.Waiting(1, i, 1);
-  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), IsEmpty());
-  for (std::uint32_t i = 9; i <= 12; ++i) t.Waiting(1, i, 1);
-  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(2, 2));
+  const Grant held = RunsAtHome(t, 100);
+  t.view.items[0].grant = &held;
+  for (std::uint32_t i = 1; i <= 7; ++i) t.Waiting(1, i, 1);
+  for (const auto& [trial, grant] : Hydro(/*moves=*/true).Propose(t.cluster, t.view, {}).placements)
+    EXPECT_EQ(grant.node, NodeId(1));
+  for (std::uint32_t i = 8; i <= 11; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(7, 2, 2));
 }
 
 TEST(HydroTest, WithMovesWhatAnotherStudyHoldsIsNoHome) {
@@ -139,6 +157,25 @@ TEST(HydroTest, WithMovesWhatAnotherStudyHoldsIsNoHome) {
   t.Running(2, 1, 100, 1000);
   for (std::uint32_t i = 1; i <= 8; ++i) t.Waiting(1, i, 1);
   EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(4, 4));
+}
+
+TEST(HydroTest, WithMovesNobodyGoesWhereItReportsTooLateToComeHome) {
+  TestViews t = WithLent(50);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  const Grant held = RunsAtHome(t, 100);
+  t.view.items[0].grant = &held;
+  for (std::uint32_t i = 1; i <= 19; ++i) t.Waiting(1, i, 1);
+  const auto lent = [&] {
+    int count = 0;
+    for (const auto& [trial, grant] :
+         Hydro(/*moves=*/true).Propose(t.cluster, t.view, {}).placements)
+      count += grant.node == NodeId(2) ? 1 : 0;
+    return count;
+  };
+  EXPECT_GT(lent(), 0);
+  t.view.items[0].launch_reports = 1;  // so often do they report
+  EXPECT_EQ(lent(), 0);
 }
 
 TEST(HydroTest, NobodyElseRunsInBubbles) {
