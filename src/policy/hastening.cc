@@ -11,7 +11,9 @@
 namespace sluice {
 namespace {
 
-constexpr double kWorthIt = 2;  // times its price
+// Times its price: one that is judged may be stopped before that pays.
+constexpr double kWorthIt = 2;
+constexpr double kWorthItIfJudged = 8;
 
 std::string_view KindOf(const Cluster& cluster, const Grant& grant) {
   const std::vector<Device>& devices = cluster.node(grant.node).devices;
@@ -71,7 +73,7 @@ void Hasten(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) 
              (work.speeds->Ask(at).work_per_second * item->pace);
     };
     const double price = Seconds(study->start_up + study->leaving + (now - item->heard));
-    const double to_beat = seconds(here) - kWorthIt * price;
+    const double to_beat = seconds(here) - (study->judged ? kWorthItIfJudged : kWorthIt) * price;
     Grant best;
     double least = to_beat;
     for (std::uint32_t n = 0; n < cluster.nodes().size(); ++n) {

@@ -73,6 +73,15 @@ TEST_F(HasteningTest, NobodyMovesForLessThanThatCosts) {
   EXPECT_EQ(Where(), 1U);
 }
 
+TEST_F(HasteningTest, WhoIsJudgedMovesForMore) {
+  t.view.studies[0].judged = true;
+  EXPECT_EQ(Where(), 2U);
+  t.view.studies[0].leaving = std::chrono::seconds(10);
+  EXPECT_EQ(Where(), 1U);
+  t.view.studies[0].judged = false;
+  EXPECT_EQ(Where(), 2U);
+}
+
 TEST_F(HasteningTest, NobodyMovesWhereAnotherIsToRun) {
   t.Waiting(1, 2, 100);
   plan.placements = {{t.view.items[1].trial, quick_one}};

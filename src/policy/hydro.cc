@@ -35,7 +35,7 @@ class StudyPlan {
         waiting_.push_back(&item);
       }
     }
-    coming_ = study.coming + (study.open ? study.left : 0);
+    if (study.open) coming_ = study.left + study.coming;
     // One that has nothing to propose may still resume somebody.
     may_resume_ = study.open && study.left == 0;
     slots_ = kMany;
