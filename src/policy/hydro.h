@@ -19,7 +19,7 @@ namespace sluice {
 class Hydro : public Policy {
  public:
   // With moves, somebody else sees to it that nobody is left behind on a device that is lent: those are filled with
-  // whomever own devices have no room for, now or when they are free.
+  // whomever own devices have no room for, now or when they are free, as far as they report in time to come home.
   explicit Hydro(bool moves = false) : moves_(moves) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
