@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/width.h"
+#include "policy/set_search.h"
 
 // The idea: a device is filled with the set of trials that is worth most, and a trial's worth is what it takes of the
 // device (the largest part of any resource), times one plus what is left of it beside the longest. So devices are
@@ -44,7 +45,6 @@ namespace sluice {
 namespace {
 
 enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
-constexpr int kLooks = 4000;     // of one search
 constexpr double kTurns = 20;    // how often trials may take turns while all is worked off
 constexpr double kOneTurn = 2;   // must bring that many times what it costs
 constexpr double kAllTurns = 5;  // must bring that many times what they cost together
@@ -55,62 +55,6 @@ constexpr std::int64_t kMany = 1 << 20;
 double PriceOf(const StudyView& study) { return Seconds(study.start_up + study.leaving); }
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
-
-bool Fits(const Amounts& takes, const Amounts& room) {
-  for (std::size_t r = 0; r < room.size(); ++r)
-    if (takes[r] > 0 && takes[r] > room[r]) return false;
-  return true;
-}
-
-// The best set of options within some room.
-class SetSearch {
- public:
-  struct Item {
-    std::vector<double> worths;  // of one, of one more, ...
-    Amounts takes{};
-  };
-  SetSearch(const std::vector<Item>& items, const Amounts& room, Resource bound)
-      : items_(items), free_(room), bound_(bound), counts_(items.size()), best_(items.size()) {
-    for (const Item& item : items) {
-      const auto takes = static_cast<double>(std::max<std::int64_t>(item.takes[bound], 1));
-      densities_.push_back(item.worths.front() / takes);
-      order_.push_back(order_.size());
-    }
-    std::ranges::stable_sort(order_, std::greater(), [&](std::size_t i) { return densities_[i]; });
-    Visit(0, 0);
-  }
-  const std::vector<int>& best() const { return best_; }
-
- private:
-  void Visit(std::size_t from, double worth) {
-    if (worth > most_ * (1 + 1e-12)) {
-      most_ = worth;
-      best_ = counts_;
-    }
-    for (std::size_t rank = from; rank < order_.size(); ++rank) {
-      if (--looks_ < 0) return;
-      const std::size_t i = order_[rank];
-      const double bound = worth + densities_[i] * static_cast<double>(free_[bound_]);
-      if (bound <= most_ * (1 + 1e-12)) return;
-      const Item& item = items_[i];
-      if (counts_[i] >= std::ssize(item.worths) || !Fits(item.takes, free_)) continue;
-      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] -= item.takes[r];
-      const double more = item.worths[static_cast<std::size_t>(counts_[i]++)];
-      Visit(rank, worth + more);
-      --counts_[i];
-      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] += item.takes[r];
-    }
-  }
-  const std::vector<Item>& items_;
-  Amounts free_;
-  Resource bound_;
-  std::vector<double> densities_;
-  std::vector<std::size_t> order_;
-  std::vector<int> counts_;
-  std::vector<int> best_;
-  double most_ = 0;
-  int looks_ = kLooks;
-};
 
 }  // namespace
 
@@ -445,7 +389,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
            std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
   }
-  std::vector<SetSearch::Item> items;
+  std::vector<SetItem> items;
   std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
   for (const WorkItem* item : spot.running) {
     const auto of = static_cast<std::size_t>(
@@ -472,7 +416,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     for (std::size_t r = 0; r < room.size(); ++r)
       if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
     if (most <= 0) continue;
-    SetSearch::Item item{.worths = {}, .takes = takes};
+    SetItem item{.worths = {}, .takes = takes};
     Class::Taken taken;
     for (std::int64_t i = 0; i < most; ++i) {
       const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
@@ -483,15 +427,15 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     what.emplace_back(c, nullptr);
   }
   if (items.size() == running) return;
-  const SetSearch search(items, room, spot.device < 0 ? kCpus : kShare);
+  const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpus : kShare);
   for (std::size_t i = 0; i < running; ++i) {
-    if (search.best()[i] > 0) continue;
+    if (best[i] > 0) continue;
     leaving.push_back(what[i].second->trial);
     free_.Release(*what[i].second->grant);
   }
   for (std::size_t i = running; i < items.size(); ++i) {
     Class& trials = classes_[what[i].first];
-    for (int j = 0; j < search.best()[i]; ++j) Start(trials, GrantOn(spot, trials), plan);
+    for (int j = 0; j < best[i]; ++j) Start(trials, GrantOn(spot, trials), plan);
   }
 }
 

@@ -139,9 +139,7 @@ TEST(FillingTest, OneThatTakesMuchMemoryIsNotPassedOver) {
 // An A100, and an H100 that is quicker.
 TestViews WithTwoKinds() {
   TestViews t(1);
-  Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
-  quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
-  t.cluster.Join(std::move(quick));
+  t.JoinH100();
   return t;
 }
 

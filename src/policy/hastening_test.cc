@@ -12,9 +12,7 @@ namespace {
 class HasteningTest : public testing::Test {
  protected:
   HasteningTest() {
-    Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
-    quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
-    t.cluster.Join(std::move(quick));
+    t.JoinH100();
     StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
     study.priced = true;
     study.start_up = std::chrono::seconds(5);
@@ -47,9 +45,7 @@ TEST_F(HasteningTest, WhoIsOnASlowDeviceMovesToAQuickOneThatIsIdle) {
 }
 
 TEST_F(HasteningTest, TheOthersStayWhereTheyAre) {
-  t.cluster.Join({.name = "more",
-                  .cpus = 1000 * kWhole,
-                  .devices = {{.uuid = "m", .kind = "H100", .memory_bytes = 80 << 10}}});
+  t.JoinH100();
   t.cluster.Take(quick_one);
   WorkItem& other = t.Waiting(1, 2, 100);
   other.running = true;

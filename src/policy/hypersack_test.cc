@@ -130,9 +130,7 @@ TEST(HyperSackTest, EveryResourceBounds) {
 
 TEST(HyperSackTest, FreeComputeIsWhatTheTrialWouldMakeOfIt) {
   TestViews t(1);
-  Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
-  quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
-  t.cluster.Join(quick);
+  t.JoinH100();
   const std::vector<KindNeed> measured = {{"A100", {.gpus = 400}}, {"H100", {.gpus = 200}}};
   Demand demand = Light(400);
   demand.kinds = std::make_shared<const std::vector<KindNeed>>(measured);

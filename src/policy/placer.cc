@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cluster/width.h"
@@ -58,23 +59,11 @@ class Places {
     }
     return FirstFit(free_, demand, order);
   }
-  // The quickest first; none where all are alike.
   const std::vector<NodeId>& OrderFor(const WorkItem& item) {
-    const auto [known, is_new] = orders_.try_emplace(std::string(item.shape));
-    std::vector<NodeId>& order = known->second;
-    if (!is_new || speeds_ == nullptr || item.demand.gpus == 0) return order;
-    const std::vector<Node>& nodes = free_.nodes();
-    std::vector<double> quickness;
-    for (const Node& node : nodes) {
-      SpeedSituation at{.shape = known->first, .kind = {}};
-      if (!node.devices.empty()) at.kind = node.devices.front().kind;
-      quickness.push_back(node.devices.empty() ? 0 : speeds_->Ask(at).work_per_second);
-    }
-    if (std::ranges::min(quickness) == std::ranges::max(quickness)) return order;
-    for (std::uint32_t n = 0; n < nodes.size(); ++n) order.push_back(NodeId(n + 1));
-    std::ranges::stable_sort(order, std::greater(),
-                             [&](NodeId node) { return quickness[Number(node) - 1]; });
-    return order;
+    const auto [known, is_new] = orders_.try_emplace(item.shape);
+    if (is_new && speeds_ != nullptr && item.demand.gpus > 0)
+      known->second = QuickestFirst(free_, *speeds_, item.shape);
+    return known->second;
   }
   void Take(const WorkItem& item, Grant grant) {
     free_.Take(grant);
@@ -84,7 +73,7 @@ class Places {
   Cluster& free_;
   Cluster held_;  // with what everybody holds now, and who is new will
   const SpeedModel* speeds_;
-  std::map<std::string, std::vector<NodeId>> orders_;  // by shape
+  std::map<std::string_view, std::vector<NodeId>> orders_;  // by shape
   std::vector<Placement> placements_;
 };
 
@@ -114,6 +103,28 @@ class Pool {
 };
 
 }  // namespace
+
+std::vector<NodeId> QuickestFirst(const Cluster& cluster, const SpeedModel& speeds,
+                                  std::string_view shape) {
+  std::map<std::string_view, double> quickness;  // by kind
+  const auto kind_of = [&](NodeId node) -> std::string_view {
+    const std::vector<Device>& devices = cluster.node(node).devices;
+    return devices.empty() ? std::string_view() : devices.front().kind;
+  };
+  std::vector<NodeId> order;
+  for (std::uint32_t n = 0; n < cluster.nodes().size(); ++n) {
+    order.push_back(NodeId(n + 1));
+    quickness.try_emplace(kind_of(order.back()), 0);
+  }
+  if (quickness.size() < 2) return {};
+  for (auto& [kind, speed] : quickness) {
+    const SpeedSituation at{.shape = std::string(shape), .kind = std::string(kind)};
+    if (!kind.empty()) speed = speeds.Ask(at).work_per_second;
+  }
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](NodeId node) { return quickness.at(kind_of(node)); });
+  return order;
+}
 
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted,
                              const SpeedModel* speeds) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "policy/policy.h"
@@ -11,6 +12,10 @@ struct Wanted {
   const WorkItem* item = nullptr;
   Milli width = 0;
 };
+
+// Nodes by how quick their devices are for trials of this shape; none where all are of one kind.
+std::vector<NodeId> QuickestFirst(const Cluster& cluster, const SpeedModel& speeds,
+                                  std::string_view shape);
 
 // Finds places for items, as if nothing ran: whoever is to be elsewhere leaves first. Those that cannot be
 // moved stay where they are, whatever their width is to be. In their order the others are let in while

@@ -137,9 +137,7 @@ TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
 
 TEST(PlacerTest, WithSpeedsTheQuickestNodeComesFirst) {
   TestViews t(1);
-  Node quick{.name = "q", .cpus = 1000 * kWhole, .devices = {}};
-  quick.devices.push_back({.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10});
-  t.cluster.Join(std::move(quick));
+  t.JoinH100();
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
   t.speeds.Learn({.shape = "study1", .kind = "H100"}, 2, 1);

@@ -22,6 +22,12 @@ class TestViews {
     view.speeds = &speeds;
   }
 
+  // Another node, with an H100.
+  void JoinH100() {
+    cluster.Join({.name = "q" + std::to_string(cluster.nodes().size()),
+                  .cpus = 1000 * kWhole,
+                  .devices = {{.uuid = "h", .kind = "H100", .memory_bytes = 80 << 10}}});
+  }
   StudyView& Study(std::uint32_t id, const Demand& demand) {
     names_.push_back("study" + std::to_string(id));
     view.studies.push_back({.study = StudyId(id), .demand = demand, .shape = names_.back()});
