@@ -35,6 +35,10 @@ plan
   simulate SCENARIO try policies on a simulated cluster, in virtual time
   doctor            check this machine and the store
 
+model
+  model show FILE   a network exported from PyTorch: its widths, parameters, operators
+  model shrink FILE make it narrower, so that what is found on it holds on the original
+
 A study that is not named is the one changed last.
 
   --store FILE  where studies are kept (else $SLUICE_STORE, else
@@ -372,6 +376,41 @@ examples:
   sluice simulate scenarios/one-box.yaml --json | jq '.policies[].makespan_seconds.mean'
 )";
 
+constexpr std::string_view kModel =
+    R"(usage: sluice model show FILE.pt2 [--json]
+       sluice model shrink FILE.pt2 [--scale S] [--explain] [--json] ...
+
+Looks at a network that was exported with sluice.export or torch.export.save. Nothing in the file
+is executed, and of weights only samples are read.
+
+show prints its inputs, its widths (sizes that can be chosen), its parameters with how they were
+drawn, and its operators.
+
+shrink makes a surrogate: the same network with every width divided by S, and for each parameter
+how it is drawn and by which factors its learning rate, weight decay and eps differ, so that what
+is found on the surrogate holds on the network itself.
+
+  --scale S         divide widths by this; by default 8
+  --parameters N    or find the scale that leaves about so many parameters
+  --min-width N     no width gets smaller than this; by default 8
+  --width W=N       a size of your own for a width, by its name in show; may be repeated
+  --pin NAME:AXIS   a dimension of a parameter that is no width; may be repeated
+  --rule R          mup (the default), spectral, or standard, which rescales nothing
+  --decay D         of weight decay: scaled (the default: its product with the learning rate
+                    stays the same), or same (as it is given)
+  --readout R       zero (the default: output layers begin at 0, here and in the original), or keep
+  --explain         a row for each parameter
+  --store FILE      has no effect here
+  --json            the same for programs, with the whole graph
+  -h, --help        print this
+
+examples:
+  sluice model show net.pt2
+  sluice model shrink net.pt2 --scale 8 --explain
+  sluice model shrink net.pt2 --parameters 1000000
+  sluice model shrink net.pt2 --pin head.weight:1 --json | jq .widths
+)";
+
 constexpr std::string_view kPlan =
     R"(usage: sluice plan STUDY.yaml [--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
 
@@ -417,7 +456,8 @@ constexpr std::array kPages = {
     Page{"trials", kTrials},   Page{"best", kBest},         Page{"logs", kLogs},
     Page{"export", kExport},   Page{"enqueue", kEnqueue},   Page{"retry", kRetry},
     Page{"stop", kStop},       Page{"delete", kDelete},     Page{"import", kImport},
-    Page{"plan", kPlan},       Page{"simulate", kSimulate}, Page{"doctor", kDoctor}};
+    Page{"plan", kPlan},       Page{"simulate", kSimulate}, Page{"doctor", kDoctor},
+    Page{"model", kModel}};
 
 }  // namespace
 

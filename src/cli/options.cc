@@ -24,11 +24,11 @@ using Text = std::optional<std::string>;
 struct Words {
   Text store, study, cluster, file, trial, name, trials, seed, deadline, state, sort, limit, top,
       launch, format, output, topic, points, policy, seeds, gantt, on, like, unit_time, start_up,
-      workload;
-  std::vector<std::string> values;
+      workload, action, scale, min_width, parameters, rule, decay, readout;
+  std::vector<std::string> values, widths, pins;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
-  bool reports = false, version = false;
+  bool reports = false, version = false, explain = false;
 };
 
 // CLI11 2.1 wants a plain string to fill.
@@ -36,6 +36,11 @@ CLI::Option* Add(CLI::App& app, const std::string& names, Text& into) {
   auto* option = app.add_option_function<std::string>(
       names, [&into](const std::string& text) { into = text; });
   return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void AddList(CLI::App& app, const std::string& names, std::vector<std::string>& into) {
+  app.add_option_function<std::vector<std::string>>(
+      names, [&into](const std::vector<std::string>& texts) { into = texts; });
 }
 
 void AddGlobal(CLI::App& app, Words& words) {
@@ -89,8 +94,7 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--study", words.study);
   } else if (verb == "enqueue") {
     Add(app, "NAME", words.study);
-    app.add_option_function<std::vector<std::string>>(
-        "VALUES", [&words](const std::vector<std::string>& values) { words.values = values; });
+    AddList(app, "VALUES", words.values);
     Add(app, "--file", words.points);
   } else if (verb == "delete") {
     Add(app, "NAME", words.study);
@@ -123,6 +127,18 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--unit-time", words.unit_time);
     Add(app, "--start-up", words.start_up);
     Add(app, "--workload", words.workload);
+  } else if (verb == "model") {
+    Add(app, "ACTION", words.action);
+    Add(app, "FILE", words.file);
+    Add(app, "--scale", words.scale);
+    Add(app, "--min-width", words.min_width);
+    Add(app, "--parameters", words.parameters);
+    Add(app, "--rule", words.rule);
+    Add(app, "--decay", words.decay);
+    Add(app, "--readout", words.readout);
+    AddList(app, "--width", words.widths);
+    AddList(app, "--pin", words.pins);
+    app.add_flag("--explain", words.explain);
   } else if (verb == "help") {
     Add(app, "VERB", words.topic);
   }
@@ -355,6 +371,49 @@ Result<PlanOptions> ReadPlan(const Words& words) {
   return plan;
 }
 
+Result<ModelOptions> ReadModel(const Words& words) {
+  ModelOptions model;
+  SLUICE_ASSIGN(const std::string action,
+                Need("model", "what to do, as in 'sluice model show net.pt2'", words.action));
+  const std::vector<std::string> actions = {"show", "shrink"};
+  SLUICE_ASSIGN(const std::size_t which, ReadOneOf("model", action, actions));
+  model.action = static_cast<ModelAction>(which);
+  SLUICE_ASSIGN(
+      model.file,
+      Need("model", "a file that torch.export.save wrote, as in 'sluice model show net.pt2'",
+           words.file));
+  model.pins = words.pins;
+  model.widths = words.widths;
+  model.explain = words.explain;
+  if (words.scale) {
+    const char* end = words.scale->data() + words.scale->size();
+    const auto [rest, error] = std::from_chars(words.scale->data(), end, model.scale);
+    if (error != std::errc() || rest != end || !(model.scale >= 1 && model.scale <= 1e6)) {
+      return InvalidArgument(
+          fmt::format("--scale: expected a number from 1 to 1000000, found '{}'", *words.scale));
+    }
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (words.min_width) {
+    SLUICE_ASSIGN(model.min_width,
+                  ReadNumber<std::int64_t>("--min-width", *words.min_width, 1, kMost));
+  }
+  if (words.parameters) {
+    if (words.scale)
+      return InvalidArgument("model: expected either --scale or --parameters, found both");
+    SLUICE_ASSIGN(model.parameters,
+                  ReadNumber<std::int64_t>("--parameters", *words.parameters, 1, kMost));
+  }
+  model.rule = words.rule.value_or("mup");
+  model.decay = words.decay.value_or("scaled");
+  if (words.readout) {
+    const std::vector<std::string> readouts = {"zero", "keep"};
+    SLUICE_ASSIGN(const std::size_t readout, ReadOneOf("--readout", *words.readout, readouts));
+    model.keep_readout = readout == 1;
+  }
+  return model;
+}
+
 Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   Options options{.store = words.store, .json = words.json, .verb = HelpOptions{}};
   if (verb == "tune") {
@@ -400,6 +459,8 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
     SLUICE_ASSIGN(options.verb, ReadSimulate(words));
   } else if (verb == "plan") {
     SLUICE_ASSIGN(options.verb, ReadPlan(words));
+  } else if (verb == "model") {
+    SLUICE_ASSIGN(options.verb, ReadModel(words));
   }
   return options;
 }

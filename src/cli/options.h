@@ -132,6 +132,22 @@ struct PlanOptions {
   std::string workload;  // YAML: keys of a scenario's workload; may be empty
 };
 
+enum class ModelAction { kShow, kShrink };
+
+struct ModelOptions {
+  ModelAction action = ModelAction::kShow;
+  std::string file;               // an archive of torch.export
+  std::vector<std::string> pins;  // "NAME:AXIS": what is to stay
+  double scale = 8;
+  std::int64_t min_width = 8;
+  std::optional<std::int64_t> parameters;  // how many are to be left, instead of a scale
+  std::vector<std::string> widths;         // "w1=64"
+  std::string rule = "mup";
+  std::string decay = "scaled";
+  bool keep_readout = false;
+  bool explain = false;
+};
+
 // Print the help of a verb, or of all if it is empty, and do nothing.
 struct HelpOptions {
   std::string verb;
@@ -145,7 +161,7 @@ struct Options {
   std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
                RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
-               ImportOptions, DoctorOptions, SimulateOptions, PlanOptions>
+               ImportOptions, DoctorOptions, SimulateOptions, PlanOptions, ModelOptions>
       verb;
 };
 

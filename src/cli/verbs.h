@@ -38,5 +38,6 @@ Result<int> RunVerb(const Context& context, const ImportOptions& options);
 Result<int> RunVerb(const Context& context, const DoctorOptions& options);
 Result<int> RunVerb(const Context& context, const SimulateOptions& options);
 Result<int> RunVerb(const Context& context, const PlanOptions& options);
+Result<int> RunVerb(const Context& context, const ModelOptions& options);
 
 }  // namespace sluice

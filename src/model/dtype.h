@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sluice::model {
+
+enum class DType : std::uint8_t {
+  kUint8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
+  kComplex32,
+  kComplex64,
+  kComplex128,
+  kBool,
+  kBfloat16,
+};
+
+// As PyTorch calls it: "float32".
+std::string_view Name(DType dtype);
+std::size_t BytesOf(DType dtype);
+bool IsFloating(DType dtype);
+// By the number an archive has for it; nothing for one that is unknown.
+std::optional<DType> DTypeOfCode(std::int64_t code);
+
+}  // namespace sluice::model

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/dtype.h"
+
+namespace sluice::model {
+
+// The one form in which a network is known here, whether it was read from an archive or built by the zoo: operators of
+// PyTorch, un-decomposed, in an order in which they can be executed.
+
+enum class ValueId : std::uint32_t {};  // into Graph::values
+enum class NodeId : std::uint32_t {};   // into Graph::nodes
+
+inline std::size_t Index(ValueId value) { return static_cast<std::size_t>(value); }
+inline std::size_t Index(NodeId node) { return static_cast<std::size_t>(node); }
+
+// A size that inputs decide, such as the batch.
+struct Symbol {
+  std::string name;
+  std::int64_t least = 0;
+  std::int64_t most = INT64_MAX;
+  std::int64_t example = 0;  // what it was when the network was exported
+};
+
+struct Size {
+  std::int64_t number = 0;  // where a symbol is in it, what it was when the network was exported
+  std::string symbol;       // "s77", or a formula such as "4*s77"; empty: always this number
+};
+
+struct Value {
+  enum class Kind : std::uint8_t { kTensor, kInteger, kReal, kBoolean };
+  std::string name;
+  Kind kind = Kind::kTensor;
+  DType dtype = DType::kFloat32;
+  std::vector<Size> sizes;  // of a tensor
+};
+
+struct IntegerOrValue {
+  std::int64_t number = 0;
+  std::optional<ValueId> value;  // a number that is computed
+};
+
+// "cpu", "strided", "contiguous": said, and of no consequence for sizes.
+struct Setting {
+  enum class Kind : std::uint8_t { kDevice, kLayout, kMemoryFormat };
+  Kind kind = Kind::kDevice;
+  std::string text;
+};
+
+using ArgumentValue =
+    std::variant<std::monostate, ValueId, std::vector<std::optional<ValueId>>, std::int64_t, double,
+                 bool, std::string, std::vector<IntegerOrValue>, std::vector<double>,
+                 std::vector<bool>, DType, Setting>;
+
+struct Argument {
+  std::string name;  // as the operator's schema has it
+  ArgumentValue value;
+  bool keyword = false;
+};
+
+// What holds for some nodes beside what they compute.
+struct Region {
+  bool no_grad = false;
+  // Of torch.autocast; empty: as outside.
+  std::string autocast_device;
+  bool autocast_enabled = false;
+};
+
+struct Node {
+  std::string name;
+  std::string op;     // "aten.conv2d.default", "operator.mul"
+  std::string label;  // the module it was written in: "layers.0.attention"; may be empty
+  std::vector<Argument> arguments;
+  std::vector<std::optional<ValueId>> outputs;
+  bool returns_list = false;
+  std::optional<std::uint32_t> region;  // into Graph::regions
+};
+
+// A tensor that lies in an archive, or is to be drawn.
+struct Storage {
+  std::string member;       // of the archive; empty: nowhere
+  std::int64_t offset = 0;  // in elements
+  std::vector<std::int64_t> strides;
+};
+
+// What the network holds: parameters, buffers and constants.
+struct Parameter {
+  enum class Role : std::uint8_t { kParameter, kBuffer, kConstant };
+  std::string name;  // "layers.0.weight"
+  Role role = Role::kParameter;
+  ValueId value{};
+  std::vector<std::int64_t> sizes;
+  bool trainable = false;
+  bool persistent = true;                // part of a state dict
+  std::optional<std::uint32_t> tied_to;  // another one of which it is the same tensor
+  Storage storage;
+};
+
+struct Graph {
+  std::vector<Symbol> symbols;
+  std::vector<Value> values;
+  std::vector<Parameter> parameters;
+  std::vector<ValueId> inputs;  // the user's
+  std::vector<Node> nodes;
+  std::vector<ValueId> outputs;
+  std::vector<Region> regions;
+  std::string made_by;  // "torch 2.13.0"; may be empty
+
+  const Value& value(ValueId id) const { return values[Index(id)]; }
+};
+
+std::string_view Name(Parameter::Role role);
+
+// Nothing if it has no such argument.
+const Argument* Find(const Node& node, std::string_view name);
+
+}  // namespace sluice::model

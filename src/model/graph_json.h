@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/graph.h"
+#include "model/law.h"
+#include "model/widths.h"
+
+namespace sluice::model {
+
+// All of a graph as one line of JSON; docs/models.md has its members. Laws by the order of parameters.
+std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws);
+
+}  // namespace sluice::model

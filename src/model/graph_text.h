@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "model/graph.h"
+#include "model/widths.h"
+
+namespace sluice::model {
+
+// "conv2d = aten.conv2d.default(x, conv.weight, stride=[1, 1]) -> float32[s77, w1, 8, 8]", as a line of a listing.
+std::string NodeText(const Graph& graph, const Node& node, const Widths& widths);
+
+// "float32[s77, w1, 8, 8]"
+std::string TensorText(const Graph& graph, ValueId value, const Widths& widths);
+
+}  // namespace sluice::model

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/dims.h"
+#include "model/graph.h"
+
+namespace sluice::model {
+
+using Shape = std::vector<Dim>;
+
+// A number in a node's arguments that is the size of something: it has to change when that does.
+struct SizeInArgument {
+  NodeId node{};
+  std::size_t argument = 0;
+  std::size_t element = 0;  // of a list
+  Dim dim{};
+  bool from_end = false;  // the argument is minus that
+};
+
+// A parameter that a node multiplies with: along some of its axes products are summed up, the others are what it gives.
+struct Use {
+  std::uint32_t parameter = 0;  // into Graph::parameters; of those that are tied, the first
+  NodeId node{};
+  ValueId operand{};  // of the node: the parameter, or what it is with its axes in another order
+  std::vector<bool> contracted;  // by axis of the parameter
+  bool lookup = false;           // rows are picked, not summed up
+};
+
+// Two activations that are multiplied with each other, summed up along a dimension.
+struct Contraction {
+  NodeId node{};
+  Dim dim{};
+};
+
+// Shapes of all values of a graph, as formulas of classes (Dims).
+class Inference {
+ public:
+  // Sizes of symbols by name; those not named are as in the example. Fails with invalid_argument, naming the
+  // node, where sizes do not agree or an operator is not known.
+  static Result<Inference> Run(const Graph& graph,
+                               const std::map<std::string, std::int64_t>& symbols = {});
+
+  // Of a tensor.
+  const Shape& shape(ValueId value) const { return shapes_[Index(value)]; }
+  std::vector<std::int64_t> SizesOf(ValueId value) const;
+  // It depends on the inputs, not on parameters alone.
+  bool IsFromInput(ValueId value) const { return from_input_[Index(value)]; }
+  const Dims& dims() const { return dims_; }
+  Dims& dims() { return dims_; }
+  const std::vector<SizeInArgument>& arguments() const { return arguments_; }
+  const std::vector<Use>& uses() const { return uses_; }
+  const std::vector<Contraction>& contractions() const { return contractions_; }
+
+ private:
+  friend class Step;
+  void AddParameters(const Graph& graph);
+  void AddInputs(const Graph& graph, const std::map<std::string, std::int64_t>& symbols);
+
+  Dims dims_;
+  std::vector<Shape> shapes_;              // of tensors, by value
+  std::vector<std::optional<Dim>> sizes_;  // of numbers, by value
+  std::vector<bool> from_input_;
+  std::vector<SizeInArgument> arguments_;
+  // A value that is a parameter with its axes in some order.
+  struct Origin {
+    std::uint32_t parameter = 0;
+    std::vector<std::size_t> axes;  // of the parameter, by axis of the value
+  };
+  std::vector<std::optional<Origin>> origins_;  // by value
+  std::vector<Use> uses_;
+  std::vector<Contraction> contractions_;
+};
+
+}  // namespace sluice::model

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sluice::model {
+
+// "4*s77" for "Mul(Integer(4), Symbol('s77', positive=True, integer=True))", as archives have it. What is not
+// understood stays as it is.
+std::string ReadableFormula(std::string_view formula);
+
+// A letter, then letters, digits and underscores.
+bool IsSymbolName(std::string_view text);
+
+}  // namespace sluice::model

@@ -1,0 +1,372 @@
+#include "model/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::model {
+namespace {
+
+// "view" of "aten.view.default", "add" of "aten.add_.Tensor", "operator.mul" as it is.
+std::string OperatorOf(std::string_view op) {
+  if (!op.starts_with("aten.")) return std::string(op);
+  op.remove_prefix(5);
+  op = op.substr(0, op.find('.'));
+  // "__and__" keeps its underscores.
+  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
+  return std::string(op);
+}
+
+}  // namespace
+
+Step::Step(const Graph& graph, NodeId id, Inference& inference)
+    : graph_(graph),
+      node_(graph.nodes[Index(id)]),
+      id_(id),
+      inference_(inference),
+      op_(OperatorOf(node_.op)),
+      reason_(fmt::format("{} ({})", node_.name, op_)) {
+  bool from_input = false;
+  const auto look = [&](ValueId value) { from_input |= inference_.from_input_[Index(value)]; };
+  for (const Argument& argument : node_.arguments) {
+    if (const auto* value = std::get_if<ValueId>(&argument.value)) look(*value);
+    if (const auto* values = std::get_if<std::vector<std::optional<ValueId>>>(&argument.value))
+      for (const auto& value : *values)
+        if (value) look(*value);
+  }
+  for (const auto& output : node_.outputs)
+    if (output) inference_.from_input_[Index(*output)] = from_input;
+}
+
+void Step::Wrong(std::string_view message) {
+  if (error_.empty()) error_ = message;
+}
+
+const Argument* Step::Get(std::string_view name) const { return Find(node_, name); }
+
+bool Step::Has(std::string_view name) const {
+  const Argument* argument = Get(name);
+  return argument != nullptr && !std::holds_alternative<std::monostate>(argument->value);
+}
+
+bool Step::IsTensor(std::string_view name) const {
+  const Argument* argument = Get(name);
+  const auto* value = argument == nullptr ? nullptr : std::get_if<ValueId>(&argument->value);
+  return value != nullptr && graph_.value(*value).kind == Value::Kind::kTensor;
+}
+
+Shape Step::ShapeOfArgument(const ArgumentValue& value) {
+  if (const auto* id = std::get_if<ValueId>(&value)) return inference_.shapes_[Index(*id)];
+  const bool is_number = std::holds_alternative<std::int64_t>(value) ||
+                         std::holds_alternative<double>(value) ||
+                         std::holds_alternative<bool>(value);
+  if (!is_number) Wrong("expected a tensor or a number as an argument, found something else");
+  return {};
+}
+
+Shape Step::Tensor(std::string_view name) {
+  const Argument* argument = Get(name);
+  if (argument != nullptr) return ShapeOfArgument(argument->value);
+  Wrong(fmt::format("expected an argument '{}', found none", name));
+  return {};
+}
+
+Shape Step::First() {
+  if (!node_.arguments.empty()) return ShapeOfArgument(node_.arguments.front().value);
+  Wrong("expected an argument, found none");
+  return {};
+}
+
+std::vector<std::optional<ValueId>> Step::Values(std::string_view name) const {
+  const Argument* argument = Get(name);
+  if (argument == nullptr) return {};
+  if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&argument->value))
+    return *list;
+  return {};
+}
+
+std::vector<Shape> Step::Tensors(std::string_view name) {
+  std::vector<Shape> shapes;
+  for (const auto& value : Values(name)) {
+    if (value) {
+      shapes.push_back(inference_.shapes_[Index(*value)]);
+    } else {
+      Wrong(fmt::format("'{}': expected tensors, found one that is none", name));
+    }
+  }
+  if (shapes.empty()) Wrong(fmt::format("expected tensors as '{}', found none", name));
+  return shapes;
+}
+
+std::vector<Shape> Step::AllTensors() {
+  std::vector<Shape> shapes;
+  for (const Argument& argument : node_.arguments) {
+    if (const auto* id = std::get_if<ValueId>(&argument.value))
+      shapes.push_back(inference_.shapes_[Index(*id)]);
+    if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&argument.value))
+      for (const auto& value : *list)
+        if (value) shapes.push_back(inference_.shapes_[Index(*value)]);
+  }
+  if (shapes.empty()) Wrong("expected a tensor as an argument, found none");
+  return shapes;
+}
+
+bool Step::IsFromInput(std::string_view name) const {
+  const Argument* argument = Get(name);
+  const auto* value = argument == nullptr ? nullptr : std::get_if<ValueId>(&argument->value);
+  return value != nullptr && inference_.from_input_[Index(*value)];
+}
+
+std::int64_t Step::Integer(std::string_view name, std::int64_t otherwise) {
+  const Argument* argument = Get(name);
+  if (argument == nullptr || std::holds_alternative<std::monostate>(argument->value))
+    return otherwise;
+  if (const auto* number = std::get_if<std::int64_t>(&argument->value)) return *number;
+  if (const auto* value = std::get_if<ValueId>(&argument->value)) {
+    if (const auto& size = inference_.sizes_[Index(*value)]) return SizeOf(*size);
+  }
+  Wrong(fmt::format("'{}': expected an integer, found something else", name));
+  return otherwise;
+}
+
+double Step::Real(std::string_view name, double otherwise) {
+  const Argument* argument = Get(name);
+  if (argument != nullptr)
+    if (const auto* number = std::get_if<double>(&argument->value)) return *number;
+  return Has(name) ? static_cast<double>(Integer(name, 0)) : otherwise;
+}
+
+std::vector<double> Step::Reals(std::string_view name) {
+  const Argument* argument = Get(name);
+  if (argument == nullptr) return {};
+  if (const auto* numbers = std::get_if<std::vector<double>>(&argument->value)) return *numbers;
+  std::vector<double> numbers;
+  for (const std::int64_t number : Integers(name)) numbers.push_back(static_cast<double>(number));
+  return numbers;
+}
+
+bool Step::IsSize(std::string_view name) const {
+  const Argument* argument = Get(name);
+  const auto* value = argument == nullptr ? nullptr : std::get_if<ValueId>(&argument->value);
+  return value != nullptr && inference_.sizes_[Index(*value)].has_value();
+}
+
+std::vector<Dim> Step::Operands() {
+  std::vector<Dim> operands;
+  for (std::size_t i = 0; i < node_.arguments.size(); ++i) {
+    const ArgumentValue& value = node_.arguments[i].value;
+    if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && *number >= 0) {
+      operands.push_back(DimOf({.number = *number, .value = std::nullopt}, i, 0));
+    } else if (const auto* id = std::get_if<ValueId>(&value)) {
+      operands.push_back(DimOf({.number = 0, .value = *id}, i, 0));
+    } else {
+      Wrong("expected sizes as operands");
+    }
+  }
+  if (operands.empty()) Wrong("expected sizes as operands");
+  return operands;
+}
+
+bool Step::Boolean(std::string_view name, bool otherwise) const {
+  const Argument* argument = Get(name);
+  const auto* flag = argument == nullptr ? nullptr : std::get_if<bool>(&argument->value);
+  return flag == nullptr ? otherwise : *flag;
+}
+
+std::string Step::Text(std::string_view name) const {
+  const Argument* argument = Get(name);
+  const auto* text = argument == nullptr ? nullptr : std::get_if<std::string>(&argument->value);
+  return text == nullptr ? "" : *text;
+}
+
+std::vector<std::int64_t> Step::Integers(std::string_view name) {
+  const Argument* argument = Get(name);
+  if (argument == nullptr || std::holds_alternative<std::monostate>(argument->value)) return {};
+  const auto* list = std::get_if<std::vector<IntegerOrValue>>(&argument->value);
+  if (list == nullptr) {
+    // An empty list has no type.
+    if (const auto* none = std::get_if<std::vector<std::optional<ValueId>>>(&argument->value);
+        none != nullptr && none->empty())
+      return {};
+    return {Integer(name, 0)};
+  }
+  std::vector<std::int64_t> numbers;
+  for (const IntegerOrValue& each : *list) {
+    if (!each.value) {
+      numbers.push_back(each.number);
+    } else if (const auto& size = inference_.sizes_[Index(*each.value)]) {
+      numbers.push_back(SizeOf(*size));
+    } else {
+      Wrong(
+          fmt::format("'{}': expected sizes that are known, found one that depends on data", name));
+    }
+  }
+  return numbers;
+}
+
+Dim Step::DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t element) {
+  if (number.value) {
+    if (const auto& size = inference_.sizes_[Index(*number.value)]) return *size;
+    Wrong("expected sizes that are known, found one that depends on data");
+    return Fixed(1);
+  }
+  const Dim dim = New(number.number);
+  inference_.arguments_.push_back(
+      {.node = id_, .argument = argument, .element = element, .dim = dim});
+  return dim;
+}
+
+std::vector<std::optional<Dim>> Step::Sizes(std::string_view name) {
+  std::vector<std::optional<Dim>> sizes;
+  const Argument* argument = Get(name);
+  if (argument == nullptr) return sizes;
+  const auto at = static_cast<std::size_t>(argument - node_.arguments.data());
+  std::vector<IntegerOrValue> list;
+  if (const auto* given = std::get_if<std::vector<IntegerOrValue>>(&argument->value)) {
+    list = *given;
+  } else if (const auto* one = std::get_if<std::int64_t>(&argument->value)) {
+    list = {{.number = *one, .value = std::nullopt}};
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].value && list[i].number == -1) {
+      sizes.emplace_back();
+    } else if (!list[i].value && list[i].number < 0) {
+      Wrong(fmt::format("'{}': expected sizes of at least 0, found {}", name, list[i].number));
+      sizes.emplace_back();
+    } else {
+      sizes.emplace_back(DimOf(list[i], at, i));
+    }
+  }
+  return sizes;
+}
+
+Dim Step::Size(std::string_view name) {
+  const Argument* argument = Get(name);
+  if (argument != nullptr) {
+    const auto at = static_cast<std::size_t>(argument - node_.arguments.data());
+    if (const auto* number = std::get_if<std::int64_t>(&argument->value);
+        number != nullptr && *number >= 0)
+      return DimOf({.number = *number, .value = std::nullopt}, at, 0);
+    if (const auto* value = std::get_if<ValueId>(&argument->value))
+      return DimOf({.number = 0, .value = *value}, at, 0);
+  }
+  Wrong(fmt::format("expected a size as '{}'", name));
+  return Fixed(1);
+}
+
+void Step::Goes(std::string_view name, std::size_t element, Dim dim, bool from_end) {
+  const Argument* argument = Get(name);
+  if (argument == nullptr) return;
+  // What is computed changes by itself.
+  if (std::holds_alternative<ValueId>(argument->value)) return;
+  if (const auto* list = std::get_if<std::vector<IntegerOrValue>>(&argument->value);
+      list != nullptr && (element >= list->size() || (*list)[element].value))
+    return;
+  inference_.arguments_.push_back(
+      {.node = id_,
+       .argument = static_cast<std::size_t>(argument - node_.arguments.data()),
+       .element = element,
+       .dim = dim,
+       .from_end = from_end});
+}
+
+std::size_t Step::Axis(std::int64_t axis, std::size_t rank) {
+  const auto all = static_cast<std::int64_t>(rank);
+  const std::int64_t from_front = axis < 0 ? axis + all : axis;
+  if (from_front >= 0 && from_front < all) return static_cast<std::size_t>(from_front);
+  Wrong(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
+  return 0;
+}
+
+void Step::Out(Shape shape) {
+  std::vector<Shape> one;
+  one.push_back(std::move(shape));
+  Outs(std::move(one));
+}
+
+void Step::Outs(std::vector<Shape> shapes) {
+  if (!ok()) return;
+  if (shapes.size() != node_.outputs.size()) {
+    Wrong(fmt::format("expected {} outputs, found {}", shapes.size(), node_.outputs.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (node_.outputs[i]) inference_.shapes_[Index(*node_.outputs[i])] = std::move(shapes[i]);
+}
+
+void Step::OutSize(Dim dim) {
+  if (node_.outputs.size() == 1 && node_.outputs[0])
+    inference_.sizes_[Index(*node_.outputs[0])] = dim;
+}
+
+void Step::KeepOrigin(std::optional<std::vector<std::size_t>> order) {
+  if (node_.arguments.empty() || node_.outputs.size() != 1 || !node_.outputs[0]) return;
+  const auto* from = std::get_if<ValueId>(&node_.arguments.front().value);
+  if (from == nullptr || !inference_.origins_[Index(*from)]) return;
+  Inference::Origin origin = *inference_.origins_[Index(*from)];
+  if (order) {
+    std::vector<std::size_t> axes;
+    for (const std::size_t axis : *order) axes.push_back(origin.axes[axis]);
+    origin.axes = std::move(axes);
+  }
+  inference_.origins_[Index(*node_.outputs[0])] = std::move(origin);
+}
+
+void Step::Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup) {
+  const auto& origin = inference_.origins_[Index(value)];
+  if (!origin) return;
+  Use use{.parameter = origin->parameter,
+          .node = id_,
+          .operand = value,
+          .contracted = std::vector<bool>(origin->axes.size()),
+          .lookup = lookup};
+  for (const std::size_t axis : axes)
+    if (axis < origin->axes.size()) use.contracted[origin->axes[axis]] = true;
+  inference_.uses_.push_back(std::move(use));
+}
+
+void Step::Contracts(std::string_view argument, std::vector<std::size_t> axes, bool lookup) {
+  const Argument* found = Get(argument);
+  const auto* value = found == nullptr ? nullptr : std::get_if<ValueId>(&found->value);
+  if (value != nullptr) Contracts(*value, std::move(axes), lookup);
+}
+
+Dim Step::Same(Dim a, Dim b) {
+  if (const Status same = dims().Unify(a, b, reason_); !same) Wrong(same.error().message);
+  return a;
+}
+
+void Step::Fix(Dim dim, std::string_view why) {
+  dims().Fix(dim, fmt::format("{}: {}", reason_, why));
+}
+
+Shape Step::Broadcast(const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape out = longer;
+  const std::size_t more = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    const Dim x = longer[more + i];
+    const Dim y = shorter[i];
+    if (SizeOf(y) == 1) continue;
+    out[more + i] = SizeOf(x) == 1 ? y : Same(x, y);
+  }
+  return out;
+}
+
+Shape Step::Broadcast(std::span<const Shape> shapes) {
+  Shape out;
+  for (const Shape& shape : shapes) out = Broadcast(out, shape);
+  return out;
+}
+
+std::int64_t Step::Elements(const Shape& shape) const {
+  std::int64_t elements = 1;
+  for (const Dim dim : shape) {
+    if (__builtin_mul_overflow(elements, SizeOf(dim), &elements)) return INT64_MAX;
+  }
+  return elements;
+}
+
+}  // namespace sluice::model

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/graph.h"
+#include "model/inference.h"
+
+namespace sluice::model {
+
+// A dimension of a parameter.
+struct Place {
+  std::string parameter;
+  std::size_t axis = 0;
+};
+
+// A size that can be chosen.
+struct WidthClass {
+  std::string name;  // "w1"
+  Dim dim{};
+  std::int64_t size = 0;
+  Dims::Rank rank = Dims::Rank::kWidth;
+  Place first;  // where it is met first
+};
+
+struct WidthOptions {
+  // By the order of parameters: its values can neither be cut nor be drawn again, so that its sizes stay. Empty: none.
+  std::vector<bool> frozen;
+  std::vector<Place> pins;  // what is to stay, for reasons of the user's
+};
+
+// Which sizes of a network are widths: those that neither inputs, outputs, vocabularies, kernels, indices, nor the user
+// decide.
+class Widths {
+ public:
+  // Fails with invalid_argument, naming the node, where shapes do not agree or an operator is not known.
+  static Result<Widths> Find(const Graph& graph, const WidthOptions& options = {});
+
+  const Inference& inference() const { return inference_; }
+  const Dims& dims() const { return inference_.dims(); }
+  const std::vector<WidthClass>& classes() const { return classes_; }
+  // What symbols were taken to be: sizes that meet no others by chance.
+  const std::map<std::string, std::int64_t>& symbols() const { return symbols_; }
+  // Null for one that is fixed.
+  const WidthClass* Find(Dim leaf) const;
+
+  // It has a width in it.
+  bool IsWidth(Dim dim) const { return !dims().IsAllFixed(dim); }
+  // Of a parameter's dimensions, how many are widths.
+  int CountIn(const Parameter& parameter) const;
+  // "w1", "64", "12*w1", "w1 + 2".
+  std::string Formula(Dim dim) const;
+
+ private:
+  explicit Widths(Inference inference) : inference_(std::move(inference)) {}
+  void NameClasses(const Graph& graph);
+
+  Inference inference_;
+  std::map<std::string, std::int64_t> symbols_;
+  std::vector<WidthClass> classes_;
+};
+
+// Whether what we infer is what the archive says of every tensor.
+Status CheckShapes(const Graph& graph);
+
+}  // namespace sluice::model
