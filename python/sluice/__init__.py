@@ -9,10 +9,12 @@ from sluice._trial import Stopped, Trial
 
 __version__ = "0.1.0"
 __all__ = [
+    "ExportError",
     "Stopped",
     "Trial",
     "checkpoint",
     "checkpoint_dir",
+    "export",
     "latest_checkpoint",
     "params",
     "report",
@@ -84,3 +86,20 @@ def latest_checkpoint():
 def saved(work) -> None:
     """Tells that checkpoint_dir() holds a complete checkpoint at this work."""
     session().trial.saved(work)
+
+
+class ExportError(RuntimeError):
+    """PyTorch cannot export the model, for the reason that the message gives."""
+
+
+def export(model, example_inputs, path, *, keep_inputs=False, dynamic_batch=True):
+    """Writes a PyTorch model, as it is in training, to a .pt2 file; returns its pathlib.Path.
+
+    example_inputs is a tensor, a tuple of tensors, or a dict of tensors for keywords. Unless
+    keep_inputs, random numbers like them are written in their place. See docs/models.md.
+    """
+    from sluice._export import export
+
+    return export(
+        model, example_inputs, path, keep_inputs=keep_inputs, dynamic_batch=dynamic_batch
+    )

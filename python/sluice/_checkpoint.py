@@ -75,7 +75,7 @@ class Checkpoint:
             _remove(previous)
             os.rename(latest, previous)
         os.rename(self._writing, latest)
-        _sync(folder)
+        sync(folder)
         _remove(previous)
         self._trial.saved(self._work)
         return False
@@ -86,11 +86,12 @@ def _sync_tree(root: Path) -> None:
         for name in names:
             path = os.path.join(place, name)
             if not os.path.islink(path):
-                _sync(path)
-        _sync(place)
+                sync(path)
+        sync(place)
 
 
-def _sync(path) -> None:
+def sync(path) -> None:
+    """Of a file or a folder: on disk when this returns."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -219,14 +219,15 @@ def clean_environment():
     return {**kept, "PYTHONPATH": str(PACKAGE)}
 
 
-def run_outside(script, status=0, **environment):
+def run_outside(script, status=0, cwd=None, limit_s=LIMIT_S, **environment):
     """A script started by hand; what it printed."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [os.path.abspath(sys.executable), "-c", script],
+        cwd=cwd,
         env={**clean_environment(), **environment},
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit_s,
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout.splitlines()

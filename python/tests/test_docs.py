@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run as they stand."""
+"""The examples of docs/python.md and docs/models.md run as they stand."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 from controller import run_outside
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "python.md"
+
+
+def examples_of(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+EXAMPLES = examples_of(PAGE)
+MODELS = examples_of(DOCS / "models.md")
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
@@ -15,8 +23,15 @@ def test_example(number):
     run_outside(EXAMPLES[number])
 
 
+@pytest.mark.parametrize("number", range(len(MODELS)))
+def test_example_with_models(number, tmp_path):
+    """They write files, and PyTorch takes its time to begin."""
+    run_outside(MODELS[number], cwd=tmp_path, limit_s=120)
+
+
 def test_there_are_examples():
     assert len(EXAMPLES) >= 4
+    assert len(MODELS) >= 1
 
 
 def test_every_public_name_is_described():
