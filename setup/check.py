@@ -2,8 +2,8 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or contract, python, e2e, includes, fuzz, plants. With a preset other
-than release only the C++ tests are run, those of its build. Passing tests are silent.
+A room is a folder of src, or contract, python, oracle, e2e, includes, fuzz, plants. With a preset
+other than release only the C++ tests are run, those of its build. Passing tests are silent.
 """
 
 import argparse
@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTEST_SUITES = {
     "includes": "tests/includes_test.py",
     "python": "python/tests",
+    "oracle": "tests/model",
     "e2e": "tests/e2e",
 }
 CTEST_NOISE = re.compile(

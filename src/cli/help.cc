@@ -379,9 +379,11 @@ examples:
 constexpr std::string_view kModel =
     R"(usage: sluice model show FILE.pt2 [--json]
        sluice model shrink FILE.pt2 [--scale S] [--explain] [--json] ...
+       sluice model zoo [--json]
 
-Looks at a network that was exported with sluice.export or torch.export.save. Nothing in the file
-is executed, and of weights only samples are read.
+Looks at a network that was exported with sluice.export or torch.export.save: nothing in the file
+is executed, and of weights only samples are read. Or at one that is built in: 'zoo' lists them,
+and zoo:NAME or zoo:NAME,OPTION=VALUE,... stands for a file.
 
 show prints its inputs, its widths (sizes that can be chosen), its parameters with how they were
 drawn, and its operators.
@@ -399,6 +401,7 @@ is found on the surrogate holds on the network itself.
   --decay D         of weight decay: scaled (the default: its product with the learning rate
                     stays the same), or same (as it is given)
   --readout R       zero (the default: output layers begin at 0, here and in the original), or keep
+  --study FILE      say which parameters of this study do not carry over
   --explain         a row for each parameter
   --store FILE      has no effect here
   --json            the same for programs, with the whole graph
@@ -406,6 +409,7 @@ is found on the surrogate holds on the network itself.
 
 examples:
   sluice model show net.pt2
+  sluice model show zoo:resnet18,classes=100
   sluice model shrink net.pt2 --scale 8 --explain
   sluice model shrink net.pt2 --parameters 1000000
   sluice model shrink net.pt2 --pin head.weight:1 --json | jq .widths

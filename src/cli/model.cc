@@ -5,14 +5,19 @@
 #include <utility>
 
 #include "base/config.h"
+#include "base/json_writer.h"
 #include "cli/model_report.h"
 #include "cli/print.h"
+#include "cli/study_file.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "model/archive.h"
+#include "model/carries_over.h"
 #include "model/graph_json.h"
 #include "model/law.h"
 #include "model/shrink.h"
 #include "model/widths.h"
+#include "model/zoo.h"
 
 namespace sluice {
 namespace {
@@ -27,18 +32,27 @@ std::vector<bool> FrozenOf(const model::Graph& graph, const std::vector<model::L
   return frozen;
 }
 
+constexpr std::string_view kZoo = "zoo:";
+
 Result<KnownModel> ReadModel(const std::string& path, std::vector<model::Place> pins) {
-  SLUICE_ASSIGN(model::Archive archive, model::Archive::Open(path));
-  SLUICE_ASSIGN(std::vector<model::Law> laws, model::MeasureLaws(archive));
+  model::BuiltModel read;
+  if (path.starts_with(kZoo)) {
+    SLUICE_ASSIGN(read, model::BuildFromZoo(std::string_view(path).substr(kZoo.size())));
+  } else {
+    SLUICE_ASSIGN(const model::Archive archive, model::Archive::Open(path));
+    SLUICE_ASSIGN(read.laws, model::MeasureLaws(archive));
+    read.graph = archive.graph();
+  }
   const auto fail = [&](const Error& error) {
     return Fail(error.code, fmt::format("{}: {}", path, error.message));
   };
   auto widths = model::Widths::Find(
-      archive.graph(), {.frozen = FrozenOf(archive.graph(), laws), .pins = std::move(pins)});
+      read.graph, {.frozen = FrozenOf(read.graph, read.laws), .pins = std::move(pins)});
   if (!widths) return fail(widths.error());
-  if (const Status checked = model::CheckShapes(archive.graph()); !checked)
-    return fail(checked.error());
-  return KnownModel{std::move(archive), std::move(laws), *std::move(widths)};
+  if (const Status checked = model::CheckShapes(read.graph); !checked) return fail(checked.error());
+  std::vector<std::string> notes = widths->notes();
+  return KnownModel{std::move(read.graph), std::move(read.laws), *std::move(widths),
+                    std::move(notes)};
 }
 
 // "NAME:AXIS" or "NAME=NUMBER".
@@ -73,7 +87,7 @@ Result<model::Shrunken> Shrink(const KnownModel& known, const ModelOptions& opti
     SLUICE_ASSIGN(auto given, ReadPair("--width", width, '=', "w1=64"));
     how.sizes.insert(std::move(given));
   }
-  const model::Graph& graph = known.archive.graph();
+  const model::Graph& graph = known.graph;
   auto made = options.parameters ? model::ShrinkTo(graph, known.widths, *options.parameters, how)
                                  : model::Shrink(graph, known.widths, how);
   if (!made)
@@ -81,24 +95,53 @@ Result<model::Shrunken> Shrink(const KnownModel& known, const ModelOptions& opti
   return made;
 }
 
+Status AddStudyNotes(const std::string& path, std::vector<std::string>& notes) {
+  SLUICE_ASSIGN(const StudyFile file, ReadStudyFile(path));
+  for (const Parameter& parameter : file.spec.space.parameters()) {
+    const std::string why = model::WhyItDoesNotCarryOver(parameter.name);
+    if (!why.empty()) notes.push_back(fmt::format("{}: '{}': {}", path, parameter.name, why));
+  }
+  return {};
+}
+
+void ListZoo(const Context& context) {
+  if (context.json) {
+    PrintLine(JsonList(model::Zoo(), [](std::string& json, const model::ZooEntry& entry) {
+      JsonWriter each;
+      each.Add("name", entry.name).Add("options", entry.options).Add("about", entry.about);
+      json += each.Take();
+    }));
+    return;
+  }
+  Table table({{"network"}, {"is"}, {"options, as they are by default"}});
+  for (const model::ZooEntry& entry : model::Zoo())
+    table.Add({{"zoo:" + entry.name}, {entry.about}, {entry.options}});
+  Print(table.Render(context.terminal));
+}
+
 }  // namespace
 
 Result<int> RunVerb(const Context& context, const ModelOptions& options) {
+  if (options.action == ModelAction::kZoo) {
+    ListZoo(context);
+    return kExitOk;
+  }
   SLUICE_ASSIGN(std::vector<model::Place> pins, ReadPins(options));
-  SLUICE_ASSIGN(const KnownModel known, ReadModel(options.file, std::move(pins)));
+  SLUICE_ASSIGN(KnownModel known, ReadModel(options.file, std::move(pins)));
   if (options.action == ModelAction::kShow) {
     if (context.json) {
-      PrintLine(GraphJson(known.archive.graph(), known.widths, known.laws));
+      PrintLine(GraphJson(known.graph, known.widths, known.laws));
     } else {
       Print(ModelText(known, context.terminal));
     }
     return kExitOk;
   }
+  if (options.study) SLUICE_TRY(AddStudyNotes(*options.study, known.notes));
   SLUICE_ASSIGN(const model::Shrunken narrow, Shrink(known, options));
   SLUICE_ASSIGN(
       const model::Parametrisation plan,
       model::Parametrise(
-          known.archive.graph(), known.widths, narrow, known.laws,
+          known.graph, known.widths, narrow, known.laws,
           {.rule = options.rule, .decay = options.decay, .keep_readout = options.keep_readout}));
   if (context.json) {
     SLUICE_ASSIGN(const std::string json, SurrogateJson(known, narrow, plan));

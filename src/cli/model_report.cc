@@ -44,7 +44,7 @@ std::string ExplainTable(const KnownModel& known, const model::Shrunken& narrow,
                {"decay SGD", Align::kRight},
                {"decay AdamW", Align::kRight},
                {"eps Adam", Align::kRight}});
-  const model::Graph& graph = known.archive.graph();
+  const model::Graph& graph = known.graph;
   for (std::size_t p = 0; p < graph.parameters.size(); ++p) {
     const model::Parameter& parameter = graph.parameters[p];
     const model::ParameterPlan& its = plan.parameters[p];
@@ -74,7 +74,7 @@ std::string ModelText(const KnownModel& known, const Terminal& terminal) {
     text += more;
     text += '\n';
   };
-  const model::Graph& graph = known.archive.graph();
+  const model::Graph& graph = known.graph;
   line(fmt::format("{} of {} elements in all, {}{}",
                    Counted(std::ssize(graph.parameters), "tensor"), TrainableElements(graph),
                    Counted(std::ssize(graph.nodes), "operator"),
@@ -95,6 +95,8 @@ std::string ModelText(const KnownModel& known, const Terminal& terminal) {
   }
   line("");
   text += widths.Render(terminal);
+  for (const std::string& note : known.notes)
+    line(fmt::format("{}{}", Inked("note: ", Ink::kYellow, terminal), Harmless(note)));
   Table parameters(
       {{"parameter"}, {"shape"}, {"sizes"}, {"widths", Align::kRight}, {"initial law"}});
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
@@ -120,7 +122,7 @@ std::string ModelText(const KnownModel& known, const Terminal& terminal) {
 std::string SurrogateText(const KnownModel& known, const model::Shrunken& narrow,
                           const model::Parametrisation& plan, const SurrogateTextOptions& options,
                           const Terminal& terminal) {
-  const model::Graph& graph = known.archive.graph();
+  const model::Graph& graph = known.graph;
   std::string text = fmt::format("{} trainable parameters become {}\n\n", TrainableElements(graph),
                                  TrainableElements(narrow.graph));
   Table widths({{"width"}, {"size", Align::kRight}, {"becomes", Align::kRight}, {"first met in"}});
@@ -133,6 +135,8 @@ std::string SurrogateText(const KnownModel& known, const model::Shrunken& narrow
          {fmt::format("{}, dimension {}", classes[c].first.parameter, classes[c].first.axis)}});
   }
   text += widths.Render(terminal);
+  for (const std::string& note : known.notes)
+    text += fmt::format("{}{}\n", Inked("note: ", Ink::kYellow, terminal), Harmless(note));
   if (options.explain) text += '\n' + ExplainTable(known, narrow, plan, terminal);
   text += '\n';
   for (const model::Multiplier& multiplier : plan.multipliers) {
@@ -160,7 +164,7 @@ Result<std::string> SurrogateJson(const KnownModel& known, const model::Shrunken
   const auto numbers = [](const std::vector<std::int64_t>& list) {
     return fmt::format("[{}]", fmt::join(list, ","));
   };
-  const model::Graph& graph = known.archive.graph();
+  const model::Graph& graph = known.graph;
   const std::vector<model::WidthClass>& classes = known.widths.classes();
   const model::Graph surrogate = Multiplied(narrow.graph, plan.multipliers);
   SLUICE_ASSIGN(const model::Widths widths, model::Widths::Find(surrogate));
@@ -195,6 +199,9 @@ Result<std::string> SurrogateJson(const KnownModel& known, const model::Shrunken
                    each.Add("node", graph.nodes[Index(multiplier.node)].name);
                    each.Add("factor", multiplier.factor).Add("why", multiplier.why);
                    json += each.Take();
+                 }));
+  object.AddJson("notes", JsonList(known.notes, [](std::string& json, const std::string& note) {
+                   AppendJson(json, std::string_view(note));
                  }));
   object.AddJson("graph", GraphJson(surrogate, widths, laws));
   return object.Take();

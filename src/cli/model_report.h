@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "model/archive.h"
+#include "model/graph.h"
 #include "model/law.h"
 #include "model/parametrisation.h"
 #include "model/shrink.h"
@@ -12,11 +12,12 @@
 
 namespace sluice {
 
-// A network that was read, and what is known of it.
+// A network that was read or built, and what is known of it.
 struct KnownModel {
-  model::Archive archive;
+  model::Graph graph;
   std::vector<model::Law> laws;
   model::Widths widths;
+  std::vector<std::string> notes = {};  // what a reader should know of it
 };
 
 // What 'sluice model show' prints.

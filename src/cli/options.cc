@@ -136,6 +136,7 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--rule", words.rule);
     Add(app, "--decay", words.decay);
     Add(app, "--readout", words.readout);
+    Add(app, "--study", words.study);
     AddList(app, "--width", words.widths);
     AddList(app, "--pin", words.pins);
     app.add_flag("--explain", words.explain);
@@ -375,12 +376,14 @@ Result<ModelOptions> ReadModel(const Words& words) {
   ModelOptions model;
   SLUICE_ASSIGN(const std::string action,
                 Need("model", "what to do, as in 'sluice model show net.pt2'", words.action));
-  const std::vector<std::string> actions = {"show", "shrink"};
+  const std::vector<std::string> actions = {"show", "shrink", "zoo"};
   SLUICE_ASSIGN(const std::size_t which, ReadOneOf("model", action, actions));
   model.action = static_cast<ModelAction>(which);
+  if (model.action == ModelAction::kZoo) return model;
   SLUICE_ASSIGN(
       model.file,
-      Need("model", "a file that torch.export.save wrote, as in 'sluice model show net.pt2'",
+      Need("model",
+           "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'",
            words.file));
   model.pins = words.pins;
   model.widths = words.widths;
@@ -404,6 +407,7 @@ Result<ModelOptions> ReadModel(const Words& words) {
     SLUICE_ASSIGN(model.parameters,
                   ReadNumber<std::int64_t>("--parameters", *words.parameters, 1, kMost));
   }
+  model.study = words.study;
   model.rule = words.rule.value_or("mup");
   model.decay = words.decay.value_or("scaled");
   if (words.readout) {

@@ -132,11 +132,11 @@ struct PlanOptions {
   std::string workload;  // YAML: keys of a scenario's workload; may be empty
 };
 
-enum class ModelAction { kShow, kShrink };
+enum class ModelAction { kShow, kShrink, kZoo };
 
 struct ModelOptions {
   ModelAction action = ModelAction::kShow;
-  std::string file;               // an archive of torch.export
+  std::string file;               // an archive of torch.export, or zoo:NAME
   std::vector<std::string> pins;  // "NAME:AXIS": what is to stay
   double scale = 8;
   std::int64_t min_width = 8;
@@ -145,6 +145,7 @@ struct ModelOptions {
   std::string rule = "mup";
   std::string decay = "scaled";
   bool keep_readout = false;
+  std::optional<std::string> study;  // a study file, for what of it does not carry over
   bool explain = false;
 };
 

@@ -116,11 +116,12 @@ bool Dims::IsAllFixed(Dim dim) const {
   return std::ranges::all_of(ClassesOf(dim), [&](Dim leaf) { return IsFixed(leaf); });
 }
 
-void Dims::Fix(Dim dim, std::string_view reason) {
+void Dims::Fix(Dim dim, std::string_view reason, bool surprising) {
   for (const Dim leaf : ClassesOf(dim)) {
     Term& term = terms_[At(leaf)];
-    if (term.fixed) continue;
+    if (term.fixed && (surprising || !term.surprising)) continue;
     term.fixed = true;
+    term.surprising = surprising;
     term.reason = reason;
   }
 }
@@ -135,7 +136,7 @@ void Dims::Raise(Dim dim, Rank rank) {
 void Dims::Bind(Dim leaf, Dim to) {
   Term& term = terms_[At(leaf)];
   SLUICE_CHECK(term.form == Form::kClass, "only a class becomes something else");
-  if (term.fixed) Fix(to, term.reason);
+  if (term.fixed) Fix(to, std::string(term.reason), term.surprising);
   Raise(to, term.rank);
   term.is = Look(to).dim;
 }
@@ -178,8 +179,9 @@ void Dims::Merge(const View& a, const View& b, std::string_view reason, int dept
                                  depth + 1);
   }
   if (merged) return;
-  Fix(a.dim, reason);
-  Fix(b.dim, reason);
+  const std::string why = fmt::format("{}: sizes meet that cannot be told apart", reason);
+  Fix(a.dim, why, /*surprising=*/true);
+  Fix(b.dim, why, /*surprising=*/true);
 }
 
 // Takes those out that are the same, then those of the same size.

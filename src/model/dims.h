@@ -40,8 +40,9 @@ class Dims {
 
   // Fails if their sizes differ.
   Status Unify(Dim a, Dim b, std::string_view reason);
-  // All classes in it.
-  void Fix(Dim dim, std::string_view reason);
+  // All classes in it. Surprising is what a reader of the network would not expect, or could change; an ordinary reason
+  // takes its place.
+  void Fix(Dim dim, std::string_view reason, bool surprising = false);
   // Of every class in it that has a lower one.
   void Raise(Dim dim, Rank rank);
 
@@ -57,6 +58,7 @@ class Dims {
   // Of classes.
   bool IsFixed(Dim leaf) const { return terms_[At(leaf)].fixed; }
   const std::string& ReasonOf(Dim leaf) const { return terms_[At(leaf)].reason; }
+  bool IsSurprising(Dim leaf) const { return terms_[At(leaf)].surprising; }
   Rank RankOf(Dim leaf) const { return terms_[At(leaf)].rank; }
 
   // The classes in it, each as often as it is there.
@@ -81,6 +83,7 @@ class Dims {
     Form form = Form::kClass;
     std::int64_t size = 0;
     bool fixed = false;
+    bool surprising = false;  // that it is fixed
     Rank rank = Rank::kWidth;
     std::optional<Dim> is;  // what this class turned out to be
     std::vector<Dim> parts;

@@ -30,7 +30,7 @@ struct Symbol {
 
 struct Size {
   std::int64_t number = 0;  // where a symbol is in it, what it was when the network was exported
-  std::string symbol;       // "s77", or a formula such as "4*s77"; empty: always this number
+  std::string symbol = {};  // "s77", or a formula such as "4*s77"; empty: always this number
 };
 
 struct Value {
@@ -38,12 +38,12 @@ struct Value {
   std::string name;
   Kind kind = Kind::kTensor;
   DType dtype = DType::kFloat32;
-  std::vector<Size> sizes;  // of a tensor
+  std::vector<Size> sizes = {};  // of a tensor
 };
 
 struct IntegerOrValue {
   std::int64_t number = 0;
-  std::optional<ValueId> value;  // a number that is computed
+  std::optional<ValueId> value = {};  // a number that is computed
 };
 
 // "cpu", "strided", "contiguous": said, and of no consequence for sizes.
@@ -95,11 +95,11 @@ struct Parameter {
   std::string name;  // "layers.0.weight"
   Role role = Role::kParameter;
   ValueId value{};
-  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> sizes = {};
   bool trainable = false;
-  bool persistent = true;                // part of a state dict
-  std::optional<std::uint32_t> tied_to;  // another one of which it is the same tensor
-  Storage storage;
+  bool persistent = true;                     // part of a state dict
+  std::optional<std::uint32_t> tied_to = {};  // another one of which it is the same tensor
+  Storage storage = {};
 };
 
 struct Graph {
@@ -116,6 +116,20 @@ struct Graph {
 };
 
 std::string_view Name(Parameter::Role role);
+
+// Values among a node's arguments, those in lists too.
+template <typename Call>
+void ForEachOperand(const Node& node, Call call) {
+  for (const Argument& argument : node.arguments) {
+    if (const auto* value = std::get_if<ValueId>(&argument.value)) call(*value);
+    if (const auto* values = std::get_if<std::vector<std::optional<ValueId>>>(&argument.value))
+      for (const auto& value : *values)
+        if (value) call(*value);
+    if (const auto* numbers = std::get_if<std::vector<IntegerOrValue>>(&argument.value))
+      for (const IntegerOrValue& number : *numbers)
+        if (number.value) call(*number.value);
+  }
+}
 
 // Nothing if it has no such argument.
 const Argument* Find(const Node& node, std::string_view name);

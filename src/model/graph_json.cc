@@ -158,9 +158,11 @@ std::string GraphJson(const Graph& graph, const Widths& widths, const std::vecto
                  JsonList(widths.classes(), [](std::string& json, const WidthClass& width) {
                    JsonWriter each;
                    each.Add("name", width.name).Add("size", width.size);
+                   each.Add("kept", width.kept);
                    each.Add("parameter", width.first.parameter).Add("axis", width.first.axis);
                    json += each.Take();
                  }));
+  object.AddJson("notes", Texts(widths.notes()));
   std::size_t next = 0;
   object.AddJson("parameters",
                  JsonList(graph.parameters, [&](std::string& json, const Parameter& parameter) {

@@ -61,8 +61,8 @@ std::string TensorText(const Graph& graph, ValueId id, const Widths& widths) {
   const Shape& shape = widths.inference().shape(id);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool symbolic = i < value.sizes.size() && !value.sizes[i].symbol.empty();
-    sizes.push_back(symbolic && !widths.IsWidth(shape[i]) ? value.sizes[i].symbol
-                                                          : widths.Formula(shape[i]));
+    sizes.push_back(symbolic && !widths.HasClass(shape[i]) ? value.sizes[i].symbol
+                                                           : widths.Formula(shape[i]));
   }
   return fmt::format("{}[{}]", Name(value.dtype), Join(sizes));
 }

@@ -14,8 +14,8 @@ void Inference::AddParameters(const Graph& graph) {
     const Parameter& parameter = graph.parameters[p];
     Shape& shape = shapes_[Index(parameter.value)];
     Origin origin{.parameter = parameter.tied_to.value_or(p), .axes = {}};
-    for (std::size_t i = 0; i < parameter.sizes.size(); ++i) origin.axes.push_back(i);
-    origins_[Index(parameter.value)] = std::move(origin);
+    for (std::size_t i = 0; i < parameter.sizes.size(); ++i) origin.axes.push_back({i});
+    origins_[Index(parameter.value)] = {std::move(origin)};
     if (parameter.tied_to) {
       shape = shapes_[Index(graph.parameters[*parameter.tied_to].value)];
       continue;
@@ -40,6 +40,13 @@ void Inference::AddInputs(const Graph& graph, const std::map<std::string, std::i
   }
 }
 
+void Inference::FindUsed(const Graph& graph) {
+  used_.resize(graph.values.size());
+  for (const Node& node : graph.nodes)
+    ForEachOperand(node, [&](ValueId value) { used_[Index(value)] = true; });
+  for (const ValueId output : graph.outputs) used_[Index(output)] = true;
+}
+
 std::vector<std::int64_t> Inference::SizesOf(ValueId value) const {
   std::vector<std::int64_t> sizes;
   for (const Dim dim : shape(value)) sizes.push_back(dims_.SizeOf(dim));
@@ -53,6 +60,9 @@ Result<Inference> Inference::Run(const Graph& graph,
   inference.sizes_.resize(graph.values.size());
   inference.from_input_.resize(graph.values.size());
   inference.origins_.resize(graph.values.size());
+  inference.lengths_.resize(graph.values.size());
+  inference.normalised_.resize(graph.values.size());
+  inference.FindUsed(graph);
   inference.AddParameters(graph);
   inference.AddInputs(graph, symbols);
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {

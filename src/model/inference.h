@@ -32,10 +32,15 @@ struct Use {
   bool lookup = false;           // rows are picked, not summed up
 };
 
-// Two activations that are multiplied with each other, summed up along a dimension.
+// Two activations that are multiplied with each other, and summed up along a dimension, in heads or groups that have
+// nothing to do with each other.
 struct Contraction {
   NodeId node{};
-  Dim dim{};
+  Dim dim{};               // what is summed up
+  std::vector<Dim> heads;  // what both have, and the result too
+  std::vector<Dim> inner;  // the others
+  bool normalised =
+      false;  // one of them has length 1, so that the sum does not grow with the width
 };
 
 // Shapes of all values of a graph, as formulas of classes (Dims).
@@ -60,6 +65,7 @@ class Inference {
  private:
   friend class Step;
   void AddParameters(const Graph& graph);
+  void FindUsed(const Graph& graph);
   void AddInputs(const Graph& graph, const std::map<std::string, std::int64_t>& symbols);
 
   Dims dims_;
@@ -67,12 +73,15 @@ class Inference {
   std::vector<std::optional<Dim>> sizes_;  // of numbers, by value
   std::vector<bool> from_input_;
   std::vector<SizeInArgument> arguments_;
-  // A value that is a parameter with its axes in some order.
+  // A value that is made of a parameter: for each of its axes, those of the parameter that it came of.
   struct Origin {
     std::uint32_t parameter = 0;
-    std::vector<std::size_t> axes;  // of the parameter, by axis of the value
+    std::vector<std::vector<std::size_t>> axes;
   };
-  std::vector<std::optional<Origin>> origins_;  // by value
+  std::vector<std::vector<Origin>> origins_;  // by value
+  std::vector<bool> used_;                    // by value: something reads it
+  std::vector<bool> lengths_;                 // by value: lengths of vectors
+  std::vector<bool> normalised_;              // by value: vectors of length 1
   std::vector<Use> uses_;
   std::vector<Contraction> contractions_;
 };

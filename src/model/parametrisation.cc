@@ -14,7 +14,8 @@
 // original's; S = 1/m where all shrink alike.
 //
 //   mup       activations and their changes stay as large as in the original, whatever the width ("Tensor Programs V"),
-//             with the original as the base: at S = 1 nothing changes. A readout is multiplied by S, and drawn as 0 in both.
+//             with the original as the base: at S = 1 nothing changes. An output map is multiplied by S. If it is a
+//             readout it is drawn as 0 in both; if other products follow (a router), so that it begins as large as there.
 //   spectral  the same limit, from norms of whole matrices ("A Spectral Condition for Feature Learning"): where a
 //             matrix becomes relatively wider or flatter, its spread and its step follow sqrt(out/in) and out/in.
 //   standard  none: learning rates as given, spreads by 1/sqrt(fan in). What is found does not carry over; for
@@ -105,17 +106,48 @@ ParameterKind KindOf(bool in, bool out) {
   return out ? ParameterKind::kInput : ParameterKind::kScalar;
 }
 
+// Nodes after which parameters, or activations, are still multiplied with what they give.
+std::vector<bool> NodesInTheMiddle(const Graph& graph, const Inference& inference) {
+  std::vector<bool> multiplies(graph.nodes.size());
+  for (const Use& use : inference.uses()) multiplies[Index(use.node)] = true;
+  for (const Contraction& contraction : inference.contractions())
+    multiplies[Index(contraction.node)] = true;
+  std::vector<bool> leads(graph.values.size());  // from this value to such a node
+  std::vector<bool> middle(graph.nodes.size());
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    for (const auto& output : node.outputs)
+      if (output && leads[Index(*output)]) middle[n] = true;
+    if (!middle[n] && !multiplies[n]) continue;
+    ForEachOperand(node, [&](ValueId value) { leads[Index(value)] = true; });
+  }
+  return middle;
+}
+
 class Planner {
  public:
   Planner(const Graph& graph, const Widths& widths, const Shrunken& narrow)
       : graph_(graph),
         widths_(widths),
         narrow_(narrow),
-        axes_(ContractedAxes(graph, widths.inference())) {}
+        axes_(ContractedAxes(graph, widths.inference())),
+        middle_(NodesInTheMiddle(graph, widths.inference())) {}
 
   double RatioOf(Dim dim) const {
     return static_cast<double>(narrow_.SizeOf(widths_, dim)) /
            static_cast<double>(std::max<std::int64_t>(widths_.dims().SizeOf(dim), 1));
+  }
+
+  // With the width of the network; what is kept does where it had to shrink all the same.
+  bool Changes(Dim dim) const {
+    return widths_.IsWidth(dim) || narrow_.SizeOf(widths_, dim) != widths_.dims().SizeOf(dim);
+  }
+  // Some use of it is followed by other products.
+  bool IsInTheMiddle(std::size_t p) const {
+    const std::size_t root = graph_.parameters[p].tied_to.value_or(static_cast<std::uint32_t>(p));
+    return std::ranges::any_of(widths_.inference().uses(), [&](const Use& use) {
+      return use.parameter == root && middle_[Index(use.node)];
+    });
   }
 
   ParameterPlan PlanOf(std::size_t p, const Law& law, Ratios& ratio) const {
@@ -125,7 +157,7 @@ class Planner {
     bool in = false;
     bool out = false;
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!widths_.IsWidth(shape[i])) continue;
+      if (!Changes(shape[i])) continue;
       (axes_[p].axes[i] ? in : out) = true;
       (axes_[p].axes[i] ? ratio.in : ratio.out) *= RatioOf(shape[i]);
     }
@@ -140,6 +172,7 @@ class Planner {
   const Widths& widths_;
   const Shrunken& narrow_;
   std::vector<Contracted> axes_;
+  std::vector<bool> middle_;  // by node
 };
 
 std::vector<std::string> NamesOf(const std::vector<NamedRule>& rules) {
@@ -206,9 +239,14 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
     Ratios ratio;
     ParameterPlan plan = planner.PlanOf(p, p < laws.size() ? laws[p] : Law(), ratio);
     rule->apply(ratio, plan);
-    if (plan.kind == ParameterKind::kOutput && !is_standard && !options.keep_readout) {
-      plan.zeroed = true;
-      plan.law = {.kind = Law::Kind::kConstant, .mean = 0, .deviation = 0};
+    if (plan.kind == ParameterKind::kOutput && !is_standard) {
+      if (planner.IsInTheMiddle(p)) {
+        // What it gives begins as large as in the original, though it is multiplied.
+        plan.law.deviation *= std::sqrt(ratio.in);
+      } else if (!options.keep_readout) {
+        plan.zeroed = true;
+        plan.law = {.kind = Law::Kind::kConstant, .mean = 0, .deviation = 0};
+      }
     }
     if (options.decay == "scaled" && !is_standard) {
       plan.sgd_decay = 1 / plan.sgd_lr;
@@ -224,7 +262,7 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
     double ratio = 1;
     bool out = false;
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!widths.IsWidth(shape[i])) continue;
+      if (!planner.Changes(shape[i])) continue;
       if (use.contracted[i]) ratio *= planner.RatioOf(shape[i]);
       out = out || !use.contracted[i];
     }
@@ -238,7 +276,7 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
   }
   for (const Contraction& contraction : widths.inference().contractions()) {
     const double ratio = planner.RatioOf(contraction.dim);
-    if (ratio == 1) continue;
+    if (ratio == 1 || contraction.normalised) continue;
     // q*k / sqrt(d) becomes q*k * sqrt(d_target) / d; an attention without a scale of its own has 1 / sqrt(d) already.
     const Node& node = graph.nodes[Index(contraction.node)];
     const bool by_itself = ScalesItself(node);

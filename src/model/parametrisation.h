@@ -18,7 +18,7 @@ namespace sluice::model {
 enum class ParameterKind : std::uint8_t {
   kHidden,  // widths on both sides: products are summed up over one of them
   kInput,  // a width only in what it gives: input maps, embeddings, biases, gains, depthwise kernels
-  kOutput,  // a width only in what is summed up: readouts
+  kOutput,  // a width only in what is summed up: readouts, routers
   kScalar,  // no width
 };
 std::string_view Name(ParameterKind kind);

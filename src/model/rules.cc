@@ -190,6 +190,7 @@ constexpr Entry kRules[] = {
     {"constant_pad_nd", Pad},
     {"diff", Diff},
     {"gather", Gather},
+    {"glu", Glu},
     {"index", IndexTensor},
     {"index_select", IndexSelect},
     {"narrow", Narrow},
@@ -216,6 +217,8 @@ constexpr Entry kRules[] = {
     {"mm", Matmul},
     {"mv", Matmul},
     {"scaled_dot_product_attention", Attention},
+    {"ger", Outer},
+    {"outer", Outer},
     {"vdot", Dot},
 
     // Images.
@@ -264,6 +267,7 @@ constexpr Entry kRules[] = {
     {"argmin", ReduceWithIndex},
     {"binary_cross_entropy", Loss},
     {"binary_cross_entropy_with_logits", Loss},
+    {"cosine_similarity", CosineSimilarity},
     {"cross_entropy_loss", CrossEntropy},
     {"huber_loss", Loss},
     {"kl_div", Loss},
@@ -301,6 +305,7 @@ constexpr Entry kRules[] = {
     {"arange", Arange},
     {"empty", Make},
     {"eye", Eye},
+    {"linspace", Linspace},
     {"full", Make},
     {"new_empty", Make},
     {"new_full", Make},

@@ -39,6 +39,7 @@ void Chunk(Step& step);
 void Split(Step& step);
 void SplitWithSizes(Step& step);
 void Unbind(Step& step);
+void Glu(Step& step);
 void Select(Step& step);
 void Slice(Step& step);
 void Narrow(Step& step);
@@ -55,6 +56,7 @@ void Linear(Step& step);
 void Matmul(Step& step);
 void Addmm(Step& step);
 void Dot(Step& step);
+void Outer(Step& step);
 void Bilinear(Step& step);
 void Attention(Step& step);
 void Embedding(Step& step);
@@ -82,6 +84,7 @@ void WeightNorm(Step& step);
 void Reduce(Step& step);           // along axes, or all of it
 void ReduceWithIndex(Step& step);  // the same, with where it was found
 void TopK(Step& step);
+void CosineSimilarity(Step& step);
 void Loss(Step& step);
 void CrossEntropy(Step& step);
 
@@ -92,6 +95,7 @@ void RecurrentCell(Step& step);  // of one step
 // rules_make.cc
 void Make(Step& step);  // zeros, full, rand of a size
 void Arange(Step& step);
+void Linspace(Step& step);
 void Eye(Step& step);
 void Scalar(Step& step);
 void OneHot(Step& step);

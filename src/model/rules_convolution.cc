@@ -30,6 +30,34 @@ std::size_t SpaceOf(std::string_view op) {
   return op.find("3d") != std::string_view::npos ? 3 : 2;
 }
 
+// What is left of a dimension of space that a kernel reaches over. Steps of 1 take a fixed number off it; with others
+// nothing about it can change.
+Dim Passed(Step& step, Dim dim, std::int64_t reach, std::int64_t stride, std::int64_t padding,
+           bool ceil) {
+  const std::int64_t room = step.SizeOf(dim) + 2 * padding - reach;
+  if (room < 0) {
+    step.Wrong("the kernel is larger than the image");
+    return dim;
+  }
+  if (stride == 1) {
+    const std::int64_t less = reach - 1 - 2 * padding;
+    if (less == 0) return dim;
+    if (less < 0) {
+      const Dim parts[] = {dim, step.Fixed(-less)};
+      return step.dims().Sum(parts);
+    }
+    const Dim left = step.New(step.SizeOf(dim) - less);
+    const Dim parts[] = {left, step.Fixed(less)};
+    step.Same(dim, step.dims().Sum(parts));
+    return left;
+  }
+  step.Fix(dim, "a dimension of space");
+  std::int64_t size = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  // The last one begins inside of the image.
+  if (ceil && (size - 1) * stride >= step.SizeOf(dim) + padding) --size;
+  return step.Fixed(size);
+}
+
 // Channels of groups: where each group has one channel there are as many groups as channels, else their number stays.
 struct Groups {
   Dim count{};
@@ -102,11 +130,8 @@ void Convolution(Step& step) {
       step.Wrong("expected a stride of at least 1, and sizes within reason");
       return;
     }
-    step.Fix(shape[first + i], "a dimension of space");
     const std::int64_t reach = dilation[i] * (step.SizeOf(weight[2 + i]) - 1) + 1;
-    const std::int64_t room = step.SizeOf(shape[first + i]) + 2 * padding[i] - reach;
-    if (room < 0) step.Wrong("the kernel is larger than the image");
-    out.push_back(step.Fixed(std::max<std::int64_t>(room, 0) / stride[i] + 1));
+    out.push_back(Passed(step, shape[first + i], reach, stride[i], padding[i], false));
   }
   step.Out(std::move(out));
 }
@@ -173,14 +198,7 @@ void Pool(Step& step) {
       step.Wrong("expected a kernel and a stride of at least 1");
       return;
     }
-    step.Fix(dim, "a dimension of space");
-    const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
-    const std::int64_t room = step.SizeOf(dim) + 2 * padding[i] - reach;
-    if (room < 0) step.Wrong("the kernel is larger than the image");
-    std::int64_t size = (room + (ceil ? stride[i] - 1 : 0)) / stride[i] + 1;
-    // The last one begins inside of the image.
-    if (ceil && (size - 1) * stride[i] >= step.SizeOf(dim) + padding[i]) --size;
-    dim = step.Fixed(std::max<std::int64_t>(size, 0));
+    dim = Passed(step, dim, dilation[i] * (kernel[i] - 1) + 1, stride[i], padding[i], ceil);
   }
   step.Outs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
 }

@@ -64,11 +64,9 @@ void Einsum(Step& step) {
     step.Wrong("expected as many terms in the equation as there are tensors");
   std::array<std::optional<Dim>, 128> dims{};
   Shape ellipsis;
-  bool all_from_input = operands.size() > 1;
   for (std::size_t o = 0; o < operands.size() && step.ok(); ++o) {
     const std::string& letters = equation.operands[o];
     const Shape& shape = operands[o];
-    all_from_input = all_from_input && step.IsFromInput(*values[o]);
     const auto dots = static_cast<std::size_t>(std::ranges::count(letters, '.'));
     if (dots > 1 || letters.size() - dots > shape.size() ||
         (dots == 0 && letters.size() != shape.size())) {
@@ -110,29 +108,45 @@ void Einsum(Step& step) {
       step.Wrong("the result has a letter that no term has");
     }
   }
-  bool sums = false;
+  // Weights are summed up along what the result has not.
+  std::string kept = result;  // letters of the result and of weights
+  std::vector<std::string> active;
+  std::vector<ValueId> terms;
   for (std::size_t o = 0; o < operands.size(); ++o) {
+    const std::string& letters = equation.operands[o];
+    if (step.IsActivation(*values[o])) {
+      active.push_back(letters);
+      terms.push_back(*values[o]);
+      continue;
+    }
     std::vector<std::size_t> contracted;
-    for (std::size_t i = 0; i < equation.operands[o].size(); ++i) {
-      const char letter = equation.operands[o][i];
-      if (letter == '.') break;  // behind it axes are not where letters are
-      if (result.find(letter) == std::string::npos) contracted.push_back(i);
-      if (result.find(letter) == std::string::npos && all_from_input && !sums) {
-        step.ContractsActivations(*dims[static_cast<std::size_t>(letter)]);
-        sums = true;
-      }
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      if (letters[i] == '.') break;  // behind it axes are not where letters are
+      if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
     }
     step.Contracts(*values[o], contracted);
+    kept += letters;
   }
-  // Between activations, those that all terms and the result have are heads, the others inside of one.
-  for (std::size_t letter = 0; letter < dims.size() && all_from_input; ++letter) {
-    if (!dims[letter]) continue;
+  // What all activations have, and is not summed up among them, are heads; the others are inside of one.
+  std::vector<Dim> heads;
+  std::vector<Dim> inner;
+  std::optional<Dim> summed;
+  for (char letter = 'A'; letter <= 'z' && active.size() > 1; ++letter) {
+    const std::optional<Dim>& dim = dims[static_cast<std::size_t>(letter)];
     const auto has = [&](const std::string& term) {
-      return term.find(static_cast<char>(letter)) != std::string::npos;
+      return term.find(letter) != std::string::npos;
     };
-    if (!has(result) || !std::ranges::all_of(equation.operands, has))
-      step.dims().Raise(*dims[letter], Dims::Rank::kInner);
+    const auto count = std::ranges::count_if(active, has);
+    if (!dim || count == 0) continue;
+    if (count == std::ssize(active) && has(kept)) {
+      heads.push_back(*dim);
+      continue;
+    }
+    inner.push_back(*dim);
+    step.dims().Raise(*dim, Dims::Rank::kInner);
+    if (count > 1 && !has(kept)) summed = *dim;
   }
+  if (summed) step.ContractsActivations(*summed, heads, inner, terms);
   step.Out(std::move(out));
 }
 

@@ -4,13 +4,15 @@ namespace sluice::model {
 
 void LikeFirst(Step& step) {
   step.Out(step.First());
-  step.KeepOrigin();
+  step.FollowsFirst();
 }
 
 void Together(Step& step) {
   const Shape out = step.Broadcast(step.AllTensors());
   // A weight that is scaled is still that weight.
-  if (step.First().size() == out.size()) step.KeepOrigin();
+  step.FollowsAll(out.size());
+  if (step.op() == "div" && step.IsLength("other")) step.OutIsNormalised();
+  if (step.op().starts_with("clamp") && step.IsLength("self")) step.OutIsLength();
   step.Out(out);
 }
 

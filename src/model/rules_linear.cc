@@ -7,10 +7,21 @@ namespace {
 
 constexpr Dims::Rank kInner = Dims::Rank::kInner;
 
-// Two activations that meet, not an activation and a weight: a head's size, which stays if the number of heads can
-// shrink instead.
-bool IsBetweenActivations(const Step& step, std::string_view a, std::string_view b) {
-  return step.IsFromInput(a) && step.IsFromInput(b);
+// What two tensors are to each other that are multiplied and summed up: two activations, or an activation and a weight.
+struct Meeting {
+  bool of_activations = false;
+  bool first_is_weight = false;
+  bool second_is_weight = false;
+};
+
+Meeting MeetingOf(const Step& step, std::string_view a, std::string_view b) {
+  const std::vector<ValueId> values = step.ValuesOf({a, b});
+  if (values.size() != 2) return {};
+  const bool first = step.IsActivation(values[0]);
+  const bool second = step.IsActivation(values[1]);
+  if (first != second) return {.first_is_weight = second, .second_is_weight = first};
+  const bool both = step.IsFromInput(values[0]) && step.IsFromInput(values[1]);
+  return {.of_activations = both, .second_is_weight = !both};
 }
 
 }  // namespace
@@ -47,8 +58,9 @@ void Matmul(Step& step) {
   Shape b = step.Tensor(second);
   if (a.empty() || b.empty()) step.Wrong("expected tensors with dimensions");
   if (!step.ok()) return;
-  step.Contracts(first, {a.size() - 1});
-  step.Contracts(second, {b.size() == 1 ? 0 : b.size() - 2});
+  const Meeting meeting = MeetingOf(step, first, second);
+  if (meeting.first_is_weight) step.Contracts(first, {a.size() - 1});
+  if (meeting.second_is_weight) step.Contracts(second, {b.size() == 1 ? 0 : b.size() - 2});
   const bool a_is_vector = a.size() == 1;
   const bool b_is_vector = b.size() == 1;
   if (a_is_vector) a.insert(a.begin(), step.Fixed(1));
@@ -57,11 +69,11 @@ void Matmul(Step& step) {
   const Dim inner = step.Same(a.back(), b[b.size() - 2]);
   const Dim columns = b.back();
   if (!step.ok()) return;
-  if (IsBetweenActivations(step, first, second)) {
-    for (const Dim dim : {rows, inner, columns}) step.dims().Raise(dim, kInner);
-    step.ContractsActivations(inner);
-  }
   const Shape batch = step.Broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (meeting.of_activations) {
+    for (const Dim dim : {rows, inner, columns}) step.dims().Raise(dim, kInner);
+    step.ContractsActivations(inner, batch, {rows, inner, columns}, step.ValuesOf({first, second}));
+  }
   Shape out = batch;
   if (!a_is_vector) out.push_back(rows);
   if (!b_is_vector) out.push_back(columns);
@@ -90,6 +102,13 @@ void Dot(Step& step) {
   if (!step.ok()) return;
   step.Same(both[0][0], both[1][0]);
   step.Out({});
+}
+
+void Outer(Step& step) {
+  const std::vector<Shape> both = step.AllTensors();
+  if (both.size() != 2 || both[0].size() != 1 || both[1].size() != 1)
+    step.Wrong("expected two vectors");
+  if (step.ok()) step.Out({both[0][0], both[1][0]});
 }
 
 void Bilinear(Step& step) {
@@ -123,7 +142,6 @@ void Attention(Step& step) {
   step.Same(key[rank - 2], value[rank - 2]);
   step.dims().Raise(query[rank - 1], kInner);
   step.dims().Raise(value[rank - 1], kInner);
-  step.ContractsActivations(query[rank - 1]);
   Shape batch(query.begin(), query.end() - 2);
   for (const Shape* other : {&key, &value}) {
     Shape its(other->begin(), other->end() - 2);
@@ -147,6 +165,8 @@ void Attention(Step& step) {
     logits.push_back(key[rank - 2]);
     static_cast<void>(step.Broadcast(logits, step.Tensor("attn_mask")));
   }
+  step.ContractsActivations(query[rank - 1], batch, {query[rank - 1], value[rank - 1]},
+                            step.ValuesOf({"query", "key"}));
   Shape out = batch;
   out.push_back(query[rank - 2]);
   out.push_back(value[rank - 1]);

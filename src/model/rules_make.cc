@@ -29,6 +29,12 @@ void Arange(Step& step) {
   step.Out({step.Fixed(static_cast<std::int64_t>(size))});
 }
 
+void Linspace(Step& step) {
+  const std::int64_t size = step.Integer("steps", 1);
+  if (size < 0 || size > std::int64_t{1} << 40) step.Wrong("expected a number of steps");
+  if (step.ok()) step.Out({step.Fixed(size)});
+}
+
 void Eye(Step& step) {
   const Dim rows = step.Size("n");
   const Dim columns = step.Has("m") ? step.Size("m") : rows;

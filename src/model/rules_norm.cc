@@ -63,7 +63,7 @@ void GroupNorm(Step& step) {
 // A direction, and a length for each of its slices.
 void WeightNorm(Step& step) {
   const Shape direction = step.Tensor("v");
-  step.KeepOrigin();
+  step.FollowsFirst();
   step.Out(step.Broadcast(direction, step.Tensor("g")));
 }
 

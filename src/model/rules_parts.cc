@@ -37,6 +37,17 @@ std::vector<Dim> EqualParts(Step& step, Dim whole, Dim part) {
   return std::vector<Dim>(static_cast<std::size_t>(count), part);
 }
 
+// All outputs are the first argument without one of its axes.
+void FollowsWithout(Step& step, std::size_t gone, std::size_t rank) {
+  const auto first = step.FirstValue();
+  if (!first) return;
+  Step::Axes axes;
+  for (std::size_t i = 0; i < rank; ++i)
+    if (i != gone) axes.push_back({i});
+  for (std::size_t output = 0; output < step.outputs(); ++output)
+    step.Follows(*first, output, axes);
+}
+
 }  // namespace
 
 void Chunk(Step& step) {
@@ -48,6 +59,7 @@ void Chunk(Step& step) {
   const std::int64_t size = step.SizeOf(shape[axis]);
   const Dim part = step.New(std::max<std::int64_t>((size + chunks - 1) / chunks, 1));
   step.Outs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
+  step.FollowsFirst();
 }
 
 void Split(Step& step) {
@@ -64,6 +76,7 @@ void Split(Step& step) {
     return;
   }
   step.Outs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
+  step.FollowsFirst();
 }
 
 void SplitWithSizes(Step& step) {
@@ -75,6 +88,7 @@ void SplitWithSizes(Step& step) {
   if (!step.ok()) return;
   step.Same(shape[axis], step.dims().Sum(parts));
   step.Outs(WithParts(shape, axis, parts));
+  step.FollowsFirst();
 }
 
 void Unbind(Step& step) {
@@ -89,6 +103,22 @@ void Unbind(Step& step) {
   }
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   step.Outs(std::vector<Shape>(count, shape));
+  FollowsWithout(step, axis, shape.size() + 1);
+}
+
+// One half opens or closes the other.
+void Glu(Step& step) {
+  Shape shape = step.First();
+  const std::size_t axis = step.Axis("dim", -1, shape.size());
+  if (!step.ok()) return;
+  if (step.SizeOf(shape[axis]) % 2 != 0) {
+    step.Wrong("it has no two halves");
+    return;
+  }
+  const Dim half = step.New(step.SizeOf(shape[axis]) / 2);
+  static_cast<void>(EqualParts(step, shape[axis], half));
+  shape[axis] = half;
+  step.Out(std::move(shape));
 }
 
 void Select(Step& step) {
@@ -97,6 +127,7 @@ void Select(Step& step) {
   if (!step.ok()) return;
   step.Fix(shape[axis], "one of its elements is picked");
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  FollowsWithout(step, axis, shape.size() + 1);
   step.Out(std::move(shape));
 }
 
@@ -104,6 +135,7 @@ void Slice(Step& step) {
   Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size());
   if (!step.ok()) return;
+  step.FollowsFirst();
   const Dim whole = shape[axis];
   const std::int64_t size = step.SizeOf(whole);
   const std::int64_t given_begin = step.Integer("start", 0);
@@ -160,6 +192,7 @@ void Narrow(Step& step) {
   const std::int64_t begin = step.Integer("start", 0);
   const Dim length = step.Size("length");
   if (!step.ok()) return;
+  step.FollowsFirst();
   const std::int64_t size = step.SizeOf(shape[axis]);
   if (begin < 0 || begin > size || step.SizeOf(length) > size - begin) {
     step.Wrong("it lies outside of the tensor");
@@ -192,6 +225,7 @@ void Cat(Step& step) {
     parts.push_back(shape[axis]);
   }
   out[axis] = step.dims().Sum(parts);
+  step.FollowsAll(rank);
   step.Out(std::move(out));
 }
 
@@ -204,6 +238,11 @@ void Stack(Step& step) {
     for (std::size_t i = 0; i < out.size() && step.ok(); ++i) step.Same(out[i], shape[i]);
   }
   const std::size_t axis = step.Axis("dim", 0, out.size() + 1);
+  Step::Axes axes;
+  for (std::size_t i = 0; i < out.size(); ++i) axes.push_back({i});
+  axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
+  for (const auto& value : step.Values("tensors"))
+    if (value) step.Follows(*value, 0, axes);
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), step.Fixed(std::ssize(shapes)));
   step.Out(std::move(out));
 }
@@ -257,14 +296,21 @@ void IndexTensor(Step& step) {
   const Shape picked = step.Broadcast(shapes);
   const bool together = axes.back() - axes.front() + 1 == axes.size();
   Shape out;
-  if (!together) out = picked;
+  Step::Axes sources;
+  if (!together) {
+    out = picked;
+    sources.resize(picked.size());
+  }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (std::ranges::find(axes, i) == axes.end()) {
       out.push_back(shape[i]);
+      sources.push_back({i});
     } else if (together && i == axes.front()) {
       out.insert(out.end(), picked.begin(), picked.end());
+      sources.resize(sources.size() + picked.size());
     }
   }
+  step.PicksFirst(sources);
   step.Out(std::move(out));
 }
 

@@ -17,6 +17,8 @@ Shape Reduced(Step& step, const Shape& shape, std::vector<std::int64_t> axes, bo
     } else if (keeps) {
       out.push_back(step.Fixed(1));
     }
+    // What is many of something else is not what shrinks first.
+    if (gone[i]) step.dims().Raise(shape[i], Dims::Rank::kCount);
   }
   return out;
 }
@@ -28,6 +30,7 @@ constexpr std::int64_t kNoReduction = 0;
 void Reduce(Step& step) {
   const Shape shape = step.First();
   step.Out(Reduced(step, shape, step.Integers("dim"), step.Boolean("keepdim", false)));
+  if (step.op() == "linalg_vector_norm" || step.op() == "norm") step.OutIsLength();
 }
 
 void ReduceWithIndex(Step& step) {
@@ -40,7 +43,9 @@ void ReduceWithIndex(Step& step) {
     }
     return;
   }
-  if (!shape.empty())
+  // Where it was found matters only to those that ask.
+  const bool asks = step.outputs() == 1 || step.IsUsed(1);
+  if (!shape.empty() && asks)
     step.Fix(shape[step.Axis("dim", 0, shape.size())], "one of its elements is picked");
   const Shape out = Reduced(step, shape, step.Integers("dim"), step.Boolean("keepdim", false));
   step.Outs(std::vector<Shape>(step.outputs(), out));
@@ -59,6 +64,11 @@ void TopK(Step& step) {
     }
   }
   step.Outs(std::vector<Shape>(step.outputs(), shape));
+}
+
+void CosineSimilarity(Step& step) {
+  const Shape both = step.Broadcast(step.Tensor("x1"), step.Tensor("x2"));
+  step.Out(Reduced(step, both, {step.Integer("dim", 1)}, false));
 }
 
 void Loss(Step& step) {

@@ -4,6 +4,38 @@
 
 namespace sluice::model {
 
+namespace {
+
+// Axes of two shapes that hold the same elements, by where their products meet.
+void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
+  const auto first = step.FirstValue();
+  if (!first || step.ShapeOf(*first).size() != from.size()) return;
+  Step::Axes axes(to.size());
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < from.size() || j < to.size()) {
+    std::vector<std::size_t> sources;
+    const std::size_t begin = j;
+    std::int64_t a = 1;
+    std::int64_t b = 1;
+    do {
+      const bool takes_from = a <= b ? i < from.size() : j >= to.size();
+      if (takes_from) {
+        sources.push_back(i);
+        a *= std::max<std::int64_t>(step.SizeOf(from[i++]), 1);
+      } else if (j < to.size()) {
+        b *= std::max<std::int64_t>(step.SizeOf(to[j++]), 1);
+      } else {
+        return;
+      }
+    } while (a != b || (i < from.size() && step.SizeOf(from[i]) == 1 && j == to.size()));
+    for (std::size_t k = begin; k < j; ++k) axes[k] = sources;
+  }
+  step.Follows(*first, 0, axes);
+}
+
+}  // namespace
+
 void Reshaped(Step& step, const Shape& from, const Shape& to) {
   if (step.Elements(from) != step.Elements(to)) {
     step.Wrong("the sizes do not go together with the elements there are");
@@ -11,6 +43,7 @@ void Reshaped(Step& step, const Shape& from, const Shape& to) {
   }
   if (step.Elements(from) == 0) return;
   step.Same(step.dims().Product(from), step.dims().Product(to));
+  FollowsReshape(step, from, to);
 }
 
 namespace {
@@ -43,7 +76,9 @@ void Reordered(Step& step, const Shape& shape, const std::vector<std::size_t>& o
   Shape out;
   for (const std::size_t axis : order) out.push_back(shape[axis]);
   step.Out(std::move(out));
-  step.KeepOrigin(order);
+  Step::Axes axes;
+  for (const std::size_t axis : order) axes.push_back({axis});
+  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
 }
 
 std::vector<std::size_t> InOrder(std::size_t rank) {
@@ -86,6 +121,7 @@ void Flatten(Step& step) {
   Shape to(from.begin(), at(begin));
   to.push_back(step.dims().Product(std::span(at(begin), at(end + 1))));
   to.insert(to.end(), at(end + 1), from.end());
+  FollowsReshape(step, from, to);
   step.Out(std::move(to));
 }
 
@@ -107,14 +143,23 @@ void Squeeze(Step& step) {
   for (const std::int64_t axis : step.Integers("dim"))
     if (!from.empty()) asked[step.Axis(axis, from.size())] = true;
   Shape to;
-  for (std::size_t i = 0; i < from.size(); ++i)
-    if (!asked[i] || step.SizeOf(from[i]) != 1) to.push_back(from[i]);
+  Step::Axes axes;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (asked[i] && step.SizeOf(from[i]) == 1) continue;
+    to.push_back(from[i]);
+    axes.push_back({i});
+  }
+  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
   step.Out(std::move(to));
 }
 
 void Unsqueeze(Step& step) {
   Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size() + 1);
+  Step::Axes axes;
+  for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back({i});
+  axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
+  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), step.Fixed(1));
   step.Out(std::move(shape));
 }
@@ -158,6 +203,8 @@ void Expand(Step& step) {
     return;
   }
   const std::size_t more = sizes.size() - from.size();
+  step.FollowsAll(sizes.size());
+  if (step.IsLength("self")) step.OutIsLength();
   Shape to;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i < more) {
@@ -175,7 +222,10 @@ void Expand(Step& step) {
   step.Out(std::move(to));
 }
 
-void ExpandAs(Step& step) { step.Out(step.Broadcast(step.First(), step.Tensor("other"))); }
+void ExpandAs(Step& step) {
+  step.Out(step.Broadcast(step.First(), step.Tensor("other")));
+  if (step.IsLength("self")) step.OutIsLength();
+}
 
 void Repeat(Step& step) {
   const Shape from = step.First();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -19,57 +18,11 @@ using Classes =
 
 // What is left of a ratio is passed on to the next class of a product from here on.
 constexpr double kPassedOn = 1.99;
-constexpr std::size_t kMaxProducts = 10'000;  // of one dimension
-
-// The products of classes that a dimension is the sum of.
-std::vector<Classes> ProductsOf(const Widths& widths, Dim dim) {
-  const Dims::View view = widths.dims().Look(dim);
-  if (view.form == Dims::Form::kClass) {
-    const WidthClass* width = widths.Find(view.dim);
-    if (width == nullptr) return {{}};
-    return {{static_cast<std::size_t>(width - widths.classes().data())}};
-  }
-  std::vector<Classes> products;
-  if (view.form == Dims::Form::kSum) {
-    for (const Dim part : view.parts)
-      for (Classes& each : ProductsOf(widths, part)) products.push_back(std::move(each));
-    return products;
-  }
-  products.emplace_back();
-  for (const Dim part : view.parts) {
-    std::vector<Classes> longer;
-    for (const Classes& more : ProductsOf(widths, part)) {
-      for (const Classes& before : products) {
-        if (longer.size() >= kMaxProducts) break;
-        Classes& both = longer.emplace_back(before);
-        both.insert(both.end(), more.begin(), more.end());
-      }
-    }
-    products = std::move(longer);
-  }
-  return products;
-}
 
 // Sizes for all classes.
 class Sizing {
  public:
-  Sizing(const Graph& graph, const Widths& widths, const ShrinkOptions& options)
-      : widths_(widths), options_(options), kept_(widths.classes().size()) {
-    std::set<Classes> seen;
-    for (const Parameter& parameter : graph.parameters) {
-      for (const Dim dim : widths.inference().shape(parameter.value)) {
-        for (Classes& product : ProductsOf(widths, dim)) {
-          if (product.empty() || !seen.insert(product).second) continue;
-          std::ranges::stable_sort(product, {},
-                                   [&](std::size_t c) { return widths.classes()[c].rank; });
-          products_.push_back(std::move(product));
-        }
-      }
-    }
-    for (const Classes& product : products_)
-      for (const std::size_t c : product)
-        if (c != product.front()) kept_[c] = true;
-  }
+  Sizing(const Widths& widths, const ShrinkOptions& options) : widths_(widths), options_(options) {}
 
   std::vector<std::int64_t> Choose() {
     const std::vector<WidthClass>& classes = widths_.classes();
@@ -79,10 +32,10 @@ class Sizing {
     }
     const auto is_given = [&](std::size_t c) { return options_.sizes.contains(classes[c].name); };
     for (std::size_t c = 0; c < classes.size(); ++c)
-      if (!kept_[c] && !is_given(c)) sizes_[c] = Divided(c, options_.scale, Beside(c));
+      if (!classes[c].kept && !is_given(c)) sizes_[c] = Divided(c, options_.scale, Beside(c));
     for (const auto rank : {Dims::Rank::kWidth, Dims::Rank::kCount, Dims::Rank::kInner}) {
       for (std::size_t c = 0; c < classes.size(); ++c) {
-        if (!kept_[c] || is_given(c) || classes[c].rank != rank) continue;
+        if (!classes[c].kept || is_given(c) || classes[c].rank != rank) continue;
         const double ratio = LeftFor(c);
         if (ratio >= kPassedOn) sizes_[c] = Divided(c, ratio, Beside(c));
       }
@@ -101,7 +54,7 @@ class Sizing {
   // What the others of its products make of each of its units, at most.
   std::int64_t Beside(std::size_t c) const {
     std::int64_t most = 1;
-    for (const Classes& product : products_) {
+    for (const Widths::Product& product : widths_.products()) {
       if (std::ranges::find(product, c) == product.end()) continue;
       std::int64_t others = 1;
       for (const std::size_t other : product)
@@ -113,7 +66,7 @@ class Sizing {
   // By how much the products it is in should still shrink, at least, now that others have.
   double LeftFor(std::size_t c) const {
     double left = options_.scale;
-    for (const Classes& product : products_) {
+    for (const Widths::Product& product : widths_.products()) {
       if (product.size() < 2 || std::ranges::find(product, c) == product.end()) continue;
       double ratio = options_.scale;
       for (const std::size_t other : product) {
@@ -127,8 +80,6 @@ class Sizing {
 
   const Widths& widths_;
   const ShrinkOptions& options_;
-  std::vector<Classes> products_;  // who shrinks first, first
-  std::vector<bool> kept_;         // there is one before it in some product
   std::vector<std::int64_t> sizes_;
 };
 
@@ -206,7 +157,7 @@ std::int64_t TrainableElements(const Graph& graph) {
 
 Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOptions& options) {
   SLUICE_TRY(CheckGiven(widths, options));
-  Shrunken made{.graph = graph, .sizes = Sizing(graph, widths, options).Choose()};
+  Shrunken made{.graph = graph, .sizes = Sizing(widths, options).Choose()};
   for (Parameter& parameter : made.graph.parameters) {
     const Shape& shape = widths.inference().shape(parameter.value);
     std::vector<Size>& sizes = made.graph.values[Index(parameter.value)].sizes;

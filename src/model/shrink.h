@@ -12,9 +12,9 @@
 namespace sluice::model {
 
 struct ShrinkOptions {
-  double scale = 8;                           // every width is divided by this, as far as it goes
-  std::int64_t min_width = 8;                 // no dimension gets narrower, unless it was before
-  std::map<std::string, std::int64_t> sizes;  // of classes by name, chosen by the user
+  double scale = 8;            // every width is divided by this, as far as it goes
+  std::int64_t min_width = 8;  // no dimension gets narrower, unless it was before
+  std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
 
 // A narrower network: the same operators, with other sizes among parameters and arguments.

@@ -28,13 +28,7 @@ Step::Step(const Graph& graph, NodeId id, Inference& inference)
       op_(OperatorOf(node_.op)),
       reason_(fmt::format("{} ({})", node_.name, op_)) {
   bool from_input = false;
-  const auto look = [&](ValueId value) { from_input |= inference_.from_input_[Index(value)]; };
-  for (const Argument& argument : node_.arguments) {
-    if (const auto* value = std::get_if<ValueId>(&argument.value)) look(*value);
-    if (const auto* values = std::get_if<std::vector<std::optional<ValueId>>>(&argument.value))
-      for (const auto& value : *values)
-        if (value) look(*value);
-  }
+  ForEachOperand(node_, [&](ValueId value) { from_input |= inference_.from_input_[Index(value)]; });
   for (const auto& output : node_.outputs)
     if (output) inference_.from_input_[Index(*output)] = from_input;
 }
@@ -300,30 +294,118 @@ void Step::OutSize(Dim dim) {
     inference_.sizes_[Index(*node_.outputs[0])] = dim;
 }
 
-void Step::KeepOrigin(std::optional<std::vector<std::size_t>> order) {
-  if (node_.arguments.empty() || node_.outputs.size() != 1 || !node_.outputs[0]) return;
-  const auto* from = std::get_if<ValueId>(&node_.arguments.front().value);
-  if (from == nullptr || !inference_.origins_[Index(*from)]) return;
-  Inference::Origin origin = *inference_.origins_[Index(*from)];
-  if (order) {
-    std::vector<std::size_t> axes;
-    for (const std::size_t axis : *order) axes.push_back(origin.axes[axis]);
-    origin.axes = std::move(axes);
+std::optional<ValueId> Step::FirstValue() const {
+  if (node_.arguments.empty()) return std::nullopt;
+  const auto* value = std::get_if<ValueId>(&node_.arguments.front().value);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+void Step::Follows(ValueId from, std::size_t output, const Axes& axes) {
+  if (output >= node_.outputs.size() || !node_.outputs[output]) return;
+  // What depends on inputs is an activation, whatever parameters are in it.
+  if (!inference_.from_input_[Index(*node_.outputs[output])]) AddOrigins(from, output, axes);
+}
+
+void Step::PicksFirst(const Axes& axes) {
+  const auto first = FirstValue();
+  if (first && !inference_.from_input_[Index(*first)] && node_.outputs.front())
+    AddOrigins(*first, 0, axes);
+}
+
+void Step::AddOrigins(ValueId from, std::size_t output, const Axes& axes) {
+  for (const Inference::Origin& origin : inference_.origins_[Index(from)]) {
+    Inference::Origin here{.parameter = origin.parameter, .axes = {}};
+    for (const std::vector<std::size_t>& sources : axes) {
+      std::vector<std::size_t>& all = here.axes.emplace_back();
+      for (const std::size_t axis : sources)
+        if (axis < origin.axes.size())
+          all.insert(all.end(), origin.axes[axis].begin(), origin.axes[axis].end());
+    }
+    inference_.origins_[Index(*node_.outputs[output])].push_back(std::move(here));
   }
-  inference_.origins_[Index(*node_.outputs[0])] = std::move(origin);
+}
+
+void Step::FollowsFirst() {
+  const auto first = FirstValue();
+  if (!first) return;
+  Axes axes;
+  for (std::size_t i = 0; i < ShapeOf(*first).size(); ++i) axes.push_back({i});
+  for (std::size_t output = 0; output < node_.outputs.size(); ++output) {
+    Follows(*first, output, axes);
+    if (!node_.outputs[output]) continue;
+    const std::size_t to = Index(*node_.outputs[output]);
+    inference_.lengths_[to] = inference_.lengths_[Index(*first)];
+    inference_.normalised_[to] = inference_.normalised_[Index(*first)];
+  }
+}
+
+void Step::FollowsAll(std::size_t rank) {
+  ForEachOperand(node_, [&](ValueId value) {
+    const std::size_t own = ShapeOf(value).size();
+    Axes axes;
+    for (std::size_t i = 0; i < rank; ++i) {
+      axes.emplace_back();
+      if (i + own >= rank) axes.back().push_back(i + own - rank);
+    }
+    Follows(value, 0, axes);
+  });
+}
+
+std::vector<ValueId> Step::ValuesOf(std::initializer_list<std::string_view> names) const {
+  std::vector<ValueId> values;
+  for (const std::string_view name : names) {
+    const Argument* argument = Get(name);
+    const auto* value = argument == nullptr ? nullptr : std::get_if<ValueId>(&argument->value);
+    if (value != nullptr) values.push_back(*value);
+  }
+  return values;
+}
+
+void Step::ContractsActivations(Dim dim, std::vector<Dim> heads, std::vector<Dim> inner,
+                                std::span<const ValueId> operands) {
+  const bool normalised = std::ranges::any_of(operands, [&](ValueId value) {
+    return static_cast<bool>(inference_.normalised_[Index(value)]);
+  });
+  inference_.contractions_.push_back({.node = id_,
+                                      .dim = dim,
+                                      .heads = std::move(heads),
+                                      .inner = std::move(inner),
+                                      .normalised = normalised});
+}
+
+bool Step::IsUsed(std::size_t output) const {
+  return output < node_.outputs.size() && node_.outputs[output] &&
+         inference_.used_[Index(*node_.outputs[output])];
+}
+
+void Step::OutIsLength() {
+  if (node_.outputs.size() == 1 && node_.outputs[0])
+    inference_.lengths_[Index(*node_.outputs[0])] = true;
+}
+
+void Step::OutIsNormalised() {
+  if (node_.outputs.size() == 1 && node_.outputs[0])
+    inference_.normalised_[Index(*node_.outputs[0])] = true;
+}
+
+bool Step::IsLength(std::string_view name) const {
+  const std::vector<ValueId> values = ValuesOf({name});
+  return !values.empty() && inference_.lengths_[Index(values.front())];
 }
 
 void Step::Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup) {
-  const auto& origin = inference_.origins_[Index(value)];
-  if (!origin) return;
-  Use use{.parameter = origin->parameter,
-          .node = id_,
-          .operand = value,
-          .contracted = std::vector<bool>(origin->axes.size()),
-          .lookup = lookup};
-  for (const std::size_t axis : axes)
-    if (axis < origin->axes.size()) use.contracted[origin->axes[axis]] = true;
-  inference_.uses_.push_back(std::move(use));
+  for (const Inference::Origin& origin : inference_.origins_[Index(value)]) {
+    Use use{.parameter = origin.parameter,
+            .node = id_,
+            .operand = value,
+            .contracted = std::vector<bool>(graph_.parameters[origin.parameter].sizes.size()),
+            .lookup = lookup};
+    for (const std::size_t axis : axes) {
+      if (axis >= origin.axes.size()) continue;
+      for (const std::size_t each : origin.axes[axis]) use.contracted[each] = true;
+    }
+    inference_.uses_.push_back(std::move(use));
+  }
 }
 
 void Step::Contracts(std::string_view argument, std::vector<std::size_t> axes, bool lookup) {

@@ -34,6 +34,10 @@ class Step {
   std::vector<std::optional<ValueId>> Values(std::string_view name) const;  // of a list
   bool IsFromInput(std::string_view name) const;
   bool IsFromInput(ValueId value) const { return inference_.from_input_[Index(value)]; }
+  // It depends on inputs, and is not a parameter of which they picked something.
+  bool IsActivation(ValueId value) const {
+    return inference_.from_input_[Index(value)] && inference_.origins_[Index(value)].empty();
+  }
   const Shape& ShapeOf(ValueId value) const { return inference_.shapes_[Index(value)]; }
   DType DTypeOf(ValueId value) const { return graph_.value(value).dtype; }
   std::int64_t Integer(std::string_view name, std::int64_t otherwise);
@@ -67,15 +71,28 @@ class Step {
   void OutNothing() {}
   std::size_t outputs() const { return node_.outputs.size(); }
 
-  // The output is the first argument, with its axes in this order or as they are.
-  void KeepOrigin(std::optional<std::vector<std::size_t>> order = std::nullopt);
+  using Axes = std::vector<std::vector<std::size_t>>;
+  // An output is made of the elements of a value: for each axis of the output, those of the value that it came of.
+  void Follows(ValueId from, std::size_t output, const Axes& axes);
+  // All outputs are parts of the first argument, which has as many axes.
+  void FollowsFirst();
+  // The same of all arguments that are tensors, which were broadcast, into one output of this rank.
+  void FollowsAll(std::size_t rank);
+  std::optional<ValueId> FirstValue() const;
+  // Parts of the first argument, a parameter, are picked by data: they are still of that parameter.
+  void PicksFirst(const Axes& axes);
   // Products with the elements of a tensor are summed up along these axes of it, if it is a parameter.
   void Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup = false);
   void Contracts(std::string_view argument, std::vector<std::size_t> axes, bool lookup = false);
-  // Two activations are multiplied with each other.
-  void ContractsActivations(Dim dim) {
-    inference_.contractions_.push_back({.node = id_, .dim = dim});
-  }
+  // Two activations are multiplied with each other; `a` and `b` are their names, or values.
+  void ContractsActivations(Dim dim, std::vector<Dim> heads, std::vector<Dim> inner,
+                            std::span<const ValueId> operands);
+  std::vector<ValueId> ValuesOf(std::initializer_list<std::string_view> names) const;
+  bool IsUsed(std::size_t output) const;
+  // Lengths of vectors, and what is divided by them.
+  void OutIsLength();
+  void OutIsNormalised();
+  bool IsLength(std::string_view name) const;
 
   // They are the same: the one, after they were unified.
   Dim Same(Dim a, Dim b);
@@ -93,6 +110,7 @@ class Step {
 
  private:
   const Argument* Get(std::string_view name) const;
+  void AddOrigins(ValueId from, std::size_t output, const Axes& axes);
   Shape ShapeOfArgument(const ArgumentValue& value);
   Dim DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t element);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/config.h"
@@ -11,6 +12,8 @@
 
 namespace sluice::model {
 namespace {
+
+constexpr std::size_t kMaxProducts = 10'000;  // of one dimension
 
 bool IsPrime(std::int64_t number) {
   for (std::int64_t i = 2; i * i <= number; ++i)
@@ -64,22 +67,30 @@ Result<Widths> Widths::Find(const Graph& graph, const WidthOptions& options) {
   for (std::size_t i = 0; i < graph.parameters.size() && i < options.frozen.size(); ++i) {
     if (!options.frozen[i]) continue;
     for (const Dim dim : inference.shape(graph.parameters[i].value)) {
-      inference.dims().Fix(dim, fmt::format("the values of '{}' are for this size",
-                                            Shown(graph.parameters[i].name)));
+      inference.dims().Fix(dim,
+                           fmt::format("the values of '{}' were made for this size",
+                                       Shown(graph.parameters[i].name)),
+                           /*surprising=*/true);
     }
   }
   for (const Place& pin : options.pins) SLUICE_TRY(Pin(graph, pin, inference));
   Widths widths(std::move(inference));
   widths.symbols_ = std::move(symbols);
   widths.NameClasses(graph);
+  widths.FindProducts(graph);
   return widths;
 }
 
 void Widths::NameClasses(const Graph& graph) {
+  std::set<Dim> noted;
   for (const Parameter& parameter : graph.parameters) {
     const Shape& shape = inference_.shape(parameter.value);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       for (const Dim leaf : dims().ClassesOf(shape[axis])) {
+        if (dims().IsFixed(leaf) && dims().IsSurprising(leaf) && noted.insert(leaf).second) {
+          notes_.push_back(fmt::format("{}, dimension {}: {} stays: {}", Shown(parameter.name),
+                                       axis, dims().SizeOf(leaf), dims().ReasonOf(leaf)));
+        }
         if (dims().IsFixed(leaf) || Find(leaf) != nullptr) continue;
         classes_.push_back({.name = fmt::format("w{}", classes_.size() + 1),
                             .dim = leaf,
@@ -89,6 +100,70 @@ void Widths::NameClasses(const Graph& graph) {
       }
     }
   }
+}
+
+// The products of classes that a dimension is the sum of.
+std::vector<Widths::Product> Widths::ProductsOf(Dim dim) const {
+  const Dims::View view = dims().Look(dim);
+  if (view.form == Dims::Form::kClass) {
+    const WidthClass* width = Find(view.dim);
+    if (width == nullptr) return {{}};
+    return {{static_cast<std::size_t>(width - classes_.data())}};
+  }
+  std::vector<Product> products;
+  if (view.form == Dims::Form::kSum) {
+    for (const Dim part : view.parts)
+      for (Product& each : ProductsOf(part)) products.push_back(std::move(each));
+    return products;
+  }
+  products.emplace_back();
+  for (const Dim part : view.parts) {
+    std::vector<Product> longer;
+    for (const Product& more : ProductsOf(part)) {
+      for (const Product& before : products) {
+        if (longer.size() >= kMaxProducts) break;
+        Product& both = longer.emplace_back(before);
+        both.insert(both.end(), more.begin(), more.end());
+      }
+    }
+    products = std::move(longer);
+  }
+  return products;
+}
+
+void Widths::FindProducts(const Graph& graph) {
+  std::set<Product> seen;
+  const auto add = [&](Product product) {
+    std::ranges::stable_sort(product, {}, [&](std::size_t c) { return classes_[c].rank; });
+    if (product.empty() || !seen.insert(product).second) return;
+    for (const std::size_t c : product)
+      if (c != product.front()) classes_[c].kept = true;
+    products_.push_back(std::move(product));
+  };
+  for (const Parameter& parameter : graph.parameters)
+    for (const Dim dim : inference_.shape(parameter.value))
+      for (Product& product : ProductsOf(dim)) add(std::move(product));
+  const auto classes_in = [&](const std::vector<Dim>& list) {
+    std::set<std::size_t> classes;
+    for (const Dim dim : list)
+      for (const Dim leaf : dims().ClassesOf(dim))
+        if (const WidthClass* width = Find(leaf))
+          classes.insert(static_cast<std::size_t>(width - classes_.data()));
+    return classes;
+  };
+  for (const Contraction& contraction : inference_.contractions()) {
+    const std::set<std::size_t> inner = classes_in(contraction.inner);
+    for (const std::size_t head : classes_in(contraction.heads))
+      for (const std::size_t each : inner)
+        if (each != head) add({head, each});
+  }
+}
+
+bool Widths::IsWidth(Dim dim) const {
+  return std::ranges::any_of(dims().ClassesOf(dim), [&](Dim leaf) {
+    const WidthClass* width = Find(leaf);
+    return width != nullptr && !width->kept;
+  });
 }
 
 const WidthClass* Widths::Find(Dim leaf) const {
@@ -103,7 +178,7 @@ int Widths::CountIn(const Parameter& parameter) const {
 
 std::string Widths::Formula(Dim dim) const {
   const Dims::View view = dims().Look(dim);
-  if (!IsWidth(view.dim)) return fmt::to_string(dims().SizeOf(view.dim));
+  if (!HasClass(view.dim)) return fmt::to_string(dims().SizeOf(view.dim));
   if (view.form == Dims::Form::kClass) {
     const WidthClass* known = Find(view.dim);
     return known == nullptr ? fmt::to_string(dims().SizeOf(view.dim)) : known->name;
@@ -113,7 +188,7 @@ std::string Widths::Formula(Dim dim) const {
   std::vector<std::string> parts;
   std::map<std::string, int> counts;  // of the terms of a sum
   for (const Dim part : view.parts) {
-    if (!IsWidth(part)) {
+    if (!HasClass(part)) {
       number = is_product ? number * dims().SizeOf(part) : number + dims().SizeOf(part);
       continue;
     }

@@ -24,12 +24,14 @@ struct WidthClass {
   std::int64_t size = 0;
   Dims::Rank rank = Dims::Rank::kWidth;
   Place first;  // where it is met first
+  bool kept =
+      false;  // it stays while others in its products shrink: the size of a head, the number of groups
 };
 
 struct WidthOptions {
   // By the order of parameters: its values can neither be cut nor be drawn again, so that its sizes stay. Empty: none.
-  std::vector<bool> frozen;
-  std::vector<Place> pins;  // what is to stay, for reasons of the user's
+  std::vector<bool> frozen = {};
+  std::vector<Place> pins = {};  // what is to stay, for reasons of the user's
 };
 
 // Which sizes of a network are widths: those that neither inputs, outputs, vocabularies, kernels, indices, nor the user
@@ -47,20 +49,33 @@ class Widths {
   // Null for one that is fixed.
   const WidthClass* Find(Dim leaf) const;
 
-  // It has a width in it.
-  bool IsWidth(Dim dim) const { return !dims().IsAllFixed(dim); }
+  // Classes that are multiplied with each other, by their order: who shrinks first comes first. Heads and what is inside
+  // of one are such, whether they ever stand in one dimension or not.
+  using Product = std::vector<std::size_t>;
+  const std::vector<Product>& products() const { return products_; }
+
+  // It has a class in it that can be chosen.
+  bool HasClass(Dim dim) const { return !dims().IsAllFixed(dim); }
+  // It has one that is not kept: it shrinks with the network.
+  bool IsWidth(Dim dim) const;
   // Of a parameter's dimensions, how many are widths.
   int CountIn(const Parameter& parameter) const;
+  // Sizes that stay although nothing about the task says so, one a line: which, and why.
+  const std::vector<std::string>& notes() const { return notes_; }
   // "w1", "64", "12*w1", "w1 + 2".
   std::string Formula(Dim dim) const;
 
  private:
   explicit Widths(Inference inference) : inference_(std::move(inference)) {}
   void NameClasses(const Graph& graph);
+  void FindProducts(const Graph& graph);
+  std::vector<Product> ProductsOf(Dim dim) const;
 
   Inference inference_;
   std::map<std::string, std::int64_t> symbols_;
   std::vector<WidthClass> classes_;
+  std::vector<Product> products_;
+  std::vector<std::string> notes_;
 };
 
 // Whether what we infer is what the archive says of every tensor.

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 SLUICE = str(BINARIES / "sluice")
 READING = "check studies status watch trials best logs export doctor".split()
-VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate".split()]
+VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate model".split()]
 SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
 
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sluice::model {
+
+// Why values of a hyperparameter that were found on a narrower network may not hold on the original, judged by its
+// name; empty if they should.
+std::string WhyItDoesNotCarryOver(std::string_view hyperparameter);
+
+}  // namespace sluice::model

@@ -1,0 +1,765 @@
+"""Networks on images and other grids."""
+
+import torch
+import torch.nn.functional as F
+from corpus import Network, floats, integers, several
+from torch import nn
+
+
+def lenet(k):
+    return nn.Sequential(
+        nn.Conv2d(1, 3 * k, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(3 * k, 5 * k, 3), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(5 * k * 4, 12 * k), nn.ReLU(), nn.Linear(12 * k, 7 * k), nn.ReLU(),
+        nn.Linear(7 * k, 10),
+    )
+
+
+class Vgg(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        layers, before = [], 3
+        for width in (2 * k, "pool", 4 * k, "pool", 4 * k, 4 * k, "pool"):
+            if width == "pool":
+                layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
+            else:
+                layers += [nn.Conv2d(before, width, 3, padding=1), nn.BatchNorm2d(width),
+                           nn.ReLU(inplace=True)]
+                before = width
+        self.features = nn.Sequential(*layers)
+        self.avgpool = nn.AdaptiveAvgPool2d((2, 2))
+        self.classifier = nn.Sequential(
+            nn.Linear(before * 2 * 2, 8 * k), nn.ReLU(True), nn.Dropout(), nn.Linear(8 * k, 8 * k),
+            nn.ReLU(True), nn.Dropout(), nn.Linear(8 * k, 10),
+        )
+
+    def forward(self, x):
+        x = self.avgpool(self.features(x))
+        return self.classifier(torch.flatten(x, 1))
+
+
+class AlexNet(nn.Module):
+    """Local response norm, and overlapping pools."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 4 * k, 5, stride=2, padding=2)
+        self.conv2 = nn.Conv2d(4 * k, 6 * k, 3, padding=1, groups=2)
+        self.norm = nn.LocalResponseNorm(5)
+        self.fc = nn.Linear(6 * k * 3 * 3, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.norm(F.relu(self.conv1(x))), 3, 2)
+        x = F.max_pool2d(self.norm(F.relu(self.conv2(x))), 3, 2, padding=1)
+        return self.fc(x.view(x.size(0), self.fc.in_features))
+
+
+class BasicBlock(nn.Module):
+    expansion = 1
+
+    def __init__(self, before, width, stride=1):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, width, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = None
+        if stride != 1 or before != width:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(before, width, 1, stride, bias=False), nn.BatchNorm2d(width)
+            )
+
+    def forward(self, x):
+        out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        out += x if self.downsample is None else self.downsample(x)
+        return self.relu(out)
+
+
+class Bottleneck(nn.Module):
+    expansion = 4
+
+    def __init__(self, before, width, stride=1, groups=1, inner=None):
+        super().__init__()
+        inner = inner or width
+        after = self.expansion * width
+        self.conv1 = nn.Conv2d(before, inner, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(inner)
+        self.conv2 = nn.Conv2d(inner, inner, 3, stride, 1, groups=groups, bias=False)
+        self.bn2 = nn.BatchNorm2d(inner)
+        self.conv3 = nn.Conv2d(inner, after, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(after)
+        self.shortcut = nn.Identity()
+        if stride != 1 or before != after:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+            )
+
+    def forward(self, x):
+        out = F.relu(self.bn1(self.conv1(x)))
+        out = F.relu(self.bn2(self.conv2(out)))
+        return F.relu(self.bn3(self.conv3(out)) + self.shortcut(x))
+
+
+class ResNet(nn.Module):
+    def __init__(self, k, block, **more):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 2 * k, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(2 * k)
+        layers, before = [], 2 * k
+        for width, stride in ((2 * k, 1), (2 * k, 1), (4 * k, 2), (8 * k, 2)):
+            layers.append(block(before, width, stride, **more))
+            before = block.expansion * width
+        self.layers = nn.Sequential(*layers)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(before, 10)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        return self.fc(torch.flatten(self.avgpool(self.layers(x)), 1))
+
+
+class ResNext(nn.Module):
+    """A fixed number of groups: the width of a group scales."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4 * k, 3, padding=1)
+        self.block1 = Bottleneck(4 * k, 4 * k, groups=4, inner=8 * k)
+        self.block2 = Bottleneck(16 * k, 4 * k, stride=2, groups=4, inner=8 * k)
+        self.fc = nn.Linear(16 * k, 10)
+
+    def forward(self, x):
+        return self.fc(self.block2(self.block1(self.stem(x))).mean(dim=(2, 3)))
+
+
+class WideBlock(nn.Module):
+    def __init__(self, before, width, stride):
+        super().__init__()
+        self.norm1, self.norm2 = nn.BatchNorm2d(before), nn.BatchNorm2d(width)
+        self.conv1 = nn.Conv2d(before, width, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.same = before == width
+        if not self.same:
+            self.shortcut = nn.Conv2d(before, width, 1, stride, bias=False)
+
+    def forward(self, x):
+        out = F.relu(self.norm1(x))
+        kept = x if self.same else self.shortcut(out)
+        out = F.dropout(F.relu(self.norm2(self.conv1(out))), p=0.3, training=self.training)
+        return torch.add(kept, self.conv2(out))
+
+
+class WideResNet(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.width = 4 * k
+        self.conv = nn.Conv2d(3, k, 3, padding=1, bias=False)
+        self.blocks = nn.Sequential(
+            WideBlock(k, 2 * k, 1), WideBlock(2 * k, 2 * k, 1), WideBlock(2 * k, self.width, 2)
+        )
+        self.norm = nn.BatchNorm2d(self.width)
+        self.fc = nn.Linear(self.width, 10)
+
+    def forward(self, x):
+        x = F.relu(self.norm(self.blocks(self.conv(x))))
+        return self.fc(F.avg_pool2d(x, 4).view(-1, self.width))
+
+
+class SqueezeExcite(nn.Module):
+    def __init__(self, width, squeezed):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Conv2d(width, squeezed, 1), nn.Conv2d(squeezed, width, 1)
+
+    def forward(self, x):
+        scale = F.adaptive_avg_pool2d(x, 1)
+        return x * F.hardsigmoid(self.fc2(F.relu(self.fc1(scale))))
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, before, inner, after, stride):
+        super().__init__()
+        self.use_shortcut = stride == 1 and before == after
+        self.block = nn.Sequential(
+            nn.Conv2d(before, inner, 1, bias=False), nn.BatchNorm2d(inner), nn.Hardswish(True),
+            nn.Conv2d(inner, inner, 3, stride, 1, groups=inner, bias=False), nn.BatchNorm2d(inner),
+            nn.Hardswish(True), SqueezeExcite(inner, inner // 4),
+            nn.Conv2d(inner, after, 1, bias=False), nn.BatchNorm2d(after),
+        )
+
+    def forward(self, x):
+        return x + self.block(x) if self.use_shortcut else self.block(x)
+
+
+def mobilenet(k):
+    return nn.Sequential(
+        nn.Conv2d(3, 2 * k, 3, 2, 1, bias=False), nn.BatchNorm2d(2 * k), nn.ReLU6(inplace=True),
+        InvertedResidual(2 * k, 8 * k, 2 * k, 1), InvertedResidual(2 * k, 8 * k, 3 * k, 2),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(1), nn.Linear(3 * k, 8 * k), nn.Hardswish(),
+        nn.Dropout(0.2), nn.Linear(8 * k, 10),
+    )
+
+
+def depthwise_multiplier(k):
+    """Each channel becomes two; the number of groups is a width."""
+    return nn.Sequential(
+        nn.Conv2d(3, 2 * k, 3, padding=1), nn.Conv2d(2 * k, 4 * k, 3, groups=2 * k), nn.ReLU(),
+        nn.Conv2d(4 * k, 3 * k, 1), nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(3 * k, 5),
+    )
+
+
+def shuffled(x, groups):
+    batch, channels, height, width = x.size()
+    x = x.view(batch, groups, channels // groups, height, width)
+    return torch.transpose(x, 1, 2).contiguous().view(batch, -1, height, width)
+
+
+class ShuffleUnit(nn.Module):
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.stride, half = stride, after // 2
+        if stride > 1:
+            self.branch1 = nn.Sequential(
+                nn.Conv2d(before, before, 3, stride, 1, groups=before, bias=False),
+                nn.BatchNorm2d(before), nn.Conv2d(before, half, 1, bias=False),
+                nn.BatchNorm2d(half), nn.ReLU(inplace=True),
+            )
+        self.branch2 = nn.Sequential(
+            nn.Conv2d(before if stride > 1 else half, half, 1, bias=False), nn.BatchNorm2d(half),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(half, half, 3, stride, 1, groups=half, bias=False), nn.BatchNorm2d(half),
+            nn.Conv2d(half, half, 1, bias=False), nn.BatchNorm2d(half), nn.ReLU(inplace=True),
+        )
+
+    def forward(self, x):
+        if self.stride == 1:
+            kept, changed = x.chunk(2, dim=1)
+            return shuffled(torch.cat((kept, self.branch2(changed)), dim=1), 2)
+        return shuffled(torch.cat((self.branch1(x), self.branch2(x)), dim=1), 2)
+
+
+class ShuffleNet(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.conv1 = nn.Sequential(nn.Conv2d(3, 2 * k, 3, 2, 1), nn.BatchNorm2d(2 * k), nn.ReLU())
+        self.stage = nn.Sequential(ShuffleUnit(2 * k, 4 * k, 2), ShuffleUnit(4 * k, 4 * k, 1),
+                                   ShuffleUnit(4 * k, 4 * k, 1))
+        self.fc = nn.Linear(4 * k, 10)
+
+    def forward(self, x):
+        return self.fc(self.stage(self.conv1(x)).mean([2, 3]))
+
+
+def shuffled_groups(k):
+    """ShuffleNet's first version: grouped 1x1 convolutions with nn.ChannelShuffle between."""
+    return nn.Sequential(
+        nn.Conv2d(3, 4 * k, 3, 2, 1), nn.Conv2d(4 * k, 8 * k, 1, groups=4), nn.ChannelShuffle(4),
+        nn.Conv2d(8 * k, 8 * k, 3, 1, 1, groups=8 * k), nn.Conv2d(8 * k, 4 * k, 1, groups=4),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * k, 10),
+    )
+
+
+def group_norm(k):
+    return nn.Sequential(
+        nn.Conv2d(3, 4 * k, 3), nn.GroupNorm(4, 4 * k), nn.SiLU(), nn.Conv2d(4 * k, 8 * k, 3),
+        nn.GroupNorm(4, 8 * k), nn.SiLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(),
+        nn.Linear(8 * k * 4, 6),
+    )
+
+
+def channel_norm(k):
+    """Group norm of one group, and of a group for each channel."""
+    return nn.Sequential(
+        nn.Conv2d(3, 3 * k, 3), nn.GroupNorm(1, 3 * k), nn.GELU(), nn.Conv2d(3 * k, 2 * k, 3),
+        nn.GroupNorm(2 * k, 2 * k), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Linear(2 * k, 6),
+    )
+
+
+def instance_norm(k):
+    return nn.Sequential(
+        nn.ReflectionPad2d(1), nn.Conv2d(3, 2 * k, 3), nn.InstanceNorm2d(2 * k), nn.ReLU(),
+        nn.Conv2d(2 * k, 3 * k, 3, 2, 1), nn.InstanceNorm2d(3 * k, affine=True),
+        nn.LeakyReLU(0.2), nn.ConvTranspose2d(3 * k, 2 * k, 3, 2, 1, output_padding=1),
+        nn.InstanceNorm2d(2 * k, affine=True, track_running_stats=True), nn.ReLU(),
+        nn.Conv2d(2 * k, 3, 3, padding=1), nn.Tanh(),
+    )
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, before, growth):
+        super().__init__()
+        self.norm1, self.conv1 = nn.BatchNorm2d(before), nn.Conv2d(before, 4 * growth, 1)
+        self.norm2 = nn.BatchNorm2d(4 * growth)
+        self.conv2 = nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
+
+    def forward(self, *features):
+        x = self.conv1(F.relu(self.norm1(torch.cat(features, 1))))
+        return self.conv2(F.relu(self.norm2(x)))
+
+
+class DenseNet(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        growth, width = k, 2 * k
+        self.stem = nn.Conv2d(3, width, 3, padding=1)
+        self.block1 = nn.ModuleList(DenseLayer(width + i * growth, growth) for i in range(3))
+        width += 3 * growth
+        self.transition = nn.Conv2d(width, 2 * k, 1)
+        self.block2 = nn.ModuleList(DenseLayer(2 * k + i * growth, growth) for i in range(2))
+        self.norm = nn.BatchNorm2d(4 * k)
+        self.fc = nn.Linear(4 * k, 10)
+
+    @staticmethod
+    def dense(x, layers):
+        features = [x]
+        for layer in layers:
+            features.append(layer(*features))
+        return torch.cat(features, 1)
+
+    def forward(self, x):
+        x = F.avg_pool2d(self.transition(self.dense(self.stem(x), self.block1)), 2)
+        x = F.relu(self.norm(self.dense(x, self.block2)))
+        return self.fc(F.adaptive_avg_pool2d(x, (1, 1)).flatten(1))
+
+
+class Inception(nn.Module):
+    """Branches of several widths side by side, and an odd number of them."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 2 * k, 3, 2, 1)
+        self.branch1 = nn.Conv2d(2 * k, k, 1)
+        self.branch2 = nn.Sequential(nn.Conv2d(2 * k, k, 1), nn.Conv2d(k, 3 * k, 3, padding=1))
+        self.branch3 = nn.Sequential(nn.MaxPool2d(3, 1, 1), nn.Conv2d(2 * k, k, 1))
+        self.after = nn.Conv2d(5 * k, 4 * k, (1, 7), padding=(0, 3))
+        self.fc = nn.Linear(4 * k + 5 * k, 10)
+
+    def forward(self, x):
+        x = F.relu(self.stem(x))
+        joined = torch.cat([self.branch1(x), self.branch2(x), self.branch3(x)], dim=1)
+        x = torch.cat([self.after(joined), joined], dim=1)
+        return self.fc(F.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1))
+
+
+class DoubleConv(nn.Sequential):
+    def __init__(self, before, after):
+        super().__init__(nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(),
+                         nn.Conv2d(after, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU())
+
+
+class UNet(nn.Module):
+    def __init__(self, k, transposed):
+        super().__init__()
+        self.down1, self.down2 = DoubleConv(3, k), DoubleConv(k, 2 * k)
+        self.bottom = DoubleConv(2 * k, 4 * k)
+        self.transposed = transposed
+        if transposed:
+            self.up2 = nn.ConvTranspose2d(4 * k, 2 * k, 2, stride=2)
+            self.up1 = nn.ConvTranspose2d(2 * k, k, 2, stride=2)
+        else:
+            self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+        self.join2 = DoubleConv((2 if transposed else 4) * k + 2 * k, 2 * k)
+        self.join1 = DoubleConv((1 if transposed else 2) * k + k, k)
+        self.out = nn.Conv2d(k, 2, 1)
+
+    def forward(self, x):
+        first = self.down1(x)
+        second = self.down2(F.max_pool2d(first, 2))
+        x = self.bottom(F.max_pool2d(second, 2))
+        x = self.up2(x) if self.transposed else self.up(x)
+        x = self.join2(torch.cat([second, x], dim=1))
+        x = self.up1(x) if self.transposed else self.up(x)
+        return self.out(self.join1(torch.cat([first, x], dim=1)))
+
+
+class FeaturePyramid(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        widths = [k, 2 * k, 4 * k]
+        self.stages = nn.ModuleList(
+            nn.Conv2d(before, after, 3, 2, 1)
+            for before, after in zip([3, k, 2 * k], widths, strict=True)
+        )
+        self.lateral = nn.ModuleList(nn.Conv2d(width, 3 * k, 1) for width in widths)
+        self.heads = nn.ModuleDict({"kinds": nn.Conv2d(3 * k, 6, 3, padding=1),
+                                    "boxes": nn.Conv2d(3 * k, 4, 3, padding=1)})
+
+    def forward(self, x):
+        maps = []
+        for stage in self.stages:
+            x = F.relu(stage(x))
+            maps.append(x)
+        top, found = None, []
+        for lateral, each in zip(self.lateral[::-1], maps[::-1], strict=True):
+            here = lateral(each)
+            if top is not None:
+                here = here + F.interpolate(top, size=here.shape[-2:], mode="nearest")
+            top = here
+            found.append(top)
+        kinds = [self.heads["kinds"](each).permute(0, 2, 3, 1).flatten(1, 2) for each in found]
+        boxes = [self.heads["boxes"](each).permute(0, 2, 3, 1).flatten(1, 2) for each in found]
+        return torch.cat(kinds, 1), torch.cat(boxes, 1)
+
+
+def generator(k):
+    """DCGAN: a latent of fixed size grows to an image."""
+    return nn.Sequential(
+        nn.ConvTranspose2d(20, 4 * k, 4, 1, 0, bias=False), nn.BatchNorm2d(4 * k), nn.ReLU(True),
+        nn.ConvTranspose2d(4 * k, 2 * k, 4, 2, 1, bias=False), nn.BatchNorm2d(2 * k), nn.ReLU(True),
+        nn.ConvTranspose2d(2 * k, 3, 4, 2, 1, bias=False), nn.Tanh(),
+    )
+
+
+class Discriminator(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.main = nn.Sequential(
+            nn.Conv2d(3, 2 * k, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True),
+            nn.Conv2d(2 * k, 4 * k, 4, 2, 1, bias=False), nn.BatchNorm2d(4 * k),
+            nn.LeakyReLU(0.2, inplace=True), nn.Conv2d(4 * k, 1, 4, 1, 0, bias=False),
+        )
+
+    def forward(self, images, labels):
+        scores = self.main(images).view(-1)
+        return F.binary_cross_entropy_with_logits(scores, labels)
+
+
+def super_resolution(k):
+    return nn.Sequential(
+        nn.Conv2d(3, 4 * k, 5, padding=2), nn.Tanh(), nn.Conv2d(4 * k, 2 * k, 3, padding=1),
+        nn.Tanh(), nn.Conv2d(2 * k, 3 * 4, 3, padding=1), nn.PixelShuffle(2),
+    )
+
+
+class ShuffledUp(nn.Module):
+    """The pixels that are shuffled come from a width: 4 * w channels become w."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.head = nn.Conv2d(3, 3 * k, 3, padding=1)
+        self.body = nn.Conv2d(3 * k, 3 * k, 3, padding=1)
+        self.up = nn.Conv2d(3 * k, 4 * 2 * k, 3, padding=1)
+        self.down = nn.Conv2d(4 * 2 * k, 3 * k, 1)
+        self.tail = nn.Conv2d(2 * k + 3, 3, 3, padding=1)
+
+    def forward(self, x):
+        features = self.head(x)
+        features = features + 0.1 * self.body(F.relu(features))
+        up = F.pixel_shuffle(self.up(features), 2)
+        again = self.down(F.pixel_unshuffle(up, 2)) + features
+        up = up + F.pixel_shuffle(self.up(again), 2)
+        return self.tail(torch.cat([up, F.interpolate(x, scale_factor=2, mode="bicubic")], 1))
+
+
+class Autoencoder(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv2d(1, k, 3, 2, 1), nn.ReLU(),
+                                     nn.Conv2d(k, 2 * k, 3, 2, 1), nn.ReLU())
+        self.inner = nn.Linear(2 * k * 4 * 4, 5 * k)
+        self.outer = nn.Linear(5 * k, 2 * k * 4 * 4)
+        self.decoder = nn.Sequential(
+            nn.Unflatten(1, (2 * k, 4, 4)),
+            nn.ConvTranspose2d(2 * k, k, 3, 2, 1, output_padding=1), nn.ReLU(),
+            nn.ConvTranspose2d(k, 1, 3, 2, 1, output_padding=1), nn.Sigmoid(),
+        )
+
+    def forward(self, x):
+        code = self.inner(self.encoder(x).flatten(1))
+        return F.mse_loss(self.decoder(F.relu(self.outer(code))), x)
+
+
+class Variational(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(36, 6 * k), nn.Linear(6 * k, 2 * 3 * k)
+        self.fc3, self.fc4 = nn.Linear(3 * k, 6 * k), nn.Linear(6 * k, 36)
+
+    def forward(self, x):
+        x = torch.sigmoid(x.view(-1, 36))
+        mean, log_variance = self.fc2(F.relu(self.fc1(x))).chunk(2, dim=-1)
+        code = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
+        again = torch.sigmoid(self.fc4(F.relu(self.fc3(code))))
+        distance = F.binary_cross_entropy(again, x, reduction="sum")
+        return distance - 0.5 * torch.sum(1 + log_variance - mean.pow(2) - log_variance.exp())
+
+
+class CoordConv(nn.Module):
+    """Two channels of coordinates join a width: classes w + 2."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3 + 2, 3 * k, 3, padding=1)
+        self.conv2 = nn.Conv2d(3 * k + 2, 4 * k, 3, padding=1)
+        self.norm = nn.BatchNorm2d(3 * k + 2)
+        self.fc = nn.Linear(4 * k, 7)
+
+    @staticmethod
+    def with_coordinates(x):
+        batch, _, height, width = x.shape
+        rows = torch.linspace(-1, 1, height).view(1, 1, height, 1).expand(batch, 1, height, width)
+        columns = torch.linspace(-1, 1, width).view(1, 1, 1, width).expand(batch, 1, height, width)
+        return torch.cat([x, rows, columns], dim=1)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(self.with_coordinates(x)))
+        x = F.relu(self.conv2(self.norm(self.with_coordinates(x))))
+        return self.fc(x.amax(dim=(2, 3)))
+
+
+class ConvNext(nn.Module):
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.dwconv = nn.Conv2d(width, width, 7, padding=3, groups=width)
+            self.norm = nn.LayerNorm(width, eps=1e-6)
+            self.pwconv1, self.pwconv2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+            self.gamma = nn.Parameter(1e-6 * torch.ones(width))
+
+        def forward(self, x):
+            kept = x
+            x = self.dwconv(x).permute(0, 2, 3, 1)
+            x = self.pwconv2(F.gelu(self.pwconv1(self.norm(x))))
+            x = (self.gamma * x).permute(0, 3, 1, 2)
+            return kept + self.drop_path(x)
+
+        @staticmethod
+        def drop_path(x, keep=0.8):
+            shape = (x.shape[0],) + (1,) * (x.ndim - 1)
+            mask = keep + torch.rand(shape, dtype=x.dtype, device=x.device)
+            return x.div(keep) * mask.floor_()
+
+    def __init__(self, k):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 2 * k, 4, 4)
+        self.block1, self.block2 = self.Block(2 * k), self.Block(3 * k)
+        self.down = nn.Conv2d(2 * k, 3 * k, 2, 2)
+        self.norm, self.head = nn.LayerNorm(3 * k), nn.Linear(3 * k, 10)
+
+    def forward(self, x):
+        x = self.block2(self.down(self.block1(self.stem(x))))
+        return self.head(self.norm(x.mean([-2, -1])))
+
+
+class Mixer(nn.Module):
+    """The hidden width over tokens is a width; the tokens are not."""
+
+    class Block(nn.Module):
+        def __init__(self, tokens, hidden, width):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.tokens = nn.Sequential(nn.Linear(tokens, hidden), nn.GELU(),
+                                        nn.Linear(hidden, tokens))
+            self.channels = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(),
+                                          nn.Linear(2 * width, width))
+
+        def forward(self, x):
+            x = x + self.tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+            return x + self.channels(self.norm2(x))
+
+    def __init__(self, k):
+        super().__init__()
+        self.embed = nn.Conv2d(3, 2 * k, 4, 4)
+        self.blocks = nn.Sequential(*(self.Block(16, 3 * k, 2 * k) for _ in range(2)))
+        self.norm, self.head = nn.LayerNorm(2 * k), nn.Linear(2 * k, 10)
+
+    def forward(self, x):
+        x = self.embed(x).flatten(2).transpose(1, 2)
+        return self.head(self.norm(self.blocks(x)).mean(1))
+
+
+class FullyConvolutional(nn.Module):
+    """1x1 convolutions as heads, one of them on a sum of maps."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.low = nn.Conv2d(3, 2 * k, 3, 2, 1)
+        self.high = nn.Conv2d(2 * k, 5 * k, 3, 2, 1)
+        self.score_low, self.score_high = nn.Conv2d(2 * k, 4, 1), nn.Conv2d(5 * k, 4, 1)
+
+    def forward(self, x, targets):
+        low = F.relu(self.low(x))
+        scores = self.score_low(low)
+        scores = scores + F.interpolate(
+            self.score_high(F.relu(self.high(low))), scale_factor=2, mode="bilinear"
+        )
+        return F.cross_entropy(scores, targets)
+
+
+class NonLocal(nn.Module):
+    """One head over pixels, whose size is a width."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4 * k, 3, 2, 1)
+        self.theta, self.phi = nn.Conv2d(4 * k, 2 * k, 1), nn.Conv2d(4 * k, 2 * k, 1)
+        self.g, self.out = nn.Conv2d(4 * k, 3 * k, 1), nn.Conv2d(3 * k, 4 * k, 1)
+        self.gamma = nn.Parameter(torch.zeros(1))
+        self.fc = nn.Linear(4 * k, 10)
+
+    def forward(self, x):
+        x = self.stem(x)
+        batch, _, height, width = x.shape
+        theta = self.theta(x).view(batch, -1, height * width).permute(0, 2, 1)
+        phi = self.phi(x).view(batch, -1, height * width)
+        g = self.g(x).view(batch, -1, height * width)
+        attention = torch.bmm(theta, phi).softmax(dim=-1)
+        found = torch.bmm(g, attention.permute(0, 2, 1)).view(batch, -1, height, width)
+        return self.fc((x + self.gamma * self.out(found)).mean((2, 3)))
+
+
+class Cbam(nn.Module):
+    """Attention over channels, then over pixels, where the width is reduced away."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4 * k, 3)
+        self.mlp = nn.Sequential(nn.Linear(4 * k, k), nn.ReLU(), nn.Linear(k, 4 * k))
+        self.spatial = nn.Conv2d(2, 1, 7, padding=3)
+        self.fc = nn.Linear(4 * k, 10)
+
+    def forward(self, x):
+        x = self.stem(x)
+        scale = torch.sigmoid(self.mlp(x.mean((2, 3))) + self.mlp(x.amax((2, 3))))
+        x = x * scale[:, :, None, None]
+        pooled = torch.cat([x.mean(1, keepdim=True), x.max(1, keepdim=True)[0]], dim=1)
+        x = x * self.spatial(pooled).sigmoid()
+        return self.fc(x.sum(dim=(-1, -2)))
+
+
+class Film(nn.Module):
+    """A condition scales and shifts channels."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.condition = nn.Embedding(5, 3 * k)
+        self.to_scale = nn.Linear(3 * k, 2 * 4 * k)
+        self.conv1, self.conv2 = nn.Conv2d(3, 4 * k, 3), nn.Conv2d(4 * k, 4 * k, 3)
+        self.norm = nn.BatchNorm2d(4 * k, affine=False)
+        self.fc = nn.Linear(4 * k, 10)
+
+    def forward(self, x, kind):
+        scale, shift = self.to_scale(self.condition(kind)).unsqueeze(2).unsqueeze(3).chunk(2, 1)
+        x = self.norm(self.conv2(F.relu(self.conv1(x))))
+        return self.fc(F.relu(x * (1 + scale) + shift).mean((2, 3)))
+
+
+class Diffusion(nn.Module):
+    """A table of the time, of fixed size, is computed in forward."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.time = nn.Sequential(nn.Linear(16, 4 * k), nn.SiLU(), nn.Linear(4 * k, 2 * k))
+        self.enter = nn.Conv2d(3, 2 * k, 3, padding=1)
+        self.leave = nn.Conv2d(2 * k, 3, 3, padding=1)
+        self.norm = nn.GroupNorm(2, 2 * k)
+        self.middle = nn.Conv2d(2 * k, 2 * k, 3, padding=1)
+
+    def forward(self, x, steps):
+        frequencies = torch.exp(-6.0 * torch.arange(8, dtype=torch.float32) / 8)
+        angles = steps.float()[:, None] * frequencies[None]
+        time = self.time(torch.cat([angles.sin(), angles.cos()], dim=-1))
+        h = self.enter(x)
+        h = h + self.middle(F.silu(self.norm(h) + time[:, :, None, None]))
+        return self.leave(h)
+
+
+class Unfolded(nn.Module):
+    """A convolution as unfold and a matrix product, and its way back."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 2 * k, 3, padding=1)
+        self.weight = nn.Parameter(torch.randn(3 * k, 2 * k * 9) * 0.1)
+        self.back = nn.Linear(3 * k, 2 * 4)
+
+    def forward(self, x):
+        columns = F.unfold(self.conv(x), 3, padding=1)
+        features = (self.weight @ columns).transpose(1, 2)
+        return F.fold(self.back(features)[:, ::4].transpose(1, 2), (8, 8), 2, stride=2)
+
+
+def temporal_conv(k):
+    return nn.Sequential(
+        nn.ConstantPad1d((2, 0), 0.0), nn.Conv1d(4, 3 * k, 3), nn.ReLU(), nn.Dropout1d(0.1),
+        nn.ConstantPad1d((4, 0), 0.0), nn.Conv1d(3 * k, 2 * k, 3, dilation=2),
+        nn.BatchNorm1d(2 * k), nn.ReLU(), nn.MaxPool1d(2), nn.AdaptiveAvgPool1d(1), nn.Flatten(),
+        nn.Linear(2 * k, 5),
+    )
+
+
+def video(k):
+    return nn.Sequential(
+        nn.Conv3d(1, 2 * k, 3, padding=1), nn.BatchNorm3d(2 * k), nn.ReLU(), nn.MaxPool3d(2),
+        nn.Conv3d(2 * k, 3 * k, (3, 1, 1)), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(),
+        nn.Linear(3 * k, 4),
+    )
+
+
+def prelu(k):
+    return nn.Sequential(
+        nn.Conv2d(1, 2 * k, 3), nn.PReLU(2 * k), nn.Conv2d(2 * k, 3 * k, 3), nn.PReLU(),
+        nn.Flatten(), nn.Linear(3 * k * 16, 4 * k), nn.PReLU(4 * k), nn.Linear(4 * k, 3),
+    )
+
+
+def weight_norm(k):
+    normed = torch.nn.utils.weight_norm
+    return nn.Sequential(
+        normed(nn.Conv1d(2, 3 * k, 3)), nn.ELU(), normed(nn.Conv1d(3 * k, 2 * k, 3)), nn.ELU(),
+        nn.Flatten(), normed(nn.Linear(2 * k * 4, 5 * k)), nn.ELU(), nn.Linear(5 * k, 2),
+    )
+
+
+def parametrized_weight_norm(k):
+    normed = torch.nn.utils.parametrizations.weight_norm
+    return nn.Sequential(normed(nn.Linear(7, 3 * k)), nn.ReLU(), normed(nn.Linear(3 * k, 4 * k)),
+                         nn.ReLU(), nn.Linear(4 * k, 2))
+
+
+IMAGE = floats(3, 16, 16)
+
+NETWORKS = [
+    Network("lenet", lenet, floats(1, 16, 16)),
+    Network("vgg", Vgg, IMAGE),
+    Network("alexnet", AlexNet, floats(3, 24, 24)),
+    Network("resnet-18", lambda k: ResNet(k, BasicBlock), IMAGE),
+    Network("resnet-50", lambda k: ResNet(k, Bottleneck), IMAGE),
+    Network("resnext", ResNext, IMAGE),
+    Network("wide-resnet", WideResNet, floats(3, 8, 8)),
+    Network("mobilenet", mobilenet, IMAGE),
+    Network("depthwise-multiplier", depthwise_multiplier, IMAGE),
+    Network("shufflenet", ShuffleNet, IMAGE),
+    Network("shuffled-groups", shuffled_groups, IMAGE),
+    Network("group-norm", group_norm, IMAGE),
+    Network("channel-norm", channel_norm, IMAGE),
+    Network("instance-norm", instance_norm, IMAGE),
+    Network("densenet", DenseNet, IMAGE),
+    Network("inception", Inception, IMAGE),
+    Network("unet-upsampled", lambda k: UNet(k, transposed=False), IMAGE),
+    Network("unet-transposed", lambda k: UNet(k, transposed=True), IMAGE),
+    Network("feature-pyramid", FeaturePyramid, IMAGE),
+    Network("dcgan-generator", generator, floats(20, 1, 1)),
+    Network("dcgan-discriminator", Discriminator,
+            several(IMAGE, lambda batch: (torch.rand(batch),)), has_loss=True),
+    Network("super-resolution", super_resolution, floats(3, 8, 8)),
+    Network("shuffled-up", ShuffledUp, floats(3, 8, 8)),
+    Network("autoencoder", Autoencoder, floats(1, 16, 16), has_loss=True),
+    Network("variational", Variational, floats(1, 6, 6), has_loss=True),
+    Network("coord-conv", CoordConv, floats(3, 8, 8)),
+    Network("convnext", ConvNext, IMAGE),
+    Network("mixer", Mixer, IMAGE),
+    Network("fully-convolutional", FullyConvolutional,
+            several(IMAGE, integers(4, 8, 8)), has_loss=True),
+    Network("non-local", NonLocal, floats(3, 8, 8)),
+    Network("cbam", Cbam, floats(3, 8, 8)),
+    Network("film", Film, several(floats(3, 8, 8), integers(5))),
+    Network("diffusion", Diffusion, several(floats(3, 8, 8), integers(100))),
+    Network("unfolded", Unfolded, floats(3, 8, 8)),
+    Network("temporal-conv", temporal_conv, floats(4, 12)),
+    Network("video", video, floats(1, 6, 8, 8)),
+    Network("prelu", prelu, floats(1, 8, 8)),
+    Network("weight-norm", weight_norm, floats(2, 8)),
+    Network("parametrized-weight-norm", parametrized_weight_norm, floats(7)),
+]

@@ -1,0 +1,631 @@
+"""Networks on vectors, sequences in time, categories and pairs."""
+
+import torch
+import torch.nn.functional as F
+from corpus import Network, floats, integers, several
+from torch import nn
+
+WORDS = 40
+
+
+def mlp(k):
+    return nn.Sequential(
+        nn.Linear(12, 4 * k), nn.ReLU(), nn.Linear(4 * k, 7 * k), nn.Tanh(), nn.Dropout(0.2),
+        nn.Linear(7 * k, 10),
+    )
+
+
+def mlp_norms(k):
+    return nn.Sequential(
+        nn.BatchNorm1d(12), nn.Linear(12, 4 * k, bias=False), nn.BatchNorm1d(4 * k), nn.Mish(),
+        nn.Linear(4 * k, 4 * k), nn.LayerNorm(4 * k), nn.SELU(), nn.AlphaDropout(0.1),
+        nn.Linear(4 * k, 3 * k), nn.RMSNorm(3 * k), nn.Softplus(), nn.Linear(3 * k, 1),
+        nn.Flatten(0),
+    )
+
+
+class Functional(nn.Module):
+    """Weights as parameters, used by function calls of each kind."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.w1, self.b1 = nn.Parameter(torch.randn(3 * k, 6)), nn.Parameter(torch.zeros(3 * k))
+        self.w2 = nn.Parameter(torch.randn(3 * k, 5 * k) * 0.1)
+        self.w3 = nn.Parameter(torch.randn(5 * k, 2 * k) * 0.1)
+        self.w4, self.b4 = nn.Parameter(torch.randn(2 * k, 4 * k)), nn.Parameter(torch.zeros(4 * k))
+        self.w5 = nn.Parameter(torch.randn(4 * k, 2) * 0.1)
+        self.temperature = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x):
+        x = F.relu(F.linear(x, self.w1, self.b1)) @ self.w2
+        x = torch.einsum("bi,io->bo", torch.tanh(x), self.w3)
+        x = torch.addmm(self.b4, x, self.w4)
+        return torch.mm(x.sigmoid(), self.w5) / self.temperature.exp()
+
+
+class Logs(nn.Module):
+    """log_softmax and the negative log likelihood."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(9, 6 * k), nn.Linear(6 * k, 5)
+
+    def forward(self, x, targets):
+        return F.nll_loss(F.log_softmax(self.fc2(F.relu(self.fc1(x))), dim=1), targets)
+
+
+class TwoInputs(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.left, self.right = nn.Linear(5, 3 * k), nn.Linear(6, 4 * k)
+        self.join = nn.Linear(3 * k + 4 * k + 5, 5 * k)
+        self.first, self.second = nn.Linear(5 * k, 4), nn.Linear(5 * k, 1)
+
+    def forward(self, left, right):
+        x = torch.cat((F.relu(self.left(left)), self.right(right), left), dim=1)
+        x = F.relu(self.join(x))
+        return self.first(x), self.second(x).squeeze(-1)
+
+
+class Skipping(nn.Module):
+    """Coordinates as sines of several frequencies, and again half way."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.first = nn.Linear(3 + 3 * 2 * 4, 4 * k)
+        self.second = nn.Linear(4 * k + 27, 4 * k)
+        self.density, self.colour = nn.Linear(4 * k, 1), nn.Linear(4 * k + 3, 3)
+
+    def forward(self, points, views):
+        angles = points.unsqueeze(-1) * 2.0 ** torch.arange(4)
+        encoded = torch.cat([points, angles.sin().flatten(1), angles.cos().flatten(1)], dim=-1)
+        x = F.relu(self.first(encoded))
+        x = F.relu(self.second(torch.cat([encoded, x], -1)))
+        colour = torch.sigmoid(self.colour(torch.cat([x, views], -1)))
+        return torch.cat([F.relu(self.density(x)), colour], -1)
+
+
+class Recommender(nn.Module):
+    """DLRM: tables of categories, and products of every two features."""
+
+    def __init__(self, k):
+        super().__init__()
+        width = 2 * k
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in (7, 11, 13))
+        self.bottom = nn.Sequential(nn.Linear(4, 3 * k), nn.ReLU(), nn.Linear(3 * k, width))
+        self.top = nn.Sequential(nn.Linear(width + 6, 5 * k), nn.ReLU(), nn.Linear(5 * k, 1))
+        rows, columns = torch.tril_indices(4, 4, offset=-1)
+        self.register_buffer("rows", rows)
+        self.register_buffer("columns", columns)
+
+    def forward(self, dense, categories, clicks):
+        dense = self.bottom(dense)
+        features = [dense] + [table(categories[:, i]) for i, table in enumerate(self.tables)]
+        features = torch.stack(features, dim=1)
+        products = torch.bmm(features, features.transpose(1, 2))[:, self.rows, self.columns]
+        score = self.top(torch.cat([dense, products], dim=1)).squeeze(1)
+        return F.binary_cross_entropy_with_logits(score, clicks)
+
+
+class FactorMachine(nn.Module):
+    """Squares of sums less sums of squares, beside a deep part on all tables."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.table, self.linear = nn.Embedding(30, 3 * k), nn.Embedding(30, 1)
+        self.deep = nn.Sequential(nn.Linear(4 * 3 * k, 5 * k), nn.ReLU(), nn.Linear(5 * k, 1))
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, fields):
+        x = self.table(fields)
+        pairs = (x.sum(dim=1) ** 2 - (x**2).sum(dim=1)).sum(dim=1, keepdim=True) * 0.5
+        deep = self.deep(x.view(-1, x.size(1) * x.size(2)))
+        return torch.sigmoid(self.bias + self.linear(fields).sum(1) + pairs + deep).squeeze(1)
+
+
+class Bags(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.bag = nn.EmbeddingBag(WORDS, 4 * k, mode="mean")
+        self.fc = nn.Linear(4 * k, 3)
+
+    def forward(self, words):
+        return self.fc(self.bag(words))
+
+
+class TextCnn(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 3 * k)
+        self.convolutions = nn.ModuleList(nn.Conv1d(3 * k, 2 * k, size) for size in (2, 3, 4))
+        self.fc = nn.Linear(3 * 2 * k, 4)
+
+    def forward(self, words):
+        x = self.words(words).permute(0, 2, 1)
+        x = [F.relu(conv(x)) for conv in self.convolutions]
+        x = [F.max_pool1d(each, each.shape[2]).squeeze(2) for each in x]
+        return self.fc(F.dropout(torch.cat(x, 1), 0.5, self.training))
+
+
+class Frozen(nn.Module):
+    """An embedding that is not trained cannot be drawn anew: its width stays."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 12)
+        self.words.weight.requires_grad = False
+        self.fc1, self.fc2 = nn.Linear(12, 4 * k), nn.Linear(4 * k, 3)
+
+    def forward(self, words):
+        return self.fc2(F.relu(self.fc1(self.words(words).mean(1))))
+
+
+class Recurrent(nn.Module):
+    """A language model on any of PyTorch's recurrent layers."""
+
+    def __init__(self, k, kind, after, **options):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 3 * k)
+        self.inner = kind(3 * k, 4 * k, batch_first=True, **options)
+        self.head = nn.Linear(after * k, WORDS)
+
+    def forward(self, tokens):
+        out, _ = self.inner(self.words(tokens))
+        return self.head(out)
+
+
+class TimeFirst(nn.Module):
+    """Time before the batch, states given and used, the last one read."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.width = 4 * k
+        self.inner = nn.LSTM(5, self.width, num_layers=2, dropout=0.1)
+        self.fc = nn.Linear(2 * self.width, 3)
+
+    def forward(self, x):
+        zeros = x.new_zeros(2, x.size(0), self.width)
+        _, (hidden, cell) = self.inner(x.transpose(0, 1), (zeros, zeros))
+        return self.fc(torch.cat([hidden[-1], cell[-1]], dim=1))
+
+
+class BothWays(nn.Module):
+    """The last state of each direction, joined."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 3 * k)
+        self.inner = nn.GRU(3 * k, 2 * k, batch_first=True, bidirectional=True)
+        self.fc = nn.Linear(4 * k, 2)
+
+    def forward(self, tokens):
+        _, hidden = self.inner(self.words(tokens))
+        return self.fc(torch.cat((hidden[-2, :, :], hidden[-1, :, :]), dim=1))
+
+
+class TiedLstm(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.drop = nn.Dropout(0.1)
+        self.encoder = nn.Embedding(WORDS, 4 * k)
+        self.rnn = nn.LSTM(4 * k, 4 * k, 2, batch_first=True)
+        self.decoder = nn.Linear(4 * k, WORDS)
+        self.decoder.weight = self.encoder.weight
+
+    def forward(self, tokens, targets):
+        out, _ = self.rnn(self.drop(self.encoder(tokens)))
+        logits = self.decoder(self.drop(out)).view(-1, WORDS)
+        return F.nll_loss(F.log_softmax(logits, dim=1), targets.view(-1))
+
+
+class Cells(nn.Module):
+    """A loop over time with cells of each kind."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.width = 4 * k
+        self.lstm, self.gru = nn.LSTMCell(5, self.width), nn.GRUCell(self.width, 3 * k)
+        self.plain = nn.RNNCell(3 * k, 2 * k)
+        self.fc = nn.Linear(2 * k, 4)
+
+    def forward(self, x):
+        hidden = torch.zeros(x.size(0), self.width)
+        cell, state, last = torch.zeros_like(hidden), None, None
+        for t in range(x.size(1)):
+            hidden, cell = self.lstm(x[:, t], (hidden, cell))
+            state = self.gru(hidden, state)
+            last = self.plain(state, last)
+        return self.fc(last)
+
+
+class OwnCell(nn.Module):
+    """An LSTM by hand: four gates of one product."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.width = 3 * k
+        self.w = nn.Parameter(torch.randn(4 * self.width, 5) * 0.1)
+        self.u = nn.Parameter(torch.randn(4 * self.width, self.width) * 0.1)
+        self.b = nn.Parameter(torch.zeros(4 * self.width))
+        self.fc = nn.Linear(self.width, 2)
+
+    def forward(self, x):
+        h = c = x.new_zeros(x.size(0), self.width)
+        outputs = []
+        for step in x.unbind(1):
+            i, f, g, o = (F.linear(step, self.w, self.b) + F.linear(h, self.u)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            outputs.append(h)
+        return self.fc(torch.stack(outputs, dim=1))
+
+
+class ConvLstm(nn.Module):
+    """Input and state joined in one convolution, whose channels are cut in four."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.width = 2 * k
+        self.gates = nn.Conv2d(3 + self.width, 4 * self.width, 3, padding=1)
+        self.out = nn.Conv2d(self.width, 1, 1)
+
+    def forward(self, x):
+        batch, _, _, height, width = x.shape
+        h = c = torch.zeros(batch, self.width, height, width)
+        for t in range(x.size(1)):
+            gates = self.gates(torch.cat([x[:, t], h], dim=1))
+            i, f, o, g = torch.split(gates, self.width, dim=1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        return self.out(h)
+
+
+class Seq2Seq(nn.Module):
+    """Bahdanau's attention over the encoder's states."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 3 * k)
+        self.encoder = nn.GRU(3 * k, 4 * k, batch_first=True)
+        self.decoder = nn.GRUCell(3 * k + 4 * k, 4 * k)
+        self.query, self.key = nn.Linear(4 * k, 5 * k, bias=False), nn.Linear(4 * k, 5 * k)
+        self.v = nn.Linear(5 * k, 1, bias=False)
+        self.head = nn.Linear(4 * k, WORDS)
+
+    def forward(self, source, target):
+        states, hidden = self.encoder(self.words(source))
+        hidden, keys, outputs = hidden.squeeze(0), self.key(states), []
+        for t in range(target.size(1)):
+            scores = self.v(torch.tanh(self.query(hidden).unsqueeze(1) + keys)).squeeze(2)
+            context = torch.bmm(F.softmax(scores, dim=1).unsqueeze(1), states).squeeze(1)
+            hidden = self.decoder(torch.cat([self.words(target[:, t]), context], -1), hidden)
+            outputs.append(self.head(hidden))
+        return torch.stack(outputs, dim=1)
+
+
+class StateSpace(nn.Module):
+    """A diagonal recurrence: states for each channel, whose number is fixed by a softmax."""
+
+    def __init__(self, k):
+        super().__init__()
+        width = 3 * k
+        self.enter, self.leave = nn.Linear(4, 2 * width), nn.Linear(width, 2)
+        self.conv = nn.Conv1d(width, width, 3, padding=2, groups=width)
+        self.decay = nn.Parameter(torch.randn(width))
+        self.skip = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        x, gate = self.enter(x).chunk(2, dim=-1)
+        tokens = x.size(1)
+        x = F.silu(self.conv(x.transpose(1, 2))[..., :tokens].transpose(1, 2))
+        decay = torch.sigmoid(self.decay)
+        state, outputs = torch.zeros_like(x[:, 0]), []
+        for t in range(tokens):
+            state = decay * state + (1 - decay) * x[:, t]
+            outputs.append(state + self.skip * x[:, t])
+        return self.leave(torch.stack(outputs, 1) * F.silu(gate))
+
+
+class TiedAutoencoder(nn.Module):
+    """The decoder is the encoder's weight turned around."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4 * k, 10) * 0.1)
+        self.bias = nn.Parameter(torch.zeros(4 * k))
+        self.unbias = nn.Parameter(torch.zeros(10))
+
+    def forward(self, x):
+        code = torch.tanh(F.linear(x, self.weight, self.bias))
+        return F.smooth_l1_loss(F.linear(code, self.weight.t(), self.unbias), x)
+
+
+class TwoTowers(nn.Module):
+    """CLIP: the similarities of each to each, as large as the batch."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.left = nn.Sequential(nn.Linear(6, 4 * k), nn.ReLU(), nn.Linear(4 * k, 3 * k))
+        self.right = nn.Sequential(nn.Linear(9, 5 * k), nn.ReLU(), nn.Linear(5 * k, 3 * k))
+        self.scale = nn.Parameter(torch.tensor(2.6))
+
+    def forward(self, left, right):
+        left, right = F.normalize(self.left(left), dim=-1), self.right(right)
+        right = right / right.norm(dim=-1, keepdim=True)
+        logits = self.scale.exp() * left @ right.t()
+        places = torch.arange(logits.size(0))
+        return (F.cross_entropy(logits, places) + F.cross_entropy(logits.t(), places)) / 2
+
+
+class Siamese(nn.Module):
+    """One trunk for both, then their difference and their likeness."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(8, 4 * k), nn.ReLU(), nn.Linear(4 * k, 3 * k))
+        self.fc = nn.Linear(2 * 3 * k + 1, 1)
+
+    def forward(self, left, right):
+        left, right = self.trunk(left), self.trunk(right)
+        like = F.cosine_similarity(left, right).unsqueeze(1)
+        return self.fc(torch.cat([(left - right).abs(), left * right, like], dim=1))
+
+
+class BilinearForm(nn.Module):
+    """A tensor of three widths."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.left, self.right = nn.Linear(5, 2 * k), nn.Linear(6, 3 * k)
+        self.form = nn.Bilinear(2 * k, 3 * k, 2 * k)
+        self.fc = nn.Linear(2 * k, 3)
+
+    def forward(self, left, right):
+        return self.fc(F.relu(self.form(self.left(left), self.right(right))))
+
+
+class Hyper(nn.Module):
+    """A network makes another's weights: 5 * w numbers become [5, w]."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.width = 3 * k
+        self.hidden = nn.Linear(4, 2 * k)
+        self.make_weight = nn.Linear(2 * k, 5 * self.width)
+        self.make_bias = nn.Linear(2 * k, self.width)
+        self.fc = nn.Linear(self.width, 2)
+
+    def forward(self, x, condition):
+        h = F.relu(self.hidden(condition))
+        weight = self.make_weight(h).view(-1, 5, self.width)
+        return self.fc(torch.bmm(x.unsqueeze(1), weight).squeeze(1) + self.make_bias(h))
+
+
+class Maxout(nn.Module):
+    """The largest of two units each, and of a bundle by reshape."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(7, 2 * 4 * k), nn.Linear(4 * k, 3 * 3 * k)
+        self.fc3 = nn.Linear(3 * k, 2)
+
+    def forward(self, x):
+        x = self.fc1(x)
+        x = x.view(x.size(0), -1, 2).max(dim=-1).values
+        return self.fc3(self.fc2(x).reshape(x.size(0), 3, -1).amax(1))
+
+
+class Highway(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.enter = nn.Linear(6, 4 * k)
+        self.plain = nn.ModuleList(nn.Linear(4 * k, 4 * k) for _ in range(2))
+        self.gates = nn.ModuleList(nn.Linear(4 * k, 4 * k) for _ in range(2))
+        self.leave = nn.Linear(4 * k, 2)
+
+    def forward(self, x):
+        x = self.enter(x)
+        for plain, gate in zip(self.plain, self.gates, strict=True):
+            share = torch.sigmoid(gate(x))
+            x = torch.lerp(x, F.relu(plain(x)), share)
+        return self.leave(x)
+
+
+class Dueling(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(4, 5 * k), nn.ReLU())
+        self.value = nn.Sequential(nn.Linear(5 * k, 3 * k), nn.ReLU(), nn.Linear(3 * k, 1))
+        self.advantage = nn.Sequential(nn.Linear(5 * k, 4 * k), nn.ReLU(), nn.Linear(4 * k, 6))
+
+    def forward(self, x):
+        x = self.trunk(x)
+        advantage = self.advantage(x)
+        return self.value(x) + advantage - advantage.mean(1, keepdim=True)
+
+
+class GraphConvolution(nn.Module):
+    """Nodes and their neighbours as a matrix; then the sum of a set."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(5, 4 * k, bias=False), nn.Linear(4 * k, 3 * k)
+        self.own = nn.Linear(5, 3 * k)
+        self.out = nn.Linear(3 * k, 2)
+
+    def forward(self, x, neighbours):
+        degrees = neighbours.abs().sum(-1, keepdim=True).clamp(min=1)
+        near = neighbours / degrees
+        y = near @ self.fc2(F.relu(near @ self.fc1(x))) + self.own(x)
+        return self.out(y.sum(1))
+
+
+class GraphAttention(nn.Module):
+    """Scores by two vectors of a width, over pairs of nodes."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.fc = nn.Linear(5, 4 * k, bias=False)
+        self.left = nn.Parameter(torch.randn(4 * k, 1))
+        self.right = nn.Parameter(torch.randn(4 * k, 1))
+        self.out = nn.Linear(4 * k, 2)
+
+    def forward(self, x, neighbours):
+        h = self.fc(x)
+        scores = F.leaky_relu(h @ self.left + (h @ self.right).transpose(1, 2), 0.2)
+        scores = torch.where(neighbours > 0, scores, torch.full_like(scores, -9e15))
+        return self.out(F.elu(torch.matmul(F.softmax(scores, dim=2), h)).mean(1))
+
+
+class Forecast(nn.Module):
+    """N-BEATS: each block explains a part of the past and adds to the future."""
+
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Linear(10, width), nn.ReLU(), nn.Linear(width, width),
+                                        nn.ReLU())
+            self.past, self.future = nn.Linear(width, 10), nn.Linear(width, 4)
+
+        def forward(self, x):
+            x = self.layers(x)
+            return self.past(x), self.future(x)
+
+    def __init__(self, k):
+        super().__init__()
+        self.blocks = nn.ModuleList(self.Block(width) for width in (3 * k, 4 * k))
+
+    def forward(self, x):
+        forecast = 0
+        for block in self.blocks:
+            past, future = block(x)
+            x, forecast = x - past, forecast + future
+        return forecast
+
+
+class Fixup(nn.Module):
+    """Scalars before and after, broadcast over a width."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(6, 4 * k, bias=False), nn.Linear(4 * k, 4 * k, bias=False)
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(1)) for _ in range(3))
+        self.scale, self.gate = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(4 * k, 1))
+        self.out = nn.Linear(4 * k, 2)
+
+    def forward(self, x):
+        x = self.fc1(x + self.biases[0])
+        y = self.fc2(F.relu(x + self.biases[1])) * self.scale + self.biases[2]
+        return self.out(x + y * torch.sigmoid(self.gate.squeeze(-1)))
+
+
+class LowRank(nn.Module):
+    """A product of two narrow matrices beside a wide one; ranks are widths as any other."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.enter, self.full = nn.Linear(6, 6 * k), nn.Linear(6 * k, 6 * k)
+        self.down = nn.Parameter(torch.randn(6 * k, k) * 0.1)
+        self.up = nn.Parameter(torch.zeros(k, 6 * k))
+        self.out = nn.Linear(6 * k, 3)
+
+    def forward(self, x):
+        x = F.relu(self.enter(x))
+        return self.out(self.full(x) + (x @ self.down) @ self.up * 2.0)
+
+
+class Ensemble(nn.Module):
+    """Three members side by side in one batched product, averaged."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.w1 = nn.Parameter(torch.randn(3, 6, 4 * k) * 0.1)
+        self.b1 = nn.Parameter(torch.zeros(3, 1, 4 * k))
+        self.w2 = nn.Parameter(torch.randn(3, 4 * k, 2) * 0.1)
+
+    def forward(self, x):
+        h = torch.baddbmm(self.b1, x.unsqueeze(0).repeat(3, 1, 1), self.w1).relu()
+        return torch.matmul(h, self.w2).unbind(0)
+
+
+class Orthogonal(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.enter, self.leave = nn.Linear(6, 4 * k), nn.Linear(4 * k, 2)
+        self.weight = nn.Parameter(torch.randn(4 * k, 4 * k))
+
+    def forward(self, x):
+        return self.leave(self.enter(x) @ torch.linalg.qr(self.weight)[0])
+
+
+class Branching(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.enter, self.leave = nn.Linear(6, 4 * k), nn.Linear(4 * k, 2)
+
+    def forward(self, x):
+        x = self.enter(x)
+        return self.leave(torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)))
+
+
+class Mapped(nn.Module):
+    def __init__(self, k):
+        super().__init__()
+        self.enter, self.leave = nn.Linear(6, 4 * k), nn.Linear(4 * k, 2)
+
+    def forward(self, x):
+        return torch.vmap(lambda each: self.leave(F.relu(self.enter(each))))(x)
+
+
+VECTORS = several(floats(5), floats(6))
+GRAPH = several(floats(6, 5), floats(6, 6))
+TEXT = integers(WORDS, 9)
+
+NETWORKS = [
+    Network("mlp", mlp, floats(12)),
+    Network("mlp-norms", mlp_norms, floats(12)),
+    Network("functional", Functional, floats(6)),
+    Network("log-softmax", Logs, several(floats(9), integers(5)), has_loss=True),
+    Network("two-inputs-two-heads", TwoInputs, VECTORS),
+    Network("nerf", Skipping, several(floats(3), floats(3))),
+    Network("dlrm", Recommender, several(floats(4), integers(7, 3),
+                                         lambda batch: (torch.rand(batch),)), has_loss=True),
+    Network("factor-machine", FactorMachine, integers(30, 4)),
+    Network("embedding-bag", Bags, TEXT),
+    Network("text-cnn", TextCnn, TEXT),
+    Network("frozen-embedding", Frozen, TEXT, hard="the embedding is not trained"),
+    Network("lstm", lambda k: Recurrent(k, nn.LSTM, 4, num_layers=2, dropout=0.1), TEXT),
+    Network("lstm-both-ways",
+            lambda k: Recurrent(k, nn.LSTM, 8, num_layers=2, bidirectional=True), TEXT),
+    Network("lstm-projected", lambda k: Recurrent(k, nn.LSTM, 2, num_layers=2, proj_size=2 * k),
+            TEXT),
+    Network("gru", lambda k: Recurrent(k, nn.GRU, 4, num_layers=2), TEXT),
+    Network("rnn", lambda k: Recurrent(k, nn.RNN, 4, nonlinearity="relu", bias=False), TEXT),
+    Network("lstm-time-first", TimeFirst, floats(7, 5)),
+    Network("gru-both-ways", BothWays, TEXT),
+    Network("lstm-tied", TiedLstm, several(TEXT, TEXT), has_loss=True),
+    Network("cells", Cells, floats(3, 5)),
+    Network("own-lstm-cell", OwnCell, floats(3, 5)),
+    Network("conv-lstm", ConvLstm, floats(3, 3, 6, 6)),
+    Network("seq2seq", Seq2Seq, several(integers(WORDS, 5), integers(WORDS, 3))),
+    Network("state-space", StateSpace, floats(4, 4)),
+    Network("tied-autoencoder", TiedAutoencoder, floats(10), has_loss=True),
+    Network("two-towers", TwoTowers, several(floats(6), floats(9)), has_loss=True),
+    Network("siamese", Siamese, several(floats(8), floats(8))),
+    Network("bilinear", BilinearForm, VECTORS),
+    Network("hyper", Hyper, several(floats(5), floats(4))),
+    Network("maxout", Maxout, floats(7)),
+    Network("highway", Highway, floats(6)),
+    Network("dueling", Dueling, floats(4)),
+    Network("graph-convolution", GraphConvolution, GRAPH),
+    Network("graph-attention", GraphAttention, GRAPH),
+    Network("n-beats", Forecast, floats(10)),
+    Network("fixup", Fixup, floats(6)),
+    Network("low-rank", LowRank, floats(6)),
+    Network("ensemble", Ensemble, floats(6)),
+    Network("orthogonal", Orthogonal, floats(6),
+            refused="node linalg_qr (aten.linalg_qr.default): there is no rule"),
+    Network("branching", Branching, floats(6),
+            refused="(torch.ops.higher_order.cond): 'cond' is not supported"),
+    Network("mapped", Mapped, floats(6), refused="node lazy_load_decompositions (torch._functorch"),
+]
