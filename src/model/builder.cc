@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -205,7 +206,10 @@ ValueId Builder::Conv2d(std::string_view name, ValueId x, const Convolution& abo
 ValueId Builder::ConvTranspose2d(std::string_view name, ValueId x, const Convolution& about) {
   const Scope scope(*this, name);
   const std::int64_t k = about.kernel;
-  const ValueId weight = Weight("weight", {about.in, about.out, k, k}, about.in * k * k);
+  // Each pixel is met by one in stride * stride of the kernel's.
+  const std::int64_t fan_in =
+      std::max<std::int64_t>(about.in * k * k / (about.stride * about.stride), 1);
+  const ValueId weight = Weight("weight", {about.in, about.out, k, k}, fan_in);
   return Call("aten.conv_transpose2d.input", {Arg("input", x),
                                               Arg("weight", weight),
                                               {.name = "bias", .value = std::monostate()},
@@ -241,10 +245,12 @@ ValueId Builder::LayerNorm(std::string_view name, ValueId x, std::int64_t width,
 }
 
 ValueId Builder::Embedding(std::string_view name, ValueId indices, std::int64_t rows,
-                           std::int64_t width) {
+                           std::int64_t width, std::int64_t untrained_row) {
   const Scope scope(*this, name);
   const ValueId weight = Weight("weight", {rows, width}, 1);
-  return Call("aten.embedding.default", {Arg("weight", weight), Arg("indices", indices)});
+  std::vector<Argument> arguments = {Arg("weight", weight), Arg("indices", indices)};
+  if (untrained_row >= 0) arguments.push_back(Arg("padding_idx", untrained_row));
+  return Call("aten.embedding.default", std::move(arguments));
 }
 
 ValueId Builder::Dropout(ValueId x, double p) {

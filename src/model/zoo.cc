@@ -18,21 +18,21 @@ struct Network {
 };
 
 const std::vector<Network>& Networks() {
-  const std::string images = "classes=10,image=32,stem=cifar";
+  const std::string images = "classes=10,image=32,stem=cifar|imagenet";
   static const auto& networks = *new std::vector<Network>{
       {{"mlp", "in=784,hidden=512,layers=2,classes=10", "a multi-layer perceptron"}, BuildMlp},
       {{"lenet", "channels=1,image=28,classes=10", "LeNet-5"}, BuildLenet},
-      {{"vgg11", images + ",norm=batch", "VGG-11, as in torchvision"}, BuildVgg11},
+      {{"vgg11", images + ",norm=batch|none", "VGG-11, as in torchvision"}, BuildVgg11},
       {{"resnet18", images, "ResNet-18, as in torchvision"}, BuildResnet18},
       {{"resnet34", images, "ResNet-34, as in torchvision"}, BuildResnet34},
       {{"resnet50", images, "ResNet-50, as in torchvision"}, BuildResnet50},
       {{"wideresnet50", images, "Wide ResNet-50-2, as in torchvision"}, BuildWideResnet50},
       {{"mobilenetv3", images, "MobileNetV3-Large, as in torchvision"}, BuildMobilenetV3},
       {{"shufflenetv2", images, "ShuffleNetV2 1.0x, as in torchvision"}, BuildShufflenetV2},
-      {{"vit-tiny", "classes=1000,image=224,patch=16,width=192,layers=12,heads=3,distilled=no",
+      {{"vit-tiny", "classes=1000,image=224,patch=16,width=192,layers=12,heads=3,distilled=no|yes",
         "ViT-Tiny, as in timm"},
        BuildVit},
-      {{"deit-tiny", "classes=1000,image=224,patch=16,width=192,layers=12,heads=3,distilled=yes",
+      {{"deit-tiny", "classes=1000,image=224,patch=16,width=192,layers=12,heads=3,distilled=yes|no",
         "DeiT-Tiny with its distillation token, as in timm"},
        BuildVit},
       {{"dcgan-generator", "latent=100,width=64,channels=3", "of DCGAN, 64x64 images"},
@@ -44,10 +44,11 @@ const std::vector<Network>& Networks() {
       {{"transformer-lm", "vocab=10000,tokens=35,width=200,heads=2,hidden=200,layers=2",
         "a language model of PyTorch's encoder layers, with learned positions"},
        BuildTransformerLm},
-      {{"gpt", "vocab=50257,tokens=1024,width=768,layers=12,heads=12,dropout=yes",
+      {{"gpt", "vocab=50257,tokens=1024,width=768,layers=12,heads=12,dropout=yes|no",
         "GPT-2, as in transformers"},
        BuildGpt},
-      {{"gpt3-xl", "vocab=50257,tokens=2048,width=2048,layers=24,heads=16,dropout=no", "GPT-3 XL"},
+      {{"gpt3-xl", "vocab=50257,tokens=2048,width=2048,layers=24,heads=16,dropout=no|yes",
+        "GPT-3 XL"},
        BuildGpt},
       {{"pythia-14m", "vocab=50304,tokens=2048,width=128,layers=6,heads=4",
         "Pythia-14M, as in transformers"},

@@ -13,7 +13,7 @@ namespace sluice::model {
 // implementations in PyTorch have (docs/models.md): weights of those can be given to them by name.
 struct ZooEntry {
   std::string name;     // "resnet18"
-  std::string options;  // with what they are by default: "classes=10,image=32,stem=cifar"
+  std::string options;  // with what they are by default: "classes=10,image=32,stem=cifar|imagenet"
   std::string about;
 };
 std::span<const ZooEntry> Zoo();

@@ -198,6 +198,8 @@ Result<BuiltModel> BuildLstmLm(const ZooOptions& options) {
 
 Result<BuiltModel> BuildBert(const ZooOptions& options) {
   SLUICE_ASSIGN(Text text, ReadText(options));
+  if (options.Number("positions") < text.tokens)
+    return InvalidArgument("expected at least as many positions as tokens");
   Builder b;
   constexpr double kDropout = 0.1;
   const ValueId ids = b.Input("input_ids", {text.tokens}, DType::kInt64);
@@ -206,7 +208,7 @@ Result<BuiltModel> BuildBert(const ZooOptions& options) {
   {
     const Builder::Scope scope(b, "bert.embeddings");
     const ValueId types = b.Call("aten.zeros_like.default", {Arg("self", ids)}, DType::kInt64);
-    x = b.Embedding("word_embeddings", ids, text.vocabulary, text.width);
+    x = b.Embedding("word_embeddings", ids, text.vocabulary, text.width, /*untrained_row=*/0);
     x = b.Add(x, b.Embedding("position_embeddings", Positions(b, text), options.Number("positions"),
                              text.width));
     x = b.Add(x, b.Embedding("token_type_embeddings", types, 2, text.width));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <vector>
 
 #include "base/check.h"
@@ -22,10 +23,10 @@ bool IsNumber(std::string_view text) {
              text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
 }
 
-std::vector<std::string_view> Split(std::string_view list) {
+std::vector<std::string_view> Split(std::string_view list, char between = ',') {
   std::vector<std::string_view> parts;
   while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
+    const std::size_t end = std::min(list.find(between), list.size());
     parts.push_back(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
   }
@@ -37,10 +38,13 @@ std::vector<std::string_view> Split(std::string_view list) {
 Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view given) {
   ZooOptions options;
   std::vector<std::string> names;
+  std::map<std::string, std::vector<std::string>> words;  // that an option may be
   for (const std::string_view part : Split(usual)) {
     const std::size_t equals = part.find('=');
     names.emplace_back(part.substr(0, equals));
-    options.values_[names.back()] = part.substr(equals + 1);
+    for (const std::string_view word : Split(part.substr(equals + 1), '|'))
+      words[names.back()].emplace_back(word);
+    options.values_[names.back()] = words[names.back()].front();
   }
   for (const std::string_view part : Split(given)) {
     const std::size_t equals = part.find('=');
@@ -56,6 +60,11 @@ Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view giv
     if (is_number && (!IsNumber(value) || value == "0")) {
       return InvalidArgument(
           fmt::format("{}: expected a number from 1 to {}, found '{}'", name, kMost, Shown(value)));
+    }
+    const std::vector<std::string>& allowed = words[name];
+    if (!is_number && std::ranges::find(allowed, value) == allowed.end()) {
+      return InvalidArgument(fmt::format("{}: expected one of {}, found '{}'{}", name,
+                                         Join(allowed), Shown(value), DidYouMean(value, allowed)));
     }
     known->second = value;
   }

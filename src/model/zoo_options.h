@@ -12,8 +12,9 @@ namespace sluice::model {
 // What a network of the zoo is asked for, by name; all that it has are there.
 class ZooOptions {
  public:
-  // Both of the form "width=64,stem=cifar"; what is given takes the place of the usual. Fails with invalid_argument for
-  // one that is not among the usual ones, or is no number where that is one.
+  // Both of the form "width=64,stem=cifar"; what is given takes the place of the usual. Of words, all that may be given
+  // are there, the usual one first: "stem=cifar|imagenet". Fails with invalid_argument for an option that is not among
+  // the usual ones, or for another word, or none where a number is expected.
   static Result<ZooOptions> Read(std::string_view usual, std::string_view given);
 
   std::int64_t Number(std::string_view name) const;

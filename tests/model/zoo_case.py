@@ -23,7 +23,7 @@ class ZooCase(Case):
 
     def build(self, by):
         torch.manual_seed(SEED)
-        return self.network.make(self._widths(by)).train()
+        return drawn(self.network.make(self._widths(by)).train())
 
     def outline(self, by):
         """The module without its numbers: large ones are never there."""
@@ -111,6 +111,16 @@ class ZooCase(Case):
         return found
 
 
+def drawn(module):
+    """With parameters of usual sizes, gains and biases that differ: nothing cancels or is lost."""
+    laws = laws_of(module)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            _, mean, deviation = laws[name]
+            parameter.normal_(mean, deviation or 0.1)
+    return module
+
+
 def laws_of(module):
     """Of every tensor by name: kind, mean and deviation. What is tied goes by its first name."""
     laws, by_tensor = {}, {}
@@ -130,7 +140,8 @@ def law_of(part, name, tensor):
         return "constant", 1.0, 0.0
     match part:
         case nn.ConvTranspose2d():
-            fan_in = tensor.shape[0] * math.prod(tensor.shape[2:])
+            # Of stride * stride pixels of the kernel, each pixel of the image meets one.
+            fan_in = tensor.shape[0] * math.prod(tensor.shape[2:]) / math.prod(part.stride)
         case nn.Linear() | nn.Conv2d() | nn.LSTM() | nn.MultiheadAttention():
             fan_in = math.prod(tensor.shape[1:])
         case Conv1D():

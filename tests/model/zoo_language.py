@@ -55,6 +55,8 @@ class TransformerLm(nn.Module):
 
 
 class Gpt(transformers.GPT2LMHeadModel):
+    """With its usual activation, gelu_new, as the one operator that it is: it is rounded once."""
+
     def __init__(self, options, width):
         wide = width(options["width"])
         heads, size = width.heads(options["heads"], options["width"] // options["heads"])
@@ -63,7 +65,8 @@ class Gpt(transformers.GPT2LMHeadModel):
             vocab_size=options["vocab"], n_positions=options["tokens"], n_embd=wide,
             n_layer=options["layers"], n_head=heads if inner == wide else 1,
             n_inner=width(4 * options["width"]), use_cache=False, bos_token_id=0, eos_token_id=0,
-            resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
+            activation_function="gelu_pytorch_tanh", resid_pdrop=dropout, embd_pdrop=dropout,
+            attn_pdrop=dropout,
         ))
         for block in self.transformer.h if inner != wide else ():
             attention = block.attn
@@ -116,7 +119,7 @@ class Bert(transformers.BertForSequenceClassification):
             vocab_size=options["vocab"], hidden_size=wide, num_hidden_layers=options["layers"],
             num_attention_heads=heads if inner == wide else 1,
             intermediate_size=width(4 * options["width"]), num_labels=options["classes"],
-            max_position_embeddings=options["positions"], pad_token_id=None,
+            max_position_embeddings=options["positions"],
         ))
         for layer in self.bert.encoder.layer if inner != wide else ():
             attention = layer.attention.self

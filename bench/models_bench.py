@@ -1,0 +1,128 @@
+"""How long a network takes to be read and analysed, and how much of its weights is read for that."""
+
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+
+import torch
+from bench_house import (
+    ROOT,
+    SLUICE,
+    arguments,
+    house,
+    machine,
+    spread,
+    table,
+    verdict,
+    versions,
+    write_page,
+)
+from torch import nn
+
+sys.path.insert(0, str(ROOT / "python"))
+import sluice  # noqa: E402
+
+BAR_MS = 50
+MEBIBYTE = 1 << 20
+
+
+class Chain(nn.Module):
+    """500 linear layers and activations: 1,000 operators."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(500))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+
+def gpt2(**sizes):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config(**sizes))
+    # Without the time that drawing so many numbers takes: zeros, which nobody looks at.
+    model = model.to_empty(device="cpu")
+    model.tie_weights()
+    for buffer in model.buffers():
+        buffer.zero_()
+    return model
+
+
+def networks():
+    tokens = torch.randint(0, 100, (2, 16))
+    yield "1,000 operators in a row", Chain(), torch.randn(2, 16)
+    yield "GPT-2 small", gpt2(), {"input_ids": tokens}
+    xl = dict(n_embd=2048, n_layer=24, n_head=16, n_positions=2048)
+    yield "GPT-3 XL", gpt2(**xl), {"input_ids": tokens}
+
+
+def bytes_read(words):
+    """By the process and what it waited for, as the kernel counts."""
+    script = "cat /proc/$$/io; \"$@\" > /dev/null; cat /proc/$$/io"
+    told = subprocess.run(
+        ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
+    ).stdout
+    before, after = [int(line.split()[1]) for line in told.splitlines() if line.startswith("rchar")]
+    return after - before
+
+
+def timed_ms(words):
+    start = time.monotonic()
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    return 1000 * (time.monotonic() - start)
+
+
+def operators_of(path):
+    told = subprocess.run(
+        [SLUICE, "model", "show", path], capture_output=True, text=True, check=True
+    ).stdout
+    return sum("aten." in line for line in told.splitlines())
+
+
+ABOUT = """# Reading and analysing networks
+
+`sluice model show FILE --json` and `shrink`, as processes of their own: the archive is read, its shapes are
+inferred twice (once to compare them with what it says), widths are found, initial laws are measured. What was read
+is counted by the kernel. Weights are zeros, whose number is what matters here. The bar: 1,000 operators under 50 ms,
+and of weights at most 1 MiB a tensor.
+"""
+
+
+def main():
+    options = arguments(__doc__, rounds=11)
+    rows = []
+    holds = True
+    with house() as here:
+        facts = [machine(here.folder), versions("torch", "transformers")]
+        for name, model, inputs in networks():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                path = sluice.export(model, inputs, here.folder / "net.pt2")
+            tensors = len(model.state_dict())
+            del model
+            commands = [[str(SLUICE), "model", verb, str(path), "--json"] for verb in ("show", "shrink")]
+            took = [[timed_ms(command) for command in commands] for _ in range(options.rounds)]
+            show, shrink = ([each[i] for each in took] for i in (0, 1))
+            read = bytes_read(commands[0])
+            operators = operators_of(path)
+            holds &= statistics.median(show) < BAR_MS * max(1, operators / 1000)
+            holds &= read < (tensors + 4) * MEBIBYTE
+            size = path.stat().st_size
+            rows.append(
+                [name, f"{operators:,}", f"{size / MEBIBYTE:,.1f} MiB", spread(show, 1)]
+                + [spread(shrink, 1), f"{read / MEBIBYTE:,.1f} MiB of {tensors} tensors"]
+            )
+            print(*rows[-1], sep=", ", file=sys.stderr, flush=True)
+            path.unlink()
+    header = ["network", "operators", "archive", "show, ms", "shrink, ms", "read by show"]
+    write_page("models", ABOUT, facts, table(header, rows), f"The bar: {verdict(holds)}.")
+
+
+if __name__ == "__main__":
+    main()
