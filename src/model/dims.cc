@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -21,20 +22,21 @@ namespace sluice::model {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxParts = 1024;  // of a formula
 constexpr std::int64_t kMaxCopies = 64;  // of a term, when a product becomes a sum
 
+}  // namespace
+
 // Sizes past any that is real stay there.
-std::int64_t Times(std::int64_t a, std::int64_t b) {
+std::int64_t Dims::Times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-std::int64_t Plus(std::int64_t a, std::int64_t b) {
+std::int64_t Dims::Plus(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-
-}  // namespace
 
 std::size_t Dims::At(Dim dim) const {
   auto at = static_cast<std::size_t>(dim);
@@ -60,10 +62,9 @@ Dim Dims::Fixed(std::int64_t size, std::string_view reason) {
 Dim Dims::Product(std::span<const Dim> factors) {
   std::vector<Dim> parts;
   std::int64_t size = 1;
-  for (const Dim factor : factors) {
-    size = Times(size, SizeOf(factor));
-    Flatten(factor, Form::kProduct, parts);
-  }
+  for (const Dim factor : factors) size = Times(size, SizeOf(factor));
+  for (const Dim factor : factors)
+    if (!Flatten(factor, Form::kProduct, parts)) return Tangle(factors, size);
   if (parts.size() == 1 && SizeOf(parts.front()) == size) return parts.front();
   if (parts.empty() || size == 0) return Fixed(size, "");
   return Add(
@@ -73,42 +74,60 @@ Dim Dims::Product(std::span<const Dim> factors) {
 Dim Dims::Sum(std::span<const Dim> terms) {
   std::vector<Dim> parts;
   std::int64_t size = 0;
-  for (const Dim term : terms) {
-    size = Plus(size, SizeOf(term));
-    Flatten(term, Form::kSum, parts);
-  }
+  for (const Dim term : terms) size = Plus(size, SizeOf(term));
+  for (const Dim term : terms)
+    if (!Flatten(term, Form::kSum, parts)) return Tangle(terms, size);
   if (parts.empty()) return Fixed(0, "");
   if (parts.size() == 1) return parts.front();
   return Add({.form = Form::kSum, .size = size, .is = {}, .parts = std::move(parts), .reason = {}});
 }
 
-void Dims::Flatten(Dim dim, Form form, std::vector<Dim>& parts) const {
+Dim Dims::Tangle(std::span<const Dim> parts, std::int64_t size) {
+  for (const Dim part : parts) Fix(part, "a formula with too many parts", /*surprising=*/true);
+  return Fixed(size, "a formula with too many parts");
+}
+
+bool Dims::Flatten(Dim dim, Form form, std::vector<Dim>& parts) const {
   const std::size_t at = At(dim);
   const Term& term = terms_[at];
   if (term.form == form) {
-    for (const Dim part : term.parts) Flatten(part, form, parts);
-    return;
+    return std::ranges::all_of(term.parts, [&](Dim part) { return Flatten(part, form, parts); });
   }
   const bool neutral =
       term.form == Form::kClass && term.fixed && term.size == (form == Form::kProduct ? 1 : 0);
   if (!neutral) parts.push_back(Dim(static_cast<std::uint32_t>(at)));
+  return parts.size() <= kMaxParts;
 }
 
 Dims::View Dims::Look(Dim dim) const {
   const std::size_t at = At(dim);
   View view{.form = terms_[at].form, .dim = Dim(static_cast<std::uint32_t>(at)), .parts = {}};
   if (view.form == Form::kClass) return view;
-  Flatten(view.dim, view.form, view.parts);
+  if (!Flatten(view.dim, view.form, view.parts)) {
+    return {.form = Form::kClass, .dim = view.dim, .parts = {}, .tangle = true};
+  }
   if (view.parts.size() == 1) return Look(view.parts.front());
   return view;
 }
 
 std::vector<Dim> Dims::ClassesOf(Dim dim) const {
-  const View view = Look(dim);
-  if (view.form == Form::kClass) return {view.dim};
   std::vector<Dim> classes;
-  for (const Dim part : view.parts)
-    for (const Dim each : ClassesOf(part)) classes.push_back(each);
+  std::vector<std::size_t> open = {At(dim)};
+  std::set<std::size_t> seen = {open.front()};
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    const Term& term = terms_[at];
+    if (term.form == Form::kClass) {
+      classes.push_back(Dim(static_cast<std::uint32_t>(at)));
+      continue;
+    }
+    // The first part is to come first.
+    for (std::size_t i = term.parts.size(); i-- > 0;) {
+      const std::size_t part = At(term.parts[i]);
+      if (seen.insert(part).second) open.push_back(part);
+    }
+  }
   return classes;
 }
 
@@ -152,6 +171,11 @@ void Dims::UnifyAt(Dim a, Dim b, std::string_view reason, int depth) {
   const View x = Look(a);
   const View y = Look(b);
   if (x.dim == y.dim) return;
+  if (x.tangle || y.tangle) {
+    const Dim both[] = {x.dim, y.dim};
+    static_cast<void>(Tangle(both, SizeOf(x.dim)));
+    return;
+  }
   Merge(x, y, reason, depth);
 }
 

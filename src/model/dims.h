@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,11 +48,12 @@ class Dims {
   void Raise(Dim dim, Rank rank);
 
   // What it is now: for a class, itself; for others, their parts, none of which has the same form or, in a product, is
-  // a fixed 1.
+  // a fixed 1. A formula with more parts than any network has is a tangle, and told as the class it is not.
   struct View {
     Form form = Form::kClass;
     Dim dim{};
     std::vector<Dim> parts;
+    bool tangle = false;
   };
   View Look(Dim dim) const;
 
@@ -61,24 +63,36 @@ class Dims {
   bool IsSurprising(Dim leaf) const { return terms_[At(leaf)].surprising; }
   Rank RankOf(Dim leaf) const { return terms_[At(leaf)].rank; }
 
-  // The classes in it, each as often as it is there.
+  // The classes in it, each once.
   std::vector<Dim> ClassesOf(Dim dim) const;
   bool IsAllFixed(Dim dim) const;
 
-  // Its size once classes have these ones; those not named keep theirs.
+  // Its size once classes that are not fixed have these ones.
   template <typename SizeOfClass>
   std::int64_t Evaluate(Dim dim, const SizeOfClass& size_of_class) const {
-    const View view = Look(dim);
-    if (view.form == Form::kClass) return size_of_class(view.dim);
-    std::int64_t size = view.form == Form::kProduct ? 1 : 0;
-    for (const Dim part : view.parts) {
-      const std::int64_t each = Evaluate(part, size_of_class);
-      size = view.form == Form::kProduct ? size * each : size + each;
-    }
-    return size;
+    std::map<Dim, std::int64_t> known;
+    return Evaluate(dim, size_of_class, known);
   }
 
  private:
+  template <typename SizeOfClass>
+  std::int64_t Evaluate(Dim dim, const SizeOfClass& size_of_class,
+                        std::map<Dim, std::int64_t>& known) const {
+    const Dim at = Dim(static_cast<std::uint32_t>(At(dim)));
+    const Term& term = terms_[At(dim)];
+    if (term.form == Form::kClass) return term.fixed ? term.size : size_of_class(at);
+    if (const auto found = known.find(at); found != known.end()) return found->second;
+    std::int64_t size = term.form == Form::kProduct ? 1 : 0;
+    for (const Dim part : term.parts) {
+      const std::int64_t each = Evaluate(part, size_of_class, known);
+      size = term.form == Form::kProduct ? Times(size, each) : Plus(size, each);
+    }
+    known.emplace(at, size);
+    return size;
+  }
+  static std::int64_t Times(std::int64_t a, std::int64_t b);
+  static std::int64_t Plus(std::int64_t a, std::int64_t b);
+
   struct Term {
     Form form = Form::kClass;
     std::int64_t size = 0;
@@ -100,7 +114,9 @@ class Dims {
                            std::string_view reason, int depth);
   bool MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason, int depth);
   void UnifyAt(Dim a, Dim b, std::string_view reason, int depth);
-  void Flatten(Dim dim, Form form, std::vector<Dim>& parts) const;
+  // False if there are too many.
+  bool Flatten(Dim dim, Form form, std::vector<Dim>& parts) const;
+  Dim Tangle(std::span<const Dim> parts, std::int64_t size);
 
   std::vector<Term> terms_;
 };

@@ -172,6 +172,33 @@ TEST_F(DimsTest, OneIsNoWidth) {
   EXPECT_EQ(dims.SizeOf(Product({dims.New(1), dims.New(1)})), 1);
 }
 
+TEST_F(DimsTest, DoublingOverAndOverIsGivenUp) {
+  const Dim width = dims.New(2);
+  Dim sum = width;
+  for (int i = 0; i < 30; ++i) sum = Sum({sum, sum});
+  EXPECT_EQ(dims.SizeOf(sum), std::int64_t{2} << 30);
+  EXPECT_TRUE(dims.IsAllFixed(width));
+}
+
+TEST_F(DimsTest, SoIsWhatTurnsOutToBeDoubledOverAndOver) {
+  // a = b + b, b = c + c, ... with the outermost first.
+  std::int64_t size = std::int64_t{1} << 30;
+  Dim outer = dims.New(size);
+  const Dim first = outer;
+  while (size > 2) {
+    size /= 2;
+    const Dim half = dims.New(size);
+    Same(outer, Sum({half, half}));
+    outer = half;
+  }
+  EXPECT_EQ(dims.ClassesOf(first).size(), 1U);
+  EXPECT_EQ(dims.Evaluate(first, [&](Dim leaf) { return dims.SizeOf(leaf) * 3; }),
+            std::int64_t{3} << 30);
+  EXPECT_TRUE(dims.Look(first).tangle);
+  Same(first, dims.New(dims.SizeOf(first)));
+  EXPECT_TRUE(dims.IsAllFixed(outer));
+}
+
 TEST_F(DimsTest, RanksRise) {
   const Dim a = dims.New(4);
   const Dim b = dims.New(4);

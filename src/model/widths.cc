@@ -106,14 +106,16 @@ void Widths::NameClasses(const Graph& graph) {
 std::vector<Widths::Product> Widths::ProductsOf(Dim dim) const {
   const Dims::View view = dims().Look(dim);
   if (view.form == Dims::Form::kClass) {
-    const WidthClass* width = Find(view.dim);
+    const WidthClass* width = view.tangle ? nullptr : Find(view.dim);
     if (width == nullptr) return {{}};
     return {{static_cast<std::size_t>(width - classes_.data())}};
   }
   std::vector<Product> products;
   if (view.form == Dims::Form::kSum) {
-    for (const Dim part : view.parts)
-      for (Product& each : ProductsOf(part)) products.push_back(std::move(each));
+    for (const Dim part : view.parts) {
+      for (Product& each : ProductsOf(part))
+        if (products.size() < kMaxProducts) products.push_back(std::move(each));
+    }
     return products;
   }
   products.emplace_back();
@@ -178,7 +180,7 @@ int Widths::CountIn(const Parameter& parameter) const {
 
 std::string Widths::Formula(Dim dim) const {
   const Dims::View view = dims().Look(dim);
-  if (!HasClass(view.dim)) return fmt::to_string(dims().SizeOf(view.dim));
+  if (view.tangle || !HasClass(view.dim)) return fmt::to_string(dims().SizeOf(view.dim));
   if (view.form == Dims::Form::kClass) {
     const WidthClass* known = Find(view.dim);
     return known == nullptr ? fmt::to_string(dims().SizeOf(view.dim)) : known->name;
