@@ -42,6 +42,7 @@ LIBRARIES = {
         "src/*codec*.cc",
         "src/*json*.cc",
         "src/*_test.cc",
+        "src/*/test_*.h",
         "tests/*",
     ],
     r"CLI/.*": ["src/cli/options.cc"],

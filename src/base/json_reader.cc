@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/json_writer.h"
 
@@ -12,19 +13,25 @@ namespace sluice {
 
 using Kind = JsonValue::Kind;
 
-// An object's names and values take turns behind it, a list's values follow it.
+// An object's names and values take turns behind it, a list's values follow it. Items are small, for the shortest
+// value takes two characters of a text.
 struct JsonTape {
+  struct Part {
+    std::uint32_t begin;  // in `texts`
+    std::uint32_t length;
+  };
   struct Item {
     Kind kind = Kind::kNull;
-    std::size_t end = 0;   // of what belongs to it
-    std::size_t text = 0;  // where it begins in `texts`
-    std::size_t length = 0;
+    std::uint32_t end = 0;  // of what belongs to it
     union {
       std::int64_t integer = 0;
       std::uint64_t natural;
       double real;
+      Part text;
     };
   };
+  static constexpr std::size_t kMaxBytes =
+      UINT32_MAX;  // of a text; no more items and texts come of it
   std::vector<Item> items;
   std::string texts;
 };
@@ -78,23 +85,24 @@ class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
   JsonTape::Item& Add(Kind kind) {
     JsonTape::Item& item = tape_.items.emplace_back();
     item.kind = kind;
-    item.end = tape_.items.size();
+    item.end = Place();
     return item;
   }
   bool AddText(const std::string& text) {
-    JsonTape::Item& item = Add(Kind::kText);
-    item.text = tape_.texts.size();
-    item.length = text.size();
+    Add(Kind::kText).text = {.begin = static_cast<std::uint32_t>(tape_.texts.size()),
+                             .length = static_cast<std::uint32_t>(text.size())};
     tape_.texts += text;
     return true;
   }
+  // Where the next item will be.
+  std::uint32_t Place() const { return static_cast<std::uint32_t>(tape_.items.size()); }
   bool Open(Kind kind) {
     open_.push_back({.at = tape_.items.size()});
     Add(kind);
     return open_.size() <= static_cast<std::size_t>(limits_.depth);
   }
   bool Close() {
-    tape_.items[open_.back().at].end = tape_.items.size();
+    tape_.items[open_.back().at].end = Place();
     open_.pop_back();
     return true;
   }
@@ -124,6 +132,42 @@ void AppendValue(std::string& json, const JsonValue& value) {
   } else {
     json += "null";
   }
+}
+
+using Member = JsonValue::Member;
+constexpr std::size_t kFewMembers = 16;
+
+// Of several members with one name, the last's value goes to the first's place.
+void MergeFew(std::vector<Member>& members) {
+  auto end = members.begin();
+  for (const Member& member : members) {
+    const auto found = std::find_if(
+        members.begin(), end, [&](const Member& earlier) { return earlier.first == member.first; });
+    *found = member;
+    if (found == end) ++end;
+  }
+  members.erase(end, members.end());
+}
+
+void MergeMany(std::vector<Member>& members) {
+  std::vector<std::size_t> order(members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const int compared = members[a].first.compare(members[b].first);
+    return compared < 0 || (compared == 0 && a < b);
+  });
+  std::vector<bool> merged(members.size());
+  std::size_t first = 0;  // of those with one name
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (members[order[i]].first != members[order[first]].first) {
+      first = i;
+      continue;
+    }
+    members[order[first]].second = members[order[i]].second;
+    merged[order[i]] = true;
+  }
+  std::size_t at = 0;
+  std::erase_if(members, [&](const Member&) { return merged[at++]; });
 }
 
 }  // namespace
@@ -167,7 +211,7 @@ std::optional<double> JsonValue::Number() const {
 std::optional<std::string_view> JsonValue::Text() const {
   const JsonTape::Item& item = tape_->items[at_];
   if (item.kind != Kind::kText) return std::nullopt;
-  return std::string_view(tape_->texts).substr(item.text, item.length);
+  return std::string_view(tape_->texts).substr(item.text.begin, item.text.length);
 }
 
 std::optional<bool> JsonValue::Boolean() const {
@@ -186,14 +230,12 @@ std::optional<std::vector<JsonValue>> JsonValue::List() const {
 std::optional<std::vector<JsonValue::Member>> JsonValue::Members() const {
   if (kind() != Kind::kObject) return std::nullopt;
   std::vector<Member> members;
-  for (std::size_t at = at_ + 1; at < tape_->items[at_].end; at = tape_->items[at + 1].end) {
-    const std::string_view name = *JsonValue(*tape_, at).Text();
-    const auto found = std::ranges::find(members, name, &Member::first);
-    if (found == members.end()) {
-      members.emplace_back(name, JsonValue(*tape_, at + 1));
-    } else {
-      found->second = JsonValue(*tape_, at + 1);
-    }
+  for (std::size_t at = at_ + 1; at < tape_->items[at_].end; at = tape_->items[at + 1].end)
+    members.emplace_back(*JsonValue(*tape_, at).Text(), JsonValue(*tape_, at + 1));
+  if (members.size() <= kFewMembers) {
+    MergeFew(members);
+  } else {
+    MergeMany(members);
   }
   return members;
 }
@@ -220,6 +262,7 @@ JsonDocument::~JsonDocument() = default;
 
 std::optional<JsonDocument> JsonDocument::Read(std::string_view text, const Limits& limits) {
   constexpr std::size_t kUsually = 24;
+  if (text.size() > JsonTape::kMaxBytes) return std::nullopt;
   auto tape = std::make_unique<JsonTape>();
   tape->items.reserve(kUsually);
   TapeWriter writer(*tape, limits);

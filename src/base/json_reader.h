@@ -62,7 +62,7 @@ class JsonDocument {
     int depth = 1000;
     std::size_t members = SIZE_MAX;  // of one object
   };
-  // Nothing if the text is anything but one object, in UTF-8, within the limits.
+  // Nothing if the text is anything but one object, in UTF-8, within the limits, under 4 GiB.
   static std::optional<JsonDocument> Read(std::string_view text, const Limits& limits);
   static std::optional<JsonDocument> Read(std::string_view text) { return Read(text, Limits()); }
 

@@ -1,5 +1,6 @@
 #include "base/json_reader.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +142,29 @@ TEST(JsonDocumentTest, BoundsMembers) {
   EXPECT_TRUE(JsonDocument::Read(text + "}", limits));
   EXPECT_FALSE(JsonDocument::Read(text + ",\"b\":2}", limits));
   EXPECT_TRUE(JsonDocument::Read(text + ",\"b\":2}")) << "what was written down once is read";
+}
+
+TEST(JsonDocumentTest, OfManyMembersWithOneNameTheLastIsInTheFirstsPlace) {
+  Random random(7);
+  for (int i = 0; i < 200; ++i) {
+    std::string text = "{\"first\":0";
+    for (std::uint64_t left = random.Below(60); left > 0; --left)
+      text += fmt::format(",\"{}\":{}", random.Below(30), left);
+    ExpectSameAsTheLibrary(text + ",\"first\":[1]}");
+  }
+}
+
+// By comparing each with each this would take hours.
+TEST(JsonDocumentTest, ReadsAnObjectOfAMillionMembers) {
+  constexpr int kMembers = 1'000'000;
+  std::string text = "{";
+  for (int i = 0; i < kMembers; ++i) text += fmt::format("\"member {}\":{},", i, i);
+  const auto document = JsonDocument::Read(text + "\"member 1\":-1}");
+  ASSERT_TRUE(document);
+  const auto members = *document->object().Members();
+  ASSERT_EQ(members.size(), static_cast<std::size_t>(kMembers));
+  EXPECT_EQ(members[1].second.Integer(), -1);
+  EXPECT_EQ(members.back().first, "member 999999");
 }
 
 TEST(JsonDocumentTest, NumbersThatJsonLacksAreTexts) {

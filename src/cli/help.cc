@@ -409,7 +409,6 @@ is found on the surrogate holds on the network itself.
 
 examples:
   sluice model show net.pt2
-  sluice model show zoo:resnet18,classes=100
   sluice model shrink net.pt2 --scale 8 --explain
   sluice model shrink net.pt2 --parameters 1000000
   sluice model shrink net.pt2 --pin head.weight:1 --json | jq .widths

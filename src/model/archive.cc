@@ -6,12 +6,29 @@
 #include <utility>
 
 #include "base/config.h"
+#include "model/program_limits.h"
 #include "model/program_reader.h"
+#include "model/strided_reader.h"
 
 namespace sluice::model {
 namespace {
 
 constexpr std::size_t kMaxNoteBytes = 64;  // of the small members that say what the others are
+
+// Within so many elements.
+bool LiesWithin(const Parameter& parameter, std::int64_t held) {
+  if (std::ranges::find(parameter.sizes, 0) != parameter.sizes.end()) return true;
+  std::int64_t last = parameter.storage.offset;
+  if (last >= held) return false;
+  for (std::size_t i = 0; i < parameter.sizes.size(); ++i) {
+    const std::int64_t steps = parameter.sizes[i] - 1;
+    const std::int64_t stride = parameter.storage.strides[i];
+    if (steps == 0 || stride == 0) continue;
+    if (stride > (held - 1 - last) / steps) return false;
+    last += steps * stride;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -34,53 +51,81 @@ std::unexpected<Error> Archive::Failed(const Error& error) const {
   return Fail(error.code, fmt::format("{}: {}", path_, error.message));
 }
 
-Status Archive::ReadGraph() {
+Status Archive::FindRoot() {
   constexpr std::string_view kFormat = "/archive_format";
   for (const auto& [name, member] : zip_.members()) {
     if (!name.ends_with(kFormat) || name.find('/') != name.size() - kFormat.size()) continue;
     if (!root_.empty()) return InvalidArgument("expected one folder with a program, found several");
     root_ = name.substr(0, name.size() - kFormat.size() + 1);
   }
-  const auto note = [&](const char* name) {
-    auto text = zip_.Read(root_ + name, kMaxNoteBytes).value_or("");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  };
-  if (root_.empty() || note("archive_format") != "pt2") {
+  std::string format;
+  if (!root_.empty()) {
+    SLUICE_ASSIGN(format, ReadNote("archive_format"));
+  }
+  if (format != "pt2") {
     return InvalidArgument(
         "expected an archive of torch.export.save, found another zip file: a checkpoint of "
-        "torch.save holds no "
-        "program");
+        "torch.save holds no program, and PyTorch before 2.11 may have exported it in another way");
   }
-  if (const std::string version = note("archive_version"); version != "0") {
+  SLUICE_ASSIGN(const std::string version, ReadNote("archive_version"));
+  if (version != "0") {
     return InvalidArgument(fmt::format(
         "expected version 0 of the archive, found '{}': export it with PyTorch 2.11 to 2.13",
         Shown(version)));
   }
-  if (const std::string order = note("byteorder"); order != "little") {
-    return InvalidArgument(
-        fmt::format("expected tensors with the lowest byte first, found '{}'", Shown(order)));
+  SLUICE_ASSIGN(const std::string order, ReadNote("byteorder"));
+  if (order != "little") {
+    return InvalidArgument(fmt::format(
+        "expected tensors with the lowest byte first, found '{}': export it on another machine",
+        Shown(order)));
   }
-  std::vector<std::string> programs;
+  return {};
+}
+
+Status Archive::ReadGraph() {
+  SLUICE_TRY(FindRoot());
   const std::string folder = root_ + "models/";
-  for (auto member = zip_.members().lower_bound(folder);
-       member != zip_.members().end() && member->first.starts_with(folder); ++member)
-    programs.push_back(member->first.substr(folder.size()));
-  if (programs.size() != 1 || !programs.front().ends_with(".json")) {
-    return InvalidArgument(fmt::format("expected one program in it, found {}", programs.size()));
-  }
-  const std::string name = programs.front().substr(0, programs.front().size() - 5);
-  SLUICE_ASSIGN(const std::string program, zip_.Read(folder + programs.front(), kMaxProgramBytes));
-  SLUICE_ASSIGN(const std::string weights,
-                zip_.Read(fmt::format("{}data/weights/{}_weights_config.json", root_, name),
-                          kMaxProgramBytes));
+  SLUICE_ASSIGN(const std::string name, NameOfProgram(folder));
+  SLUICE_ASSIGN(const std::string program, zip_.Read(folder + name + ".json", kMaxProgramBytes));
+  const std::string list = fmt::format("{}data/weights/{}_weights_config.json", root_, name);
+  if (zip_.Find(list) == nullptr)
+    return Corruption(fmt::format("its list of weights '{}' is missing", Shown(list)));
+  SLUICE_ASSIGN(const std::string weights, zip_.Read(list, kMaxProgramBytes));
   std::string constants;
-  const std::string list = fmt::format("{}data/constants/{}_constants_config.json", root_, name);
-  if (zip_.Find(list) != nullptr) {
-    SLUICE_ASSIGN(constants, zip_.Read(list, kMaxProgramBytes));
+  const std::string other = fmt::format("{}data/constants/{}_constants_config.json", root_, name);
+  if (zip_.Find(other) != nullptr) {
+    SLUICE_ASSIGN(constants, zip_.Read(other, kMaxProgramBytes));
   }
   SLUICE_ASSIGN(graph_, ReadProgram(program, weights, constants));
   return {};
+}
+
+// Empty if there is none.
+Result<std::string> Archive::ReadNote(std::string_view name) const {
+  const std::string whole = fmt::format("{}{}", root_, name);
+  if (zip_.Find(whole) == nullptr) return "";
+  SLUICE_ASSIGN(std::string text, zip_.Read(whole, kMaxNoteBytes));
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Result<std::string> Archive::NameOfProgram(const std::string& folder) const {
+  constexpr std::string_view kEnd = ".json";
+  std::vector<std::string> programs;
+  for (auto member = zip_.members().lower_bound(folder);
+       member != zip_.members().end() && member->first.starts_with(folder); ++member)
+    programs.push_back(member->first.substr(folder.size()));
+  if (programs.size() != 1) {
+    return InvalidArgument(
+        fmt::format("expected one program in '{}', found {}", Shown(folder), programs.size()));
+  }
+  std::string name = programs.front();
+  if (!name.ends_with(kEnd)) {
+    return InvalidArgument(fmt::format("expected a program in '{}' that ends with {}, found '{}'",
+                                       Shown(folder), kEnd, Shown(name)));
+  }
+  name.resize(name.size() - kEnd.size());
+  return name;
 }
 
 const ZipArchive::Member* Archive::MemberOf(const Parameter& parameter) const {
@@ -104,20 +149,9 @@ Status Archive::CheckStorages() {
       parameter.tied_to.reset();  // all that has no weights shares one member
       continue;
     }
-    const auto bytes = static_cast<std::int64_t>(BytesOf(graph_.value(parameter.value).dtype));
-    const std::int64_t held = static_cast<std::int64_t>(member->size) / bytes;
-    std::int64_t last = parameter.storage.offset;
-    bool is_empty = false;
-    bool fits = last <= held;
-    for (std::size_t d = 0; d < parameter.sizes.size() && fits; ++d) {
-      const std::int64_t steps = parameter.sizes[d] - 1;
-      is_empty = is_empty || steps < 0;
-      const std::int64_t stride = parameter.storage.strides[d];
-      if (steps <= 0 || stride == 0) continue;
-      fits = stride <= (held - last) / steps;
-      if (fits) last += steps * stride;
-    }
-    if (!is_empty && (!fits || last >= held)) {
+    const auto bytes = BytesOf(graph_.value(parameter.value).dtype);
+    const auto held = static_cast<std::int64_t>(member->size / bytes);
+    if (!LiesWithin(parameter, held)) {
       return Corruption(
           fmt::format("'{}': expected a tensor of [{}], found only {} elements in 'data/{}'",
                       Shown(parameter.name), fmt::join(parameter.sizes, ", "), held,
@@ -134,35 +168,16 @@ Result<std::string> Archive::ReadTensor(const Parameter& parameter,
     return Failed({ErrorCode::kFailedPrecondition,
                    fmt::format("'{}' was exported without its values", Shown(parameter.name))});
   }
-  const std::size_t width = BytesOf(graph_.value(parameter.value).dtype);
-  std::int64_t elements = 1;
-  for (const std::int64_t size : parameter.sizes) elements *= size;
-  // Runs along the last dimension, evenly spread if there are too many.
-  const std::int64_t run =
-      parameter.sizes.empty() ? 1 : std::max<std::int64_t>(parameter.sizes.back(), 1);
-  const std::int64_t runs = elements / run;
-  const std::int64_t stride = parameter.sizes.empty() ? 1 : parameter.storage.strides.back();
-  const auto most = static_cast<std::int64_t>(most_elements);
-  const std::int64_t taken_run = std::min(run, most);
-  const std::int64_t taken_runs = std::min(runs, std::max<std::int64_t>(most / taken_run, 1));
-  std::string bytes;
-  std::string piece;
-  for (std::int64_t i = 0; i < taken_runs; ++i) {
-    std::int64_t index = taken_runs == runs ? i : i * (runs / taken_runs);
-    std::int64_t begin = parameter.storage.offset;
-    for (std::size_t d = parameter.sizes.size(); d-- > 1;) {
-      begin += index % parameter.sizes[d - 1] * parameter.storage.strides[d - 1];
-      index /= parameter.sizes[d - 1];
-    }
-    const std::int64_t reach = stride == 0 ? 1 : (taken_run - 1) * stride + 1;
-    const bool dense = stride == 1;
-    for (std::int64_t j = 0; j < (dense ? 1 : taken_run); ++j) {
-      piece.resize(width * static_cast<std::size_t>(dense ? reach : 1));
-      const auto at = static_cast<std::uint64_t>(begin + (dense ? 0 : j * stride)) * width;
-      if (const Status read = zip_.ReadPart(*member, at, piece); !read) return Failed(read.error());
-      bytes += piece;
-    }
-  }
+  Result<std::unique_ptr<ByteSource>> source = zip_.OpenMember(*member);
+  if (!source) return Failed(source.error());
+  Result<std::string> bytes =
+      ReadStrided(**source,
+                  {.element_bytes = BytesOf(graph_.value(parameter.value).dtype),
+                   .offset = parameter.storage.offset,
+                   .sizes = parameter.sizes,
+                   .strides = parameter.storage.strides},
+                  most_elements);
+  if (!bytes) return Failed(bytes.error());
   return bytes;
 }
 

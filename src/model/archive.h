@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/byte_source.h"
@@ -23,13 +23,16 @@ class Archive {
   const Graph& graph() const { return graph_; }
   // False for what was exported without its weights.
   bool HasTensor(const Parameter& parameter) const;
-  // The elements of a tensor in the order of its indices, or of evenly spread parts of it if it has more than so many:
-  // as bytes of its type.
+  // The elements of a tensor in the order of its indices, or, in any order, of evenly spread parts of it if it has more
+  // than so many: as bytes of its type. Fails with failed_precondition for one without values.
   Result<std::string> ReadTensor(const Parameter& parameter, std::size_t most_elements) const;
 
  private:
   Archive(ZipArchive zip, std::string path) : zip_(std::move(zip)), path_(std::move(path)) {}
+  Status FindRoot();
   Status ReadGraph();
+  Result<std::string> ReadNote(std::string_view name) const;
+  Result<std::string> NameOfProgram(const std::string& folder) const;
   Status CheckStorages();
   std::unexpected<Error> Failed(const Error& error) const;
   const ZipArchive::Member* MemberOf(const Parameter& parameter) const;

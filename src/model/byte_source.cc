@@ -71,7 +71,8 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
   struct stat about{};
   if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(descriptor);
-    return InvalidArgument(fmt::format("{}: expected a file, found something else", path));
+    return InvalidArgument(fmt::format("{}: expected a file, found {}", path,
+                                       S_ISDIR(about.st_mode) ? "a folder" : "something else"));
   }
   return std::make_unique<FileSource>(descriptor, static_cast<std::uint64_t>(about.st_size));
 }

@@ -56,6 +56,7 @@ class Inference {
   std::vector<std::int64_t> SizesOf(ValueId value) const;
   // It depends on the inputs, not on parameters alone.
   bool IsFromInput(ValueId value) const { return from_input_[Index(value)]; }
+  bool IsUsed(ValueId value) const { return used_[Index(value)]; }
   const Dims& dims() const { return dims_; }
   Dims& dims() { return dims_; }
   const std::vector<SizeInArgument>& arguments() const { return arguments_; }

@@ -1,15 +1,19 @@
 #include "model/law.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace sluice::model {
 namespace {
 
 // 3 for a normal law, 1.8 for a uniform one; what is between is told apart here.
 constexpr double kKurtosisBetween = 2.3;
+// Many parameters may be views of few bytes.
+constexpr std::size_t kMostBytesInAll = std::size_t{4} << 30;
 
 float FromBfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
@@ -67,41 +71,43 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
   const std::size_t count = bytes.size() / width;
   Law law;
   if (count == 0) return law;
-  const double first = ElementAt(bytes.data(), dtype);
+  const auto element = [&](std::size_t i) { return ElementAt(bytes.data() + i * width, dtype); };
+  const double first = element(0);
   bool constant = true;
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double value = ElementAt(bytes.data() + i * width, dtype);
-    constant = constant && value == first;
-    sum += value;
+    constant = constant && element(i) == first;
+    sum += element(i);
   }
+  if (!std::isfinite(sum)) return law;
+  if (constant) return {.kind = Law::Kind::kConstant, .mean = first, .deviation = 0};
   law.mean = sum / static_cast<double>(count);
-  if (constant) {
-    law.kind = Law::Kind::kConstant;
-    law.mean = first;
-    return law;
-  }
-  if (!std::isfinite(sum)) return {};
+  double widest = 0;  // powers are taken of shares of it, which neither overflow nor vanish
+  for (std::size_t i = 0; i < count; ++i)
+    widest = std::max(widest, std::abs(element(i) - law.mean));
   double second = 0;
   double fourth = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double off = ElementAt(bytes.data() + i * width, dtype) - law.mean;
+    const double off = (element(i) - law.mean) / widest;
     second += off * off;
     fourth += off * off * off * off;
   }
   second /= static_cast<double>(count);
   fourth /= static_cast<double>(count);
-  law.deviation = std::sqrt(second);
+  law.deviation = std::sqrt(second) * widest;
   law.kind =
       fourth / (second * second) < kKurtosisBetween ? Law::Kind::kUniform : Law::Kind::kNormal;
   return law;
 }
 
 Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_bytes) {
+  const std::vector<Parameter>& parameters = archive.graph().parameters;
+  if (!parameters.empty()) most_bytes = std::min(most_bytes, kMostBytesInAll / parameters.size());
   std::vector<Law> laws;
-  for (const Parameter& parameter : archive.graph().parameters) {
+  for (const Parameter& parameter : parameters) {
     Law& law = laws.emplace_back();
-    if (!archive.HasTensor(parameter)) continue;
+    if (parameter.tied_to) law = laws[*parameter.tied_to];
+    if (parameter.tied_to || !archive.HasTensor(parameter)) continue;
     const DType dtype = archive.graph().value(parameter.value).dtype;
     SLUICE_ASSIGN(const std::string bytes,
                   archive.ReadTensor(parameter, most_bytes / BytesOf(dtype)));

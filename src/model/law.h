@@ -1,10 +1,13 @@
 #pragma once
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/archive.h"
+#include "model/dtype.h"
 
 namespace sluice::model {
 
@@ -21,7 +24,8 @@ std::string_view Name(Law::Kind kind);
 // Of the elements of a type, as bytes. Numbers that are not finite make it unknown.
 Law MeasureLaw(std::string_view bytes, DType dtype);
 
-// Of all parameters, by their order; of each at most so many bytes are read. Unknown for those without values.
+// Of all parameters, by their order; of each at most so many bytes are read, and at most 4 GiB of all. Unknown for those
+// without values.
 Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_bytes = 1 << 20);
 
 }  // namespace sluice::model

@@ -7,16 +7,12 @@
 
 namespace sluice::model {
 
-// What a program may be at most.
-constexpr std::size_t kMaxProgramBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxNodes = 1'000'000;
-constexpr std::size_t kMaxRank = 64;
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;  // of one dimension, and of a tensor
-
 // The program of an archive (models/model.json), as torch.export of PyTorch 2.11 to 2.13 writes it, and the two lists
 // of where its tensors lie, by name (model_weights_config.json and model_constants_config.json; the latter may be
 // empty). Names of members in `Parameter::storage` are those of the lists. Regions (no_grad, autocast) are
-// unfolded into the one list of nodes. Every reference leads to a value that is made before.
+// unfolded into the one list of nodes. Every reference leads to a value that is made before. Fails with corruption
+// for what is damaged, with invalid_argument for what should have been exported in another way, or is beyond
+// program_limits.h.
 Result<Graph> ReadProgram(std::string_view program, std::string_view weights,
                           std::string_view constants);
 

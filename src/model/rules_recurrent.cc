@@ -46,9 +46,10 @@ void Recurrent(Step& step) {
   // With a projection the output is another size than the cell.
   const Dim output = states[0].back();
   const Dim cell = states.back().back();
-  const bool projects = is_lstm && step.SizeOf(output) != step.SizeOf(cell);
-  const std::size_t each = (has_biases ? 4 : 2) + (projects ? 1 : 0);
   const std::size_t cells = static_cast<std::size_t>(layers) * directions;
+  const std::size_t plain = has_biases ? 4 : 2;
+  const bool projects = is_lstm && weights.size() == (plain + 1) * cells;
+  const std::size_t each = plain + (projects ? 1 : 0);
   if (weights.size() != each * cells) {
     step.Wrong("the number of weights does not go with the layers");
     return;

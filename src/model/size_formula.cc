@@ -21,7 +21,7 @@ class FormulaParser {
 
   std::optional<std::string> All() {
     auto read = Term(0);
-    return rest_.empty() ? read : std::nullopt;
+    return rest_.empty() && read != "" ? read : std::nullopt;
   }
 
  private:
@@ -48,7 +48,7 @@ class FormulaParser {
       rest_.remove_prefix(end + 1);
       return text;
     }
-    const std::string name = Word();
+    std::string name = Word();
     if (name.empty()) return std::nullopt;
     if (Take('=')) return Word().empty() ? std::nullopt : std::optional<std::string>("");
     if (!Take('(')) return name;

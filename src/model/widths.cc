@@ -210,6 +210,8 @@ Status CheckShapes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const auto& output : node.outputs) {
       if (!output || graph.value(*output).kind != Value::Kind::kTensor) continue;
+      // PyTorch 2.11 is wrong about the last states of an LSTM, which few use.
+      if (!inference.IsUsed(*output)) continue;
       std::vector<std::int64_t> said;
       for (const Size& size : graph.value(*output).sizes) said.push_back(size.number);
       const std::vector<std::int64_t> found = inference.SizesOf(*output);

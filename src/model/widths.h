@@ -78,7 +78,7 @@ class Widths {
   std::vector<std::string> notes_;
 };
 
-// Whether what we infer is what the archive says of every tensor.
+// Whether what we infer is what the archive says of every tensor that is used.
 Status CheckShapes(const Graph& graph);
 
 }  // namespace sluice::model

@@ -6,7 +6,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/config.h"
 
@@ -54,25 +57,32 @@ struct Directory {
   std::uint64_t members = 0;
 };
 
+// Where the end record is: the last one behind which there is a comment as long as it says, and nothing more.
+std::optional<std::size_t> FindEnd(std::string_view tail) {
+  if (tail.size() < kEndBytes) return std::nullopt;
+  for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
+    if (At<std::uint32_t>(tail, at) != kEndMark) continue;
+    if (At<std::uint16_t>(tail, at + 20) == tail.size() - at - kEndBytes) return at;
+  }
+  return std::nullopt;
+}
+
 Result<Directory> FindDirectory(const ByteSource& source) {
   const auto tail_size = static_cast<std::size_t>(
-      std::min<std::uint64_t>(source.size(), kEndBytes + kMaxCommentBytes));
+      std::min<std::uint64_t>(source.size(), kLocatorBytes + kEndBytes + kMaxCommentBytes));
   SLUICE_ASSIGN(const std::string tail, ReadBytes(source, source.size() - tail_size, tail_size));
-  std::size_t at = tail_size < kEndBytes ? std::string::npos : tail_size - kEndBytes;
-  while (at != std::string::npos && At<std::uint32_t>(tail, at) != kEndMark)
-    at = at == 0 ? std::string::npos : at - 1;
-  if (at == std::string::npos) {
+  const std::optional<std::size_t> at = FindEnd(tail);
+  if (!at) {
     return InvalidArgument(
         "expected a zip file, found no directory at its end: is it what torch.export.save wrote, "
-        "and all of "
-        "it?");
+        "and all of it?");
   }
-  const std::uint64_t end = source.size() - tail_size + at;
-  Directory found{.offset = At<std::uint32_t>(tail, at + 16),
-                  .size = At<std::uint32_t>(tail, at + 12),
-                  .members = At<std::uint16_t>(tail, at + 10)};
-  if (at >= kLocatorBytes && At<std::uint32_t>(tail, at - kLocatorBytes) == kLocatorMark64) {
-    const auto where = At<std::uint64_t>(tail, at - kLocatorBytes + 8);
+  const std::uint64_t end = source.size() - tail_size + *at;
+  Directory found{.offset = At<std::uint32_t>(tail, *at + 16),
+                  .size = At<std::uint32_t>(tail, *at + 12),
+                  .members = At<std::uint16_t>(tail, *at + 10)};
+  if (*at >= kLocatorBytes && At<std::uint32_t>(tail, *at - kLocatorBytes) == kLocatorMark64) {
+    const auto where = At<std::uint64_t>(tail, *at - kLocatorBytes + 8);
     SLUICE_ASSIGN(const std::string large, ReadBytes(source, where, kEndBytes64));
     if (At<std::uint32_t>(large, 0) != kEndMark64)
       return Corruption("the end of its zip directory is damaged");
@@ -83,9 +93,9 @@ Result<Directory> FindDirectory(const ByteSource& source) {
   if (found.offset > end || found.size > end - found.offset)
     return Corruption("its zip directory lies outside of the file");
   if (found.size > ZipArchive::kMaxDirectoryBytes || found.members > ZipArchive::kMaxMembers) {
-    return InvalidArgument(
-        fmt::format("expected at most {} members, found {} in a directory of {} bytes",
-                    ZipArchive::kMaxMembers, found.members, found.size));
+    return InvalidArgument(fmt::format(
+        "expected at most {} members in a directory of {} bytes, found {} in {}",
+        ZipArchive::kMaxMembers, ZipArchive::kMaxDirectoryBytes, found.members, found.size));
   }
   return found;
 }
@@ -106,6 +116,25 @@ Status ReadLargeSizes(std::string_view extra, std::span<std::uint64_t* const> la
   }
   return Corruption("a member's size is missing in its zip directory");
 }
+
+class MemberSource final : public ByteSource {
+ public:
+  MemberSource(const ByteSource& file, std::uint64_t begin, std::uint64_t size)
+      : file_(file), begin_(begin), size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  Status Read(std::uint64_t offset, std::span<char> into) const override {
+    if (offset > size_ || into.size() > size_ - offset) {
+      return Corruption(fmt::format("expected {} bytes at {} of a member, found {} in all",
+                                    into.size(), offset, size_));
+    }
+    return file_.Read(begin_ + offset, into);
+  }
+
+ private:
+  const ByteSource& file_;
+  std::uint64_t begin_;
+  std::uint64_t size_;
+};
 
 // Nothing is written to them, but whoever unpacks such a file by hand may be less careful.
 bool IsPlain(std::string_view name) {
@@ -151,6 +180,10 @@ Status ZipArchive::ReadDirectory() {
   std::string_view rest = bytes;
   for (std::uint64_t i = 0; i < directory.members; ++i)
     SLUICE_TRY(AddMember(rest, directory.offset));
+  if (!rest.empty()) {
+    return Corruption(
+        fmt::format("expected {} members in its zip directory, found more", directory.members));
+  }
   return {};
 }
 
@@ -168,7 +201,9 @@ Status ZipArchive::AddMember(std::string_view& rest, std::uint64_t end) {
   rest.remove_prefix(comment_size);
 
   if (name.size() > kMaxNameBytes || !IsPlain(name)) {
-    return InvalidArgument(fmt::format("expected plain names of members, found '{}'", Shown(name)));
+    return InvalidArgument(fmt::format(
+        "expected names of members such as 'model/byteorder', of at most {} bytes, found '{}'",
+        kMaxNameBytes, Shown(name)));
   }
   Member member{.header = At<std::uint32_t>(fixed, 42),
                 .size = At<std::uint32_t>(fixed, 24),
@@ -179,11 +214,15 @@ Status ZipArchive::AddMember(std::string_view& rest, std::uint64_t end) {
     if (*each == 0xffffffff) large.push_back(each);
   SLUICE_TRY(ReadLargeSizes(extra, large));
   const bool encrypted = (At<std::uint16_t>(fixed, 8) & 1) != 0;
-  if (encrypted || At<std::uint16_t>(fixed, 10) != 0 || packed != member.size) {
+  if (encrypted || At<std::uint16_t>(fixed, 10) != 0) {
     return InvalidArgument(fmt::format(
         "expected members that are stored, found '{}', which is {}: write it again with "
         "torch.export.save or sluice.export",
         Shown(name), encrypted ? "encrypted" : "compressed"));
+  }
+  if (packed != member.size) {
+    return Corruption(fmt::format("'{}': its zip directory has two sizes for it, {} and {}",
+                                  Shown(name), member.size, packed));
   }
   if (member.header > end || member.size > end - member.header)
     return Corruption(fmt::format("'{}' lies outside of the file", Shown(name)));
@@ -204,23 +243,21 @@ Result<std::string> ZipArchive::Read(std::string_view name, std::size_t most) co
     return InvalidArgument(
         fmt::format("'{}': expected at most {} bytes, found {}", Shown(name), most, member->size));
   }
-  std::string bytes(static_cast<std::size_t>(member->size), '\0');
-  SLUICE_TRY(ReadPart(*member, 0, bytes));
+  SLUICE_ASSIGN(const std::unique_ptr<ByteSource> source, OpenMember(*member));
+  SLUICE_ASSIGN(std::string bytes, ReadBytes(*source, 0, static_cast<std::size_t>(member->size)));
   if (Crc32(bytes) != member->checksum)
     return Corruption(fmt::format("'{}' is damaged: its checksum differs", Shown(name)));
   return bytes;
 }
 
-Status ZipArchive::ReadPart(const Member& member, std::uint64_t offset,
-                            std::span<char> into) const {
-  if (offset > member.size || into.size() > member.size - offset)
-    return Corruption(fmt::format("expected {} bytes at {} of a member, found {} in all",
-                                  into.size(), offset, member.size));
+Result<std::unique_ptr<ByteSource>> ZipArchive::OpenMember(const Member& member) const {
   SLUICE_ASSIGN(const std::string local, ReadBytes(*source_, member.header, kLocalBytes));
-  if (At<std::uint32_t>(local, 0) != kLocalMark) return Corruption("a member's header is damaged");
+  if (At<std::uint32_t>(local, 0) != kLocalMark)
+    return Corruption(
+        fmt::format("expected the header of a member at {}, found something else", member.header));
   const std::uint64_t data =
       member.header + kLocalBytes + At<std::uint16_t>(local, 26) + At<std::uint16_t>(local, 28);
-  return source_->Read(data + offset, into);
+  return std::make_unique<MemberSource>(*source_, data, member.size);
 }
 
 }  // namespace sluice::model

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "model/byte_source.h"
@@ -34,10 +35,11 @@ class ZipArchive {
   const Member* Find(std::string_view name) const;
   const std::map<std::string, Member, std::less<>>& members() const { return members_; }
 
-  // All of it, if that is no more than `most` bytes; its checksum is held against it.
+  // All of it, if that is no more than `most` bytes; its checksum is held against it. Fails with not_found where there
+  // is none of this name.
   Result<std::string> Read(std::string_view name, std::size_t most) const;
-  // Part of it.
-  Status ReadPart(const Member& member, std::uint64_t offset, std::span<char> into) const;
+  // Its bytes, to be read in parts; of use while the archive lives, wherever that is moved.
+  Result<std::unique_ptr<ByteSource>> OpenMember(const Member& member) const;
 
  private:
   explicit ZipArchive(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "base/result.h"
+
+namespace sluice::model {
+
+// Reads JSON with one eye on what is wrong: the first thing is remembered, with where it is. What is read from then on
+// is of no use, and may be anything.
+class JsonEye {
+ public:
+  bool ok() const { return !error_.has_value(); }
+  // What was wrong first; there is such a thing.
+  std::unexpected<Error> Failure() const { return std::unexpected(*error_); }
+
+  // What is being read, for messages.
+  void Look(std::string where) { where_ = std::move(where); }
+  const std::string& where() const { return where_; }
+  // It is damaged.
+  void Wrong(std::string_view message) { Remember(ErrorCode::kCorruption, message); }
+  // It may be whole, but is not for us.
+  void Unsupported(std::string_view message) { Remember(ErrorCode::kInvalidArgument, message); }
+
+  std::optional<JsonValue> Member(const JsonValue& object, std::string_view name);
+  std::int64_t Integer(const JsonValue& value, std::string_view what);
+  std::int64_t IntegerOf(const JsonValue& object, std::string_view name);
+  // Infinities and NaN are texts.
+  double Number(const JsonValue& value, std::string_view what);
+  bool Boolean(const JsonValue& value, std::string_view what);
+  bool BooleanOf(const JsonValue& object, std::string_view name);
+  std::string Text(const JsonValue& value, std::string_view what);
+  std::string TextOf(const JsonValue& object, std::string_view name);
+  std::vector<JsonValue> List(const JsonValue& value, std::string_view what);
+  std::vector<JsonValue> ListOf(const JsonValue& object, std::string_view name);
+  std::vector<JsonValue::Member> MembersOf(const JsonValue& object, std::string_view name);
+  // An object with one member, whose name tells what its value is.
+  std::optional<JsonValue::Member> Union(const JsonValue& value, std::string_view what);
+
+ private:
+  void Remember(ErrorCode code, std::string_view message);
+  template <typename T>
+  T Or(const JsonValue& value, std::optional<T> read, std::string_view what,
+       std::string_view expected);
+
+  std::string where_;
+  std::optional<Error> error_;
+};
+
+}  // namespace sluice::model

@@ -1,0 +1,36 @@
+"""Archives of other versions of PyTorch, as sluice.export wrote them there."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+from oracle import SLUICE
+
+ARCHIVES = pathlib.Path(__file__).parent / "archives"
+
+
+def told(verb, name, *options):
+    command = [SLUICE, "model", verb, str(ARCHIVES / name), *options, "--json"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def shapes(surrogate):
+    return {each["name"]: each["shape"] for each in surrogate["parameters"]}
+
+
+# It is wrong about the shapes of the last states, which nobody uses.
+def test_an_lstm_of_2_11_is_read():
+    graph = told("show", "lstm-torch-2.11.pt2")
+    assert graph["made_by"].startswith("torch 2.11")
+    assert [node["op"] for node in graph["nodes"]].count("aten.lstm.input") == 1
+    before = {each["name"]: each["shape"] for each in graph["parameters"]}
+    small = shapes(told("shrink", "lstm-torch-2.11.pt2", "--scale", "2", "--min-width", "1"))
+    [name] = [each for each in before if each.endswith("weight_hh_l0")]
+    assert small[name] == [size // 2 for size in before[name]]
+
+
+@pytest.mark.parametrize("rule", ["mup", "spectral", "standard"])
+def test_a_network_on_a_gpu_is_read(rule):
+    words = "shrink", "cuda-torch-2.11.pt2", "--scale", "4", "--rule", rule
+    assert shapes(told(*words))["0.weight"] == [16, 6]
