@@ -92,6 +92,7 @@ void Widths::NameClasses(const Graph& graph) {
                                        axis, dims().SizeOf(leaf), dims().ReasonOf(leaf)));
         }
         if (dims().IsFixed(leaf) || Find(leaf) != nullptr) continue;
+        by_dim_.emplace(leaf, classes_.size());
         classes_.push_back({.name = fmt::format("w{}", classes_.size() + 1),
                             .dim = leaf,
                             .size = dims().SizeOf(leaf),
@@ -169,8 +170,8 @@ bool Widths::IsWidth(Dim dim) const {
 }
 
 const WidthClass* Widths::Find(Dim leaf) const {
-  const auto found = std::ranges::find(classes_, leaf, &WidthClass::dim);
-  return found == classes_.end() ? nullptr : &*found;
+  const auto found = by_dim_.find(leaf);
+  return found == by_dim_.end() ? nullptr : &classes_[found->second];
 }
 
 int Widths::CountIn(const Parameter& parameter) const {

@@ -74,6 +74,7 @@ class Widths {
   Inference inference_;
   std::map<std::string, std::int64_t> symbols_;
   std::vector<WidthClass> classes_;
+  std::map<Dim, std::size_t> by_dim_;  // into classes_
   std::vector<Product> products_;
   std::vector<std::string> notes_;
 };
