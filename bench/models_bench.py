@@ -1,8 +1,7 @@
-"""How long a network takes to be read and analysed, and how much of its weights is read for that."""
+"""How long a network takes to be read and analysed, and how much of its weights is read."""
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -109,11 +108,11 @@ def inside_ms(path, rounds):
 
 ABOUT = """# Reading and analysing networks
 
-Inside: `build/bench/bin/model_bench`, the archive in memory, read to a graph, and its widths found. As processes:
-`sluice model show FILE --json` and `shrink`, which also compare all shapes with what the archive says, measure the initial
-law of each tensor, and print the graph. What was read is counted by the kernel. Weights are zeros, whose number is
-what matters here. The bar: reading and analysing 1,000 operators takes under 50 ms, and of weights at most 1 MiB a
-tensor is read.
+Inside: `build/bench/bin/model_bench`, the archive in memory, read to a graph, and its widths found.
+As processes: `sluice model show FILE --json` and `shrink`, which also compare all shapes with what
+the archive says, measure the initial law of each tensor, and print the graph. What was read is
+counted by the kernel. Weights are zeros, whose number is what matters here. The bar: reading and
+analysing 1,000 operators takes under 50 ms, and of weights at most 1 MiB a tensor is read.
 """
 
 
@@ -129,7 +128,8 @@ def main():
                 path = sluice.export(model, inputs, here.folder / "net.pt2")
             tensors = len(model.state_dict())
             del model
-            commands = [[str(SLUICE), "model", verb, str(path), "--json"] for verb in ("show", "shrink")]
+            verbs = "show", "shrink"
+            commands = [[str(SLUICE), "model", verb, str(path), "--json"] for verb in verbs]
             took = [[timed_ms(command) for command in commands] for _ in range(options.rounds)]
             show, shrink = ([each[i] for each in took] for i in (0, 1))
             read = bytes_read(commands[0])
@@ -141,7 +141,8 @@ def main():
             rows.append(
                 [name, f"{operators:,}", f"{size / MEBIBYTE:,.1f} MiB"]
                 + [" + ".join(f"{each:.1f}" for each in inside) if inside else "not measured"]
-                + [spread(show, 1), spread(shrink, 1), f"{read / MEBIBYTE:,.1f} MiB of {tensors} tensors"]
+                + [spread(show, 1), spread(shrink, 1)]
+                + [f"{read / MEBIBYTE:,.1f} MiB of {tensors} tensors"]
             )
             print(*rows[-1], sep=", ", file=sys.stderr, flush=True)
             path.unlink()

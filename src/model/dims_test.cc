@@ -8,9 +8,9 @@ namespace sluice::model {
 namespace {
 
 class DimsTest : public testing::Test {
- protected:
-  Dim Product(std::vector<Dim> factors) { return dims.Product(factors); }
-  Dim Sum(std::vector<Dim> terms) { return dims.Sum(terms); }
+ public:
+  Dim Product(const std::vector<Dim>& factors) { return dims.Product(factors); }
+  Dim Sum(const std::vector<Dim>& terms) { return dims.Sum(terms); }
   void Same(Dim a, Dim b) { ASSERT_TRUE(dims.Unify(a, b, "test")); }
   Dim Class(Dim dim) { return dims.Look(dim).dim; }
   // With one class doubled.

@@ -74,7 +74,7 @@ std::string NodeText(const Graph& graph, const Node& node, const Widths& widths)
     const std::string text = std::visit(ArgumentText(graph), argument.value);
     const bool is_value = std::holds_alternative<ValueId>(argument.value);
     const bool named =
-        argument.keyword || (!is_value && !argument.name.empty() && arguments.size() > 0);
+        argument.keyword || (!is_value && !argument.name.empty() && !arguments.empty());
     arguments.push_back(named || !all_before_given ? fmt::format("{}={}", argument.name, text)
                                                    : text);
     all_before_given = all_before_given && !argument.keyword;

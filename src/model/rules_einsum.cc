@@ -144,7 +144,7 @@ void Einsum(Step& step) {
     }
     inner.push_back(*dim);
     step.dims().Raise(*dim, Dims::Rank::kInner);
-    if (count > 1 && !has(kept)) summed = *dim;
+    if (count > 1 && !has(kept)) summed = dim;
   }
   if (summed) step.ContractsActivations(*summed, heads, inner, terms);
   step.Out(std::move(out));

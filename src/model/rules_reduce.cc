@@ -6,7 +6,7 @@ namespace sluice::model {
 namespace {
 
 // Without the axes, or with 1 in their place.
-Shape Reduced(Step& step, const Shape& shape, std::vector<std::int64_t> axes, bool keeps) {
+Shape Reduced(Step& step, const Shape& shape, const std::vector<std::int64_t>& axes, bool keeps) {
   std::vector<bool> gone(shape.size(), axes.empty());
   for (const std::int64_t axis : axes)
     if (!shape.empty()) gone[step.Axis(axis, shape.size())] = true;

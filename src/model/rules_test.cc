@@ -31,7 +31,7 @@ std::vector<std::string> Formulas(const std::function<ValueId(Builder&, ValueId)
   return formulas;
 }
 
-ValueId View(Builder& b, ValueId x, std::vector<std::int64_t> sizes) {
+ValueId View(Builder& b, ValueId x, const std::vector<std::int64_t>& sizes) {
   std::vector<IntegerOrValue> list = {{.number = 0, .value = b.SizeOf(x, 0)}};
   for (const std::int64_t size : sizes) list.push_back(Fixed(size));
   return b.View(x, list);

@@ -393,7 +393,7 @@ bool Step::IsLength(std::string_view name) const {
   return !values.empty() && inference_.lengths_[Index(values.front())];
 }
 
-void Step::Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup) {
+void Step::Contracts(ValueId value, const std::vector<std::size_t>& axes, bool lookup) {
   for (const Inference::Origin& origin : inference_.origins_[Index(value)]) {
     Use use{.parameter = origin.parameter,
             .node = id_,
@@ -408,10 +408,10 @@ void Step::Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup) 
   }
 }
 
-void Step::Contracts(std::string_view argument, std::vector<std::size_t> axes, bool lookup) {
+void Step::Contracts(std::string_view argument, const std::vector<std::size_t>& axes, bool lookup) {
   const Argument* found = Get(argument);
   const auto* value = found == nullptr ? nullptr : std::get_if<ValueId>(&found->value);
-  if (value != nullptr) Contracts(*value, std::move(axes), lookup);
+  if (value != nullptr) Contracts(*value, axes, lookup);
 }
 
 Dim Step::Same(Dim a, Dim b) {

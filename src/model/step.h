@@ -82,8 +82,9 @@ class Step {
   // Parts of the first argument, a parameter, are picked by data: they are still of that parameter.
   void PicksFirst(const Axes& axes);
   // Products with the elements of a tensor are summed up along these axes of it, if it is a parameter.
-  void Contracts(ValueId value, std::vector<std::size_t> axes, bool lookup = false);
-  void Contracts(std::string_view argument, std::vector<std::size_t> axes, bool lookup = false);
+  void Contracts(ValueId value, const std::vector<std::size_t>& axes, bool lookup = false);
+  void Contracts(std::string_view argument, const std::vector<std::size_t>& axes,
+                 bool lookup = false);
   // Two activations are multiplied with each other; `a` and `b` are their names, or values.
   void ContractsActivations(Dim dim, std::vector<Dim> heads, std::vector<Dim> inner,
                             std::span<const ValueId> operands);

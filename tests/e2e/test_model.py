@@ -1,4 +1,4 @@
-"""'sluice model': networks of the zoo and files that are none; tests/model has what PyTorch writes."""
+"""'sluice model': networks of the zoo, and files that are none. tests/model has real ones."""
 
 import json
 import zipfile
@@ -84,7 +84,7 @@ def test_sizes_and_pins_are_the_users(house):
         (("shrink", "zoo:mlp", "--scale", "2", "--parameters", "9"), "found both"),
         (("shrink", "zoo:mlp", "--width", "w1"), "--width: expected something like w1=64"),
         (("shrink", "zoo:mlp", "--width", "w9=3"), "expected one of w1, w2, found 'w9'"),
-        (("shrink", "zoo:mlp", "--pin", "head.weight"), "expected something like layers.0.weight:1"),
+        (("shrink", "zoo:mlp", "--pin", "head.weight"), "something like layers.0.weight:1"),
         (("shrink", "zoo:mlp", "--pin", "hed.weight:1"), "did you mean 'head.weight'?"),
         (("shrink", "zoo:mlp", "--pin", "head.weight:7"), "has 2 dimensions, found 7"),
         (("shrink", "zoo:mlp", "--rule", "mupp"), "expected one of mup, spectral, standard"),
