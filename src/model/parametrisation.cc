@@ -188,11 +188,13 @@ Status CheckName(std::string_view what, const std::string& name,
                                      Shown(name), DidYouMean(name, names)));
 }
 
-// The scale an attention has in itself, beside what the graph multiplies with.
-bool ScalesItself(const Node& node) {
+// What an attention multiplies its logits by, once the size of a head is another one: q*k / sqrt(d) becomes
+// q*k * sqrt(d_target) / d. Nothing for an operator that has no scale of its own.
+std::optional<double> ScaleOf(const Node& node, double size, double narrow) {
+  if (!node.op.starts_with("aten.scaled_dot_product_attention")) return std::nullopt;
   const Argument* scale = Find(node, "scale");
-  return node.op.starts_with("aten.scaled_dot_product_attention") &&
-         (scale == nullptr || std::holds_alternative<std::monostate>(scale->value));
+  const auto* given = scale == nullptr ? nullptr : std::get_if<double>(&scale->value);
+  return (given == nullptr ? 1 / std::sqrt(size) : *given) * size / narrow;
 }
 
 void Replace(Node& node, ValueId from, ValueId to) {
@@ -277,18 +279,13 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
   for (const Contraction& contraction : widths.inference().contractions()) {
     const double ratio = planner.RatioOf(contraction.dim);
     if (ratio == 1 || contraction.normalised) continue;
-    // q*k / sqrt(d) becomes q*k * sqrt(d_target) / d; an attention without a scale of its own has 1 / sqrt(d) already.
-    const Node& node = graph.nodes[Index(contraction.node)];
-    const bool by_itself = ScalesItself(node);
-    made.multipliers.push_back(
-        {.node = contraction.node,
-         .operand = std::nullopt,
-         .argument = by_itself ? "scale" : "",
-         .factor = by_itself
-                       ? std::sqrt(static_cast<double>(widths.dims().SizeOf(contraction.dim))) /
-                             static_cast<double>(narrow.SizeOf(widths, contraction.dim))
-                       : 1 / ratio,
-         .why = "activations meet over a narrower dimension"});
+    const auto size = static_cast<double>(widths.dims().SizeOf(contraction.dim));
+    const auto scale = ScaleOf(graph.nodes[Index(contraction.node)], size, size * ratio);
+    made.multipliers.push_back({.node = contraction.node,
+                                .operand = std::nullopt,
+                                .argument = scale ? "scale" : "",
+                                .factor = scale.value_or(1 / ratio),
+                                .why = "activations meet over a narrower dimension"});
   }
   return made;
 }

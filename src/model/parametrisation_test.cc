@@ -148,6 +148,16 @@ TEST(ParametrisationTest, ANarrowerHeadHasItsLogitsScaled) {
   EXPECT_EQ(scaled, 1);
 }
 
+TEST(ParametrisationTest, AScaleThatWasGivenIsScaled) {
+  BuiltModel model = *BuildFromZoo("gpt,layers=1,vocab=100,tokens=16,width=256,heads=2");
+  for (Node& node : model.graph.nodes)
+    if (node.op.starts_with("aten.scaled_dot_product_attention"))
+      node.arguments.push_back({.name = "scale", .value = 0.5, .keyword = true});
+  const Made made = Make(std::move(model), 8);
+  EXPECT_EQ(made.plan.multipliers[1].argument, "scale");
+  EXPECT_DOUBLE_EQ(made.plan.multipliers[1].factor, 0.5 * 128 / 32) << "not what it gives";
+}
+
 TEST(ParametrisationTest, MultipliersBecomeOperators) {
   const Made made = Make("mlp", 8);
   const Graph graph = Multiplied(made.narrow.graph, made.plan.multipliers);
