@@ -22,12 +22,18 @@
 namespace sluice {
 namespace {
 
-// What is not drawn at random and is more than a constant was made for its size.
-std::vector<bool> FrozenOf(const model::Graph& graph, const std::vector<model::Law>& laws) {
-  std::vector<bool> frozen;
+// What is not drawn at random and is more than a constant was made for its size; tables of sines can be made for others.
+std::vector<model::Frozen> FrozenOf(const model::Graph& graph,
+                                    const std::vector<model::Law>& laws) {
+  using Kind = model::Law::Kind;
+  std::vector<model::Frozen> frozen;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
-    const bool drawn = graph.parameters[i].trainable;
-    frozen.push_back(!drawn && laws[i].kind != model::Law::Kind::kConstant);
+    const Kind kind = laws[i].kind;
+    const bool sines = kind == Kind::kSinesInTurns || kind == Kind::kSinesFirst;
+    const bool free = graph.parameters[i].trainable || kind == Kind::kConstant;
+    frozen.push_back(free    ? model::Frozen::kNo
+                     : sines ? model::Frozen::kAllButLast
+                             : model::Frozen::kAll);
   }
   return frozen;
 }

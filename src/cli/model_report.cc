@@ -18,6 +18,8 @@ std::string LawText(const model::Law& law) {
   switch (law.kind) {
     case Kind::kUnknown: return "";
     case Kind::kConstant: return fmt::format("{:.4g}", law.mean);
+    case Kind::kSinesInTurns:
+    case Kind::kSinesFirst: return std::string(Name(law.kind));
     default: return fmt::format("{}, deviation {:.3g}", Name(law.kind), law.deviation);
   }
 }

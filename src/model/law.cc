@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+
+#include "model/sines.h"
 
 namespace sluice::model {
 namespace {
@@ -62,6 +65,8 @@ std::string_view Name(Law::Kind kind) {
     case Law::Kind::kConstant: return "constant";
     case Law::Kind::kNormal: return "normal";
     case Law::Kind::kUniform: return "uniform";
+    case Law::Kind::kSinesInTurns: return "sines and cosines in turns";
+    case Law::Kind::kSinesFirst: return "sines, then cosines";
   }
   return "";
 }
@@ -100,6 +105,31 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
   return law;
 }
 
+namespace {
+
+// Of a table with one row for each position; other dimensions are 1.
+Result<std::optional<Law::Kind>> LookForSines(const Archive& archive, const Parameter& parameter,
+                                              DType dtype) {
+  constexpr std::int64_t kRows = 64;
+  constexpr std::int64_t kMostWidth = 1 << 16;
+  const std::int64_t width = parameter.sizes.empty() ? 0 : parameter.sizes.back();
+  const bool is_table =
+      IsFloating(dtype) && width > 1 && width <= kMostWidth &&
+      std::ranges::count_if(parameter.sizes, [](std::int64_t size) { return size > 1; }) == 2;
+  if (!is_table) return std::optional<Law::Kind>();
+  Parameter rows = parameter;  // the first of them
+  for (std::size_t i = 0; i + 1 < rows.sizes.size(); ++i)
+    rows.sizes[i] = std::min(rows.sizes[i], kRows);
+  const auto most = static_cast<std::size_t>(kRows * width);
+  SLUICE_ASSIGN(const std::string bytes, archive.ReadTensor(rows, most));
+  std::vector<double> elements;
+  for (std::size_t at = 0; at < bytes.size(); at += BytesOf(dtype))
+    elements.push_back(ElementAt(bytes.data() + at, dtype));
+  return RecogniseSines(elements, static_cast<std::size_t>(width));
+}
+
+}  // namespace
+
 Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_bytes) {
   const std::vector<Parameter>& parameters = archive.graph().parameters;
   if (!parameters.empty()) most_bytes = std::min(most_bytes, kMostBytesInAll / parameters.size());
@@ -112,6 +142,9 @@ Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_by
     SLUICE_ASSIGN(const std::string bytes,
                   archive.ReadTensor(parameter, most_bytes / BytesOf(dtype)));
     law = MeasureLaw(bytes, dtype);
+    if (parameter.trainable || law.kind == Law::Kind::kConstant) continue;
+    SLUICE_ASSIGN(const auto sines, LookForSines(archive, parameter, dtype));
+    if (sines) law.kind = *sines;
   }
   return laws;
 }

@@ -13,7 +13,14 @@ namespace sluice::model {
 
 // How a tensor was drawn, as far as its elements tell.
 struct Law {
-  enum class Kind : std::uint8_t { kUnknown, kConstant, kNormal, kUniform };
+  enum class Kind : std::uint8_t {
+    kUnknown,
+    kConstant,
+    kNormal,
+    kUniform,
+    kSinesInTurns,  // tables of positions (sines.h)
+    kSinesFirst,
+  };
   Kind kind = Kind::kUnknown;
   double mean = 0;  // of a constant, its value
   double deviation = 0;

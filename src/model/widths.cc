@@ -65,9 +65,11 @@ Result<Widths> Widths::Find(const Graph& graph, const WidthOptions& options) {
     for (const Dim dim : inference.shape(output))
       inference.dims().Fix(dim, fmt::format("output '{}'", Shown(graph.value(output).name)));
   for (std::size_t i = 0; i < graph.parameters.size() && i < options.frozen.size(); ++i) {
-    if (!options.frozen[i]) continue;
-    for (const Dim dim : inference.shape(graph.parameters[i].value)) {
-      inference.dims().Fix(dim,
+    const Shape& shape = inference.shape(graph.parameters[i].value);
+    std::size_t stay = options.frozen[i] == Frozen::kNo ? 0 : shape.size();
+    if (options.frozen[i] == Frozen::kAllButLast && stay > 0) --stay;
+    for (std::size_t axis = 0; axis < stay; ++axis) {
+      inference.dims().Fix(shape[axis],
                            fmt::format("the values of '{}' were made for this size",
                                        Shown(graph.parameters[i].name)),
                            /*surprising=*/true);

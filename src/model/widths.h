@@ -28,9 +28,16 @@ struct WidthClass {
       false;  // it stays while others in its products shrink: the size of a head, the number of groups
 };
 
+// Values that can neither be cut nor be drawn again, so that sizes stay.
+enum class Frozen : std::uint8_t {
+  kNo,
+  kAllButLast,  // they can be made for another size of the last dimension
+  kAll,
+};
+
 struct WidthOptions {
-  // By the order of parameters: its values can neither be cut nor be drawn again, so that its sizes stay. Empty: none.
-  std::vector<bool> frozen = {};
+  // By the order of parameters; empty: none is.
+  std::vector<Frozen> frozen = {};
   std::vector<Place> pins = {};  // what is to stay, for reasons of the user's
 };
 

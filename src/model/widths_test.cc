@@ -94,8 +94,8 @@ TEST(WidthsTest, PinsAndFrozenValuesAreNoWidths) {
   x = b.Add(x, b.Buffer("table", {16}, {.kind = Law::Kind::kNormal, .mean = 0, .deviation = 1}));
   x = b.Linear("out", b.Linear("mid", x, 16, 12), 12, 2);
   const BuiltModel model = *std::move(b).Finish({x});
-  std::vector<bool> frozen(model.graph.parameters.size());
-  frozen[2] = true;
+  std::vector<Frozen> frozen(model.graph.parameters.size());
+  frozen[2] = Frozen::kAll;
   const Widths with_table = *Widths::Find(model.graph, {.frozen = frozen, .pins = {}});
   EXPECT_THAT(FormulasOf(model, with_table, "mid.weight"), ElementsAre("w1", "16"));
   const Dim dim = with_table.inference().shape(model.graph.parameters[0].value)[0];
@@ -103,6 +103,9 @@ TEST(WidthsTest, PinsAndFrozenValuesAreNoWidths) {
   ASSERT_EQ(with_table.notes().size(), 1U);
   EXPECT_EQ(with_table.notes()[0],
             "in.weight, dimension 0: 16 stays: the values of 'table' were made for this size");
+  frozen[2] = Frozen::kAllButLast;
+  const Widths remade = *Widths::Find(model.graph, {.frozen = frozen, .pins = {}});
+  EXPECT_THAT(FormulasOf(model, remade, "mid.weight"), ElementsAre("w2", "w1"));
   const Widths pinned =
       *Widths::Find(model.graph, {.frozen = {}, .pins = {{.parameter = "mid.weight", .axis = 0}}});
   EXPECT_THAT(FormulasOf(model, pinned, "mid.weight"), ElementsAre("12", "w1"));

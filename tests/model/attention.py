@@ -598,11 +598,11 @@ class Llama(nn.Module):
 
 
 class Sinusoidal(nn.Module):
-    """A table of sines is as wide as the tokens' vectors, which can therefore not be cut."""
+    """A table of sines is as wide as the tokens' vectors; it can be made for another width."""
 
     def __init__(self, k):
         super().__init__()
-        width = 32
+        width = 4 * k
         places = torch.arange(TOKENS).float()[:, None]
         angles = places * torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
         table = torch.zeros(TOKENS, width)
@@ -614,6 +614,21 @@ class Sinusoidal(nn.Module):
 
     def forward(self, tokens):
         x = self.words(tokens) * 32**0.5 + self.table[: tokens.size(1)]
+        return self.head(self.norm(x + self.mlp(x)))
+
+
+class RandomFeatures(nn.Module):
+    """A table that was drawn once is as wide as the tokens' vectors, which can not be cut."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.register_buffer("table", torch.randn(TOKENS, 32))
+        self.words, self.norm = nn.Embedding(WORDS, 32), nn.LayerNorm(32)
+        self.mlp = nn.Sequential(nn.Linear(32, 6 * k), nn.ReLU(), nn.Linear(6 * k, 32))
+        self.head = nn.Linear(32, WORDS)
+
+    def forward(self, tokens):
+        x = self.words(tokens) + self.table
         return self.head(self.norm(x + self.mlp(x)))
 
 
@@ -790,7 +805,8 @@ NETWORKS = [
     Network("vit-patched", PatchedVit, floats(3, 16, 16)),
     Network("gpt-2-conv1d", Gpt2, TEXT),
     Network("llama-swiglu", Llama, TEXT),
-    Network("sinusoidal", Sinusoidal, TEXT, hard="the table of sines is for its width"),
+    Network("sinusoidal", Sinusoidal, TEXT),
+    Network("table-of-random-features", RandomFeatures, TEXT, hard="its table is for its width"),
     Network("experts", Experts, floats(9)),
     Network("experts-top", TopExperts, floats(9)),
     Network("gated-tokens", GatedTokens, TEXT),
