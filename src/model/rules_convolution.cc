@@ -18,7 +18,8 @@ std::vector<std::int64_t> ForEach(Step& step, std::string_view name, std::size_t
   return numbers;
 }
 
-constexpr std::int64_t kLimit = std::int64_t{1} << 40;
+constexpr std::int64_t kLimit = std::int64_t{1} << 20;  // of strides, paddings and kernels
+constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
 
 bool AreSane(std::initializer_list<std::int64_t> numbers) {
   return std::ranges::all_of(numbers, [](std::int64_t n) { return n >= -kLimit && n <= kLimit; });
@@ -211,8 +212,8 @@ void AdaptivePool(Step& step) {
   for (std::size_t i = 0; i < space && step.ok(); ++i) {
     Dim& dim = shape[shape.size() - space + i];
     step.Fix(dim, "a dimension of space");
-    if (sizes[i] < 0 || sizes[i] > kLimit) step.Wrong("expected sizes of at least 0");
-    dim = step.Fixed(std::clamp<std::int64_t>(sizes[i], 0, kLimit));
+    if (sizes[i] < 0 || sizes[i] > kMostSize) step.Wrong("expected sizes of at least 0");
+    dim = step.Fixed(std::clamp<std::int64_t>(sizes[i], 0, kMostSize));
   }
   step.Outs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
 }
@@ -227,7 +228,7 @@ void Upsample(Step& step) {
   for (std::size_t i = 0; i < space; ++i) {
     Dim& dim = shape[2 + i];
     step.Fix(dim, "a dimension of space");
-    if (sizes.size() == space && sizes[i] >= 0 && sizes[i] <= kLimit) {
+    if (sizes.size() == space && sizes[i] >= 0 && sizes[i] <= kMostSize) {
       dim = step.Fixed(sizes[i]);
     } else if (factors.size() == space && factors[i] > 0 && factors[i] < 1e6) {
       dim =

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/rules.h"
 
 namespace sluice::model {
@@ -38,8 +40,9 @@ void Recurrent(Step& step) {
   const std::size_t directions = step.Boolean("bidirectional", false) ? 2 : 1;
   const bool batch_first = step.Boolean("batch_first", false);
   if (input.size() != 3 && input.size() != 2) step.Wrong("expected sequences of vectors");
-  if (states.size() != (is_lstm ? 2 : 1) || states[0].size() != input.size())
-    step.Wrong("expected a state for each sequence");
+  const bool fit =
+      std::ranges::all_of(states, [&](const Shape& state) { return state.size() == input.size(); });
+  if (states.size() != (is_lstm ? 2 : 1) || !fit) step.Wrong("expected a state for each sequence");
   if (layers < 1 || layers > 10'000) step.Wrong("expected at least one layer");
   if (!step.ok()) return;
 

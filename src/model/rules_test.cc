@@ -218,5 +218,22 @@ TEST(RulesTest, GatesOfRecurrentCellsAreFixed) {
   EXPECT_EQ(formula(4, 1), "2*w1") << "both directions";
 }
 
+// A program that someone made up.
+TEST(RulesTest, StatesOfAnotherRankAreTold) {
+  Builder b;
+  const ValueId x = b.Input("x", {7, 6});
+  const ValueId state = b.Call("aten.zeros.default", {Ints("size", {1, 2, 16})});
+  const ValueId wrong = b.Call("aten.zeros.default", {Ints("size", {})});
+  const std::vector<ValueId> weights = {b.Weight("ih", {64, 6}, 6), b.Weight("hh", {64, 16}, 16)};
+  const auto outs =
+      b.CallForMany("aten.lstm.input",
+                    {Arg("input", x), Tensors("hx", {state, wrong}), Tensors("params", weights),
+                     Arg("has_biases", false), Arg("batch_first", true)},
+                    3, false);
+  const auto model = std::move(b).Finish({outs[0]});
+  ASSERT_FALSE(model);
+  EXPECT_THAT(model.error().message, HasSubstr("expected a state for each sequence"));
+}
+
 }  // namespace
 }  // namespace sluice::model

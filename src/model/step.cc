@@ -8,6 +8,9 @@
 namespace sluice::model {
 namespace {
 
+// No network has a dimension or a number as large: what rules add and multiply stays within 64 bits.
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+
 // "view" of "aten.view.default", "add" of "aten.add_.Tensor", "operator.mul" as it is.
 std::string OperatorOf(std::string_view op) {
   if (!op.starts_with("aten.")) return std::string(op);
@@ -116,7 +119,8 @@ std::int64_t Step::Integer(std::string_view name, std::int64_t otherwise) {
   const Argument* argument = Get(name);
   if (argument == nullptr || std::holds_alternative<std::monostate>(argument->value))
     return otherwise;
-  if (const auto* number = std::get_if<std::int64_t>(&argument->value)) return *number;
+  if (const auto* number = std::get_if<std::int64_t>(&argument->value))
+    return std::clamp(*number, -kMost, kMost);
   if (const auto* value = std::get_if<ValueId>(&argument->value)) {
     if (const auto& size = inference_.sizes_[Index(*value)]) return SizeOf(*size);
   }
@@ -188,7 +192,7 @@ std::vector<std::int64_t> Step::Integers(std::string_view name) {
   std::vector<std::int64_t> numbers;
   for (const IntegerOrValue& each : *list) {
     if (!each.value) {
-      numbers.push_back(each.number);
+      numbers.push_back(std::clamp(each.number, -kMost, kMost));
     } else if (const auto& size = inference_.sizes_[Index(*each.value)]) {
       numbers.push_back(SizeOf(*size));
     } else {
@@ -205,7 +209,8 @@ Dim Step::DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t 
     Wrong("expected sizes that are known, found one that depends on data");
     return Fixed(1);
   }
-  const Dim dim = New(number.number);
+  if (number.number > kMost) Wrong("a size that no tensor has");
+  const Dim dim = New(std::min(number.number, kMost));
   inference_.arguments_.push_back(
       {.node = id_, .argument = argument, .element = element, .dim = dim});
   return dim;
@@ -285,11 +290,19 @@ void Step::Outs(std::vector<Shape> shapes) {
     Wrong(fmt::format("expected {} outputs, found {}", shapes.size(), node_.outputs.size()));
     return;
   }
+  for (const Shape& shape : shapes) {
+    if (std::ranges::any_of(shape,
+                            [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMost; })) {
+      Wrong("a size that no tensor has");
+      return;
+    }
+  }
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (node_.outputs[i]) inference_.shapes_[Index(*node_.outputs[i])] = std::move(shapes[i]);
 }
 
 void Step::OutSize(Dim dim) {
+  if (SizeOf(dim) > kMost) Wrong("a size that no tensor has");
   if (node_.outputs.size() == 1 && node_.outputs[0])
     inference_.sizes_[Index(*node_.outputs[0])] = dim;
 }

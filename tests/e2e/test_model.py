@@ -75,7 +75,7 @@ def test_sizes_and_pins_are_the_users(house):
         (("shw", "x"), "expected one of show, shrink, zoo, found 'shw' (did you mean 'show'?)"),
         (("show",), "expected a file that torch.export.save wrote or zoo:NAME"),
         (("show", "nothing.pt2"), "nothing.pt2: no such file"),
-        (("show", "."), ".: expected a file, found something else"),
+        (("show", "."), ".: expected a file, found a folder"),
         (("show", "zoo:resnet"), "expected one of mlp, lenet, vgg11, resnet18"),
         (("show", "zoo:gpt,heads=7"), "gpt: expected a width that heads divide, found 768 and 7"),
         (("shrink", "zoo:mlp", "--scale", "0.5"), "--scale: expected a number from 1 to"),
