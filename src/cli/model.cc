@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -11,55 +10,14 @@
 #include "cli/study_file.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "model/archive.h"
 #include "model/carries_over.h"
 #include "model/graph_json.h"
-#include "model/law.h"
+#include "model/network.h"
 #include "model/shrink.h"
-#include "model/widths.h"
 #include "model/zoo.h"
 
 namespace sluice {
 namespace {
-
-// What is not drawn at random and is more than a constant was made for its size; tables of sines can be made for others.
-std::vector<model::Frozen> FrozenOf(const model::Graph& graph,
-                                    const std::vector<model::Law>& laws) {
-  using Kind = model::Law::Kind;
-  std::vector<model::Frozen> frozen;
-  for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
-    const Kind kind = laws[i].kind;
-    const bool sines = kind == Kind::kSinesInTurns || kind == Kind::kSinesFirst;
-    const bool free = graph.parameters[i].trainable || kind == Kind::kConstant;
-    frozen.push_back(free    ? model::Frozen::kNo
-                     : sines ? model::Frozen::kAllButLast
-                             : model::Frozen::kAll);
-  }
-  return frozen;
-}
-
-constexpr std::string_view kZoo = "zoo:";
-
-Result<KnownModel> ReadModel(const std::string& path, std::vector<model::Place> pins) {
-  model::BuiltModel read;
-  if (path.starts_with(kZoo)) {
-    SLUICE_ASSIGN(read, model::BuildFromZoo(std::string_view(path).substr(kZoo.size())));
-  } else {
-    SLUICE_ASSIGN(const model::Archive archive, model::Archive::Open(path));
-    SLUICE_ASSIGN(read.laws, model::MeasureLaws(archive));
-    read.graph = archive.graph();
-  }
-  const auto fail = [&](const Error& error) {
-    return Fail(error.code, fmt::format("{}: {}", path, error.message));
-  };
-  auto widths = model::Widths::Find(
-      read.graph, {.frozen = FrozenOf(read.graph, read.laws), .pins = std::move(pins)});
-  if (!widths) return fail(widths.error());
-  if (const Status checked = model::CheckShapes(read.graph); !checked) return fail(checked.error());
-  std::vector<std::string> notes = widths->notes();
-  return KnownModel{std::move(read.graph), std::move(read.laws), *std::move(widths),
-                    std::move(notes)};
-}
 
 // "NAME:AXIS" or "NAME=NUMBER".
 Result<std::pair<std::string, std::int64_t>> ReadPair(std::string_view flag,
@@ -87,15 +45,21 @@ Result<std::vector<model::Place>> ReadPins(const ModelOptions& options) {
   return pins;
 }
 
-Result<model::Shrunken> Shrink(const KnownModel& known, const ModelOptions& options) {
+Result<model::Shrunken> Shrink(const model::Network& network, const ModelOptions& options) {
+  const std::vector<std::string>& notes = network.widths.notes();
   model::ShrinkOptions how{.scale = options.scale, .min_width = options.min_width, .sizes = {}};
   for (const std::string& width : options.widths) {
     SLUICE_ASSIGN(auto given, ReadPair("--width", width, '=', "w1=64"));
     how.sizes.insert(std::move(given));
   }
-  const model::Graph& graph = known.graph;
-  auto made = options.parameters ? model::ShrinkTo(graph, known.widths, *options.parameters, how)
-                                 : model::Shrink(graph, known.widths, how);
+  if (network.widths.classes().empty()) {
+    return FailedPrecondition(fmt::format(
+        "{}: nothing in it can shrink: every size is decided by inputs, outputs, kernels or pins{}",
+        options.file, notes.empty() ? "" : "; " + notes.front()));
+  }
+  const model::Graph& graph = network.graph;
+  auto made = options.parameters ? model::ShrinkTo(graph, network.widths, *options.parameters, how)
+                                 : model::Shrink(graph, network.widths, how);
   if (!made)
     return Fail(made.error().code, fmt::format("{}: {}", options.file, made.error().message));
   return made;
@@ -133,28 +97,33 @@ Result<int> RunVerb(const Context& context, const ModelOptions& options) {
     return kExitOk;
   }
   SLUICE_ASSIGN(std::vector<model::Place> pins, ReadPins(options));
-  SLUICE_ASSIGN(KnownModel known, ReadModel(options.file, std::move(pins)));
+  SLUICE_ASSIGN(const model::Network network, model::OpenNetwork(options.file, std::move(pins)));
   if (options.action == ModelAction::kShow) {
     if (context.json) {
-      PrintLine(GraphJson(known.graph, known.widths, known.laws));
+      PrintLine(GraphJson(network.graph, network.widths, network.laws));
     } else {
-      Print(ModelText(known, context.terminal));
+      Print(NetworkText(network, context.terminal));
     }
     return kExitOk;
   }
-  if (options.study) SLUICE_TRY(AddStudyNotes(*options.study, known.notes));
-  SLUICE_ASSIGN(const model::Shrunken narrow, Shrink(known, options));
+  std::vector<std::string> notes = network.widths.notes();
+  if (options.study) SLUICE_TRY(AddStudyNotes(*options.study, notes));
+  SLUICE_ASSIGN(model::Shrunken narrow, Shrink(network, options));
   SLUICE_ASSIGN(
-      const model::Parametrisation plan,
+      model::Parametrisation plan,
       model::Parametrise(
-          known.graph, known.widths, narrow, known.laws,
+          network.graph, network.widths, narrow, network.laws,
           {.rule = options.rule, .decay = options.decay, .keep_readout = options.keep_readout}));
+  const Surrogate surrogate{.original = network,
+                            .narrow = std::move(narrow),
+                            .plan = std::move(plan),
+                            .rule = options.rule,
+                            .notes = std::move(notes)};
   if (context.json) {
-    SLUICE_ASSIGN(const std::string json, SurrogateJson(known, narrow, plan));
+    SLUICE_ASSIGN(const std::string json, SurrogateJson(surrogate));
     PrintLine(json);
   } else {
-    Print(SurrogateText(known, narrow, plan, {.explain = options.explain, .rule = options.rule},
-                        context.terminal));
+    Print(SurrogateText(surrogate, options.explain, context.terminal));
   }
   return kExitOk;
 }

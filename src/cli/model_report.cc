@@ -34,8 +34,21 @@ std::string FactorText(double factor) {
   return factor > 1 ? fmt::format("x{:.4g}", factor) : fmt::format("/{:.4g}", 1 / factor);
 }
 
-std::string ExplainTable(const KnownModel& known, const model::Shrunken& narrow,
-                         const model::Parametrisation& plan, const Terminal& terminal) {
+std::string NotesText(const std::vector<std::string>& notes, const Terminal& terminal) {
+  std::string text;
+  for (const std::string& note : notes)
+    text += fmt::format("{}{}\n", Inked("note: ", Ink::kYellow, terminal), Harmless(note));
+  return text;
+}
+
+std::string FirstMetIn(const model::WidthClass& width) {
+  return fmt::format("{}, dimension {}", width.first.parameter, width.first.axis);
+}
+
+// What is kept shrinks once the others of its products are down to 1.
+std::string WhenItShrinks(const model::WidthClass& width) { return width.kept ? "last" : "first"; }
+
+std::string ExplainTable(const Surrogate& surrogate, const Terminal& terminal) {
   Table table({{"parameter"},
                {"shape"},
                {"becomes"},
@@ -46,17 +59,17 @@ std::string ExplainTable(const KnownModel& known, const model::Shrunken& narrow,
                {"decay SGD", Align::kRight},
                {"decay AdamW", Align::kRight},
                {"eps Adam", Align::kRight}});
-  const model::Graph& graph = known.graph;
+  const model::Graph& graph = surrogate.original.graph;
   for (std::size_t p = 0; p < graph.parameters.size(); ++p) {
     const model::Parameter& parameter = graph.parameters[p];
-    const model::ParameterPlan& its = plan.parameters[p];
+    const model::ParameterPlan& its = surrogate.plan.parameters[p];
     if (!parameter.trainable) continue;
     const std::string drawn = parameter.tied_to
                                   ? fmt::format("is {}", graph.parameters[*parameter.tied_to].name)
                                   : (its.zeroed ? "0, here and in the original" : LawText(its.law));
     table.Add({{parameter.name},
                {SizesText(parameter.sizes)},
-               {SizesText(narrow.graph.parameters[p].sizes)},
+               {SizesText(surrogate.narrow.graph.parameters[p].sizes)},
                {std::string(Name(its.kind))},
                {drawn},
                {FactorText(its.sgd_lr)},
@@ -70,106 +83,99 @@ std::string ExplainTable(const KnownModel& known, const model::Shrunken& narrow,
 
 }  // namespace
 
-std::string ModelText(const KnownModel& known, const Terminal& terminal) {
+std::string NetworkText(const model::Network& network, const Terminal& terminal) {
   std::string text;
   const auto line = [&](std::string_view more) {
     text += more;
     text += '\n';
   };
-  const model::Graph& graph = known.graph;
-  line(fmt::format("{} of {} elements in all, {}{}",
-                   Counted(std::ssize(graph.parameters), "tensor"), TrainableElements(graph),
+  const model::Graph& graph = network.graph;
+  line(fmt::format("{} trainable parameters, {}, {}{}", TrainableElements(graph),
+                   Counted(std::ssize(graph.parameters), "tensor"),
                    Counted(std::ssize(graph.nodes), "operator"),
                    graph.made_by.empty() ? "" : fmt::format(", {}", Harmless(graph.made_by))));
   for (const model::ValueId input : graph.inputs) {
     line(fmt::format("input   {}: {}", Harmless(graph.value(input).name),
-                     TensorText(graph, input, known.widths)));
+                     TensorText(graph, input, network.widths)));
   }
   for (const model::ValueId output : graph.outputs) {
     line(fmt::format("output  {}: {}", Harmless(graph.value(output).name),
-                     TensorText(graph, output, known.widths)));
+                     TensorText(graph, output, network.widths)));
   }
-  Table widths({{"width", Align::kLeft}, {"size", Align::kRight}, {"first met in"}});
-  for (const model::WidthClass& width : known.widths.classes()) {
-    widths.Add({{width.name},
-                {fmt::to_string(width.size)},
-                {fmt::format("{}, dimension {}", width.first.parameter, width.first.axis)}});
+  Table widths({{"width"}, {"size", Align::kRight}, {"shrinks"}, {"first met in"}});
+  for (const model::WidthClass& width : network.widths.classes()) {
+    widths.Add(
+        {{width.name}, {fmt::to_string(width.size)}, {WhenItShrinks(width)}, {FirstMetIn(width)}});
   }
   line("");
   text += widths.Render(terminal);
-  for (const std::string& note : known.notes)
-    line(fmt::format("{}{}", Inked("note: ", Ink::kYellow, terminal), Harmless(note)));
+  text += NotesText(network.widths.notes(), terminal);
   Table parameters(
       {{"parameter"}, {"shape"}, {"sizes"}, {"widths", Align::kRight}, {"initial law"}});
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     const model::Parameter& parameter = graph.parameters[i];
     std::vector<std::string> formulas;
-    for (const model::Dim dim : known.widths.inference().shape(parameter.value))
-      formulas.push_back(known.widths.Formula(dim));
+    for (const model::Dim dim : network.widths.inference().shape(parameter.value))
+      formulas.push_back(network.widths.Formula(dim));
     const std::string tied =
         parameter.tied_to ? fmt::format("is {}", graph.parameters[*parameter.tied_to].name) : "";
     parameters.Add({{parameter.name},
-                    {fmt::format("[{}]", fmt::join(parameter.sizes, ", "))},
+                    {SizesText(parameter.sizes)},
                     {fmt::format("[{}]", Join(formulas))},
-                    {fmt::to_string(known.widths.CountIn(parameter))},
-                    {parameter.tied_to ? tied : LawText(known.laws[i])}});
+                    {fmt::to_string(network.widths.CountIn(parameter))},
+                    {parameter.tied_to ? tied : LawText(network.laws[i])}});
   }
   line("");
   text += parameters.Render(terminal);
   line("");
-  for (const model::Node& node : graph.nodes) line(Harmless(NodeText(graph, node, known.widths)));
+  for (const model::Node& node : graph.nodes) line(Harmless(NodeText(graph, node, network.widths)));
   return text;
 }
 
-std::string SurrogateText(const KnownModel& known, const model::Shrunken& narrow,
-                          const model::Parametrisation& plan, const SurrogateTextOptions& options,
-                          const Terminal& terminal) {
-  const model::Graph& graph = known.graph;
+std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal) {
+  const model::Graph& graph = surrogate.original.graph;
   std::string text = fmt::format("{} trainable parameters become {}\n\n", TrainableElements(graph),
-                                 TrainableElements(narrow.graph));
+                                 TrainableElements(surrogate.narrow.graph));
   Table widths({{"width"}, {"size", Align::kRight}, {"becomes", Align::kRight}, {"first met in"}});
-  const std::vector<model::WidthClass>& classes = known.widths.classes();
+  const std::vector<model::WidthClass>& classes = surrogate.original.widths.classes();
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    widths.Add(
-        {{classes[c].name},
-         {fmt::to_string(classes[c].size)},
-         {fmt::to_string(narrow.sizes[c])},
-         {fmt::format("{}, dimension {}", classes[c].first.parameter, classes[c].first.axis)}});
+    widths.Add({{classes[c].name},
+                {fmt::to_string(classes[c].size)},
+                {fmt::to_string(surrogate.narrow.sizes[c])},
+                {FirstMetIn(classes[c])}});
   }
   text += widths.Render(terminal);
-  for (const std::string& note : known.notes)
-    text += fmt::format("{}{}\n", Inked("note: ", Ink::kYellow, terminal), Harmless(note));
-  if (options.explain) text += '\n' + ExplainTable(known, narrow, plan, terminal);
+  text += NotesText(surrogate.notes, terminal);
+  if (explain) text += '\n' + ExplainTable(surrogate, terminal);
   text += '\n';
-  for (const model::Multiplier& multiplier : plan.multipliers) {
+  for (const model::Multiplier& multiplier : surrogate.plan.multipliers) {
     text += fmt::format("{} {}: {}\n", Harmless(graph.nodes[Index(multiplier.node)].name),
                         multiplier.argument.empty()
                             ? FactorText(multiplier.factor)
                             : fmt::format("{} = {:.4g}", multiplier.argument, multiplier.factor),
                         Harmless(multiplier.why));
   }
-  if (options.rule == "standard") {
+  if (surrogate.rule == "standard") {
     text +=
         "The rule 'standard' rescales nothing: what is found does not carry over to the "
         "original.\n";
   } else {
     text +=
         "What carries over to the original: learning rates, schedules, momentum, betas and initial "
-        "scales; "
-        "batch sizes with care. What does not: dropout, weight decay, depth.\n";
+        "scales; batch sizes with care. What does not: dropout, weight decay, depth.\n";
   }
   return text;
 }
 
-Result<std::string> SurrogateJson(const KnownModel& known, const model::Shrunken& narrow,
-                                  const model::Parametrisation& plan) {
+Result<std::string> SurrogateJson(const Surrogate& surrogate) {
   const auto numbers = [](const std::vector<std::int64_t>& list) {
     return fmt::format("[{}]", fmt::join(list, ","));
   };
-  const model::Graph& graph = known.graph;
-  const std::vector<model::WidthClass>& classes = known.widths.classes();
-  const model::Graph surrogate = Multiplied(narrow.graph, plan.multipliers);
-  SLUICE_ASSIGN(const model::Widths widths, model::Widths::Find(surrogate));
+  const auto& [original, narrow, plan, rule, notes] = surrogate;
+  const model::Graph& graph = original.graph;
+  const std::vector<model::WidthClass>& classes = original.widths.classes();
+  const model::Graph multiplied = Multiplied(narrow.graph, plan.multipliers);
+  SLUICE_ASSIGN(const model::Widths widths, model::Widths::Find(multiplied));
   std::vector<model::Law> laws;
   for (const model::ParameterPlan& each : plan.parameters) laws.push_back(each.law);
   std::size_t c = 0;
@@ -202,10 +208,10 @@ Result<std::string> SurrogateJson(const KnownModel& known, const model::Shrunken
                    each.Add("factor", multiplier.factor).Add("why", multiplier.why);
                    json += each.Take();
                  }));
-  object.AddJson("notes", JsonList(known.notes, [](std::string& json, const std::string& note) {
+  object.AddJson("notes", JsonList(notes, [](std::string& json, const std::string& note) {
                    AppendJson(json, std::string_view(note));
                  }));
-  object.AddJson("graph", GraphJson(surrogate, widths, laws));
+  object.AddJson("graph", GraphJson(multiplied, widths, laws));
   return object.Take();
 }
 

@@ -3,36 +3,28 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/terminal.h"
-#include "model/graph.h"
-#include "model/law.h"
+#include "model/network.h"
 #include "model/parametrisation.h"
 #include "model/shrink.h"
-#include "model/widths.h"
 
 namespace sluice {
 
-// A network that was read or built, and what is known of it.
-struct KnownModel {
-  model::Graph graph;
-  std::vector<model::Law> laws;
-  model::Widths widths;
-  std::vector<std::string> notes = {};  // what a reader should know of it
+// A narrower network beside its original, which must outlive it.
+struct Surrogate {
+  const model::Network& original;
+  model::Shrunken narrow;
+  model::Parametrisation plan;
+  std::string rule;
+  std::vector<std::string> notes;  // what a reader should know of it
 };
 
 // What 'sluice model show' prints.
-std::string ModelText(const KnownModel& known, const Terminal& terminal);
+std::string NetworkText(const model::Network& network, const Terminal& terminal);
 
-struct SurrogateTextOptions {
-  bool explain = false;  // a row for each parameter
-  std::string rule;
-};
-
-// What 'sluice model shrink' prints.
-std::string SurrogateText(const KnownModel& known, const model::Shrunken& narrow,
-                          const model::Parametrisation& plan, const SurrogateTextOptions& options,
-                          const Terminal& terminal);
-Result<std::string> SurrogateJson(const KnownModel& known, const model::Shrunken& narrow,
-                                  const model::Parametrisation& plan);
+// What 'sluice model shrink' prints; to explain is a row for each parameter.
+std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal);
+Result<std::string> SurrogateJson(const Surrogate& surrogate);
 
 }  // namespace sluice

@@ -372,6 +372,24 @@ Result<PlanOptions> ReadPlan(const Words& words) {
   return plan;
 }
 
+// What 'model show' would pass over in silence.
+Status RefuseShrinkFlags(const Words& words) {
+  const std::pair<const char*, bool> flags[] = {{"--scale", words.scale.has_value()},
+                                                {"--parameters", words.parameters.has_value()},
+                                                {"--min-width", words.min_width.has_value()},
+                                                {"--width", !words.widths.empty()},
+                                                {"--rule", words.rule.has_value()},
+                                                {"--decay", words.decay.has_value()},
+                                                {"--readout", words.readout.has_value()},
+                                                {"--study", words.study.has_value()},
+                                                {"--explain", words.explain}};
+  for (const auto& [flag, given] : flags) {
+    if (given)
+      return InvalidArgument(fmt::format("model show: {} belongs to 'sluice model shrink'", flag));
+  }
+  return {};
+}
+
 Result<ModelOptions> ReadModel(const Words& words) {
   ModelOptions model;
   SLUICE_ASSIGN(const std::string action,
@@ -385,6 +403,7 @@ Result<ModelOptions> ReadModel(const Words& words) {
       Need("model",
            "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'",
            words.file));
+  if (model.action == ModelAction::kShow) SLUICE_TRY(RefuseShrinkFlags(words));
   model.pins = words.pins;
   model.widths = words.widths;
   model.explain = words.explain;

@@ -16,6 +16,12 @@ constexpr std::int64_t kMostBatch = 65536;
 
 }  // namespace
 
+IntegerOrValue Known(std::int64_t size) { return {.number = size}; }
+
+IntegerOrValue BatchOf(Builder& builder, ValueId tensor) {
+  return {.number = 0, .value = builder.SizeOf(tensor, 0)};
+}
+
 Argument Arg(std::string_view name, ValueId value) {
   return {.name = std::string(name), .value = value};
 }

@@ -56,8 +56,6 @@ class Builder {
   // Fails where shapes do not go together.
   Result<BuiltModel> Finish(std::vector<ValueId> outputs) &&;
 
-  // ---- layers
-
   ValueId Linear(std::string_view name, ValueId x, std::int64_t in, std::int64_t out,
                  bool bias = true);
   struct Convolution {
@@ -100,6 +98,10 @@ class Builder {
   BuiltModel made_;
   std::string scope_;
 };
+
+// A size that is known, and the batch of a tensor.
+IntegerOrValue Known(std::int64_t size);
+IntegerOrValue BatchOf(Builder& builder, ValueId tensor);
 
 // Arguments of operators.
 Argument Arg(std::string_view name, ValueId value);

@@ -69,15 +69,12 @@ std::string TensorText(const Graph& graph, ValueId id, const Widths& widths) {
 
 std::string NodeText(const Graph& graph, const Node& node, const Widths& widths) {
   std::vector<std::string> arguments;
-  bool all_before_given = true;
   for (const Argument& argument : node.arguments) {
     const std::string text = std::visit(ArgumentText(graph), argument.value);
     const bool is_value = std::holds_alternative<ValueId>(argument.value);
     const bool named =
         argument.keyword || (!is_value && !argument.name.empty() && !arguments.empty());
-    arguments.push_back(named || !all_before_given ? fmt::format("{}={}", argument.name, text)
-                                                   : text);
-    all_before_given = all_before_given && !argument.keyword;
+    arguments.push_back(named ? fmt::format("{}={}", argument.name, text) : text);
   }
   std::vector<std::string> names;
   std::vector<std::string> shapes;

@@ -110,8 +110,8 @@ namespace {
 // Of a table with one row for each position; other dimensions are 1.
 Result<std::optional<Law::Kind>> LookForSines(const Archive& archive, const Parameter& parameter,
                                               DType dtype) {
-  constexpr std::int64_t kRows = 64;
-  constexpr std::int64_t kMostWidth = 1 << 16;
+  constexpr std::int64_t kMostRows = 64;
+  constexpr std::int64_t kMostWidth = 1 << 14;  // so that they are no more than is read of any
   const std::int64_t width = parameter.sizes.empty() ? 0 : parameter.sizes.back();
   const bool is_table =
       IsFloating(dtype) && width > 1 && width <= kMostWidth &&
@@ -119,8 +119,8 @@ Result<std::optional<Law::Kind>> LookForSines(const Archive& archive, const Para
   if (!is_table) return std::optional<Law::Kind>();
   Parameter rows = parameter;  // the first of them
   for (std::size_t i = 0; i + 1 < rows.sizes.size(); ++i)
-    rows.sizes[i] = std::min(rows.sizes[i], kRows);
-  const auto most = static_cast<std::size_t>(kRows * width);
+    rows.sizes[i] = std::min(rows.sizes[i], kMostRows);
+  const auto most = static_cast<std::size_t>(kMostRows * width);
   SLUICE_ASSIGN(const std::string bytes, archive.ReadTensor(rows, most));
   std::vector<double> elements;
   for (std::size_t at = 0; at < bytes.size(); at += BytesOf(dtype))

@@ -28,42 +28,35 @@
 namespace sluice::model {
 namespace {
 
-struct Ratios {
-  double in = 1;
-  double out = 1;
-};
+using RuleFunction = void (*)(ParameterPlan&);
 
-using RuleFunction = void (*)(const Ratios&, ParameterPlan&);
-
-void Mup(const Ratios& ratio, ParameterPlan& plan) {
+void Mup(ParameterPlan& plan) {
   switch (plan.kind) {
     case ParameterKind::kHidden:
-      plan.law.deviation /= std::sqrt(ratio.in);
-      plan.sgd_lr = ratio.out / ratio.in;
-      plan.adam_lr = 1 / ratio.in;
-      plan.adam_eps = 1 / ratio.out;
+      plan.law.deviation /= std::sqrt(plan.in_ratio);
+      plan.sgd_lr = plan.out_ratio / plan.in_ratio;
+      plan.adam_lr = 1 / plan.in_ratio;
+      plan.adam_eps = 1 / plan.out_ratio;
       break;
     case ParameterKind::kInput:
-      plan.sgd_lr = ratio.out;
-      plan.adam_eps = 1 / ratio.out;
+      plan.sgd_lr = plan.out_ratio;
+      plan.adam_eps = 1 / plan.out_ratio;
       break;
     case ParameterKind::kOutput:
-      plan.sgd_lr = ratio.in;
-      plan.adam_eps = 1 / ratio.in;
+      plan.sgd_lr = plan.in_ratio;
+      plan.adam_eps = 1 / plan.in_ratio;
       break;
     case ParameterKind::kScalar: break;
   }
 }
 
-void Spectral(const Ratios& ratio, ParameterPlan& plan) {
-  Mup(ratio, plan);
+void Spectral(ParameterPlan& plan) {
+  Mup(plan);
   if (plan.kind != ParameterKind::kHidden) return;
-  plan.law.deviation *= std::min(1.0, std::sqrt(ratio.out / ratio.in));
+  plan.law.deviation *= std::min(1.0, std::sqrt(plan.out_ratio / plan.in_ratio));
 }
 
-void Standard(const Ratios& ratio, ParameterPlan& plan) {
-  plan.law.deviation /= std::sqrt(ratio.in);
-}
+void Standard(ParameterPlan& plan) { plan.law.deviation /= std::sqrt(plan.in_ratio); }
 
 struct NamedRule {
   std::string name;
@@ -150,7 +143,7 @@ class Planner {
     });
   }
 
-  ParameterPlan PlanOf(std::size_t p, const Law& law, Ratios& ratio) const {
+  ParameterPlan PlanOf(std::size_t p, const Law& law) const {
     ParameterPlan plan;
     plan.law = law;
     const Shape& shape = widths_.inference().shape(graph_.parameters[p].value);
@@ -159,11 +152,9 @@ class Planner {
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (!Changes(shape[i])) continue;
       (axes_[p].axes[i] ? in : out) = true;
-      (axes_[p].axes[i] ? ratio.in : ratio.out) *= RatioOf(shape[i]);
+      (axes_[p].axes[i] ? plan.in_ratio : plan.out_ratio) *= RatioOf(shape[i]);
     }
     plan.kind = KindOf(in, out);
-    plan.fan_in_ratio = ratio.in;
-    plan.fan_out_ratio = ratio.out;
     return plan;
   }
 
@@ -238,13 +229,12 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
   const Planner planner(graph, widths, narrow);
   Parametrisation made;
   for (std::size_t p = 0; p < graph.parameters.size(); ++p) {
-    Ratios ratio;
-    ParameterPlan plan = planner.PlanOf(p, p < laws.size() ? laws[p] : Law(), ratio);
-    rule->apply(ratio, plan);
+    ParameterPlan plan = planner.PlanOf(p, p < laws.size() ? laws[p] : Law());
+    rule->apply(plan);
     if (plan.kind == ParameterKind::kOutput && !is_standard) {
       if (planner.IsInTheMiddle(p)) {
         // What it gives begins as large as in the original, though it is multiplied.
-        plan.law.deviation *= std::sqrt(ratio.in);
+        plan.law.deviation *= std::sqrt(plan.in_ratio);
       } else if (!options.keep_readout) {
         plan.zeroed = true;
         plan.law = {.kind = Law::Kind::kConstant, .mean = 0, .deviation = 0};
@@ -268,13 +258,19 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
       if (use.contracted[i]) ratio *= planner.RatioOf(shape[i]);
       out = out || !use.contracted[i];
     }
-    if (out || ratio == 1) continue;
+    // One operand may be made of several parameters.
+    const bool known = std::ranges::any_of(made.multipliers, [&](const Multiplier& other) {
+      return other.node == use.node && other.operand == use.operand;
+    });
+    if (out || ratio == 1 || known) continue;
     made.multipliers.push_back(
         {.node = use.node,
          .operand = use.operand,
          .argument = {},
          .factor = 1 / ratio,
-         .why = fmt::format("readout '{}'", graph.parameters[use.parameter].name)});
+         .why =
+             fmt::format("{} '{}'", planner.IsInTheMiddle(use.parameter) ? "output map" : "readout",
+                         graph.parameters[use.parameter].name)});
   }
   for (const Contraction& contraction : widths.inference().contractions()) {
     const double ratio = planner.RatioOf(contraction.dim);

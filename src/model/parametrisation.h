@@ -27,10 +27,10 @@ std::string_view Name(ParameterKind kind);
 // Factors are for what the user asked for: a learning rate found is used on the original as it is.
 struct ParameterPlan {
   ParameterKind kind = ParameterKind::kScalar;
-  double fan_in_ratio = 1;   // sizes of what is summed up, narrow / original
-  double fan_out_ratio = 1;  // of the rest
-  Law law;                   // it is drawn by
-  bool zeroed = false;       // a readout that begins at 0, here and in the original
+  double in_ratio = 1;   // sizes of what is summed up, narrow / original
+  double out_ratio = 1;  // of the rest
+  Law law;               // it is drawn by
+  bool zeroed = false;   // a readout that begins at 0, here and in the original
   double sgd_lr = 1;
   double adam_lr = 1;
   double sgd_decay = 1;

@@ -158,6 +158,32 @@ TEST(ParametrisationTest, AScaleThatWasGivenIsScaled) {
   EXPECT_DOUBLE_EQ(made.plan.multipliers[1].factor, 0.5 * 128 / 32) << "not what it gives";
 }
 
+TEST(ParametrisationTest, AnOperandOfTwoParametersIsMultipliedOnce) {
+  Builder b;
+  const ValueId x = b.Relu(b.Linear("in", b.Input("x", {3}), 3, 64));
+  const ValueId weight =
+      b.Cat({b.Weight("first", {2, 64}, 64), b.Weight("second", {5, 64}, 64)}, 0);
+  const ValueId y = b.Call("aten.linear.default", {Arg("input", x), Arg("weight", weight)});
+  const Made made = Make(*std::move(b).Finish({y}), 8);
+  EXPECT_EQ(made.Of("second").kind, ParameterKind::kOutput);
+  ASSERT_EQ(made.plan.multipliers.size(), 1U);
+  EXPECT_EQ(made.plan.multipliers[0].factor, 8);
+}
+
+TEST(ParametrisationTest, WhatIsFollowedByOtherProductsIsNoReadout) {
+  Builder b;
+  const ValueId x = b.Relu(b.Linear("in", b.Input("x", {3}), 3, 64));
+  const ValueId few = b.Linear("router", x, 64, 4);
+  const ValueId y = b.Linear("out", b.Linear("experts", few, 4, 64), 64, 2);
+  const Made made = Make(*std::move(b).Finish({y, few}), 4);
+  EXPECT_EQ(made.Of("router.weight").kind, ParameterKind::kOutput);
+  EXPECT_FALSE(made.Of("router.weight").zeroed);
+  EXPECT_DOUBLE_EQ(made.Of("router.weight").law.deviation, 1 / std::sqrt(64.0) / 2)
+      << "times 4 it begins as large as in the original, over a quarter of the terms";
+  EXPECT_EQ(made.plan.multipliers[0].why, "output map 'router.weight'");
+  EXPECT_EQ(made.plan.multipliers[1].why, "readout 'out.weight'");
+}
+
 TEST(ParametrisationTest, MultipliersBecomeOperators) {
   const Made made = Make("mlp", 8);
   const Graph graph = Multiplied(made.narrow.graph, made.plan.multipliers);

@@ -69,7 +69,6 @@ constexpr Entry kRules[] = {
     {"logit", LikeFirst},
     {"mish", LikeFirst},
     {"nan_to_num", LikeFirst},
-    {"native_dropout", LikeFirst},
     {"neg", LikeFirst},
     {"normal", LikeFirst},
     {"ones_like", LikeFirst},

@@ -14,8 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-IntegerOrValue Fixed(std::int64_t number) { return {.number = number}; }
-
 // A network around some operators: an input of [batch, 6] is mapped to a width of 24, and what comes out is summed up.
 // The formulas of the output's shape; the batch is 1009.
 std::vector<std::string> Formulas(const std::function<ValueId(Builder&, ValueId)>& write) {
@@ -32,8 +30,8 @@ std::vector<std::string> Formulas(const std::function<ValueId(Builder&, ValueId)
 }
 
 ValueId View(Builder& b, ValueId x, const std::vector<std::int64_t>& sizes) {
-  std::vector<IntegerOrValue> list = {{.number = 0, .value = b.SizeOf(x, 0)}};
-  for (const std::int64_t size : sizes) list.push_back(Fixed(size));
+  std::vector<IntegerOrValue> list = {BatchOf(b, x)};
+  for (const std::int64_t size : sizes) list.push_back(Known(size));
   return b.View(x, list);
 }
 
@@ -193,8 +191,8 @@ TEST(RulesTest, KernelsOfOneLeaveADimensionAsItIs) {
 TEST(RulesTest, GatesOfRecurrentCellsAreFixed) {
   Builder b;
   const ValueId x = b.Input("x", {7, 6});
-  const IntegerOrValue batch{.number = 0, .value = b.SizeOf(x, 0)};
-  const ValueId state = b.Call("aten.zeros.default", {Sizes("size", {Fixed(2), batch, Fixed(16)})});
+  const IntegerOrValue batch = BatchOf(b, x);
+  const ValueId state = b.Call("aten.zeros.default", {Sizes("size", {Known(2), batch, Known(16)})});
   std::vector<ValueId> weights;
   for (const char* direction : {"", "_reverse"}) {
     weights.push_back(b.Weight(std::string("w_ih") + direction, {48, 6}, 6));

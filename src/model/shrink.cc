@@ -6,15 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "base/check.h"
 #include "base/config.h"
 #include "base/text.h"
 
 namespace sluice::model {
 namespace {
-
-using Classes =
-    std::vector<std::size_t>;  // by their order, which is that of the factors of a product
 
 // What is left of a ratio is passed on to the next class of a product from here on.
 constexpr double kPassedOn = 1.99;

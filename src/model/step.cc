@@ -109,12 +109,6 @@ std::vector<Shape> Step::AllTensors() {
   return shapes;
 }
 
-bool Step::IsFromInput(std::string_view name) const {
-  const Argument* argument = Get(name);
-  const auto* value = argument == nullptr ? nullptr : std::get_if<ValueId>(&argument->value);
-  return value != nullptr && inference_.from_input_[Index(*value)];
-}
-
 std::int64_t Step::Integer(std::string_view name, std::int64_t otherwise) {
   const Argument* argument = Get(name);
   if (argument == nullptr || std::holds_alternative<std::monostate>(argument->value))

@@ -16,13 +16,10 @@ class Step {
  public:
   Step(const Graph& graph, NodeId id, Inference& inference);
 
-  const Node& node() const { return node_; }
   // "view" of "aten.view.default", without the underscore of those that write in place.
   std::string_view op() const { return op_; }
   Dims& dims() { return inference_.dims_; }
   std::int64_t SizeOf(Dim dim) const { return inference_.dims_.SizeOf(dim); }
-
-  // ---- arguments
 
   bool Has(std::string_view name) const;  // and it is not none
   bool IsTensor(std::string_view name) const;
@@ -32,7 +29,6 @@ class Step {
   std::vector<Shape> Tensors(std::string_view name);                        // of a list
   std::vector<Shape> AllTensors();                                          // of all arguments
   std::vector<std::optional<ValueId>> Values(std::string_view name) const;  // of a list
-  bool IsFromInput(std::string_view name) const;
   bool IsFromInput(ValueId value) const { return inference_.from_input_[Index(value)]; }
   // It depends on inputs, and is not a parameter of which they picked something.
   bool IsActivation(ValueId value) const {
@@ -62,13 +58,10 @@ class Step {
   // An argument's number goes with this size.
   void Goes(std::string_view name, std::size_t element, Dim dim, bool from_end = false);
 
-  // ---- what follows
-
   void Out(Shape shape);
   void Outs(std::vector<Shape> shapes);
   // Of one that is a number.
   void OutSize(Dim dim);
-  void OutNothing() {}
   std::size_t outputs() const { return node_.outputs.size(); }
 
   using Axes = std::vector<std::vector<std::size_t>>;
@@ -85,7 +78,7 @@ class Step {
   void Contracts(ValueId value, const std::vector<std::size_t>& axes, bool lookup = false);
   void Contracts(std::string_view argument, const std::vector<std::size_t>& axes,
                  bool lookup = false);
-  // Two activations are multiplied with each other; `a` and `b` are their names, or values.
+  // These operands, activations, are multiplied with each other, and summed up along a dimension.
   void ContractsActivations(Dim dim, std::vector<Dim> heads, std::vector<Dim> inner,
                             std::span<const ValueId> operands);
   std::vector<ValueId> ValuesOf(std::initializer_list<std::string_view> names) const;
@@ -107,7 +100,6 @@ class Step {
   void Wrong(std::string_view message);
   bool ok() const { return error_.empty(); }
   const std::string& error() const { return error_; }
-  const std::string& reason() const { return reason_; }
 
  private:
   const Argument* Get(std::string_view name) const;

@@ -11,8 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-IntegerOrValue Fixed(std::int64_t number) { return {.number = number, .value = std::nullopt}; }
-
 std::vector<std::string> FormulasOf(const BuiltModel& model, const Widths& widths,
                                     std::string_view name) {
   std::vector<std::string> formulas;
@@ -56,16 +54,16 @@ TEST(WidthsTest, SizesThatCoincideStayApart) {
   // Tokens, heads, size of a head and batch: all 2 or 16.
   Builder b;
   const ValueId ids = b.Input("ids", {16}, DType::kInt64);
-  const IntegerOrValue batch{.number = 0, .value = b.SizeOf(ids, 0)};
+  const IntegerOrValue batch = BatchOf(b, ids);
   const ValueId x = b.Embedding("table", ids, 16, 32);
   const auto heads = [&](ValueId value) {
-    return b.Transpose(b.View(value, {batch, Fixed(16), Fixed(2), Fixed(16)}), 1, 2);
+    return b.Transpose(b.View(value, {batch, Known(16), Known(2), Known(16)}), 1, 2);
   };
   const ValueId query = heads(b.Linear("query", x, 32, 32));
   const ValueId key = heads(b.Linear("key", x, 32, 32));
   const ValueId value = heads(b.Linear("value", x, 32, 32));
   ValueId y = b.Transpose(b.Attention(query, key, value, true, 0), 1, 2);
-  y = b.View(y, {batch, Fixed(16), Fixed(32)});
+  y = b.View(y, {batch, Known(16), Known(32)});
   y = b.Linear("out", b.Linear("mix", y, 32, 32), 32, 16);
   const BuiltModel model = *std::move(b).Finish({y});
   const Widths widths = *Widths::Find(model.graph);

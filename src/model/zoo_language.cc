@@ -5,7 +5,6 @@
 namespace sluice::model {
 namespace {
 
-IntegerOrValue Fixed(std::int64_t number) { return {.number = number, .value = std::nullopt}; }
 constexpr std::int64_t kOne = 1;
 
 struct Text {
@@ -16,12 +15,12 @@ struct Text {
 // [batch, tokens, width] as [batch, heads, tokens, size].
 ValueId Heads(Builder& b, ValueId x, const Text& text) {
   const std::int64_t size = text.width / text.heads;
-  return b.Transpose(b.View(x, {text.batch, Fixed(text.tokens), Fixed(text.heads), Fixed(size)}), 1,
+  return b.Transpose(b.View(x, {text.batch, Known(text.tokens), Known(text.heads), Known(size)}), 1,
                      2);
 }
 
 ValueId FromHeads(Builder& b, ValueId x, const Text& text) {
-  return b.View(b.Transpose(x, 1, 2), {text.batch, Fixed(text.tokens), Fixed(text.width)});
+  return b.View(b.Transpose(x, 1, 2), {text.batch, Known(text.tokens), Known(text.width)});
 }
 
 ValueId Positions(Builder& b, const Text& text) {
@@ -48,10 +47,10 @@ ValueId Conv1d(Builder& b, std::string_view name, ValueId x, const Text& text, s
   const Builder::Scope scope(b, name);
   const ValueId weight = b.Weight("weight", {in, out}, in);
   const ValueId bias = b.Constant("bias", {out}, 0);
-  const ValueId rows = b.View(x, {Fixed(-1), Fixed(in)});
+  const ValueId rows = b.View(x, {Known(-1), Known(in)});
   const ValueId y =
       b.Call("aten.addmm.default", {Arg("self", bias), Arg("mat1", rows), Arg("mat2", weight)});
-  return b.View(y, {text.batch, Fixed(text.tokens), Fixed(out)});
+  return b.View(y, {text.batch, Known(text.tokens), Known(out)});
 }
 
 ValueId Gelu(Builder& b, ValueId x) {
@@ -169,10 +168,10 @@ Result<BuiltModel> BuildLstmLm(const ZooOptions& options) {
   const std::int64_t hidden = options.Number("hidden");
   const std::int64_t layers = options.Number("layers");
   const ValueId ids = b.Input("input_ids", {tokens}, DType::kInt64);
-  const IntegerOrValue batch{.number = 0, .value = b.SizeOf(ids, 0)};
+  const IntegerOrValue batch = BatchOf(b, ids);
   ValueId x = b.Dropout(b.Embedding("encoder", ids, options.Number("vocab"), width), kDropout);
   const auto zeros = [&] {
-    return b.Call("aten.zeros.default", {Sizes("size", {Fixed(layers), batch, Fixed(hidden)})});
+    return b.Call("aten.zeros.default", {Sizes("size", {Known(layers), batch, Known(hidden)})});
   };
   const std::vector<ValueId> state = {zeros(), zeros()};
   std::vector<ValueId> weights;

@@ -21,8 +21,10 @@ Result<BuiltModel> BuildResnet34(const ZooOptions& options);
 Result<BuiltModel> BuildResnet50(const ZooOptions& options);
 Result<BuiltModel> BuildWideResnet50(const ZooOptions& options);
 
-// zoo_mobile.cc
+// zoo_mobilenet.cc
 Result<BuiltModel> BuildMobilenetV3(const ZooOptions& options);
+
+// zoo_shufflenet.cc
 Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options);
 
 // zoo_vit.cc

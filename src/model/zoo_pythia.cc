@@ -5,7 +5,6 @@
 namespace sluice::model {
 namespace {
 
-IntegerOrValue Fixed(std::int64_t number) { return {.number = number, .value = std::nullopt}; }
 constexpr std::int64_t kLast = -1;
 
 struct Shape {
@@ -55,14 +54,14 @@ ValueId Layer(Builder& b, ValueId x, const Shape& shape, std::pair<ValueId, Valu
   const std::int64_t size = shape.width / shape.heads;
   ValueId y = b.LayerNorm("input_layernorm", x, shape.width);
   y = b.Linear("attention.query_key_value", y, shape.width, 3 * shape.width);
-  y = b.View(y, {shape.batch, Fixed(shape.tokens), Fixed(shape.heads), Fixed(3 * size)});
+  y = b.View(y, {shape.batch, Known(shape.tokens), Known(shape.heads), Known(3 * size)});
   const auto parts = b.CallForMany(
       "aten.chunk.default",
       {Arg("self", b.Transpose(y, 1, 2)), Arg("chunks", std::int64_t{3}), Arg("dim", kLast)}, 3,
       true);
   y = b.Attention(Rotated(b, parts[0], shape, angles), Rotated(b, parts[1], shape, angles),
                   parts[2], true, 0);
-  y = b.View(b.Transpose(y, 1, 2), {shape.batch, Fixed(shape.tokens), Fixed(shape.width)});
+  y = b.View(b.Transpose(y, 1, 2), {shape.batch, Known(shape.tokens), Known(shape.width)});
   const ValueId attended = b.Linear("attention.dense", y, shape.width, shape.width);
   y = b.LayerNorm("post_attention_layernorm", x, shape.width);
   y = b.Elementwise("aten.gelu.default",

@@ -5,22 +5,20 @@
 namespace sluice::model {
 namespace {
 
-IntegerOrValue Fixed(std::int64_t number) { return {.number = number, .value = std::nullopt}; }
-
 struct VitShape {
   std::int64_t width, heads, tokens;
 };
 
 ValueId Block(Builder& b, ValueId x, const VitShape& shape) {
   const std::int64_t size = shape.width / shape.heads;
-  const IntegerOrValue batch{.number = 0, .value = b.SizeOf(x, 0)};
+  const IntegerOrValue batch = BatchOf(b, x);
   ValueId y = b.LayerNorm("norm1", x, shape.width, 1e-6);
   y = b.Linear("attn.qkv", y, shape.width, 3 * shape.width);
-  y = b.View(y, {batch, Fixed(shape.tokens), Fixed(3), Fixed(shape.heads), Fixed(size)});
+  y = b.View(y, {batch, Known(shape.tokens), Known(3), Known(shape.heads), Known(size)});
   y = b.Call("aten.permute.default", {Arg("self", y), Ints("dims", {2, 0, 3, 1, 4})});
   const auto parts = b.CallForMany("aten.unbind.int", {Arg("self", y)}, 3, true);
   y = b.Transpose(b.Attention(parts[0], parts[1], parts[2], false, 0), 1, 2);
-  y = b.View(y, {batch, Fixed(shape.tokens), Fixed(shape.width)});
+  y = b.View(y, {batch, Known(shape.tokens), Known(shape.width)});
   x = b.Add(x, b.Linear("attn.proj", y, shape.width, shape.width));
   y = b.LayerNorm("norm2", x, shape.width, 1e-6);
   y = b.Elementwise("aten.gelu.default", b.Linear("mlp.fc1", y, shape.width, 4 * shape.width));
@@ -45,10 +43,10 @@ Result<BuiltModel> BuildVit(const ZooOptions& options) {
   ValueId x = b.Conv2d("patch_embed.proj", input,
                        {.in = 3, .out = width, .kernel = patch, .stride = patch, .bias = true});
   x = b.Transpose(b.Flatten(x, 2), 1, 2);
-  const IntegerOrValue batch{.number = 0, .value = b.SizeOf(input, 0)};
+  const IntegerOrValue batch = BatchOf(b, input);
   const auto token = [&](std::string_view name) {
     return b.Call("aten.expand.default", {Arg("self", b.Weight(name, {1, 1, width}, 1)),
-                                          Sizes("size", {batch, Fixed(-1), Fixed(-1)})});
+                                          Sizes("size", {batch, Known(-1), Known(-1)})});
   };
   std::vector<ValueId> tokens = {token("cls_token")};
   if (distilled) tokens.push_back(token("dist_token"));

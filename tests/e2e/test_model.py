@@ -14,6 +14,7 @@ def model(house, *words, status=0):
 
 def test_a_network_is_shown_for_people_and_for_programs(house):
     shown = model(house, "show", "zoo:lenet").stdout
+    assert shown.startswith("61706 trainable parameters, 10 tensors, 12 operators\n")
     assert "input   input: float32[batch, 1, 28, 28]" in shown
     assert "fc1.weight    [120, 400]     [w3, 25*w2]" in shown
     assert "aten.max_pool2d.default" in shown
@@ -78,6 +79,7 @@ def test_sizes_and_pins_are_the_users(house):
         (("show", "."), ".: expected a file, found a folder"),
         (("show", "zoo:resnet"), "expected one of mlp, lenet, vgg11, resnet18"),
         (("show", "zoo:gpt,heads=7"), "gpt: expected a width that heads divide, found 768 and 7"),
+        (("show", "zoo:mlp", "--scale", "2"), "--scale belongs to 'sluice model shrink'"),
         (("shrink", "zoo:mlp", "--scale", "0.5"), "--scale: expected a number from 1 to"),
         (("shrink", "zoo:mlp", "--min-width", "0"), "--min-width: expected a whole number"),
         (("shrink", "zoo:mlp", "--parameters", "9999999"), "expected from 1 to 669706"),
@@ -95,6 +97,12 @@ def test_sizes_and_pins_are_the_users(house):
 def test_wrong_words_are_told(house, words, message):
     told = model(house, *words, status=2)
     assert message in told.stderr and not told.stdout
+
+
+def test_a_network_without_widths_is_told(house):
+    pins = "--pin", "layers.0.weight:0", "--pin", "layers.1.weight:0"
+    told = model(house, "shrink", "zoo:mlp", *pins, status=1)
+    assert "nothing in it can shrink" in told.stderr and not told.stdout
 
 
 def test_files_that_are_no_networks_are_told(house):

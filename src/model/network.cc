@@ -1,0 +1,52 @@
+#include "model/network.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "model/archive.h"
+#include "model/zoo.h"
+
+namespace sluice::model {
+namespace {
+
+constexpr std::string_view kZoo = "zoo:";
+
+// What is not drawn at random and is more than a constant was made for its size; tables of sines can be made for others.
+std::vector<Frozen> FrozenOf(const Graph& graph, const std::vector<Law>& laws) {
+  std::vector<Frozen> frozen;
+  for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
+    const Law::Kind kind = laws[i].kind;
+    const bool sines = kind == Law::Kind::kSinesInTurns || kind == Law::Kind::kSinesFirst;
+    if (graph.parameters[i].trainable || kind == Law::Kind::kConstant) {
+      frozen.push_back(Frozen::kNo);
+    } else {
+      frozen.push_back(sines ? Frozen::kAllButLast : Frozen::kAll);
+    }
+  }
+  return frozen;
+}
+
+Result<BuiltModel> ReadGraph(const std::string& name) {
+  if (name.starts_with(kZoo)) return BuildFromZoo(std::string_view(name).substr(kZoo.size()));
+  SLUICE_ASSIGN(const Archive archive, Archive::Open(name));
+  SLUICE_ASSIGN(std::vector<Law> laws, MeasureLaws(archive));
+  return BuiltModel{.graph = archive.graph(), .laws = std::move(laws)};
+}
+
+}  // namespace
+
+Result<Network> OpenNetwork(const std::string& name, std::vector<Place> pins) {
+  SLUICE_ASSIGN(BuiltModel read, ReadGraph(name));
+  const auto fail = [&](const Error& error) {
+    return Fail(error.code, fmt::format("{}: {}", name, error.message));
+  };
+  auto widths = Widths::Find(read.graph,
+                             {.frozen = FrozenOf(read.graph, read.laws), .pins = std::move(pins)});
+  if (!widths) return fail(widths.error());
+  if (const Status checked = CheckShapes(read.graph); !checked) return fail(checked.error());
+  return Network{std::move(read.graph), std::move(read.laws), *std::move(widths)};
+}
+
+}  // namespace sluice::model
