@@ -25,6 +25,8 @@ except ImportError as error:
         f"sluice.export needs PyTorch, which cannot be imported: {error}", name="torch"
     ) from error
 
+from torch.export.graph_signature import InputKind
+
 from sluice._safetensors import write_tensors
 
 _LARGEST_BATCH = 65536
@@ -292,15 +294,19 @@ def _outputs_of(program, examples, gpus) -> list:
     """What a training step would get under the seed, by place.
 
     It may write to buffers and to what is not trained, which are the user's own: it gets copies.
+    The graph is interpreted, since as a module it would be Python code, in which not every name of
+    a parameter can stand ("blocks.in.weight").
     """
-    module = program.module()
-    tensors = [*module.named_parameters(), *module.named_buffers()]
-    copies = {name: tensor.clone() for name, tensor in tensors if not tensor.requires_grad}
+    held = {**program.constants, **program.state_dict}
+    given = iter(examples)
+    arguments = []
+    for spec in program.graph_signature.input_specs:
+        tensor = next(given) if spec.kind is InputKind.USER_INPUT else held[spec.target]
+        arguments.append(tensor if tensor.requires_grad else tensor.clone())
     for generator in [torch.default_generator, *(torch.cuda.default_generators[i] for i in gpus)]:
         generator.manual_seed(_SEED)
     with torch.no_grad():
-        arguments = tuple(tensor.clone() for tensor in examples)
-        outputs = torch.func.functional_call(module, copies, arguments)
+        outputs = torch.fx.Interpreter(program.graph_module).run(*arguments)
     leaves = enumerate(torch.utils._pytree.tree_leaves(outputs))
     return [(place, leaf) for place, leaf in leaves if isinstance(leaf, torch.Tensor)]
 

@@ -353,6 +353,22 @@ class Mixed(nn.Module):
         return x.mul_(scale) @ table + mask.unsqueeze(-1)
 
 
+def test_names_that_are_words_of_python(tmp_path):
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.maps = nn.ModuleDict({"in": nn.Linear(4, 8), "lambda": nn.Linear(8, 2)})
+
+        def forward(self, x):
+            return self.maps["lambda"](self.maps["in"](x))
+
+    model = Named()
+    path = sluice.export(model, torch.randn(4, 4), tmp_path / "named.pt2")
+    assert list(torch.export.load(path).state_dict) == list(model.state_dict())
+    stored = examples_of(path)
+    assert torch.equal(stored["output.0"], model(stored["input.0"]))
+
+
 def test_inputs_of_another_length_stay_as_they_are(tmp_path):
     inputs = (torch.tensor(2.0), torch.randn(1, 3), torch.randn(3, 5), torch.tensor([True]))
     path = sluice.export(Mixed(), inputs, tmp_path / "mixed.pt2")

@@ -401,7 +401,8 @@ is found on the surrogate holds on the network itself.
   --decay D         of weight decay: scaled (the default: its product with the learning rate
                     stays the same), or same (as it is given)
   --readout R       zero (the default: output layers begin at 0, here and in the original), or keep
-  --study FILE      say which parameters of this study do not carry over
+  --study FILE      say which parameters of this study do not carry over; without FILE.pt2, the
+                    network is the study's, and so is the scale
   --explain         a row for each parameter
   --store FILE      has no effect here
   --json            the same for programs, with the whole graph

@@ -8,9 +8,9 @@
 #include "cli/model_report.h"
 #include "cli/print.h"
 #include "cli/study_file.h"
+#include "cli/study_model.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "model/carries_over.h"
 #include "model/graph_json.h"
 #include "model/network.h"
 #include "model/shrink.h"
@@ -18,6 +18,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr double kUsualScale = 8;
 
 // "NAME:AXIS" or "NAME=NUMBER".
 Result<std::pair<std::string, std::int64_t>> ReadPair(std::string_view flag,
@@ -47,7 +49,8 @@ Result<std::vector<model::Place>> ReadPins(const ModelOptions& options) {
 
 Result<model::Shrunken> Shrink(const model::Network& network, const ModelOptions& options) {
   const std::vector<std::string>& notes = network.widths.notes();
-  model::ShrinkOptions how{.scale = options.scale, .min_width = options.min_width, .sizes = {}};
+  model::ShrinkOptions how{
+      .scale = options.scale.value_or(kUsualScale), .min_width = options.min_width, .sizes = {}};
   for (const std::string& width : options.widths) {
     SLUICE_ASSIGN(auto given, ReadPair("--width", width, '=', "w1=64"));
     how.sizes.insert(std::move(given));
@@ -65,12 +68,21 @@ Result<model::Shrunken> Shrink(const model::Network& network, const ModelOptions
   return made;
 }
 
-Status AddStudyNotes(const std::string& path, std::vector<std::string>& notes) {
-  SLUICE_ASSIGN(const StudyFile file, ReadStudyFile(path));
-  for (const Parameter& parameter : file.spec.space.parameters()) {
-    const std::string why = model::WhyItDoesNotCarryOver(parameter.name);
-    if (!why.empty()) notes.push_back(fmt::format("{}: '{}': {}", path, parameter.name, why));
+// The network and the scale are those of the study where the command line gives none.
+Status TakeFromStudy(ModelOptions& options, std::vector<std::string>& notes) {
+  SLUICE_ASSIGN(const StudyFile study, ReadStudyFile(*options.study));
+  for (const std::string& note : WhatDoesNotCarryOver(study.spec.space))
+    notes.push_back(fmt::format("{}: {}", *options.study, note));
+  const auto& model = study.spec.model;
+  if (!options.file.empty()) return {};
+  if (!model) {
+    return InvalidArgument(fmt::format(
+        "model shrink: expected a network, and {} names none; give one, as in 'sluice model shrink "
+        "net.pt2', or add 'model: net.pt2' to the file",
+        *options.study));
   }
+  options.file = NetworkOf(*model, study.folder);
+  if (!options.scale && model->scale > 1) options.scale = model->scale;
   return {};
 }
 
@@ -91,11 +103,14 @@ void ListZoo(const Context& context) {
 
 }  // namespace
 
-Result<int> RunVerb(const Context& context, const ModelOptions& options) {
-  if (options.action == ModelAction::kZoo) {
+Result<int> RunVerb(const Context& context, const ModelOptions& given) {
+  if (given.action == ModelAction::kZoo) {
     ListZoo(context);
     return kExitOk;
   }
+  ModelOptions options = given;
+  std::vector<std::string> notes;
+  if (options.study) SLUICE_TRY(TakeFromStudy(options, notes));
   SLUICE_ASSIGN(std::vector<model::Place> pins, ReadPins(options));
   SLUICE_ASSIGN(const model::Network network, model::OpenNetwork(options.file, std::move(pins)));
   if (options.action == ModelAction::kShow) {
@@ -106,8 +121,7 @@ Result<int> RunVerb(const Context& context, const ModelOptions& options) {
     }
     return kExitOk;
   }
-  std::vector<std::string> notes = network.widths.notes();
-  if (options.study) SLUICE_TRY(AddStudyNotes(*options.study, notes));
+  notes.insert(notes.begin(), network.widths.notes().begin(), network.widths.notes().end());
   SLUICE_ASSIGN(model::Shrunken narrow, Shrink(network, options));
   SLUICE_ASSIGN(
       model::Parametrisation plan,

@@ -181,6 +181,7 @@ Result<std::string> SurrogateJson(const Surrogate& surrogate) {
   std::size_t c = 0;
   std::size_t p = 0;
   JsonWriter object;
+  object.Add("version", model::kGraphJsonVersion);
   object.AddJson(
       "widths", JsonList(classes, [&](std::string& json, const model::WidthClass& width) {
         JsonWriter each;

@@ -398,19 +398,24 @@ Result<ModelOptions> ReadModel(const Words& words) {
   SLUICE_ASSIGN(const std::size_t which, ReadOneOf("model", action, actions));
   model.action = static_cast<ModelAction>(which);
   if (model.action == ModelAction::kZoo) return model;
-  SLUICE_ASSIGN(
-      model.file,
-      Need("model",
-           "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'",
-           words.file));
   if (model.action == ModelAction::kShow) SLUICE_TRY(RefuseShrinkFlags(words));
+  if (words.study) {
+    model.file = words.file.value_or("");
+  } else {
+    SLUICE_ASSIGN(
+        model.file,
+        Need("model",
+             "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'",
+             words.file));
+  }
   model.pins = words.pins;
   model.widths = words.widths;
   model.explain = words.explain;
   if (words.scale) {
     const char* end = words.scale->data() + words.scale->size();
-    const auto [rest, error] = std::from_chars(words.scale->data(), end, model.scale);
-    if (error != std::errc() || rest != end || !(model.scale >= 1 && model.scale <= 1e6)) {
+    double& scale = model.scale.emplace();
+    const auto [rest, error] = std::from_chars(words.scale->data(), end, scale);
+    if (error != std::errc() || rest != end || !(scale >= 1 && scale <= 1e6)) {
       return InvalidArgument(
           fmt::format("--scale: expected a number from 1 to 1000000, found '{}'", *words.scale));
     }

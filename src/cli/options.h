@@ -136,16 +136,17 @@ enum class ModelAction { kShow, kShrink, kZoo };
 
 struct ModelOptions {
   ModelAction action = ModelAction::kShow;
-  std::string file;               // an archive of torch.export, or zoo:NAME
+  std::string file;  // an archive of torch.export, or zoo:NAME; empty: that of the study
   std::vector<std::string> pins;  // "NAME:AXIS": what is to stay
-  double scale = 8;
+  std::optional<double> scale;
   std::int64_t min_width = 8;
   std::optional<std::int64_t> parameters;  // how many are to be left, instead of a scale
   std::vector<std::string> widths;         // "w1=64"
   std::string rule = "mup";
   std::string decay = "scaled";
   bool keep_readout = false;
-  std::optional<std::string> study;  // a study file, for what of it does not carry over
+  std::optional<std::string>
+      study;  // a file, for its network and for what of it does not carry over
   bool explain = false;
 };
 

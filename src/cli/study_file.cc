@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/config_text.h"
+#include "cli/study_model.h"
 #include "engine/new_study.h"
 
 namespace sluice {
@@ -31,9 +32,14 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
     return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
   SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
   SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
+  const std::string folder = absolute.parent_path().string();
+  if (spec.model) {
+    SLUICE_ASSIGN(const std::vector<std::string> notes, CheckStudyModel(spec, path, folder));
+    remarks.insert(remarks.end(), notes.begin(), notes.end());
+  }
   return StudyFile{.spec = std::move(spec),
                    .source = std::move(source),
-                   .folder = absolute.parent_path().string(),
+                   .folder = folder,
                    .remarks = std::move(remarks)};
 }
 

@@ -14,7 +14,7 @@ struct StudyFile {
   StudySpec spec;
   std::string source;                // its text
   std::string folder;                // it lies in, absolute: where its program runs
-  std::vector<std::string> remarks;  // what its space leaves to be known, of CheckNewStudy
+  std::vector<std::string> remarks;  // what a reader should know of its space and its network
 };
 
 // Fails with invalid_argument on what is wrong with the file, as a new study, and not_found where there is none. A

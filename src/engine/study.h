@@ -76,6 +76,15 @@ struct KindProfile {
   double seconds_per_unit = 0;  // of work; 0: not said
 };
 
+// The network that the program trains. What the file says of it is right as a text; whether the network fits is for those
+// to say who read networks.
+struct ModelSpec {
+  std::string network;  // an archive of torch.export, seen from the study file, or zoo:NAME
+  std::string loss = "returned";  // a function of what the network returns, or that itself
+  double scale = 1;               // so much narrower is the network that is tuned
+  int line = 0;                   // of the file
+};
+
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.
 struct StudySpec {
   std::string name;
@@ -95,6 +104,7 @@ struct StudySpec {
   double weight = 1;    // of its part of the devices, beside those of other studies
   Demand demand;
   std::vector<KindProfile> profile;
+  std::optional<ModelSpec> model;
   std::string transfer;  // the study whose best its trials are, and nothing else; empty: none
   Timeouts timeouts;
   int retries = 1;

@@ -18,6 +18,7 @@ constexpr int kMostFused = 10'000;
 constexpr int kMaxRetries = 100;
 constexpr double kLeastWeight = 0.001;
 constexpr double kMostWeight = 1000;
+constexpr double kMostScale = 1e6;
 // Workers send three heartbeats within a lease.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
@@ -34,6 +35,7 @@ class RunningReader {
     ReadResources();
     ReadProfile();
     ReadFuse();
+    ReadModel();
     ReadTransfer();
     ReadPolicy();
     ReadWeight();
@@ -247,6 +249,28 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
+  // A network alone, or what else is to be known of it.
+  void ReadModel() {
+    const ConfigNode* node = map_.Find("model");
+    if (node == nullptr) return;
+    ModelSpec& model = spec_.model.emplace();
+    model.line = node->line();
+    constexpr std::string_view kNetwork = "a file of torch.export, or zoo:NAME";
+    const auto section =
+        node->is_map() ? Section("model", {"network", "loss", "scale"}) : std::nullopt;
+    const ConfigNode* network =
+        section ? section->Require("network", kNetwork, "add 'network: net.pt2'") : node;
+    if (const auto text = network != nullptr ? network->Text() : std::nullopt) {
+      model.network = *text;
+      if (text->empty()) network->Expected(kNetwork);
+    }
+    if (!section) return;
+    if (const ConfigNode* loss = section->Find("loss"))
+      model.loss = loss->Text().value_or(model.loss);
+    if (const ConfigNode* scale = section->Find("scale"))
+      model.scale = scale->Number({.min = 1, .max = kMostScale}).value_or(model.scale);
+  }
+
   void ReadTransfer() {
     const ConfigNode* node = map_.Find("transfer");
     const auto name = node != nullptr ? node->Text() : std::nullopt;
@@ -334,9 +358,9 @@ class RunningReader {
 
 const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "deadline",       "parallelism", "resources",   "timeouts", "retries",
-      "backoff",        "seed",        "environment", "policy",   "output_cap",
-      "checkpoint_cap", "profile",     "fuse",        "transfer", "weight"};
+      "deadline", "parallelism", "resources", "timeouts",   "retries",        "backoff",
+      "seed",     "environment", "policy",    "output_cap", "checkpoint_cap", "profile",
+      "fuse",     "transfer",    "weight",    "model"};
   return keys;
 }
 

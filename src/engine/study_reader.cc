@@ -30,7 +30,7 @@ const std::vector<std::string>& StudyKeys() {
       "stopper",   "budget",     "trials",      "stop_at",     "deadline",   "parallelism",
       "resources", "profile",    "fuse",        "transfer",    "timeouts",   "retries",
       "backoff",   "seed",       "environment", "policy",      "output_cap", "checkpoint_cap",
-      "enqueue",   "warm_start", "weight"};
+      "enqueue",   "warm_start", "weight",      "model"};
   return keys;
 }
 

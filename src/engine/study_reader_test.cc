@@ -561,6 +561,40 @@ TEST(StudyReaderTest, ChecksFusion) {
   }
 }
 
+TEST(StudyReaderTest, ReadsTheNetworkThatIsTrained) {
+  const auto read = [](const std::string& lines) {
+    return *ReadStudy(lines +
+                          "\nprogram: train {args}\nspace: {lr: {float: [0, 1]}}\n"
+                          "objective: {minimize: loss}\ntrials: 1\n",
+                      "study.yaml", "study");
+  };
+  EXPECT_FALSE(read("seed: 1").model);
+  const auto alone = read("seed: 1\nmodel: nets/net.pt2").model;
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->network, "nets/net.pt2");
+  EXPECT_EQ(alone->loss, "returned");
+  EXPECT_EQ(alone->scale, 1);
+  EXPECT_EQ(alone->line, 2);
+  const auto model = read("model: {network: 'zoo:mlp,hidden=64', loss: mse, scale: 8}").model;
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->network, "zoo:mlp,hidden=64");
+  EXPECT_EQ(model->loss, "mse");
+  EXPECT_EQ(model->scale, 8);
+}
+
+TEST(StudyReaderTest, ChecksTheNetworkThatIsTrained) {
+  EXPECT_EQ(With("model: ''"),
+            "study.yaml:1: model: expected a file of torch.export, or zoo:NAME, found ''");
+  EXPECT_THAT(With("model: [net.pt2]"), HasSubstr("study.yaml:1: model: expected"));
+  EXPECT_THAT(
+      With("model: {loss: mse}"),
+      HasSubstr("model.network: expected a file of torch.export, or zoo:NAME, found nothing; "
+                "add 'network: net.pt2'"));
+  EXPECT_THAT(With("model: {network: net.pt2, scale: 0.5}"),
+              HasSubstr("model.scale: expected a number from 1 to"));
+  EXPECT_THAT(With("model: {netwrk: net.pt2}"), HasSubstr("did you mean 'network'?"));
+}
+
 TEST(StudyReaderTest, PoliciesThatPackGpusNeedToKnowMemory) {
   for (const char* policy : {"hypersack-ff", "hypersack-ffd", "hypersack-wf", "hypersack-wfd",
                              "hypersack-mip", "hydro"}) {

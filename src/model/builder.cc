@@ -250,12 +250,11 @@ ValueId Builder::LayerNorm(std::string_view name, ValueId x, std::int64_t width,
                Arg("bias", bias), Arg("eps", eps)});
 }
 
-ValueId Builder::Embedding(std::string_view name, ValueId indices, std::int64_t rows,
-                           std::int64_t width, std::int64_t untrained_row) {
+ValueId Builder::Embedding(std::string_view name, ValueId indices, const Table& about) {
   const Scope scope(*this, name);
-  const ValueId weight = Weight("weight", {rows, width}, 1);
+  const ValueId weight = Weight("weight", {about.rows, about.width}, about.fan_in);
   std::vector<Argument> arguments = {Arg("weight", weight), Arg("indices", indices)};
-  if (untrained_row >= 0) arguments.push_back(Arg("padding_idx", untrained_row));
+  if (about.untrained_row >= 0) arguments.push_back(Arg("padding_idx", about.untrained_row));
   return Call("aten.embedding.default", std::move(arguments));
 }
 

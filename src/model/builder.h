@@ -72,9 +72,13 @@ class Builder {
   ValueId BatchNorm(std::string_view name, ValueId x, std::int64_t channels, double eps = 1e-5,
                     double momentum = 0.1);
   ValueId LayerNorm(std::string_view name, ValueId x, std::int64_t width, double eps = 1e-5);
-  // A row that is never trained stands for what is not there; -1: all are.
-  ValueId Embedding(std::string_view name, ValueId indices, std::int64_t rows, std::int64_t width,
-                    std::int64_t untrained_row = -1);
+  struct Table {
+    std::int64_t rows = 0;
+    std::int64_t width = 0;
+    std::int64_t untrained_row = -1;  // one that stands for what is not there; -1: none does
+    std::int64_t fan_in = 1;
+  };
+  ValueId Embedding(std::string_view name, ValueId indices, const Table& about);
   ValueId Dropout(ValueId x, double p);
   ValueId Relu(ValueId x) { return Elementwise("aten.relu.default", x); }
   ValueId Elementwise(std::string_view op, ValueId x);

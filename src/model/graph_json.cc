@@ -135,7 +135,7 @@ std::string ParameterJson(const Graph& graph, const Parameter& parameter, const 
 
 std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws) {
   JsonWriter object;
-  object.Add("made_by", graph.made_by);
+  object.Add("version", kGraphJsonVersion).Add("made_by", graph.made_by);
   object.AddJson("symbols", JsonList(graph.symbols, [](std::string& json, const Symbol& symbol) {
                    JsonWriter each;
                    each.Add("name", symbol.name).Add("min", symbol.least).Add("max", symbol.most);

@@ -9,6 +9,9 @@
 
 namespace sluice::model {
 
+// Raised when a reader of the earlier form would misread the new one.
+constexpr int kGraphJsonVersion = 1;
+
 // All of a graph as one line of JSON; docs/models.md has its members. Laws by the order of parameters.
 std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws);
 

@@ -29,13 +29,15 @@ std::vector<Frozen> FrozenOf(const Graph& graph, const std::vector<Law>& laws) {
 }
 
 Result<BuiltModel> ReadGraph(const std::string& name) {
-  if (name.starts_with(kZoo)) return BuildFromZoo(std::string_view(name).substr(kZoo.size()));
+  if (IsOfZoo(name)) return BuildFromZoo(std::string_view(name).substr(kZoo.size()));
   SLUICE_ASSIGN(const Archive archive, Archive::Open(name));
   SLUICE_ASSIGN(std::vector<Law> laws, MeasureLaws(archive));
   return BuiltModel{.graph = archive.graph(), .laws = std::move(laws)};
 }
 
 }  // namespace
+
+bool IsOfZoo(std::string_view name) { return name.starts_with(kZoo); }
 
 Result<Network> OpenNetwork(const std::string& name, std::vector<Place> pins) {
   SLUICE_ASSIGN(BuiltModel read, ReadGraph(name));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,9 @@ struct Network {
   std::vector<Law> laws;  // by the order of parameters
   Widths widths;
 };
+
+// A name of the zoo, not of a file: "zoo:...".
+bool IsOfZoo(std::string_view name);
 
 // Of an archive, by its path, or of the zoo: "zoo:resnet18,classes=100". What is in it that was made for its size stays,
 // and so do the pins. Its shapes are those it says. Messages begin with the name.

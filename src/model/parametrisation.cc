@@ -135,6 +135,7 @@ class Planner {
   bool Changes(Dim dim) const {
     return widths_.IsWidth(dim) || narrow_.SizeOf(widths_, dim) != widths_.dims().SizeOf(dim);
   }
+  bool IsInTheMiddle(NodeId node) const { return middle_[Index(node)]; }
   // Some use of it is followed by other products.
   bool IsInTheMiddle(std::size_t p) const {
     const std::size_t root = graph_.parameters[p].tied_to.value_or(static_cast<std::uint32_t>(p));
@@ -268,9 +269,8 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
          .operand = use.operand,
          .argument = {},
          .factor = 1 / ratio,
-         .why =
-             fmt::format("{} '{}'", planner.IsInTheMiddle(use.parameter) ? "output map" : "readout",
-                         graph.parameters[use.parameter].name)});
+         .why = fmt::format("{} '{}'", planner.IsInTheMiddle(use.node) ? "output map" : "readout",
+                            graph.parameters[use.parameter].name)});
   }
   for (const Contraction& contraction : widths.inference().contractions()) {
     const double ratio = planner.RatioOf(contraction.dim);

@@ -55,7 +55,7 @@ TEST(WidthsTest, SizesThatCoincideStayApart) {
   Builder b;
   const ValueId ids = b.Input("ids", {16}, DType::kInt64);
   const IntegerOrValue batch = BatchOf(b, ids);
-  const ValueId x = b.Embedding("table", ids, 16, 32);
+  const ValueId x = b.Embedding("table", ids, {.rows = 16, .width = 32});
   const auto heads = [&](ValueId value) {
     return b.Transpose(b.View(value, {batch, Known(16), Known(2), Known(16)}), 1, 2);
   };

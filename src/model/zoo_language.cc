@@ -121,16 +121,18 @@ Result<BuiltModel> BuildGpt(const ZooOptions& options) {
   const double dropout = options.Text("dropout") == "yes" ? 0.1 : 0;
   const ValueId ids = b.Input("input_ids", {text.tokens}, DType::kInt64);
   text.batch.value = b.SizeOf(ids, 0);
+  // The table is the readout, too, and is drawn as one; positions are drawn like what they are added to.
   ValueId table{};
   ValueId x{};
   {
     const Builder::Scope scope(b, "transformer");
     {
       const Builder::Scope wte(b, "wte");
-      table = b.Weight("weight", {text.vocabulary, text.width}, 1);
+      table = b.Weight("weight", {text.vocabulary, text.width}, text.width);
     }
     x = b.Call("aten.embedding.default", {Arg("weight", table), Arg("indices", ids)});
-    x = b.Add(x, b.Embedding("wpe", Positions(b, text), text.tokens, text.width));
+    x = b.Add(x, b.Embedding("wpe", Positions(b, text),
+                             {.rows = text.tokens, .width = text.width, .fan_in = text.width}));
     x = b.Dropout(x, dropout);
     for (std::int64_t i = 0; i < options.Number("layers"); ++i) {
       const Builder::Scope layer(b, fmt::format("h.{}", i));
@@ -149,8 +151,9 @@ Result<BuiltModel> BuildTransformerLm(const ZooOptions& options) {
   constexpr double kDropout = 0.2;
   const ValueId ids = b.Input("input_ids", {text.tokens}, DType::kInt64);
   text.batch.value = b.SizeOf(ids, 0);
-  ValueId x = b.Embedding("embedding", ids, text.vocabulary, text.width);
-  x = b.Add(x, b.Embedding("positions", Positions(b, text), text.tokens, text.width));
+  ValueId x = b.Embedding("embedding", ids, {.rows = text.vocabulary, .width = text.width});
+  x = b.Add(
+      x, b.Embedding("positions", Positions(b, text), {.rows = text.tokens, .width = text.width}));
   x = b.Dropout(x, kDropout);
   for (std::int64_t i = 0; i < options.Number("layers"); ++i) {
     const Builder::Scope layer(b, fmt::format("encoder.layers.{}", i));
@@ -169,7 +172,8 @@ Result<BuiltModel> BuildLstmLm(const ZooOptions& options) {
   const std::int64_t layers = options.Number("layers");
   const ValueId ids = b.Input("input_ids", {tokens}, DType::kInt64);
   const IntegerOrValue batch = BatchOf(b, ids);
-  ValueId x = b.Dropout(b.Embedding("encoder", ids, options.Number("vocab"), width), kDropout);
+  ValueId x = b.Dropout(
+      b.Embedding("encoder", ids, {.rows = options.Number("vocab"), .width = width}), kDropout);
   const auto zeros = [&] {
     return b.Call("aten.zeros.default", {Sizes("size", {Known(layers), batch, Known(hidden)})});
   };
@@ -207,10 +211,11 @@ Result<BuiltModel> BuildBert(const ZooOptions& options) {
   {
     const Builder::Scope scope(b, "bert.embeddings");
     const ValueId types = b.Call("aten.zeros_like.default", {Arg("self", ids)}, DType::kInt64);
-    x = b.Embedding("word_embeddings", ids, text.vocabulary, text.width, /*untrained_row=*/0);
-    x = b.Add(x, b.Embedding("position_embeddings", Positions(b, text), options.Number("positions"),
-                             text.width));
-    x = b.Add(x, b.Embedding("token_type_embeddings", types, 2, text.width));
+    x = b.Embedding("word_embeddings", ids,
+                    {.rows = text.vocabulary, .width = text.width, .untrained_row = 0});
+    x = b.Add(x, b.Embedding("position_embeddings", Positions(b, text),
+                             {.rows = options.Number("positions"), .width = text.width}));
+    x = b.Add(x, b.Embedding("token_type_embeddings", types, {.rows = 2, .width = text.width}));
     x = b.Dropout(b.LayerNorm("LayerNorm", x, text.width, 1e-12), kDropout);
   }
   for (std::int64_t i = 0; i < options.Number("layers"); ++i) {

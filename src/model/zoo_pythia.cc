@@ -86,7 +86,7 @@ Result<BuiltModel> BuildPythia(const ZooOptions& options) {
   ValueId x{};
   {
     const Builder::Scope scope(b, "gpt_neox");
-    x = b.Embedding("embed_in", ids, options.Number("vocab"), shape.width);
+    x = b.Embedding("embed_in", ids, {.rows = options.Number("vocab"), .width = shape.width});
     const auto angles = Angles(b, shape);
     for (std::int64_t i = 0; i < options.Number("layers"); ++i) {
       const Builder::Scope layer(b, fmt::format("layers.{}", i));

@@ -21,6 +21,7 @@ def test_a_network_is_shown_for_people_and_for_programs(house):
     graph = json.loads(model(house, "show", "zoo:lenet", "--json").stdout)
     assert [width["size"] for width in graph["widths"]] == [6, 16, 120, 84]
     assert graph["nodes"][0]["op"] == "aten.conv2d.default"
+    assert graph["version"] == 1
     assert not house.store.exists()
 
 
@@ -33,6 +34,7 @@ def test_a_surrogate_is_explained_row_by_row(house):
     assert "readout 'head.weight'" in told
     assert "What does not: dropout, weight decay, depth." in told
     surrogate = json.loads(model(house, "shrink", "zoo:mlp", "--json").stdout)
+    assert surrogate["version"] == surrogate["graph"]["version"] == 1
     assert surrogate["widths"] == [
         {"name": "w1", "from": 512, "to": 64},
         {"name": "w2", "from": 512, "to": 64},
@@ -56,6 +58,51 @@ trials: 3
     assert "'dropout'" in note
     told = model(house, "shrink", "zoo:mlp", "--study", "other.yaml", status=2).stderr
     assert "other.yaml" in told
+
+
+STUDY = """\
+program: python3 train.py
+model: {model}
+space: {{lr: {{float: [0.1, 1.0]}}, dropout: {{float: [0.0, 0.5]}}}}
+objective: {{minimize: loss}}
+trials: 1
+"""
+
+
+def test_a_study_names_its_network_and_its_loss(house):
+    model_of_study = "{network: zoo:mlp, loss: cross_entropy, scale: 4}"
+    house.write("study.yaml", STUDY.format(model=model_of_study))
+    told = house.run("check", "study.yaml").stdout
+    assert "warning: model: the network is 4 times narrower: 'dropout': a wide network" in told
+    surrogate = json.loads(model(house, "shrink", "--study", "study.yaml", "--json").stdout)
+    assert [width["to"] for width in surrogate["widths"]] == [128, 128]
+    words = "shrink", "--study", "study.yaml", "--scale", "2", "--json"
+    assert json.loads(model(house, *words).stdout)["widths"][0]["to"] == 256
+    house.write("train.py", """print('{"loss": 1}')\n""")
+    assert "'dropout'" in house.run("tune", "study.yaml").stderr
+
+
+@pytest.mark.parametrize(
+    "named, words",
+    [
+        ("zoo:mlp", "study.yaml:2: model.loss: expected a network that returns its loss, a single"),
+        ("{network: zoo:mlp, loss: mean}", "study.yaml:2: model.loss: expected one of returned, "),
+        ("{network: zoo:mpl, loss: mse}", "did you mean 'mlp'?"),
+        ("net.pt2", "study.yaml:2: model.network: "),
+        ("{network: 'zoo:mlp,hidden=8', loss: mse, scale: 1e9}", "study.yaml:2: model.scale: "),
+    ],
+)
+def test_a_study_with_a_network_that_does_not_fit(house, named, words):
+    house.write("study.yaml", STUDY.format(model=named))
+    told = house.run("tune", "study.yaml", check=False)
+    assert told.returncode == 2 and words in told.stderr, told.stderr
+    assert not house.store.exists()
+
+
+def test_a_study_without_a_network_has_none_to_shrink(house):
+    house.write("study.yaml", STUDY.format(model="zoo:mlp").replace("model: zoo:mlp\n", ""))
+    told = model(house, "shrink", "--study", "study.yaml", status=2).stderr
+    assert "expected a network, and study.yaml names none" in told
 
 
 def test_sizes_and_pins_are_the_users(house):

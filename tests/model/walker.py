@@ -9,9 +9,13 @@ import operator
 import torch
 
 
-def run(graph, state, inputs):
-    """Returns the outputs. `state` is by name of parameters, and is changed where nodes write."""
-    values = {each["value"]: state[each["name"]] for each in graph["parameters"]}
+def run(graph, state, inputs, values=None):
+    """Returns the outputs. `state` is by name of parameters, and is changed where nodes write.
+
+    `values`, if given, gets what every node computes, by name.
+    """
+    values = {} if values is None else values
+    values |= {each["value"]: state[each["name"]] for each in graph["parameters"]}
     values.update(
         (each["name"], tensor) for each, tensor in zip(graph["inputs"], inputs, strict=True)
     )
@@ -51,9 +55,7 @@ def _call(node, values):
     space, _, name = node["op"].partition(".")
     if space == "operator":
         return getattr(operator, name)(*(_value(each, values) for each in node["arguments"]))
-    operation = torch.ops
-    for part in node["op"].split("."):
-        operation = getattr(operation, part)
+    operation = _operation(node)
     expected = [argument.name for argument in operation._schema.arguments]
     positional, keywords = [], {}
     for place, each in enumerate(node["arguments"]):
@@ -63,6 +65,19 @@ def _call(node, values):
         else:
             keywords[each["name"]] = _value(each, values)
     return operation(*positional, **keywords)
+
+
+def _operation(node):
+    operation = torch.ops
+    for part in node["op"].split("."):
+        operation = getattr(operation, part)
+    return operation
+
+
+def takes_device(node):
+    if node["op"].startswith("operator."):
+        return False
+    return any(argument.name == "device" for argument in _operation(node)._schema.arguments)
 
 
 def _store(node, result, values):
