@@ -4,8 +4,8 @@
     python bench/transfer.py train    trains each at many learning rates, on a GPU if there is one
     python bench/transfer.py page     writes bench/results/transfer.md from what train measured
 
-What `plan` writes to build/transfer is all that `train` needs besides PyTorch, so that the two can be
-done on two machines.
+What `plan` writes to build/transfer is all that `train` needs besides PyTorch, so that the two can
+be done on two machines.
 """
 
 import argparse
@@ -51,6 +51,7 @@ class Case:
     scales: tuple
     batch: int
     steps: int
+    rules: tuple = tuple(RULES)
 
     def plan(self, rule, scale):
         words = re.sub(r"\W+", "-", rule)
@@ -65,7 +66,8 @@ CASES = {
         Case("mlp-sgd", "zoo:mlp,hidden=4096,layers=3", "flat", "sgd", range(-12, 3),
              (1, 4, 16, 64), 128, 400),
         Case("gpt-adam", "zoo:gpt,vocab=256,tokens=128,width=1024,layers=4,heads=16,dropout=no",
-             "text", "adam", range(-15, -4), (1, 2, 4, 8), 32, 400),
+             "text", "adam", range(-15, -4), (1, 2, 4, 8), 32, 400,
+             rules=("mup", "standard")),  # its readout is a table, and never begins at 0
         Case("resnet18-sgd", "zoo:resnet18", "color", "sgd", range(-9, 4), (1, 2, 4, 8), 64, 300),
         Case("resnet18-adam", "zoo:resnet18", "color", "adam", range(-15, -3), (1, 2, 4, 8), 64,
              300),
@@ -76,10 +78,11 @@ CASES = {
 def plan(cases):
     FOLDER.mkdir(parents=True, exist_ok=True)
     for case in cases:
-        for rule, flags in RULES.items():
+        for rule in case.rules:
             for scale in case.scales:
-                words = ["model", "shrink", case.network, "--scale", str(scale), *flags, "--json"]
-                told = subprocess.run([SLUICE, *words], check=True, capture_output=True)
+                words = [case.network, "--scale", str(scale), *RULES[rule], "--json"]
+                command = [SLUICE, "model", "shrink", *words]
+                told = subprocess.run(command, check=True, capture_output=True)
                 case.plan(rule, scale).write_bytes(told.stdout)
     images = _idx("train-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)[:KEPT].clone()
     torch.save({"images": images, "labels": _idx("train-labels-idx1-ubyte.gz", 8)[:KEPT].clone(),
@@ -157,7 +160,7 @@ def train(case, seeds, jobs, out):
     device = "cuda" if torch.cuda.is_available() else "cpu"
     work = [
         (case.name, rule, scale, exponent, seed, device)
-        for rule in RULES for scale in case.scales
+        for rule in case.rules for scale in case.scales
         for exponent in case.rates for seed in range(seeds)
     ]
     begin = time.monotonic()
@@ -178,11 +181,12 @@ def page(cases, out):
     yield "# The best learning rate of a surrogate, on the network it was made of"
     yield ""
     yield (
-        "`bench/transfer.py` (plan, train, page). Learning rates are powers of 2; a loss is the mean "
-        "of the last tenth of the steps, over seeds. What a rate costs is how much worse the network "
-        "itself gets with the surrogate's best rate than with its own. Images are of Fashion-MNIST, "
-        f"texts the speeches of `{SPEECHES}`, byte by byte. That losses at scale 1 differ by rule is "
-        "the readout, which mup has begin at 0: few steps are taken here, and the first go into it."
+        "`bench/transfer.py` (plan, train, page). Learning rates are powers of 2; a loss is the "
+        "mean of the last tenth of the steps, over seeds. What a rate costs is how much worse the "
+        "network itself gets with the surrogate's best rate than with its own. Images are of "
+        f"Fashion-MNIST, texts the speeches of `{SPEECHES}`, byte by byte. That losses at scale 1 "
+        "differ by rule is the readout, which mup has begin at 0: few steps are taken here, and "
+        "the first go into it."
     )
     for case in cases:
         told = json.loads((out / f"{case.name}.json").read_text())
@@ -200,7 +204,7 @@ def page(cases, out):
         yield ""
         yield "| rule | scale | best rate | its loss | of the network with it | costs |"
         yield "|---|---|---|---|---|---|"
-        for rule in RULES:
+        for rule in case.rules:
             whole = means[rule, 1]
             for scale in case.scales:
                 row = means[rule, scale]
@@ -213,7 +217,7 @@ def page(cases, out):
         yield ""
         yield f"| losses | {' | '.join(f'2^{rate}' for rate in case.rates)} |"
         yield f"|---|{'---|' * len(case.rates)}"
-        for rule in RULES:
+        for rule in case.rules:
             for scale in case.scales:
                 row = means[rule, scale].values()
                 shown = " | ".join(f"{loss:.3f}" if math.isfinite(loss) else "-" for loss in row)
@@ -226,7 +230,9 @@ def main():
     parser.add_argument("--only", default=",".join(CASES), help="cases, with commas between")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--out", type=pathlib.Path, default=FOLDER / "measured", help="the folder for what is measured")
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=FOLDER / "measured", help="a folder for measurements"
+    )
     options = parser.parse_args()
     cases = [CASES[name] for name in options.only.split(",")]
     if options.what == "plan":

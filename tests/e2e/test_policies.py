@@ -171,7 +171,8 @@ resources: {cpus: [1, 2]}
     script = python_program(house.write("trial.py", SLOW_TO_LEAVE))
     house.write("study.yaml", STUDY.format(program=script, more=more))
     house.run("tune", "study.yaml", "-q")
-    rows = house.query("SELECT trial, state, best_value, note, saved_work, work, launch FROM trials")
+    columns = "trial, state, best_value, note, saved_work, work, launch"
+    rows = house.query(f"SELECT {columns} FROM trials")
     given_up = {row[0]: row for row in rows if row[3].startswith("given up: others are expected")}
     assert given_up
     for _, state, value, _, saved, done, launch in given_up.values():

@@ -20,8 +20,8 @@ STEPS = 3
 SEEDS = 3
 BATCH = 4
 RATES = {"adam": 2**-8, "sgd": 2**-4}
-# How much sizes may follow the scale, as an exponent. Logits of a table that is the readout, too, begin
-# larger in narrow networks, since the table cannot begin at 0.
+# How much sizes may follow the scale, as an exponent. Logits of a table that is the readout, too,
+# begin larger in narrow networks, since the table cannot begin at 0.
 MOST = 0.2
 MOST_IF_TIED = 0.35
 
@@ -48,7 +48,8 @@ def batch_for(graph, seed):
     if each["dtype"] == "int64":
         inputs = torch.randint(64, shape, generator=generator)
         return [inputs], torch.randint(64, shape, generator=generator)
-    return [torch.randn(shape, generator=generator)], torch.randint(10, (BATCH,), generator=generator)
+    inputs = torch.randn(shape, generator=generator)
+    return [inputs], torch.randint(10, (BATCH,), generator=generator)
 
 
 def sizes_after_training(surrogate, optimizer, lr, seed):

@@ -1,5 +1,7 @@
-"""Trains what `sluice model shrink --json` prints, with PyTorch: draws it by its laws, and takes the
-learning rates and eps that it gives for each parameter."""
+"""Trains what `sluice model shrink --json` prints, with PyTorch.
+
+It is drawn by its laws, and each parameter has the learning rate and eps that are given for it.
+"""
 
 import math
 
