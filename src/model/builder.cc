@@ -65,7 +65,8 @@ ValueId Builder::AddValue(std::string name, DType dtype, Value::Kind kind) {
   return ValueId{static_cast<std::uint32_t>(made_.graph.values.size() - 1)};
 }
 
-ValueId Builder::Input(std::string_view name, std::vector<std::int64_t> others, DType dtype) {
+ValueId Builder::Input(std::string_view name, const std::vector<std::int64_t>& others,
+                       DType dtype) {
   if (made_.graph.symbols.empty()) {
     made_.graph.symbols.push_back(
         {.name = "batch", .least = 1, .most = kMostBatch, .example = kExampleBatch});
@@ -298,7 +299,7 @@ ValueId Builder::AveragePool(ValueId x, std::int64_t size) {
               {Arg("self", x), Ints("output_size", {size, size})});
 }
 
-ValueId Builder::Cat(std::vector<ValueId> parts, std::int64_t axis) {
+ValueId Builder::Cat(const std::vector<ValueId>& parts, std::int64_t axis) {
   return Call("aten.cat.default", {Tensors("tensors", parts), Arg("dim", axis)});
 }
 

@@ -22,7 +22,7 @@ struct BuiltModel {
 class Builder {
  public:
   // The first size is the batch.
-  ValueId Input(std::string_view name, std::vector<std::int64_t> others,
+  ValueId Input(std::string_view name, const std::vector<std::int64_t>& others,
                 DType dtype = DType::kFloat32);
   // Of the module that is being written; drawn with a spread of 1 / sqrt(fan_in), or all the same number.
   ValueId Weight(std::string_view name, std::vector<std::int64_t> sizes, std::int64_t fan_in);
@@ -90,7 +90,7 @@ class Builder {
   ValueId Flatten(ValueId x, std::int64_t start, std::int64_t end = -1);
   ValueId MaxPool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);
   ValueId AveragePool(ValueId x, std::int64_t size);  // to an image of this size
-  ValueId Cat(std::vector<ValueId> parts, std::int64_t axis);
+  ValueId Cat(const std::vector<ValueId>& parts, std::int64_t axis);
   ValueId Attention(ValueId query, ValueId key, ValueId value, bool causal, double dropout);
 
  private:

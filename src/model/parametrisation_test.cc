@@ -12,8 +12,6 @@
 namespace sluice::model {
 namespace {
 
-using testing::HasSubstr;
-
 struct Made {
   BuiltModel model;
   Widths widths;

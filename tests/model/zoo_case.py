@@ -122,17 +122,22 @@ def drawn(module):
 
 
 def laws_of(module):
-    """Of every tensor by name: kind, mean and deviation. What is tied goes by its first name."""
+    """Of every tensor by name: kind, mean and deviation.
+
+    A table that is the readout, too, is drawn as a readout, and tables beside it likewise.
+    """
+    tables = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
+    reads = {id(part.weight) for part in module.modules() if isinstance(part, nn.Linear)}
     laws, by_tensor = {}, {}
     for prefix, part in module.named_modules(remove_duplicate=False):
         tensors = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
         for name, tensor in tensors:
-            law = by_tensor.setdefault(id(tensor), law_of(part, name, tensor))
+            law = by_tensor.setdefault(id(tensor), law_of(part, name, tensor, bool(tables & reads)))
             laws[f"{prefix}.{name}" if prefix else name] = law
     return laws
 
 
-def law_of(part, name, tensor):
+def law_of(part, name, tensor, is_tied):
     norm = isinstance(part, (nn.LayerNorm, nn.BatchNorm2d))
     if "bias" in name or name in ("running_mean", "num_batches_tracked"):
         return "constant", 0.0, 0.0
@@ -147,5 +152,5 @@ def law_of(part, name, tensor):
         case Conv1D():
             fan_in = tensor.shape[0]
         case _:  # a table
-            fan_in = 1
+            fan_in = tensor.shape[-1] if is_tied else 1
     return "normal", 0.0, fan_in**-0.5
