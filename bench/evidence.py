@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The headline tables of the four papers beside ours, from the simulator.
 
-    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro, confluence; all of them without a name
+    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro, confluence; or all
 
-Prints a table in Markdown for each, with the published figures in it, as docs/evidence.md has them. Nothing published is
-an input of the simulation. SLUICE_BIN_DIR names the build to ask (build/release/bin).
+Prints a table in Markdown for each, with the published figures in it, as docs/evidence.md has them.
+Nothing published is an input of the simulation. SLUICE_BIN_DIR names the build to ask
+(build/release/bin).
 """
 
 import argparse
@@ -19,9 +20,17 @@ BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/b
 
 def simulate(scenario, *flags):
     """Each policy's results by its label."""
-    command = [BINARIES / "sluice", "simulate", ROOT / f"scenarios/{scenario}.yaml", "--json", *flags]
+    command = [
+        BINARIES / "sluice",
+        "simulate",
+        ROOT / f"scenarios/{scenario}.yaml",
+        "--json",
+        *flags,
+    ]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {each.get("label", each["policy"]): each for each in json.loads(answer.stdout)["policies"]}
+    return {
+        each.get("label", each["policy"]): each for each in json.loads(answer.stdout)["policies"]
+    }
 
 
 def table(headings, rows):
@@ -47,25 +56,56 @@ def hypersched(seeds):
         runs = simulate(f"hypersched-{deadline}", "--seeds", str(seeds))
         accuracy = {label: run["studies"][0]["best_at_deadline"] for label, run in runs.items()}
         gain, half = paired(accuracy["hypersched"], accuracy["fifo"])
-        rows.append([f"{deadline} s", asha, theirs, f"+{theirs - asha:.3f}", f"{accuracy['fifo']['mean']:.3f}",
-                     f"{accuracy['hypersched']['mean']:.3f}", f"{gain:+.3f} ± {half:.3f}"])
-    table(["deadline", "published: ASHA", "HyperSched", "gain", "ours: ASHA", "HyperSched", "gain"], rows)
+        rows.append(
+            [
+                f"{deadline} s",
+                asha,
+                theirs,
+                f"+{theirs - asha:.3f}",
+                f"{accuracy['fifo']['mean']:.3f}",
+                f"{accuracy['hypersched']['mean']:.3f}",
+                f"{gain:+.3f} ± {half:.3f}",
+            ]
+        )
+    table(
+        ["deadline", "published: ASHA", "HyperSched", "gain", "ours: ASHA", "HyperSched", "gain"],
+        rows,
+    )
 
 
 def hypersack(_seeds):
-    published = {"a100x4": ("2.1 h", "48.2 min", "2.6x"), "a100x8": ("1.1 h", "24.5 min", "2.7x"),
-                 "a100x16": ("35.1 min", "13.1 min", "2.7x"), "h100x4": ("1.7 h", "25.8 min", "4.0x"),
-                 "h100x4-a100x6": ("49.5 min", "12.5 min", "4.0x"), "h100x4-a100x12": ("misprinted", "8.4 min", "-")}
+    published = {
+        "a100x4": ("2.1 h", "48.2 min", "2.6x"),
+        "a100x8": ("1.1 h", "24.5 min", "2.7x"),
+        "a100x16": ("35.1 min", "13.1 min", "2.7x"),
+        "h100x4": ("1.7 h", "25.8 min", "4.0x"),
+        "h100x4-a100x6": ("49.5 min", "12.5 min", "4.0x"),
+        "h100x4-a100x12": ("misprinted", "8.4 min", "-"),
+    }
     rows = []
     for cluster, (alone, packed, ratio) in published.items():
         runs = simulate("hypersack-sp4", "--cluster", cluster)
         minutes = {label: run["makespan_seconds"]["mean"] / 60 for label, run in runs.items()}
         base = minutes["exclusive"]
-        ours = [f"{minutes[f'hypersack-{name}']:.1f} ({base / minutes[f'hypersack-{name}']:.2f}x)"
-                for name in ("ff", "ffd", "wf", "wfd")]
+        ours = [
+            f"{minutes[f'hypersack-{name}']:.1f} ({base / minutes[f'hypersack-{name}']:.2f}x)"
+            for name in ("ff", "ffd", "wf", "wfd")
+        ]
         rows.append([cluster, alone, packed, ratio, f"{base:.1f}", *ours])
-    table(["SP4, 384 jobs", "published: one per GPU", "HyperSack", "ratio", "ours: one per GPU (min)", "FF", "FFD", "WF",
-           "WFD"], rows)
+    table(
+        [
+            "SP4, 384 jobs",
+            "published: one per GPU",
+            "HyperSack",
+            "ratio",
+            "ours: one per GPU (min)",
+            "FF",
+            "FFD",
+            "WF",
+            "WFD",
+        ],
+        rows,
+    )
     rows = []
     figures = {"MIP": (99, 100), "FF": (88, 97), "FFD": (97, 98), "WF": (91, 97), "WFD": (98, 100)}
     policies = ",".join(f"hypersack-{name.lower()}" for name in figures)
@@ -73,10 +113,27 @@ def hypersack(_seeds):
     sp4 = simulate("hypersack-sp4", "--cluster", "a100x16", "--policy", policies)
     for name, (small, large) in figures.items():
         label = f"hypersack-{name.lower()}"
-        rows.append([name, f"{small} %", f"{sp3[label]['occupancy']['mean']:.1%}", f"{large} %",
-                     f"{sp4[label]['occupancy']['mean']:.1%}",
-                     f"{sp4[label]['makespan_seconds']['mean'] / 60:.1f} min"])
-    table(["occupancy", "SP3, 4 GPUs: published", "ours", "SP4, 16 GPUs: published", "ours", "our makespan there"], rows)
+        rows.append(
+            [
+                name,
+                f"{small} %",
+                f"{sp3[label]['occupancy']['mean']:.1%}",
+                f"{large} %",
+                f"{sp4[label]['occupancy']['mean']:.1%}",
+                f"{sp4[label]['makespan_seconds']['mean'] / 60:.1f} min",
+            ]
+        )
+    table(
+        [
+            "occupancy",
+            "SP3, 4 GPUs: published",
+            "ours",
+            "SP4, 16 GPUs: published",
+            "ours",
+            "our makespan there",
+        ],
+        rows,
+    )
 
 
 def fluid(seeds):
@@ -85,26 +142,50 @@ def fluid(seeds):
     for scenario in ("fluid-cifar", "fluid-wlm", "fluid-dcgan"):
         runs = simulate(scenario, "--seeds", str(seeds))
         for algorithm in algorithms:
-            named = {policy: runs[f"{algorithm}-{policy}"] for policy in ("fifo", "static", "dynamic")}
+            named = {
+                policy: runs[f"{algorithm}-{policy}"] for policy in ("fifo", "static", "dynamic")
+            }
             base = named["fifo"]
-            cells = [scenario, algorithm, f"{base['utilisation']['mean']:.0%}",
-                     f"{base['job_completion_seconds']['mean'] / 60:.0f} min"]
+            cells = [
+                scenario,
+                algorithm,
+                f"{base['utilisation']['mean']:.0%}",
+                f"{base['job_completion_seconds']['mean'] / 60:.0f} min",
+            ]
             for policy in ("static", "dynamic"):
                 used = named[policy]["utilisation"]["mean"] / base["utilisation"]["mean"] - 1
-                gain, half = paired(named[policy]["job_completion_seconds"], base["job_completion_seconds"])
+                gain, half = paired(
+                    named[policy]["job_completion_seconds"], base["job_completion_seconds"]
+                )
                 scale = base["job_completion_seconds"]["mean"]
                 cells += [f"{used:+.0%}", f"{gain / scale:+.0%} ± {half / scale:.0%}"]
             rows.append(cells)
-    table(["workload", "algorithm", "fifo: utilisation", "completion", "fluid-static: utilisation", "completion",
-           "fluid-dynamic: utilisation", "completion"], rows)
+    table(
+        [
+            "workload",
+            "algorithm",
+            "fifo: utilisation",
+            "completion",
+            "fluid-static: utilisation",
+            "completion",
+            "fluid-dynamic: utilisation",
+            "completion",
+        ],
+        rows,
+    )
 
 
 def hydro(seeds):
     runs = simulate("hydro-bubbles", "--seeds", str(min(seeds, 5)))
     hours = {label: run["makespan_seconds"]["mean"] / 3600 for label, run in runs.items()}
-    table(["bubbles", "published", "ours"],
-          [["makespan without", "-", f"{hours['exclusive']:.2f} h"], ["makespan with", "-", f"{hours['hydro']:.2f} h"],
-           ["shorter by", "2.7x", f"{hours['exclusive'] / hours['hydro']:.2f}x"]])
+    table(
+        ["bubbles", "published", "ours"],
+        [
+            ["makespan without", "-", f"{hours['exclusive']:.2f} h"],
+            ["makespan with", "-", f"{hours['hydro']:.2f} h"],
+            ["shorter by", "2.7x", f"{hours['exclusive'] / hours['hydro']:.2f}x"],
+        ],
+    )
     accelerations()
 
 
@@ -130,19 +211,42 @@ def accelerations():
             full = runs[f"full-size{label}"]["makespan_seconds"]["mean"] / 3600
             search = ours["studies"][0]["completion_seconds"]["mean"] / 3600
             whole = ours["makespan_seconds"]["mean"] / 3600
-            rows.append([f"{model} ({size})", gpus, published, f"{full:.2f} h", f"{search:.2f} h",
-                         f"{whole:.2f} h", f"{full / whole:.1f}x"])
-    table(["model (GPUs/trials)", "GPUs of a full-size trial", "published", "ours: full size",
-           "surrogates", "and the target", "shorter by"], rows)
+            rows.append(
+                [
+                    f"{model} ({size})",
+                    gpus,
+                    published,
+                    f"{full:.2f} h",
+                    f"{search:.2f} h",
+                    f"{whole:.2f} h",
+                    f"{full / whole:.1f}x",
+                ]
+            )
+    table(
+        [
+            "model (GPUs/trials)",
+            "GPUs of a full-size trial",
+            "published",
+            "ours: full size",
+            "surrogates",
+            "and the target",
+            "shorter by",
+        ],
+        rows,
+    )
 
 
 def beside(scenario, published, ours, seeds, *flags):
     """A row: the best of the published policies, and ours, by the scenario's goal."""
-    runs = simulate(scenario, "--policy", ",".join([*published, ours]), "--seeds", str(seeds), *flags)
+    runs = simulate(
+        scenario, "--policy", ",".join([*published, ours]), "--seeds", str(seeds), *flags
+    )
 
     def goal(run):
         if "hypersched" in scenario:
-            return {"values": [1 - best for best in run["studies"][0]["best_at_deadline"]["values"]]}
+            return {
+                "values": [1 - best for best in run["studies"][0]["best_at_deadline"]["values"]]
+            }
         return run["makespan_seconds"]
 
     def mean(label):
@@ -155,32 +259,48 @@ def beside(scenario, published, ours, seeds, *flags):
     else:
         difference, half = paired(goal(runs[ours]), goal(runs[best]))
         change = f"{difference / mean(best):+.1%} ± {half / mean(best):.1%}"
-    unit = (lambda value: f"{value:.3f}") if "hypersched" in scenario else (lambda value: f"{value / 60:.1f} min")
-    return [name, best, unit(mean(best)), unit(mean(ours)), change]
+
+    def shown(value):
+        return f"{value:.3f}" if "hypersched" in scenario else f"{value / 60:.1f} min"
+
+    return [name, best, shown(mean(best)), shown(mean(ours)), change]
 
 
 def confluence(seeds):
     simple = ["fifo", "lpt", "fluid-static", "fluid-dynamic"]
-    rows = [beside(name, simple, "confluence", seeds) for name in ("one-box", "two-studies", "elastic")]
+    rows = [
+        beside(name, simple, "confluence", seeds) for name in ("one-box", "two-studies", "elastic")
+    ]
     for name in ("fluid-cifar", "fluid-wlm", "fluid-dcgan"):
         for algorithm in ("random", "hyperband", "bohb", "sync-bohb", "asha", "pbt"):
             published = [f"{algorithm}-{policy}" for policy in ("fifo", "static", "dynamic")]
             rows.append(beside(name, published, f"{algorithm}-confluence", seeds))
-    rows += [beside(f"hypersched-{deadline}", ["fifo", "hypersched"], "confluence", seeds)
-             for deadline in (900, 1800, 3600)]
+    rows += [
+        beside(f"hypersched-{deadline}", ["fifo", "hypersched"], "confluence", seeds)
+        for deadline in (900, 1800, 3600)
+    ]
     clusters = ("a100x4", "a100x8", "a100x16", "h100x4", "h100x4-a100x6", "h100x4-a100x12")
     for space in (1, 2, 3, 4):
         published = [f"hypersack-{policy}" for policy in ("ff", "ffd", "wf", "wfd")]
-        rows += [beside(f"hypersack-sp{space}", published, "confluence", 1, "--cluster", cluster)
-                 for cluster in clusters]
+        rows += [
+            beside(f"hypersack-sp{space}", published, "confluence", 1, "--cluster", cluster)
+            for cluster in clusters
+        ]
     rows.append(beside("hydro-bubbles", ["hydro"], "confluence", min(seeds, 5)))
     rows += [beside(f"hydro-{name}", ["hydro"], "confluence", 3) for name, *_ in HYDRO_MODELS]
-    rows.append(beside("mixed-day", [*simple, "hypersack-wf", "hydro"], "confluence", min(seeds, 5)))
+    rows.append(
+        beside("mixed-day", [*simple, "hypersack-wf", "hydro"], "confluence", min(seeds, 5))
+    )
     table(["scenario", "best published", "", "confluence", "change"], rows)
 
 
-TABLES = {"fluid": fluid, "hypersched": hypersched, "hypersack": hypersack, "hydro": hydro,
-          "confluence": confluence}
+TABLES = {
+    "fluid": fluid,
+    "hypersched": hypersched,
+    "hypersack": hypersack,
+    "hydro": hydro,
+    "confluence": confluence,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])

@@ -73,6 +73,7 @@ def test_every_policy_is_planned_or_left_out_with_a_reason(house, study):
         ended = zip(
             each["complete"]["over_seeds"]["values"],
             each["stopped"]["over_seeds"]["values"],
+            strict=True,
         )
         assert all(a + b == 24 for a, b in ended)
     assert not house.store.exists(), "nothing is stored"
@@ -145,6 +146,7 @@ def test_a_policy_that_is_better_is_advised_with_the_numbers(house):
             "over_seeds"
         ]["values"],
         best["makespan"]["over_seeds"]["values"],
+        strict=True,
     )
     gains = [fifo - other for fifo, other in pairs]
     assert best["gain"]["mean"] == pytest.approx(sum(gains) / len(gains))

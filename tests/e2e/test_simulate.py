@@ -114,7 +114,7 @@ def test_hypersack_runs_on_every_cluster(house, space, cluster):
     ("cluster", "published"), [("a100x4", 2.6), ("a100x8", 2.7), ("a100x16", 2.7), ("h100x4", 4.0)]
 )
 def test_hypersack_gains_what_it_gained(house, cluster, published):
-    """Worst fit decreasing over one job per GPU, 384 jobs: the published gain, give or take 15 %."""
+    """Worst fit decreasing over one job per GPU, 384 jobs: the published gain, within 15 %."""
     path = ROOT / "scenarios/hypersack-sp4.yaml"
     exclusive, packed = (
         run["makespan_seconds"]["mean"]
