@@ -5,7 +5,10 @@ import pathlib
 import subprocess
 
 import pytest
+import torch
+import walker
 from oracle import SLUICE
+from safetensors.torch import load_file
 
 ARCHIVES = pathlib.Path(__file__).parent / "archives"
 
@@ -34,3 +37,16 @@ def test_an_lstm_of_2_11_is_read():
 def test_a_network_on_a_gpu_is_read(rule):
     words = "shrink", "cuda-torch-2.11.pt2", "--scale", "4", "--rule", rule
     assert shapes(told(*words))["0.weight"] == [16, 6]
+
+
+def test_a_network_of_2_12_computes_what_it_did_there():
+    """Attention with a tied table, batch norm, a region without gradients, and the loss inside."""
+    graph = told("show", "attention-torch-2.12.pt2")
+    assert graph["made_by"].startswith("torch 2.12")
+    tensors = torch.export.load(ARCHIVES / "attention-torch-2.12.pt2").state_dict
+    examples = load_file(ARCHIVES / "attention-torch-2.12.pt2.examples")
+    inputs = [examples["input.0"], examples["input.1"]]
+    [loss] = walker.run(graph, walker.state_of(graph, tensors), inputs)
+    torch.testing.assert_close(loss, examples["output.0"])
+    small = shapes(told("shrink", "attention-torch-2.12.pt2", "--scale", "2", "--min-width", "1"))
+    assert small["qkv.weight"] == [24, 8] and small["table.weight"] == [11, 8]
