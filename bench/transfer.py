@@ -40,6 +40,8 @@ KEPT = 30000  # images
 
 sys.path.insert(0, str(ROOT / "tests/model"))
 
+import training  # noqa: E402
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -139,8 +141,6 @@ class Data:
 
 def measure(job):
     """The mean loss over the last tenth of the steps; infinite where it is no number."""
-    import training
-
     name, rule, scale, exponent, seed, device = job
     case = CASES[name]
     torch.set_num_threads(1)

@@ -48,17 +48,11 @@ Result<std::vector<model::Place>> ReadPins(const ModelOptions& options) {
 }
 
 Result<model::Shrunken> Shrink(const model::Network& network, const ModelOptions& options) {
-  const std::vector<std::string>& notes = network.widths.notes();
   model::ShrinkOptions how{
       .scale = options.scale.value_or(kUsualScale), .min_width = options.min_width, .sizes = {}};
   for (const std::string& width : options.widths) {
     SLUICE_ASSIGN(auto given, ReadPair("--width", width, '=', "w1=64"));
     how.sizes.insert(std::move(given));
-  }
-  if (network.widths.classes().empty()) {
-    return FailedPrecondition(fmt::format(
-        "{}: nothing in it can shrink: every size is decided by inputs, outputs, kernels or pins{}",
-        options.file, notes.empty() ? "" : "; " + notes.front()));
   }
   const model::Graph& graph = network.graph;
   auto made = options.parameters ? model::ShrinkTo(graph, network.widths, *options.parameters, how)

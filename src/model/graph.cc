@@ -13,6 +13,10 @@ std::string_view Name(Parameter::Role role) {
   return "";
 }
 
+std::string SizeText(const Size& size) {
+  return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
+}
+
 const Argument* Find(const Node& node, std::string_view name) {
   const auto found = std::ranges::find(node.arguments, name, &Argument::name);
   return found == node.arguments.end() ? nullptr : &*found;

@@ -33,6 +33,9 @@ struct Size {
   std::string symbol = {};  // "s77", or a formula such as "4*s77"; empty: always this number
 };
 
+// The number, or what decides it.
+std::string SizeText(const Size& size);
+
 struct Value {
   enum class Kind : std::uint8_t { kTensor, kInteger, kReal, kBoolean };
   std::string name;

@@ -141,16 +141,14 @@ std::string GraphJson(const Graph& graph, const Widths& widths, const std::vecto
                    each.Add("name", symbol.name).Add("min", symbol.least).Add("max", symbol.most);
                    json += each.Add("example", symbol.example).Take();
                  }));
-  object.AddJson(
-      "inputs", JsonList(graph.inputs, [&](std::string& json, ValueId input) {
-        const Value& value = graph.value(input);
-        std::vector<std::string> sizes;
-        for (const Size& size : value.sizes)
-          sizes.push_back(size.symbol.empty() ? fmt::to_string(size.number) : size.symbol);
-        JsonWriter each;
-        each.Add("name", value.name).Add("dtype", Name(value.dtype));
-        json += each.AddJson("shape", Texts(sizes)).Take();
-      }));
+  object.AddJson("inputs", JsonList(graph.inputs, [&](std::string& json, ValueId input) {
+                   const Value& value = graph.value(input);
+                   std::vector<std::string> sizes;
+                   for (const Size& size : value.sizes) sizes.push_back(SizeText(size));
+                   JsonWriter each;
+                   each.Add("name", value.name).Add("dtype", Name(value.dtype));
+                   json += each.AddJson("shape", Texts(sizes)).Take();
+                 }));
   object.AddJson("outputs", JsonList(graph.outputs, [&](std::string& json, ValueId output) {
                    AppendJson(json, std::string_view(graph.value(output).name));
                  }));

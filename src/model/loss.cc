@@ -18,8 +18,7 @@ bool HasClasses(std::string_view loss) { return loss == "cross_entropy" || loss 
 
 std::string Sizes(const Value& value) {
   std::vector<std::string> sizes;
-  for (const Size& size : value.sizes)
-    sizes.push_back(size.symbol.empty() ? fmt::to_string(size.number) : size.symbol);
+  for (const Size& size : value.sizes) sizes.push_back(SizeText(size));
   return fmt::format("{} [{}]", Name(value.dtype), Join(sizes));
 }
 

@@ -152,6 +152,12 @@ std::int64_t TrainableElements(const Graph& graph) {
 }
 
 Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOptions& options) {
+  if (widths.classes().empty()) {
+    const std::vector<std::string>& notes = widths.notes();
+    return FailedPrecondition(fmt::format(
+        "nothing in it can shrink: every size is decided by inputs, outputs, kernels or pins{}",
+        notes.empty() ? "" : "; " + notes.front()));
+  }
   SLUICE_TRY(CheckGiven(widths, options));
   Shrunken made{.graph = graph, .sizes = Sizing(widths, options).Choose()};
   for (Parameter& parameter : made.graph.parameters) {

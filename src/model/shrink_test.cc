@@ -101,6 +101,17 @@ TEST(ShrinkTest, SizesCanBeChosen) {
   EXPECT_FALSE(Shrink(model.graph, widths, {.scale = 0.5}));
 }
 
+TEST(ShrinkTest, ANetworkWithoutWidthsIsRefused) {
+  Builder b;
+  const ValueId y = b.Linear("only", b.Input("x", {3}), 3, 2);
+  const Graph graph = std::move(b).Finish({y})->graph;
+  const Widths widths = *Widths::Find(graph);
+  const auto made = Shrink(graph, widths, {.scale = 2});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("nothing in it can shrink"));
+  EXPECT_FALSE(ShrinkTo(graph, widths, 4, {}));
+}
+
 TEST(ShrinkTest, AtScaleOneNothingChanges) {
   for (const ZooEntry& entry : Zoo()) {
     const BuiltModel model = *BuildFromZoo(entry.name);

@@ -4,10 +4,12 @@ import attention
 import hugging_face
 import images
 import others
+import transformer_models
 
 NETWORKS = [
     *others.NETWORKS,
     *images.NETWORKS,
     *attention.NETWORKS,
+    *transformer_models.NETWORKS,
     *hugging_face.NETWORKS,
 ]
