@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,9 @@ class Filling {
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
 
  private:
+  static constexpr double kEndless = std::numeric_limits<double>::max();
+  static constexpr std::int64_t kMany = 1 << 20;
+
   // Seconds a trial has left.
   struct Left {
     double next = 0;  // to where it is judged
@@ -35,6 +39,7 @@ class Filling {
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
     std::vector<double> thrift;     // on each kind; 1: takes least there, beside what others take
+    double at_once = 1;             // of them
     double seconds_per_unit = 1;    // where it is quickest
     bool unknown = true;            // nobody has measured that, or is about to
     std::vector<Waiting> waiting;   // by seconds left, most first
@@ -60,23 +65,32 @@ class Filling {
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
     std::vector<const WorkItem*> running;  // of those that could leave
+    Amounts kept_free{};                   // for one that is late
   };
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
   void CompareKinds();
+  double AtOnce(const Class& trials) const;
   double Suits(const Class& trials, std::size_t kind, double left) const;
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
+  bool IsLate(const Class& trials, double left) const;
+  Spot* SnuggestFor(const Class& trials);
+  Spot* ClearedFor(const Class& trials);
+  void MakeRoomForLate(Plan& plan);
   const Spot* RoomiestFor(const Class& trials) const;
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;
+  Amounts RoomBeside(const Spot& spot) const;
+  Class& ClassOf(const WorkItem& item);
   Left LeftOf(const Class& trials, const WorkItem& item) const;
   double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);
   bool MayLeave(const Class& trials, const WorkItem& item) const;
   double TurnOf(const StudyView& study) const;
+  static double PriceOf(const StudyView& study) { return Seconds(study.start_up + study.leaving); }
 
   Cluster& free_;
   const WorkView& work_;

@@ -51,9 +51,22 @@ TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
   t.Waiting(1, 1, 10);
   t.Waiting(2, 1, 10);
   t.Waiting(2, 2, 10);
+  Measure(t);
   const Filled filled = Fill(t);
   EXPECT_EQ(filled.plan.placements.size(), 2U);
   EXPECT_EQ(Used(filled.plan)[0], 1000);
+}
+
+TEST(FillingTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 350});
+  t.Study(2, {.cpus = 0, .gpus = 300});
+  t.Study(3, {.cpus = 0, .gpus = 500});
+  for (std::uint32_t i = 1; i <= 2; ++i) t.Waiting(1, i, 10);
+  t.Waiting(2, 3, 10);
+  for (std::uint32_t i = 4; i <= 5; ++i) t.Waiting(3, i, 11);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.35", "2:0.35", "3:0.3"));
 }
 
 TEST(FillingTest, TheLongestComesFirst) {
@@ -209,6 +222,39 @@ TEST(FillingTest, TrialsToComeAreAskedFor) {
   EXPECT_EQ(plan.appetites[0].trials, 3);
 }
 
+TEST(FillingTest, WhoIsOnItsWayCountsWithAllItsWork) {
+  TestViews t(1);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
+  study.open = true;
+  study.coming = 1;  // the last
+  study.max_budget = 100;
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  t.Waiting(2, 1, 50);
+  Measure(t);
+  EXPECT_THAT(Fill(t).plan.placements, IsEmpty());
+  t.view.studies[0].max_budget = 20;
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
+}
+
+TEST(FillingTest, ADeviceWaitsForAllOfItsSet) {
+  TestViews t(2);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 500});
+  study.open = true;
+  study.left = 1;
+  study.max_budget = 100;
+  t.Study(2, {.cpus = 0, .gpus = 500});
+  t.Study(3, {.cpus = 0, .gpus = 1000});
+  t.Waiting(2, 1, 100);
+  for (std::uint32_t i = 2; i <= 3; ++i) t.Waiting(3, i, 60);
+  Measure(t);
+  // The other one need not.
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+  t.view.studies[0].left = 0;
+  t.view.studies[0].open = false;
+  t.Waiting(1, 4, 100);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("2:1", "1:0.5", "4:0.5"));
+}
+
 TEST(FillingTest, NoMoreThanAStudyMayRunAtOnce) {
   TestViews t(4);
   t.Study(1, {.cpus = 0, .gpus = 1000}).parallelism = 2;
@@ -247,6 +293,45 @@ TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
   t.view.items[0].heard = {};  // what it did since then would be lost
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+// On one device two trials run side by side; one waits that needs both their places, and one that needs one.
+TestViews WithOneLate(Time now) {
+  TestViews t(2);
+  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
+  t.Study(2, {.cpus = 0, .gpus = 900}).priced = true;
+  t.Running(1, 1, 40, 500).heard = now;
+  t.Running(1, 2, 40, 500);
+  t.Running(2, 3, 70, 900);
+  t.Waiting(2, 4, 220);
+  t.Waiting(1, 5, 60);
+  Measure(t);
+  return t;
+}
+
+TEST(FillingTest, RoomIsKeptForOneThatWouldBeTheLast) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t = WithOneLate(now);
+  t.view.speeds = &t.speeds;
+  Filled filled = Fill(t, now);
+  EXPECT_THAT(filled.leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
+  EXPECT_THAT(filled.plan.placements, IsEmpty());
+  // The second reports, and then there is room.
+  t.view.items[0].running = false;
+  t.view.items[1].heard = now;
+  filled = Fill(t, now);
+  EXPECT_THAT(filled.leaving, ElementsAre(TrialKey{StudyId(1), TrialId(2)}));
+  t.view.items[1].running = false;
+  filled = Fill(t, now);
+  EXPECT_THAT(TestViews::Placed(filled.plan), ElementsAre("4:0.9"));
+}
+
+TEST(FillingTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t = WithOneLate(now);
+  t.view.speeds = &t.speeds;
+  for (std::uint32_t trial = 6; trial <= 15; ++trial) t.Waiting(1, trial, 60);
+  EXPECT_THAT(TestViews::Placed(Fill(t, now).plan), ElementsAre("5:0.5"));
 }
 
 TEST(FillingTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
