@@ -323,14 +323,12 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
   }
   if (items.empty() || (items.size() == running && spot.kept_free == Amounts{})) return;
   const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpus : kShare);
-  const std::size_t leaving_before = leaving.size();
+  std::vector<TrialKey> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;
-    leaving.push_back(what[i].second->trial);
+    leavers.push_back(what[i].second->trial);
     free_.Release(*what[i].second->grant);
   }
-  // Until all of the set are there, none of them starts, or another would take the place of one that is about to come.
-  // Who leaves does so now, though: at its next chance it would lose more.
   Plan starts;
   bool complete = true;
   for (std::size_t i = running; i < items.size(); ++i) {
@@ -339,7 +337,10 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     for (int j = 0; j < best[i]; ++j) Start(trials, GrantOn(spot, trials), starts);
     complete = complete && trials.asked == asked;
   }
-  if (!complete && leaving.size() == leaving_before) return;
+  // Until all of the set are there, nobody leaves for it and none of it starts: another would take the place of one
+  // that is about to come, or that the study turns out not to have.
+  if (!complete) return;
+  leaving.insert(leaving.end(), leavers.begin(), leavers.end());
   plan.placements.insert(plan.placements.end(), starts.placements.begin(), starts.placements.end());
 }
 

@@ -36,8 +36,11 @@ StudyMetrics MetricsOf(const ScenarioStudy& study, const StudyResult& fared) {
   metrics.study = fared.name;
   metrics.completion_seconds = Seconds(fared.finished - fared.arrived);
   if (!fared.incumbents.empty()) metrics.best = fared.incumbents.back().second;
-  if (study.spec.deadline_after)
-    metrics.best_at_deadline = BestAt(fared, fared.arrived + *study.spec.deadline_after);
+  // What is reported later cannot have been saved by then, whether its policy knew that or not.
+  if (study.spec.deadline_after) {
+    metrics.best_at_deadline =
+        BestAt(fared, fared.arrived + *study.spec.deadline_after - study.workload.save);
+  }
   metrics.seconds_to_target = SecondsToTarget(study, fared);
   metrics.complete = count(TrialState::kComplete);
   metrics.stopped = count(TrialState::kStopped) + count(TrialState::kPaused);

@@ -171,5 +171,30 @@ studies:
   EXPECT_TRUE(std::isnan(metrics.studies[0].seconds_to_target));
 }
 
+TEST(MetricsTest, WhatCannotBeSavedByTheDeadlineDoesNotCount) {
+  const auto read = ReadScenario(R"(
+nodes: [{cpus: 8, devices: {kind: A100, count: 1}}]
+studies:
+  - study: a
+    space: {x: {float: [0, 1]}}
+    objective: {maximize: accuracy}
+    sampler: random
+    trials: 3
+    budget: {max: 5}
+    deadline: 25s
+    resources: {gpus: 1}
+    workload: {unit_time: 10s, save: 6s, curve: {noise: 0}}
+)",
+                                 "s.yaml", "s");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto result = Simulate(*read, {});
+  ASSERT_TRUE(result);
+  const RunMetrics metrics = MetricsOf(*read, *result, false);
+  // The second report, after 20 s, is saved a second too late.
+  ASSERT_EQ(result->studies[0].incumbents.size(), 2);
+  EXPECT_EQ(metrics.studies[0].best_at_deadline, result->studies[0].incumbents[0].second);
+  EXPECT_EQ(metrics.studies[0].best, result->studies[0].incumbents[1].second);
+}
+
 }  // namespace
 }  // namespace sluice
