@@ -122,15 +122,23 @@ void Filling::Start(Class& trials, Grant grant, Plan& plan) {
   }
 }
 
-// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do.
+// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do; or
+// less, where each study is over once a trial is good enough: then the first of them ends sooner, and the other no later.
 void Filling::StartWide(Plan& plan, bool first) {
   double longest = 0;
-  for (const Class& trials : classes_)
-    if (first && !IsWide(trials.study->demand)) longest = std::max(longest, trials.LongestNext());
+  double shortest = kEndless;  // of those that seek
+  for (const Class& trials : classes_) {
+    if (!first || IsWide(trials.study->demand)) continue;
+    const double next = trials.LongestNext();
+    longest = std::max(longest, next);
+    if (trials.study->seeks && next > 0) shortest = std::min(shortest, next);
+  }
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
-      if (!trials.unknown && trials.LongestNext() < longest) break;
+      const double next = trials.LongestNext();
+      const bool waits = trials.study->seeks ? next > shortest : next < longest;
+      if (!trials.unknown && waits) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
       Start(trials, std::move(grant), plan);
