@@ -1,7 +1,6 @@
 #include "policy/filling.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "cluster/width.h"
@@ -11,8 +10,9 @@
 // device (the largest part of any resource), times one plus what is left of it beside the longest. So devices are
 // full first, and of sets that fill them equally well the one with the longest trials runs: those that would
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
-// memory, so they are not passed over for ever. One that fits badly beside its like (three of 0.3 leave a tenth free, two
-// of 0.4 a fifth) counts for a part of that too: it runs while there are others that fill the gap beside it.
+// memory, so they are not passed over for ever. Those that fit badly beside their like (two of 0.4 leave a fifth free, one
+// of 0.51 half) count for more the longer they would have only each other: they run while there are others that fill
+// the gaps. Where a study is over once a trial is good enough, what counts is when each of them is: short ones come first.
 //
 // The set is chosen among all that wait or are about to come. A device whose set is not there yet waits for it: answers
 // come one by one, and who is there first would take the place of another.
@@ -51,11 +51,10 @@ namespace sluice {
 namespace {
 
 enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
-constexpr double kTurns = 20;     // how often trials may take turns while all is worked off
-constexpr double kOneTurn = 2;    // must bring that many times what it costs
-constexpr double kAllTurns = 5;   // must bring that many times what they cost together
-constexpr double kAwkward = 0.3;  // of what a trial keeps others from using counts as what it takes
-constexpr double kSliver = 1e-9;  // of a device
+constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
+constexpr double kOneTurn = 2;        // must bring that many times what it costs
+constexpr double kAllTurns = 5;       // must bring that many times what they cost together
+constexpr double kAlikeCounts = 4;    // what alike trials cost each other, beside all that is left
 constexpr double kLongestCounts = 4;  // of one without an end
 
 bool TakesTurns(const StudyView& study) { return !study.judged && !study.seeks && study.priced; }
@@ -87,14 +86,19 @@ Amounts Filling::RoomBeside(const Spot& spot) const {
   return room;
 }
 
+// Seconds that are left of a trial, as far as they say who goes first.
+double Filling::Urgency(const Class& trials, double left) const {
+  if (left == kEndless) return left;
+  if (trials.study->seeks) return std::max(longest_ - left, 0.0);
+  return left + kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, 1.0);
+}
+
 double Filling::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
   double part = 0;
   for (std::size_t r = 0; r < takes.size(); ++r)
     if (takes[r] > 0)
       part = std::max(part, static_cast<double>(takes[r]) /
                                 static_cast<double>(std::max<std::int64_t>(all[r], 1)));
-  const double alike = 1 / std::floor(1 / std::clamp(part, kSliver, 1.0) + kSliver);
-  part += kAwkward * std::max(alike - part, 0.0);
   return part * (1 + std::min(seconds / longest_, kLongestCounts));
 }
 
@@ -303,7 +307,8 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (spot.kept_free != Amounts{} && IsLate(classes_[of], left)) continue;
     const Amounts takes = Takes(classes_[of], spot.kind);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double worth = Worth(takes, all, left + TurnOf(*classes_[of].study));
+    const double worth =
+        Worth(takes, all, Urgency(classes_[of], left) + TurnOf(*classes_[of].study));
     items.push_back({{Suits(classes_[of], spot.kind, left) * worth}, takes});
     what.emplace_back(of, item);
   }
@@ -323,7 +328,8 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     Class::Taken taken;
     for (std::int64_t i = 0; i < most; ++i) {
       const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
-      item.worths.push_back(Suits(trials, spot.kind, left) * Worth(takes, all, left));
+      item.worths.push_back(Suits(trials, spot.kind, left) *
+                            Worth(takes, all, Urgency(trials, left)));
       trials.Take(taken);
     }
     items.push_back(std::move(item));

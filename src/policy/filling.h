@@ -39,7 +39,9 @@ class Filling {
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
     std::vector<double> thrift;     // on each kind; 1: takes least there, beside what others take
-    double at_once = 1;             // of them
+    double at_once = 1;             // of them on all devices, if others fill what they leave
+    double alike_at_once = 1;       // if none do
+    double lost_alike = 0;          // seconds by which all of them take longer then
     double seconds_per_unit = 1;    // where it is quickest
     bool unknown = true;            // nobody has measured that, or is about to
     std::vector<Waiting> waiting;   // by seconds left, most first
@@ -70,7 +72,7 @@ class Filling {
   void ListSpots();
   void Classify(std::vector<const StudyView*> studies);
   void CompareKinds();
-  double AtOnce(const Class& trials) const;
+  double AtOnce(const Class& trials, bool alike) const;
   double Suits(const Class& trials, std::size_t kind, double left) const;
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
@@ -85,6 +87,7 @@ class Filling {
   Amounts RoomBeside(const Spot& spot) const;
   Class& ClassOf(const WorkItem& item);
   Left LeftOf(const Class& trials, const WorkItem& item) const;
+  double Urgency(const Class& trials, double left) const;
   double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);

@@ -76,7 +76,8 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
       made.seconds_per_unit = 1 / quickest;
       for (std::size_t k = 0; k < kinds_.size(); ++k) quickness[k] += made.speeds[k] / quickest;
     }
-    made.at_once = AtOnce(made);
+    made.at_once = AtOnce(made, /*alike=*/false);
+    made.alike_at_once = AtOnce(made, /*alike=*/true);
     made.slots = study->parallelism == 0 ? static_cast<int>(kMany)
                                          : std::max(0, study->parallelism - study->running);
     classes_.push_back(std::move(made));
@@ -85,10 +86,12 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
     return std::ranges::find_if(
         classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
   };
-  const auto count = [&](const Class& trials, const Left& left, double number) {
+  const auto count = [&](Class& trials, const Left& left, double number) {
     if (left.all == kEndless) return;
     longest_ = std::max(longest_, left.all);
-    horizon_ += left.next * number / trials.at_once;
+    const double seconds = left.next * number;
+    horizon_ += seconds / trials.at_once;
+    trials.lost_alike += seconds / trials.alike_at_once - seconds / trials.at_once;
   };
   for (const WorkItem& item : work_.items) {
     const auto trials = owner(item);
@@ -131,16 +134,21 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
                            [&](const Spot& spot) { return quickness[spot.kind]; });
 }
 
-// So many would run at once if they had all devices, each as quick as where it is quickest.
-double Filling::AtOnce(const Class& trials) const {
+// So many would run on all devices at once, each as quick as where it is quickest: parts of them too, if others fill
+// what they leave.
+double Filling::AtOnce(const Class& trials, bool alike) const {
   const double quickest = std::ranges::max(trials.speeds);
+  const bool on_cores = trials.study->demand.gpus == 0;
   double sum = 0;
   for (const Spot& spot : spots_) {
-    const double speed = quickest > 0 ? trials.speeds[spot.kind] / quickest : 1;
-    const Milli takes = spot.device < 0 ? trials.study->demand.cpus : trials.needs[spot.kind].gpus;
-    const Milli has = spot.device < 0 ? free_.node(spot.node).cpus : kWhole;
-    if ((trials.study->demand.gpus == 0) == (spot.device < 0))
-      sum += speed * static_cast<double>(has) / static_cast<double>(std::max<Milli>(takes, 1));
+    if (on_cores != (spot.device < 0)) continue;
+    const Milli takes =
+        std::max<Milli>(on_cores ? trials.study->demand.cpus : trials.needs[spot.kind].gpus, 1);
+    const Milli has = on_cores ? free_.node(spot.node).cpus : kWhole;
+    const double fit = alike && takes <= has
+                           ? static_cast<double>(has / takes)
+                           : static_cast<double>(has) / static_cast<double>(takes);
+    sum += fit * (quickest > 0 ? trials.speeds[spot.kind] / quickest : 1);
   }
   return std::max(sum, 1.0);
 }

@@ -69,6 +69,40 @@ TEST(FillingTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.35", "2:0.35", "3:0.3"));
 }
 
+TEST(FillingTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 510});
+  t.Study(2, {.cpus = 0, .gpus = 480});
+  for (std::uint32_t i = 1; i <= 9; ++i) t.Waiting(1, i, 20);
+  for (std::uint32_t i = 11; i <= 19; ++i) t.Waiting(2, i, 40);
+  for (const StudyView& study : t.view.studies)
+    t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100", .width = study.demand.gpus},
+                   1, 1);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.51", "11:0.48"));
+}
+
+TEST(FillingTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000});
+  t.Study(2, {.cpus = 0, .gpus = 1000});
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 10);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
+  for (StudyView& study : t.view.studies) study.seeks = true;
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
+TEST(FillingTest, WhereOneGoodTrialIsEnoughWhoNeedsSeveralDevicesWaitsForShortOnes) {
+  TestViews t(2);
+  t.Study(1, {.cpus = 0, .gpus = 2000}).seeks = true;
+  t.Study(2, {.cpus = 0, .gpus = 1000}).seeks = true;
+  t.Waiting(1, 1, 100);
+  t.Waiting(2, 2, 10);
+  Measure(t);
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
+}
+
 TEST(FillingTest, TheLongestComesFirst) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000});
