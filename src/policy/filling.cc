@@ -12,7 +12,7 @@
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
 // memory, so they are not passed over for ever. Those that fit badly beside their like (two of 0.4 leave a fifth free, one
 // of 0.51 half) count for more the longer they would have only each other: they run while there are others that fill
-// the gaps. Where a study is over once a trial is good enough, what counts is when each of them is: short ones come first.
+// the gaps. Not where trials are judged: there chains of them end last, and come first. Where a study is over once a trial is good enough, what counts is when each of them is: short ones come first.
 //
 // The set is chosen among all that wait or are about to come. A device whose set is not there yet waits for it: answers
 // come one by one, and who is there first would take the place of another.
@@ -90,6 +90,7 @@ Amounts Filling::RoomBeside(const Spot& spot) const {
 double Filling::Urgency(const Class& trials, double left) const {
   if (left == kEndless) return left;
   if (trials.study->seeks) return std::max(longest_ - left, 0.0);
+  if (!all_fixed_) return left;
   return left + kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, 1.0);
 }
 

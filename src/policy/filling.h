@@ -101,6 +101,7 @@ class Filling {
   std::vector<std::string_view> kinds_;
   std::vector<Spot> spots_;
   std::vector<Class> classes_;
+  bool all_fixed_ = true;  // nobody is judged
   double longest_ = 1;
   double horizon_ = 0;  // seconds all that is left takes, at least
 };

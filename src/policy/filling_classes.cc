@@ -54,6 +54,7 @@ void Filling::Classify(std::vector<const StudyView*> studies) {
   for (const StudyView* study : studies) {
     Class made;
     made.study = study;
+    all_fixed_ = all_fixed_ && !study->judged;
     const bool on_cores = study->demand.gpus == 0;
     made.speeds.assign(kinds_.size(), 0);
     for (std::size_t k = 0; k < kinds_.size(); ++k) {

@@ -79,6 +79,10 @@ TEST(FillingTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) 
     t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100", .width = study.demand.gpus},
                    1, 1);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.51", "11:0.48"));
+  // Chains of those that are judged end last.
+  t.view.studies[1].judged = true;
+  t.view.studies[1].max_budget = 400;
+  EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("11:0.48", "12:0.48"));
 }
 
 TEST(FillingTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
