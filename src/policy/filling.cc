@@ -12,7 +12,8 @@
 // be left over at the end. Trials that go unheard because they take much memory and little else count by their
 // memory, so they are not passed over for ever. Those that fit badly beside their like (two of 0.4 leave a fifth free, one
 // of 0.51 half) count for more the longer they would have only each other: they run while there are others that fill
-// the gaps. Not where trials are judged: there chains of them end last, and come first. Where a study is over once a trial is good enough, what counts is when each of them is: short ones come first.
+// the gaps. Not where trials are judged: there chains of them end last, and come first. Where a study is over once a
+// trial is good enough, what counts is when each of them is: short ones come first.
 //
 // The set is chosen among all that wait or are about to come. A device whose set is not there yet waits for it: answers
 // come one by one, and who is there first would take the place of another.
@@ -34,7 +35,7 @@
 // just reported makes room for one that has clearly more left, if that is worth saving it and starting it again. All
 // such turns together save no more than the longest trial, which would else run alone at the end: the further off
 // the end is, the fewer of them are worth their price. Where they cost nothing, HyperSack's spaces end 5 % after
-// the lower bound on average and 13 % at most; where they are dear, they are left for the end. A study that is over once
+// the lower bound on average and 12 % at most; where they are dear, they are left for the end. A study that is over once
 // a trial is good enough takes no turns: many that are half way are no use to it.
 //
 // One that takes much of a device would rarely find a turn, since those beside it report at other times. So once all

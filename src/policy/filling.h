@@ -15,7 +15,8 @@ namespace sluice {
 class Filling {
  public:
   // Of studies whose trials it may start: what those hold that run is taken of `free`.
-  Filling(Cluster& free, const WorkView& work, std::vector<const StudyView*> studies, Time now);
+  Filling(Cluster& free, const WorkView& work, const std::vector<const StudyView*>& studies,
+          Time now);
 
   // Trials to start, and in `leaving` those that are to make room for others.
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
@@ -70,7 +71,7 @@ class Filling {
     Amounts kept_free{};                   // for one that is late
   };
   void ListSpots();
-  void Classify(std::vector<const StudyView*> studies);
+  void Classify(const std::vector<const StudyView*>& studies);
   void CompareKinds();
   double AtOnce(const Class& trials, bool alike) const;
   double Suits(const Class& trials, std::size_t kind, double left) const;

@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-Filling::Filling(Cluster& free, const WorkView& work, std::vector<const StudyView*> studies,
+Filling::Filling(Cluster& free, const WorkView& work, const std::vector<const StudyView*>& studies,
                  Time now)
     : free_(free), work_(work), now_(now) {
   ListSpots();
-  Classify(std::move(studies));
+  Classify(studies);
 }
 
 void Filling::ListSpots() {
@@ -45,11 +45,12 @@ Filling::Left Filling::LeftOf(const Class& trials, const WorkItem& item) const {
   const double all = seconds(study.max_budget - item.done);
   if (!study.all_go_on) return {.next = next, .all = all};
   const Work leg = std::max<Work>(item.target - item.done, 1);
-  const auto changes = static_cast<double>((study.max_budget - item.target) / leg);
+  const Work legs = (study.max_budget - item.target) / leg;
+  const auto changes = static_cast<double>(legs);
   return {.next = all + changes * PriceOf(study), .all = all + changes * PriceOf(study)};
 }
 
-void Filling::Classify(std::vector<const StudyView*> studies) {
+void Filling::Classify(const std::vector<const StudyView*>& studies) {
   std::vector<double> quickness(kinds_.size(), 0);
   for (const StudyView* study : studies) {
     Class made;
@@ -146,9 +147,9 @@ double Filling::AtOnce(const Class& trials, bool alike) const {
     const Milli takes =
         std::max<Milli>(on_cores ? trials.study->demand.cpus : trials.needs[spot.kind].gpus, 1);
     const Milli has = on_cores ? free_.node(spot.node).cpus : kWhole;
-    const double fit = alike && takes <= has
-                           ? static_cast<double>(has / takes)
-                           : static_cast<double>(has) / static_cast<double>(takes);
+    const Milli whole = has / takes;
+    const double fit = alike && whole > 0 ? static_cast<double>(whole)
+                                          : static_cast<double>(has) / static_cast<double>(takes);
     sum += fit * (quickest > 0 ? trials.speeds[spot.kind] / quickest : 1);
   }
   return std::max(sum, 1.0);
