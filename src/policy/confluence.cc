@@ -77,7 +77,7 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
 }
 
 // All of it ends soonest.
-Plan ByLength(const Cluster& cluster, const WorkView& work, Time now) {
+Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keeps_room) {
   Plan plan;
   std::vector<const StudyView*> fixed;
   std::vector<const StudyView*> elastic;
@@ -139,6 +139,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now) {
     }
   }
   filling.Fill(plan, leaving);
+  keeps_room = filling.KeepsRoom();
   plan.keeps_running = leaving.empty() && elastic.empty();
   if (plan.keeps_running) return plan;
   for (const WorkItem& item : work.items) {
@@ -152,9 +153,10 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now) {
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
-  Plan plan =
-      IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now) : ByLength(cluster, work, now);
-  Hasten(cluster, work, now, plan);
+  bool keeps_room = false;  // what is free is for somebody
+  Plan plan = IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now)
+                                         : ByLength(cluster, work, now, keeps_room);
+  if (!keeps_room) Hasten(cluster, work, now, plan);
   return plan;
 }
 

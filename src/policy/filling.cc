@@ -58,6 +58,18 @@ constexpr double kAllTurns = 5;       // must bring that many times what they co
 constexpr double kAlikeCounts = 4;    // what alike trials cost each other, beside all that is left
 constexpr double kLongestCounts = 4;  // of one without an end
 
+constexpr std::size_t kMostLate = 32;  // in one plan: others have their turn in the next
+
+// What one that runs on one device, or on cores, holds.
+Amounts Held(const Grant& grant) {
+  return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
+          grant.devices.empty() ? 0 : 1};
+}
+
+void Add(const Amounts& amounts, Amounts& to) {
+  for (std::size_t r = 0; r < to.size(); ++r) to[r] += amounts[r];
+}
+
 bool TakesTurns(const StudyView& study) { return !study.judged && !study.seeks && study.priced; }
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
@@ -80,10 +92,11 @@ Amounts Filling::RoomOn(const Spot& spot) const {
           kMostClients - used.clients};
 }
 
-// Beside one that room is kept for.
+// Beside those that room is kept for. Cores are the node's.
 Amounts Filling::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
-  for (std::size_t r = 0; r < room.size(); ++r) room[r] -= spot.kept_free[r];
+  for (std::size_t r = 0; r < room.size(); ++r)
+    room[r] -= r == kCpus ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
   return room;
 }
 
@@ -220,45 +233,60 @@ void Filling::SpreadAll(Plan& plan) {
   for (auto& [c, grant] : starts) Start(classes_[c], std::move(grant), plan);
 }
 
-// Whether all else will have ended before it, even if it runs from now on.
+// Whether all else will have ended before it, even if it runs from now on, and even if trials fit badly beside each
+// other.
 bool Filling::IsLate(const Class& trials, double left) const {
   return TakesTurns(*trials.study) && left < kEndless &&
-         left >= horizon_ + kOneTurn * PriceOf(*trials.study);
+         left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
 }
 
-// Where it fits, on the quickest device and there most snugly; none: null.
-Filling::Spot* Filling::SnuggestFor(const Class& trials) {
+// Where it fits, on the quickest device and there most snugly; not where it would be late all the more. None: null.
+Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
     return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShare]);
   };
+  const double quickest = std::ranges::max(trials.speeds);
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
+    if (left * quickest > std::max(horizon_, longest_) * trials.speeds[spot.kind]) continue;
     if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
   }
   return best;
 }
 
-// Where it would fit if others made room, and most of that is free or about to be: who is asked next finds more of it
-// free there, and chooses the same. None: null.
-Filling::Spot* Filling::ClearedFor(const Class& trials) {
+// For one that is late: not one that has as much left, or so little that leaving is not worth it.
+bool Filling::MakesWay(const Runner& runner, double late) const {
+  const Class& trials = classes_[runner.of];
+  const double left = LeftOf(trials, *runner.item).all;
+  const double price = PriceOf(*trials.study);
+  return TakesTurns(*trials.study) && !IsLate(trials, left) && left > price &&
+         left + kOneTurn * price < late;
+}
+
+// Where it would fit if others made room, and most of that is free or about to be. Who is asked next finds more of it
+// free there, which counts twice, and chooses the same. None: null.
+Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
   Spot* best = nullptr;
   double most = 0;
+  const double quickest = std::ranges::max(trials.speeds);
   for (Spot& spot : spots_) {
     if (spot.device < 0) continue;
+    if (left * quickest > std::max(horizon_, longest_) * trials.speeds[spot.kind]) continue;
     Amounts room = RoomBeside(spot);
     Amounts in_the_end = room;
-    for (const WorkItem* item : spot.running) {
-      const Class& others = ClassOf(*item);
-      if (!TakesTurns(*others.study) || IsLate(others, LeftOf(others, *item).all)) continue;
-      const Amounts takes = Takes(others, spot.kind);
-      for (std::size_t r = 0; r < room.size(); ++r) {
-        in_the_end[r] += takes[r];
-        if (MayLeave(others, *item)) room[r] += takes[r];
-      }
+    Milli reported = 0;
+    for (const Runner& runner : spot.running) {
+      const WorkItem& item = *runner.item;
+      const bool makes_way = item.movable && MakesWay(runner, left);
+      if (!item.leaving && !makes_way) continue;
+      Add(Held(*item.grant), in_the_end);
+      if (item.leaving) Add(Held(*item.grant), room);
+      if (!item.leaving && MayLeave(classes_[runner.of], item)) reported += item.grant->gpu_share;
     }
     if (!Fits(Takes(trials, spot.kind), in_the_end)) continue;
-    const double merit = trials.speeds[spot.kind] * static_cast<double>(room[kShare]);
+    const double merit =
+        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShare] + reported);
     if (merit <= most) continue;
     most = merit;
     best = &spot;
@@ -266,29 +294,40 @@ Filling::Spot* Filling::ClearedFor(const Class& trials) {
   return best;
 }
 
+// The longest first; where one of a study finds no device, neither do the others.
 void Filling::MakeRoomForLate(Plan& plan) {
   std::vector<std::pair<double, std::size_t>> late;  // seconds left, class
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Class& trials = classes_[c];
     if (trials.study->demand.gpus == 0 || IsWide(trials.study->demand)) continue;
     Class::Taken taken;
-    for (std::int64_t i = trials.Known(); i > 0; --i) {
+    for (std::int64_t i = trials.Known(); i > 0 && trials.WaitingComesNext(taken); --i) {
       const double left = trials.After(taken).all;
-      if (!IsLate(trials, left)) break;
+      if (!IsLate(trials, left) || late.size() >= classes_.size() * kMostLate) break;
       late.emplace_back(left, c);
       trials.Take(taken);
     }
   }
   std::ranges::stable_sort(late, std::greater(), [](const auto& each) { return each.first; });
+  if (late.size() > kMostLate) late.resize(kMostLate);
+  std::vector<bool> in_vain(classes_.size());
   for (const auto& [left, of] : late) {
+    if (in_vain[of]) continue;
     Class& trials = classes_[of];
-    if (Spot* spot = SnuggestFor(trials)) {
+    if (Spot* spot = SnuggestFor(trials, left)) {
       Start(trials, GrantOn(*spot, trials), plan);
-    } else if (Spot* cleared = ClearedFor(trials)) {
-      const Amounts takes = Takes(trials, cleared->kind);
-      for (std::size_t r = 0; r < takes.size(); ++r) cleared->kept_free[r] += takes[r];
+    } else if (Spot* cleared = ClearedFor(trials, left)) {
+      Add(Takes(trials, cleared->kind), cleared->kept_free);
+      cleared->kept_for = std::max(cleared->kept_for, left);
+      kept_cpus_[Number(cleared->node) - 1] += trials.study->demand.cpus;
+    } else {
+      in_vain[of] = true;
     }
   }
+}
+
+bool Filling::KeepsRoom() const {
+  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for > 0; });
 }
 
 void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
@@ -302,17 +341,16 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
   }
   std::vector<SetItem> items;
   std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
-  for (const WorkItem* item : spot.running) {
-    const auto of = static_cast<std::size_t>(&ClassOf(*item) - classes_.data());
-    if (!MayLeave(classes_[of], *item)) continue;
-    const double left = LeftOf(classes_[of], *item).all;
-    if (spot.kept_free != Amounts{} && IsLate(classes_[of], left)) continue;
-    const Amounts takes = Takes(classes_[of], spot.kind);
-    for (std::size_t r = 0; r < room.size(); ++r) room[r] += takes[r];
-    const double worth =
-        Worth(takes, all, Urgency(classes_[of], left) + TurnOf(*classes_[of].study));
-    items.push_back({{Suits(classes_[of], spot.kind, left) * worth}, takes});
-    what.emplace_back(of, item);
+  for (const Runner& runner : spot.running) {
+    const Class& trials = classes_[runner.of];
+    if (!MayLeave(trials, *runner.item)) continue;
+    const double left = LeftOf(trials, *runner.item).all;
+    if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
+    const Amounts holds = Held(*runner.item->grant);
+    Add(holds, room);
+    const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
+    items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
+    what.emplace_back(runner.of, runner.item);
   }
   const std::size_t running = items.size();
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -328,35 +366,47 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (most <= 0) continue;
     SetItem item{.worths = {}, .takes = takes};
     Class::Taken taken;
+    const double first = trials.After(taken).all;
     for (std::int64_t i = 0; i < most; ++i) {
       const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
+      // Of a study that seeks none is worth more than the one before.
+      const double counts = trials.study->seeks && left < kEndless ? first : left;
       item.worths.push_back(Suits(trials, spot.kind, left) *
-                            Worth(takes, all, Urgency(trials, left)));
+                            Worth(takes, all, Urgency(trials, counts)));
       trials.Take(taken);
     }
     items.push_back(std::move(item));
     what.emplace_back(c, nullptr);
   }
-  if (items.empty() || (items.size() == running && spot.kept_free == Amounts{})) return;
+  if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
   const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpus : kShare);
-  std::vector<TrialKey> leavers;
+  std::vector<const WorkItem*> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;
-    leavers.push_back(what[i].second->trial);
+    leavers.push_back(what[i].second);
     free_.Release(*what[i].second->grant);
   }
   Plan starts;
+  std::vector<Grant> grants;
   bool complete = true;
   for (std::size_t i = running; i < items.size(); ++i) {
     Class& trials = classes_[what[i].first];
     const int asked = trials.asked;
-    for (int j = 0; j < best[i]; ++j) Start(trials, GrantOn(spot, trials), starts);
+    for (int j = 0; j < best[i]; ++j) {
+      grants.push_back(GrantOn(spot, trials));
+      Start(trials, grants.back(), starts);
+    }
     complete = complete && trials.asked == asked;
   }
   // Until all of the set are there, nobody leaves for it and none of it starts: another would take the place of one
   // that is about to come, or that the study turns out not to have.
-  if (!complete) return;
-  leaving.insert(leaving.end(), leavers.begin(), leavers.end());
+  if (!complete && leavers.empty()) return;
+  if (!complete) {
+    for (const Grant& grant : grants) free_.Release(grant);
+    for (const WorkItem* item : leavers) free_.Take(*item->grant);
+    return;
+  }
+  for (const WorkItem* item : leavers) leaving.push_back(item->trial);
   plan.placements.insert(plan.placements.end(), starts.placements.begin(), starts.placements.end());
 }
 

@@ -20,6 +20,8 @@ class Filling {
 
   // Trials to start, and in `leaving` those that are to make room for others.
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
+  // Whether some of what is free is for somebody who does not fit yet.
+  bool KeepsRoom() const;
 
  private:
   static constexpr double kEndless = std::numeric_limits<double>::max();
@@ -63,12 +65,18 @@ class Filling {
     void Take(Taken& taken) const;
     std::int64_t Known() const;
   };
+  // It holds a part of one device, or cores.
+  struct Runner {
+    const WorkItem* item = nullptr;
+    std::size_t of = 0;  // class
+  };
   struct Spot {
     NodeId node{};
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
-    std::vector<const WorkItem*> running;  // of those that could leave
-    Amounts kept_free{};                   // for one that is late
+    std::vector<Runner> running;
+    Amounts kept_free{};  // for one that is late,
+    double kept_for = 0;  // with so many seconds left
   };
   void ListSpots();
   void Classify(const std::vector<const StudyView*>& studies);
@@ -78,15 +86,15 @@ class Filling {
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
   bool IsLate(const Class& trials, double left) const;
-  Spot* SnuggestFor(const Class& trials);
-  Spot* ClearedFor(const Class& trials);
+  Spot* SnuggestFor(const Class& trials, double left);
+  Spot* ClearedFor(const Class& trials, double left);
+  bool MakesWay(const Runner& runner, double late) const;
   void MakeRoomForLate(Plan& plan);
   const Spot* RoomiestFor(const Class& trials) const;
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
   Amounts Takes(const Class& trials, std::size_t kind) const;
   Amounts RoomOn(const Spot& spot) const;
   Amounts RoomBeside(const Spot& spot) const;
-  Class& ClassOf(const WorkItem& item);
   Left LeftOf(const Class& trials, const WorkItem& item) const;
   double Urgency(const Class& trials, double left) const;
   double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
@@ -104,7 +112,9 @@ class Filling {
   std::vector<Class> classes_;
   bool all_fixed_ = true;  // nobody is judged
   double longest_ = 1;
-  double horizon_ = 0;  // seconds all that is left takes, at least
+  double horizon_ = 0;     // seconds all that is left takes, at least
+  double lost_alike_ = 0;  // by which it may take longer, since trials fit badly beside their like
+  std::vector<Milli> kept_cpus_;  // of each node, for those that are late
 };
 
 }  // namespace sluice

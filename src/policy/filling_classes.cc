@@ -19,6 +19,7 @@ Filling::Filling(Cluster& free, const WorkView& work, const std::vector<const St
 void Filling::ListSpots() {
   kinds_.emplace_back();
   const std::vector<Node>& nodes = free_.nodes();
+  kept_cpus_.assign(nodes.size(), 0);
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
     if (!nodes[n].up) continue;
     spots_.push_back({.node = NodeId(n + 1), .device = -1, .kind = 0, .running = {}});
@@ -93,7 +94,9 @@ void Filling::Classify(const std::vector<const StudyView*>& studies) {
     longest_ = std::max(longest_, left.all);
     const double seconds = left.next * number;
     horizon_ += seconds / trials.at_once;
-    trials.lost_alike += seconds / trials.alike_at_once - seconds / trials.at_once;
+    const double lost = seconds / trials.alike_at_once - seconds / trials.at_once;
+    trials.lost_alike += lost;
+    lost_alike_ += lost;
   };
   for (const WorkItem& item : work_.items) {
     const auto trials = owner(item);
@@ -111,14 +114,15 @@ void Filling::Classify(const std::vector<const StudyView*>& studies) {
     for (Spot& spot : spots_) {
       const int device =
           item.grant->devices.empty() ? -1 : static_cast<int>(Number(item.grant->devices[0]));
-      if (spot.node == item.grant->node && spot.device == device) spot.running.push_back(&item);
+      if (spot.node == item.grant->node && spot.device == device)
+        spot.running.push_back({&item, static_cast<std::size_t>(trials - classes_.begin())});
     }
   }
   for (Class& trials : classes_) {
     std::ranges::stable_sort(trials.waiting, std::greater(),
                              [](const Waiting& each) { return each.left.next; });
     const StudyView& study = *trials.study;
-    const int expected = study.left + study.coming;
+    const int expected = (study.open ? study.left : 0) + study.coming;
     if (!study.open && study.coming == 0) continue;
     trials.to_come = expected > 0 ? expected : kMany;
     WorkItem fresh;
@@ -214,11 +218,6 @@ double Filling::Class::LongestNext() const {
 std::int64_t Filling::Class::Known() const {
   const auto waits = static_cast<std::int64_t>(waiting.size() - next);
   return std::min<std::int64_t>(slots, waits + (to_come < kMany ? to_come : 0));
-}
-
-Filling::Class& Filling::ClassOf(const WorkItem& item) {
-  return *std::ranges::find_if(
-      classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
 }
 
 }  // namespace sluice

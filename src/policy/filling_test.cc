@@ -274,6 +274,32 @@ TEST(FillingTest, WhoIsOnItsWayCountsWithAllItsWork) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
 }
 
+TEST(FillingTest, AStudyThatHasEndedIsAskedForNoMore) {
+  TestViews t(4);
+  StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
+  study.coming = 1;
+  study.left = 100;
+  study.max_budget = 100;
+  Measure(t);
+  const Plan plan = Fill(t).plan;
+  ASSERT_EQ(plan.appetites.size(), 1U);
+  EXPECT_EQ(plan.appetites[0].trials, 1) << "that it is on its way is known";
+}
+
+TEST(FillingTest, NobodyLeavesForOneThatIsNotThere) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Running(1, 1, 10, 1000).heard = now;
+  t.view.studies[0].open = true;
+  t.view.studies[0].left = 3;
+  t.view.studies[0].max_budget = 100;
+  Measure(t);
+  const Filled filled = Fill(t, now);
+  EXPECT_THAT(filled.leaving, IsEmpty());
+  ASSERT_EQ(filled.plan.appetites.size(), 1U);
+}
+
 TEST(FillingTest, ADeviceWaitsForAllOfItsSet) {
   TestViews t(2);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 500});
@@ -362,6 +388,42 @@ TEST(FillingTest, RoomIsKeptForOneThatWouldBeTheLast) {
   t.view.items[1].running = false;
   filled = Fill(t, now);
   EXPECT_THAT(TestViews::Placed(filled.plan), ElementsAre("4:0.9"));
+}
+
+TEST(FillingTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(3);
+  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
+  t.Study(2, {.cpus = 0, .gpus = 900}).priced = true;
+  for (std::uint32_t trial = 1; trial <= 6; ++trial) t.Running(1, trial, 40, 500);
+  t.Waiting(2, 7, 300);
+  Measure(t);
+  t.view.items[2].leaving = true;  // of the second device
+  t.view.items[4].heard = now;     // of the third
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+  t.view.items[2].leaving = false;
+  EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(5)}));
+}
+
+TEST(FillingTest, NobodyMakesWayForTheLastWhoIsAboutToEnd) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t = WithOneLate(now);
+  t.view.speeds = &t.speeds;
+  t.view.studies[0].leaving = std::chrono::seconds(90);  // more than it has left
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
+}
+
+TEST(FillingTest, TheLastDoesNotMakeWay) {
+  const Time now = Time(std::chrono::seconds(100));
+  TestViews t(1);
+  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
+  t.Study(2, {.cpus = 0, .gpus = 510}).priced = true;
+  t.Running(1, 1, 100, 500).heard = now;
+  for (std::uint32_t trial = 2; trial <= 6; ++trial) t.Waiting(2, trial, 5);
+  for (const StudyView& study : t.view.studies)
+    t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100", .width = study.demand.gpus},
+                   1, 1);
+  EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
 TEST(FillingTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
