@@ -39,7 +39,8 @@ namespace {
 constexpr double kWorthIt = 0.01;
 
 // A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
-// Charged in full, starts made plans so dear that nobody was given up in time.
+// Charged in full, starts made plans so dear that nobody was given up in time. Where there is hardly time for one
+// start there is none for a better plan either.
 constexpr double kStartCounts = 0.5;
 // Curves turn out otherwise more often than forecasts say: too often for what cannot be taken back.
 constexpr double kDoubt = 2;
@@ -247,13 +248,17 @@ double Focus::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double res
   return std::max(arm.done, std::floor(end));
 }
 
+double Focus::StartCounts() const {
+  return std::clamp(start_up_ / std::max(left_, 1e-3), kStartCounts, 1.0);
+}
+
 double Focus::ValueWith(const Stage& stage, std::size_t length) const {
   const double seconds = kStages[length] * left_;
   const double rest = left_ - seconds;
   const double each =
       seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
   // Where others are to leave first, who comes waits for that.
-  const double start = kStartCounts * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
+  const double start = StartCounts() * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
   std::vector<Outlook> outlooks;
   const Arm* last_arm = nullptr;
   Milli last_width = 0;
@@ -349,23 +354,24 @@ void Focus::Decide() {
     }
     count += std::max<std::size_t>(count / 4, 1);
   }
-  if (!study_.leaving_known && Leavers(best) > 0) best = Try(best, Stay(by_hope), by_mean);
+  if (!study_.leaving_known && Leavers(best) > 0) best = Try(best, by_hope, by_mean);
   Adopt(best);
 }
 
-// What it takes to leave is learned from the first who does: nobody else leaves before that.
-Focus::Stage Focus::Try(const Stage& stage, Stage stay,
+// What it takes to leave is learned from the first who does: nobody else leaves before that, but whoever is given up.
+Focus::Stage Focus::Try(const Stage& stage, const std::vector<std::size_t>& by_hope,
                         const std::vector<std::size_t>& by_mean) const {
   const auto leaves = [](const Arm& arm) { return arm.item != nullptr && arm.item->leaving; };
-  if (study_.ending > 0 || std::ranges::any_of(arms_, leaves)) return stay;
-  for (auto worst = by_mean.rbegin(); worst != by_mean.rend(); ++worst) {
-    if (arms_[*worst].held == 0 || Keeps(stage, *worst)) continue;
-    const auto place = std::ranges::find(stay.arms, *worst) - stay.arms.begin();
-    stay.arms.erase(stay.arms.begin() + place);
-    stay.widths.erase(stay.widths.begin() + place);
+  const bool tried = study_.ending > 0 || std::ranges::any_of(arms_, leaves);
+  std::vector<std::size_t> others = by_hope;
+  std::erase_if(others,
+                [&](std::size_t arm) { return arms_[arm].held > 0 && GivesUp(stage, arm); });
+  for (auto worst = by_mean.rbegin(); !tried && worst != by_mean.rend(); ++worst) {
+    if (arms_[*worst].held == 0 || Keeps(stage, *worst) || GivesUp(stage, *worst)) continue;
+    std::erase(others, *worst);
     break;
   }
-  return stay;
+  return Stay(others);
 }
 
 bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
@@ -389,12 +395,14 @@ int Focus::Leavers(const Stage& stage) const {
 // Of those that run: a second of a device is worth so much.
 void Focus::FindHopeless(double price) {
   if (study_.judged) return;
+  // Until somebody has left it is thought to take as long as a start.
+  const double leaving = study_.leaving_known ? leaving_ : start_up_;
   for (Arm& arm : arms_) {
     if (arm.held == 0 || IsFixed(*arm.item)) continue;
     const double end = WorkAtEnd(arm, arm.done, 0, left_);
     const double gain =
         ExpectedGain(arm.forecast->At(end), kDoubt * arm.forecast->SpreadAt(end), expected_);
-    arm.hopeless = gain < price * leaving_ * static_cast<double>(arm.held);
+    arm.hopeless = gain < price * leaving * static_cast<double>(arm.held);
   }
 }
 

@@ -55,12 +55,14 @@ class Focus {
   void Deal(Stage& stage, Milli spare, MayHave may_have) const;
   Stage Stay(const std::vector<std::size_t>& order) const;
   Stage Widened(const std::vector<std::size_t>& order, std::size_t count) const;
-  Stage Try(const Stage& stage, Stage stay, const std::vector<std::size_t>& by_mean) const;
+  Stage Try(const Stage& stage, const std::vector<std::size_t>& by_hope,
+            const std::vector<std::size_t>& by_mean) const;
   void Adopt(const Stage& stage);
   // The best loss that is expected at the deadline, with a first stage of one of the lengths there are; with that
   // which is best, from one of them on.
   double ValueWith(const Stage& stage, std::size_t length) const;
   double ValueOf(const Stage& stage, std::size_t at_least) const;
+  double StartCounts() const;  // the part of a start that is charged
   double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const;
   void ListIdle();
   bool Keeps(const Stage& stage, std::size_t arm) const;

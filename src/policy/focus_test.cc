@@ -156,9 +156,33 @@ TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
   Runs(4, 8, Curve(0.91, 0.01));
   study().open = true;
   study().left = 10;
-  EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1"));
+  EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "new:1"));
   views.view.items[3].leaving = true;
   EXPECT_THAT(Chosen(), testing::Contains("3:1"));
+}
+
+TEST_F(FocusTest, WhoIsGivenUpNeedNotWaitUntilThatIsLearned) {
+  study().leaving_known = false;
+  study().best = 0.7;
+  Runs(1, 8, Curve(0.6, 0.4));
+  for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.9, 0.01));
+  study().open = true;
+  study().left = 10;
+  EXPECT_THAT(GivenUp(), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Chosen(), testing::Contains("new:3"));
+}
+
+TEST_F(FocusTest, WhereThereIsHardlyTimeForAStartItCountsInFull) {
+  for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.7, 0.01));
+  study().open = true;
+  study().left = 10;
+  study().fresh = &Curve(0.3, 0.1);
+  now = study().deadline - std::chrono::seconds(100);
+  for (WorkItem& item : views.view.items) item.heard = now;
+  study().start_up = std::chrono::seconds(45);
+  EXPECT_THAT(Chosen(), testing::Contains(testing::StartsWith("new")));
+  study().start_up = std::chrono::seconds(90);
+  EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
 TEST_F(FocusTest, BeforeAStartHasItsPriceNothingIsChanged) {
