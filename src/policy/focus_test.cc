@@ -20,7 +20,7 @@ using testing::UnorderedElementsAre;
 class FocusTest : public testing::Test {
  protected:
   FocusTest() {
-    StudyView& study = views.Study(1, {.gpus = kWhole, .least = kWhole, .most = 4 * kWhole});
+    StudyView& study = views_.Study(1, {.gpus = kWhole, .least = kWhole, .most = 4 * kWhole});
     study.deadline = Time(std::chrono::seconds(1000));
     study.max_budget = 1000;
     study.priced = true;
@@ -28,9 +28,9 @@ class FocusTest : public testing::Test {
     study.leaving = std::chrono::seconds(1);
     study.leaving_known = true;
     study.fresh = &Curve(0.5, 0.1);
-    views.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
+    views_.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
     for (int i = 0; i < 20; ++i)
-      views.speeds.Learn({.shape = "study1", .kind = "A100", .width = kWhole}, 1, 10);
+      views_.speeds.Learn({.shape = "study1", .kind = "A100", .width = kWhole}, 1, 10);
   }
 
   // A loss that falls from 1 towards this, half of the way in eight units.
@@ -40,17 +40,17 @@ class FocusTest : public testing::Test {
     return forecasts_.back();
   }
   WorkItem& Runs(std::uint32_t trial, Work done, const Forecast& forecast, Milli width = kWhole) {
-    WorkItem& item = views.Running(1, trial, 1000, width);
+    WorkItem& item = views_.Running(1, trial, 1000, width);
     item.done = done;
-    item.heard = now;
+    item.heard = now_;
     item.forecast = &forecast;
     return item;
   }
-  StudyView& study() { return views.view.studies[0]; }
+  StudyView& study() { return views_.view.studies[0]; }
 
   // "1:4" for a trial and its width, "new:2" for so many that are to be proposed.
   std::vector<std::string> Chosen() const {
-    const Focus focus(views.cluster, views.view, views.view.studies[0], 4 * kWhole, now);
+    const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
     std::vector<std::string> chosen;
     for (const Wanted& each : focus.chosen())
       chosen.push_back(std::to_string(Number(each.item->trial.trial)) + ":" +
@@ -60,14 +60,14 @@ class FocusTest : public testing::Test {
   }
 
   std::vector<std::uint32_t> GivenUp() const {
-    const Focus focus(views.cluster, views.view, views.view.studies[0], 4 * kWhole, now);
+    const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
     std::vector<std::uint32_t> given_up;
     for (const TrialKey& each : focus.given_up()) given_up.push_back(Number(each.trial));
     return given_up;
   }
 
-  TestViews views{4};
-  Time now{};
+  TestViews views_{4};
+  Time now_{};
 
  private:
   std::deque<Forecast> forecasts_;
@@ -107,7 +107,7 @@ TEST_F(FocusTest, ANewTrialIsWorthMoreThanOneThatIsBad) {
 
 TEST_F(FocusTest, OneThatWaitsComesBack) {
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
-  WorkItem& paused = views.Waiting(1, 5, 1000);
+  WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;
   paused.admitted = true;
   paused.forecast = &Curve(0.1, 0.01);
@@ -117,8 +117,8 @@ TEST_F(FocusTest, OneThatWaitsComesBack) {
 TEST_F(FocusTest, NearTheDeadlineNothingIsChanged) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
-  now = study().deadline - std::chrono::seconds(15);
-  for (WorkItem& item : views.view.items) item.heard = now;
+  now_ = study().deadline - std::chrono::seconds(15);
+  for (WorkItem& item : views_.view.items) item.heard = now_;
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
@@ -133,8 +133,8 @@ TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
   study().best = 0.7;
   study().leaving = std::chrono::seconds(20);
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
-  views.view.items[3].movable = false;
-  WorkItem& paused = views.Waiting(1, 5, 1000);
+  views_.view.items[3].movable = false;
+  WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;
   paused.admitted = true;
   paused.forecast = &Curve(0.1, 0.01);
@@ -145,7 +145,7 @@ TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
   EXPECT_THAT(GivenUp(), IsEmpty());
   // Who may still become good is saved.
   study().judged = false;
-  for (WorkItem& item : views.view.items)
+  for (WorkItem& item : views_.view.items)
     if (item.running) item.forecast = &Curve(0.6, 0.3);
   EXPECT_THAT(GivenUp(), IsEmpty());
 }
@@ -157,7 +157,7 @@ TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
   study().open = true;
   study().left = 10;
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "new:1"));
-  views.view.items[3].leaving = true;
+  views_.view.items[3].leaving = true;
   EXPECT_THAT(Chosen(), testing::Contains("3:1"));
 }
 
@@ -177,8 +177,8 @@ TEST_F(FocusTest, WhereThereIsHardlyTimeForAStartItCountsInFull) {
   study().open = true;
   study().left = 10;
   study().fresh = &Curve(0.05, 0.1);
-  now = study().deadline - std::chrono::seconds(100);
-  for (WorkItem& item : views.view.items) item.heard = now;
+  now_ = study().deadline - std::chrono::seconds(100);
+  for (WorkItem& item : views_.view.items) item.heard = now_;
   study().start_up = std::chrono::seconds(45);
   EXPECT_THAT(Chosen(), ElementsAre(testing::StartsWith("new")));
   study().start_up = std::chrono::seconds(80);
@@ -208,7 +208,7 @@ TEST_F(FocusTest, NotMoreAreAliveThanMayBe) {
 
 TEST_F(FocusTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
   for (const std::uint32_t trial : {1u, 2u}) Runs(trial, 8, Curve(0.6, 0.01));
-  WorkItem& paused = views.Waiting(1, 5, 1000);
+  WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;
   paused.admitted = true;
   paused.forecast = &Curve(0.1, 0.01);
@@ -221,7 +221,7 @@ TEST_F(FocusTest, NothingToDoIsNoPlan) { EXPECT_THAT(Chosen(), IsEmpty()); }
 TEST_F(FocusTest, TheExpectedLossIsThatOfTheBest) {
   Runs(1, 8, Curve(0.1, 0), 4 * kWhole);
   study().best = 0.55;
-  const Focus focus(views.cluster, views.view, views.view.studies[0], 4 * kWhole, now);
+  const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
   EXPECT_GT(focus.expected(), 0.1);
   EXPECT_LT(focus.expected(), 0.15);
 }
