@@ -56,7 +56,7 @@ constexpr double kTurns = 20;         // how often trials may take turns while a
 constexpr double kOneTurn = 2;        // must bring that many times what it costs
 constexpr double kAllTurns = 5;       // must bring that many times what they cost together
 constexpr double kAlikeCounts = 4;    // what alike trials cost each other, beside all that is left
-constexpr double kLongestCounts = 4;  // of one without an end
+constexpr double kLongestCounts = 4;  // at most; one without an end counts that much
 
 constexpr std::size_t kMostLate = 32;  // in one plan: others have their turn in the next
 
@@ -240,16 +240,21 @@ bool Filling::IsLate(const Class& trials, double left) const {
          left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
 }
 
+// Whether it is so slow there that it would end after what ends last anyway.
+bool Filling::EndsLater(const Class& trials, std::size_t kind, double left) const {
+  return left * std::ranges::max(trials.speeds) >
+         std::max(horizon_, longest_) * trials.speeds[kind];
+}
+
 // Where it fits, on the quickest device and there most snugly; not where it would be late all the more. None: null.
 Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
     return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShare]);
   };
-  const double quickest = std::ranges::max(trials.speeds);
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
-    if (left * quickest > std::max(horizon_, longest_) * trials.speeds[spot.kind]) continue;
+    if (EndsLater(trials, spot.kind, left)) continue;
     if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
   }
   return best;
@@ -269,10 +274,8 @@ bool Filling::MakesWay(const Runner& runner, double late) const {
 Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
   Spot* best = nullptr;
   double most = 0;
-  const double quickest = std::ranges::max(trials.speeds);
   for (Spot& spot : spots_) {
-    if (spot.device < 0) continue;
-    if (left * quickest > std::max(horizon_, longest_) * trials.speeds[spot.kind]) continue;
+    if (spot.device < 0 || EndsLater(trials, spot.kind, left)) continue;
     Amounts room = RoomBeside(spot);
     Amounts in_the_end = room;
     Milli reported = 0;

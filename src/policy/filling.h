@@ -86,6 +86,7 @@ class Filling {
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
   bool IsLate(const Class& trials, double left) const;
+  bool EndsLater(const Class& trials, std::size_t kind, double left) const;
   Spot* SnuggestFor(const Class& trials, double left);
   Spot* ClearedFor(const Class& trials, double left);
   bool MakesWay(const Runner& runner, double late) const;

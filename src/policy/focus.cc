@@ -148,7 +148,6 @@ void Focus::ListArms() {
 
 // While nothing is known of speeds or curves.
 void Focus::RunEverybody() {
-  Stage stage;
   std::vector<std::size_t> order(arms_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Adopt(Stay(order));
