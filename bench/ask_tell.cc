@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/config.h"
+#include "config/config.h"
 #include "search/sampler.h"
 #include "space/space_reader.h"
 

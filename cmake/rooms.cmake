@@ -26,11 +26,13 @@ function(sluice_room name)
   endif()
 endfunction()
 
-# sluice_test(NAME SOURCES file... LINK library...): a GoogleTest binary, each of its cases known to ctest.
+# sluice_test(NAME SOURCES file... LINK library...): a GoogleTest binary, each of its cases known to ctest. What it tests is
+# optimised as users run it; its own code is not worth the time.
 function(sluice_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(${name} PRIVATE -O1)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main)
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)

@@ -2,7 +2,7 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or contract, python, oracle, e2e, includes, fuzz, plants. With a preset
+A room is a folder of src, or contract, python, oracle, e2e, includes, lean, fuzz, plants. With a preset
 other than release only the C++ tests are run, those of its build. Passing tests are silent.
 """
 
@@ -21,10 +21,13 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTEST_SUITES = {
     "includes": "tests/includes_test.py",
+    "lean": "tests/lean",
     "python": "python/tests",
     "oracle": "tests/model",
     "e2e": "tests/e2e",
 }
+# Long enough to be worth a process for each core.
+PARALLEL_SUITES = ("oracle", "e2e", "python")
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
     r"Total Test time|Errors while running|\d+% tests passed|Label Time Summary|$)"
@@ -89,13 +92,15 @@ def run_ctest(preset, room, jobs):
     return read_junit(report, stream(command, CTEST_NOISE))
 
 
-def run_pytest(name):
+def run_pytest(name, jobs):
     report = fresh(ROOT / "build" / f"report-{name}.xml")
     command = [
         sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider",
         f"--junit-xml={report}", PYTEST_SUITES[name],
     ]
-    noise = re.compile(r"^([.s]+ +\[ *\d+%\]|\d+ (passed|skipped).* in .*|- generated xml.*|$)")
+    if name in PARALLEL_SUITES:
+        command += ["-n", str(jobs), "--dist", "worksteal"]
+    noise = re.compile(r"^([.s]+ +\[ *\d+%\]|bringing up nodes.*|\d+ (passed|skipped).* in .*|- generated xml.*|$)")
     status = stream(command, noise)
     return Tally() if status == 5 else read_junit(report, status)  # 5: a suite without tests
 
@@ -169,7 +174,7 @@ def main():
     if options.preset == "release":
         for name, path in PYTEST_SUITES.items():
             if room in ("", name) and (ROOT / path).exists():
-                suites.append((name, lambda name=name: run_pytest(name)))
+                suites.append((name, lambda name=name: run_pytest(name, options.jobs)))
         if room in ("", "fuzz"):
             suites.append(("fuzz", lambda: run_fuzzers(options.fuzz_seconds, options.jobs)))
         if room in ("", "plants"):

@@ -1,6 +1,9 @@
 #include "base/digest.h"
 
 #include <fmt/format.h>
+
+// The header alone: nothing is linked, and a machine that only trains needs no library of it.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <bit>

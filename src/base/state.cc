@@ -4,6 +4,10 @@
 
 namespace sluice {
 
+std::unexpected<Error> UnreadableState(std::string_view what) {
+  return Corruption("the state of " + std::string(what) + " does not read back");
+}
+
 void StateWriter::PutInteger(std::int64_t value) {
   std::uint64_t bits =
       (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);

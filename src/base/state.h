@@ -32,6 +32,9 @@ class StateWriter {
   std::string bytes_;
 };
 
+// Corruption: the state of `what` ("a stopper") does not read back.
+std::unexpected<Error> UnreadableState(std::string_view what);
+
 // Reads what a StateWriter wrote. Past the end, or on a text longer than what is left, it turns bad
 // and yields zeros; callers check ok() once at the end, and Count() bounds every loop by the bytes
 // there are.

@@ -55,6 +55,28 @@ std::string Join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
+std::string_view FirstBytes(std::string_view text, std::size_t length) {
+  if (text.size() <= length) return text;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  return text.substr(0, length);
+}
+
+std::string Shown(std::string_view text) {
+  std::string out;
+  for (const char c : FirstBytes(text, kLongestShown)) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (code < 0x20 || code == 0x7F) {
+      out += fmt::format("\\x{:02x}", code);
+    } else {
+      out += c;
+    }
+  }
+  if (text.size() > kLongestShown) out += "...";
+  return out;
+}
+
 bool NestsDeeperThan(std::string_view json, int depth) {
   int at = 0;
   bool in_text = false;

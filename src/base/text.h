@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,14 @@ std::string DidYouMean(std::string_view typed, std::span<const std::string> cand
 
 // "a, b, c"
 std::string Join(std::span<const std::string> parts, std::string_view separator = ", ");
+
+// At most `length` bytes of the front, no character of UTF-8 cut in two.
+std::string_view FirstBytes(std::string_view text, std::size_t length);
+
+constexpr std::size_t kLongestShown = 60;
+// A text of the user's as a message may show it: on one line, control characters escaped, shortened
+// if long.
+std::string Shown(std::string_view text);
 
 // Whether the brackets of a JSON text nest deeper than this. A parser may not recurse, but what it
 // builds is copied, printed and destroyed recursively: bound it before.

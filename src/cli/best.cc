@@ -50,7 +50,7 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   return text + TrialJson(trial, now).substr(1);
 }
 
-void Show(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial,
+void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial,
           const Found& found) {
   std::string last;
   if (trial.work != trial.best_work)
@@ -99,7 +99,7 @@ Result<int> RunVerb(const Context& context, const BestOptions& options) {
     if (context.json) {
       PrintLine(BestTrialJson(study, trials.front(), found, now));
     } else {
-      Show(context.terminal, study, trials.front(), found);
+      ShowBest(context.terminal, study, trials.front(), found);
     }
     return kExitOk;
   }

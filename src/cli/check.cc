@@ -201,7 +201,7 @@ std::string DescribeSize(const Space& space) {
                      : ", more points than can be counted");
 }
 
-std::string DescribeEnd(const StudySpec& spec) {
+std::string DescribePlannedEnd(const StudySpec& spec) {
   std::string text = spec.endless ? "--trials N are made" : Counted(spec.trials, "trial");
   for (const StopAt& stop : spec.stop_at) {
     text += fmt::format(
@@ -218,7 +218,7 @@ std::string DescribeEnqueued(const StudySpec& spec) {
   return Counted(static_cast<long long>(spec.enqueue.size()), "point") + ", tried first";
 }
 
-void Show(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
+void ShowCheck(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
           const Findings& found) {
   const StudySpec& spec = file.spec;
   const Terminal& terminal = context.terminal;
@@ -241,7 +241,7 @@ void Show(const Context& context, const StudyFile& file, const Machine& machine,
                   {"enqueued", DescribeEnqueued(spec)},
                   {"warm start", found.warm_start},
                   {"stopper", DescribeStopper(spec)},
-                  {"until", DescribeEnd(spec)},
+                  {"until", DescribePlannedEnd(spec)},
                   {"each trial", fmt::format("{} cores, {} GPUs", Milliths(spec.demand.cpus),
                                              Milliths(spec.demand.gpus))},
                   {"machine", DescribeMachine(machine)},
@@ -304,7 +304,7 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
   if (context.json) {
     PrintLine(CheckJson(file, machine, at_once, found));
   } else {
-    Show(context, file, machine, at_once, found);
+    ShowCheck(context, file, machine, at_once, found);
   }
   for (const Error& error : found.errors)
     Remark(fmt::format("{}: {}", options.file, error.message));

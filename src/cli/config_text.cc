@@ -10,7 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/config.h"
+#include "config/config.h"
+
 
 namespace sluice {
 namespace {

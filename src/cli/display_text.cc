@@ -74,7 +74,7 @@ char32_t TakeCharacter(std::string_view& text) {
   return good ? c : kBroken;
 }
 
-int Columns(char32_t c) {
+int ColumnsOf(char32_t c) {
   if (c == kBroken) return 1;
   return In(kZeroWidth, c) ? 0 : In(kDoubleWidth, c) ? 2 : 1;
 }
@@ -87,7 +87,7 @@ std::string_view WidePrefix(std::string_view text, int columns) {
   int width = 0;
   while (!rest.empty()) {
     before = rest;
-    width += Columns(TakeCharacter(rest));
+    width += ColumnsOf(TakeCharacter(rest));
     if (width > columns) return text.substr(0, text.size() - before.size());
   }
   return text;
@@ -113,7 +113,7 @@ std::string Harmless(std::string_view text, bool utf8) {
 
 int DisplayWidth(std::string_view text) {
   int width = 0;
-  while (!text.empty()) width += Columns(TakeCharacter(text));
+  while (!text.empty()) width += ColumnsOf(TakeCharacter(text));
   return width;
 }
 

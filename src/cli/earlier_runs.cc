@@ -12,17 +12,17 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMostTrials = 300;
+constexpr std::size_t kMostPastTrials = 300;
 constexpr int kMostReports = 200;  // of a trial, beside the first
 
-double ValueOf(const std::string& metrics, const std::string& metric) {
+double MetricOf(const std::string& metrics, const std::string& metric) {
   const auto document = JsonDocument::Read(metrics);
   const auto value = document ? document->object().Find(metric) : std::nullopt;
   return (value ? value->Number() : std::nullopt)
       .value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-Result<PastTrial> ReadTrial(Reader& reader, const StudyInfo& study, const TrialInfo& info) {
+Result<PastTrial> ReadPastTrial(Reader& reader, const StudyInfo& study, const TrialInfo& info) {
   PastTrial trial{.complete = info.state == TrialState::kComplete,
                   .launch = info.launch,
                   .started = info.started,
@@ -37,19 +37,19 @@ Result<PastTrial> ReadTrial(Reader& reader, const StudyInfo& study, const TrialI
     trial.reports.push_back({.launch = report.launch,
                              .time = report.time,
                              .work = report.work,
-                             .value = ValueOf(report.metrics, study.metric)});
+                             .value = MetricOf(report.metrics, study.metric)});
   }));
   return trial;
 }
 
 // Trials that reported something, an even part of them.
-Result<std::vector<PastTrial>> ReadTrials(Reader& reader, const StudyInfo& study) {
+Result<std::vector<PastTrial>> ReadPastTrials(Reader& reader, const StudyInfo& study) {
   SLUICE_ASSIGN(std::vector<TrialInfo> infos, reader.Trials(study.id));
   std::erase_if(infos, [](const TrialInfo& info) { return info.reports == 0; });
-  const std::size_t count = std::min(infos.size(), kMostTrials);
+  const std::size_t count = std::min(infos.size(), kMostPastTrials);
   std::vector<PastTrial> trials;
   for (std::size_t i = 0; i < count; ++i) {
-    SLUICE_ASSIGN(PastTrial trial, ReadTrial(reader, study, infos[i * infos.size() / count]));
+    SLUICE_ASSIGN(PastTrial trial, ReadPastTrial(reader, study, infos[i * infos.size() / count]));
     trials.push_back(std::move(trial));
   }
   return trials;
@@ -62,7 +62,7 @@ Result<EarlierRuns> Measure(Reader& reader, const StudyInfo& info, const StudySp
         info.unit, study.unit));
   }
   const Direction direction = info.maximize ? Direction::kMaximize : Direction::kMinimize;
-  SLUICE_ASSIGN(const std::vector<PastTrial> trials, ReadTrials(reader, info));
+  SLUICE_ASSIGN(const std::vector<PastTrial> trials, ReadPastTrials(reader, info));
   EarlierRuns runs{
       .study = info.name, .measured = MeasureWorkload(trials, direction), .kind = {}, .notes = {}};
   if (!runs.measured.seconds_per_unit) {
@@ -84,7 +84,7 @@ Result<EarlierRuns> Measure(Reader& reader, const StudyInfo& info, const StudySp
   return runs;
 }
 
-Result<EarlierRuns> Find(const std::string& store, const StudySpec& study,
+Result<EarlierRuns> FindRunsOf(const std::string& store, const StudySpec& study,
                          const std::string& name) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(store));
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
@@ -95,7 +95,7 @@ Result<EarlierRuns> Find(const std::string& store, const StudySpec& study,
 
 Result<EarlierRuns> FindEarlierRuns(const std::string& store, const StudySpec& study,
                                     const std::optional<std::string>& like) {
-  auto found = Find(store, study, like.value_or(study.name));
+  auto found = FindRunsOf(store, study, like.value_or(study.name));
   if (found) return found;
   if (like) return Fail(found.error().code, "--like: " + found.error().message);
   EarlierRuns none;

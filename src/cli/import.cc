@@ -22,7 +22,7 @@ Status CheckName(const std::string& name) {
       fmt::format("{}: choose what to call it here with --name", good.error().message));
 }
 
-void Show(const ImportedStudy& imported, const std::string& file) {
+void ShowImported(const ImportedStudy& imported, const std::string& file) {
   const StudyRow& row = imported.row;
   std::string counts;
   for (std::size_t state = 0; state < kTrialStates; ++state) {
@@ -36,7 +36,7 @@ void Show(const ImportedStudy& imported, const std::string& file) {
     PrintLine(fmt::format("  parameter '{}' is called '{}' here", there, here));
 }
 
-std::string Json(const ImportedStudy& imported, const std::string& file) {
+std::string ImportedJson(const ImportedStudy& imported, const std::string& file) {
   JsonWriter renamed;
   for (const auto& [there, here] : imported.renamed) renamed.Add(there, here);
   JsonWriter object;
@@ -60,9 +60,9 @@ Result<int> RunVerb(const Context& context, const ImportOptions& options) {
   SLUICE_ASSIGN(const ImportedStudy imported, ImportOptunaStudy(*ledger, request));
   SLUICE_TRY(MoveAside(context.paths.StudyFolder(request.name)));
   if (context.json) {
-    PrintLine(Json(imported, options.file));
+    PrintLine(ImportedJson(imported, options.file));
   } else {
-    Show(imported, options.file);
+    ShowImported(imported, options.file);
   }
   return kExitOk;
 }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/places.h"
 #include "cli/progress.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
@@ -26,16 +27,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // Whether what we print is read as UTF-8: the first of these that is set decides, as for the C
 // library.
 bool LocaleIsUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value(Variable(name));
+    std::string value = EnvironmentVariable(name);
     if (value.empty()) continue;
     std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
@@ -370,7 +366,7 @@ class LiveView : public View {
 
   const int output_;
   const bool utf8_ = LocaleIsUtf8();
-  const bool colour_ = Variable("NO_COLOR").empty();
+  const bool colour_ = EnvironmentVariable("NO_COLOR").empty();
   int columns_ = 80;
   int rows_ = 24;
   std::optional<Progress> latest_;
@@ -532,7 +528,7 @@ Status WatchUntilOver(Reader& reader, const StorePaths& paths, const std::string
 ViewMode ChooseViewMode(bool quiet, bool plain, bool json) {
   if (json) return ViewMode::kJson;
   if (quiet) return ViewMode::kQuiet;
-  const std::string_view term = Variable("TERM");
+  const std::string term = EnvironmentVariable("TERM");
   const bool able = isatty(STDOUT_FILENO) == 1 && !term.empty() && term != "dumb";
   return plain || !able ? ViewMode::kPlain : ViewMode::kLive;
 }

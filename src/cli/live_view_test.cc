@@ -12,11 +12,12 @@
 #include <cctype>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "cli/test_lines.h"
 
 namespace sluice {
 namespace {
@@ -63,13 +64,6 @@ void OpenTerminal(Ends& ends, int columns) {
   struct winsize size{
       .ws_row = 24, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
   ASSERT_EQ(openpty(&ends.reader, &ends.writer, nullptr, nullptr, &size), 0);
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
 }
 
 // What a terminal of endless height shows after the text; knows the sequences a view may use, and

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/test_lines.h"
 #include "cli/test_store.h"
 
 namespace sluice {
@@ -68,13 +69,6 @@ class MainTest : public ::testing::Test {
   fs::path folder_;
   std::string store_;
 };
-
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 TEST_F(MainTest, ExitStatusTellsWhoseFaultItIs) {
   EXPECT_EQ(Run({"--help"}).status, 0);

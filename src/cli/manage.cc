@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-Result<StudyInfo> Find(const Context& context, const std::optional<std::string>& name) {
+Result<StudyInfo> FindToManage(const Context& context, const std::optional<std::string>& name) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   return ChooseStudy(*reader, name);
 }
@@ -45,7 +45,7 @@ bool Confirmed(const Context& context, const StudyInfo& study) {
 }  // namespace
 
 Result<int> RunVerb(const Context& context, const StopOptions& options) {
-  SLUICE_ASSIGN(const StudyInfo study, Find(context, options.study));
+  SLUICE_ASSIGN(const StudyInfo study, FindToManage(context, options.study));
   JsonWriter object;
   object.Add("study", study.name);
   if (study.finished) {
@@ -80,7 +80,7 @@ Result<int> RunVerb(const Context& context, const RetryOptions& options) {
 }
 
 Result<int> RunVerb(const Context& context, const DeleteOptions& options) {
-  SLUICE_ASSIGN(const StudyInfo study, Find(context, options.study));
+  SLUICE_ASSIGN(const StudyInfo study, FindToManage(context, options.study));
   if (!options.yes) {
     if (context.json || isatty(STDIN_FILENO) == 0) {
       return InvalidArgument(

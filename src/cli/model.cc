@@ -3,8 +3,8 @@
 #include <charconv>
 #include <utility>
 
-#include "base/config.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "cli/model_report.h"
 #include "cli/print.h"
 #include "cli/study_file.h"

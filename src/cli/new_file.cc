@@ -9,12 +9,10 @@
 #include <cstring>
 #include <utility>
 
+#include "cli/output_file.h"
+
 namespace sluice {
 namespace {
-
-std::unexpected<Error> CannotWrite(const std::string& path, int error) {
-  return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(error)));
-}
 
 std::unexpected<Error> Taken(const std::string& path) {
   return FailedPrecondition(fmt::format(

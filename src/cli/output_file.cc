@@ -13,10 +13,6 @@
 namespace sluice {
 namespace {
 
-std::unexpected<Error> CannotWrite(const std::string& path, int error) {
-  return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(error)));
-}
-
 // What a file that replaces this one, or is new, should be allowed.
 mode_t ModeFor(const std::string& path) {
   struct stat info{};
@@ -27,6 +23,10 @@ mode_t ModeFor(const std::string& path) {
 }
 
 }  // namespace
+
+std::unexpected<Error> CannotWrite(const std::string& path, int error) {
+  return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(error)));
+}
 
 Result<OutputSink> OutputSink::Open(const std::optional<std::string>& path) {
   if (!path || *path == "-") return OutputSink(stdout, "", "");

@@ -9,6 +9,9 @@
 
 namespace sluice {
 
+// Unavailable: the file could not be written, for the reason that errno gave.
+std::unexpected<Error> CannotWrite(const std::string& path, int error);
+
 // Standard output, or a file that appears whole under its name when Commit succeeds and not at all
 // otherwise. A name that is a device or a pipe is written to directly.
 class OutputSink {

@@ -9,22 +9,18 @@
 #include "launcher/claim.h"
 
 namespace sluice {
-namespace {
-
-std::string Variable(const char* name) {
+std::string EnvironmentVariable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-}  // namespace
-
 Result<StorePaths> FindStore(const std::optional<std::string>& given) {
-  std::string path = given.value_or(Variable("SLUICE_STORE"));
+  std::string path = given.value_or(EnvironmentVariable("SLUICE_STORE"));
   if (path.empty()) {
-    std::string data = Variable("XDG_DATA_HOME");
+    std::string data = EnvironmentVariable("XDG_DATA_HOME");
     // The XDG specification has relative paths ignored.
     if (!data.starts_with('/')) {
-      const std::string home = Variable("HOME");
+      const std::string home = EnvironmentVariable("HOME");
       if (home.empty()) {
         return InvalidArgument(
             "expected a home folder to keep the store in, found no HOME: name a store with "

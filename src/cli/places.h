@@ -9,6 +9,9 @@
 
 namespace sluice {
 
+// What a variable of the environment holds; nothing if it is not set.
+std::string EnvironmentVariable(const char* name);
+
 // The store that is meant: what was given with --store, else SLUICE_STORE, else sluice/sluice.db in
 // the user's data folder.
 Result<StorePaths> FindStore(const std::optional<std::string>& given);

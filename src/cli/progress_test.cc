@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
@@ -18,7 +19,6 @@ using testing::Not;
 using testing::StartsWith;
 
 const Time kNow = FromMicros(1'800'000'000'000'000);
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void SetCount(Progress& progress, TrialState state, int count) {
   progress.counts[static_cast<std::size_t>(state)] = count;

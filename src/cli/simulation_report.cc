@@ -190,7 +190,7 @@ std::string EstimateJson(const PolicyRuns& runs, const OfRun& value) {
   return EstimateJson(EstimateOf(values), values);
 }
 
-std::string PolicyJson(const PolicyRuns& runs, const std::vector<double>& bounds) {
+std::string PolicyRunsJson(const PolicyRuns& runs, const std::vector<double>& bounds) {
   std::vector<std::string> studies;
   for (std::size_t i = 0; i < runs.runs.front().studies.size(); ++i) {
     JsonWriter object;
@@ -288,7 +288,7 @@ std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRun
   for (const PipelineSchedule& job : scenario.pipeline_jobs) jobs.push_back(PipelineJson(job));
   for (const std::string& message : scenario.left_out) left_out.push_back(JsonText(message));
   const std::vector<double> bounds = BoundsOf(policies);
-  for (const PolicyRuns& runs : policies) results.push_back(PolicyJson(runs, bounds));
+  for (const PolicyRuns& runs : policies) results.push_back(PolicyRunsJson(runs, bounds));
   JsonWriter object;
   object.Add("scenario", scenario.name).Add("goal", Name(scenario.goal));
   if (!scenario.cluster.empty()) object.Add("cluster", scenario.cluster);

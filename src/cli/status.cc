@@ -72,7 +72,7 @@ std::string RunningTable(const Snapshot& at, const Terminal& terminal, Time now)
   return text;
 }
 
-void Show(const Context& context, const Snapshot& at, Time now) {
+void ShowStatus(const Context& context, const Snapshot& at, Time now) {
   const Terminal& terminal = context.terminal;
   const StudyInfo& study = at.study;
   const int percent =
@@ -114,7 +114,7 @@ Result<int> RunVerb(const Context& context, const StatusOptions& options) {
                          .running = &snapshot.running,
                          .importance = MatteredJson(snapshot.mattered)}));
   } else {
-    Show(context, snapshot, now);
+    ShowStatus(context, snapshot, now);
   }
   return kExitOk;
 }

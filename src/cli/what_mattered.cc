@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kMostTrials = 1000;       // that are read
+constexpr int kMostTrialsRead = 1000;       // that are read
 constexpr double kWorthMention = 0.01;  // less is not told apart from chance
 constexpr double kWorthAdvice = 0.05;   // less is no reason to prefer a range
 constexpr std::size_t kMostInLine = 4;
@@ -81,7 +81,7 @@ std::vector<std::size_t> Ranked(const WhatMattered& mattered) {
   return order;
 }
 
-std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string PercentText(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string FormatBound(const Parameter& parameter, double value) {
   if (parameter.has_choices())
@@ -112,7 +112,7 @@ WhatMattered LookWhatMattered(Reader& reader, const StudyInfo& study) {
   }
   const auto source = reader.Source(study.id);
   auto spec = source ? ReadStudy(*source, study.name, study.name) : std::unexpected(source.error());
-  const auto results = reader.Results(study, kMostTrials);
+  const auto results = reader.Results(study, kMostTrialsRead);
   if (!spec || !results) {
     mattered.importance.reason = (spec ? results.error() : spec.error()).message;
     return mattered;
@@ -138,7 +138,7 @@ std::string DescribeMattered(const WhatMattered& mattered) {
     if (shown++ == kMostInLine) return text + ", ...";
     if (!text.empty()) text += ", ";
     text += Harmless(mattered.space.parameters()[i].name) + " " +
-            Percent(mattered.importance.parameters[i].share);
+            PercentText(mattered.importance.parameters[i].share);
   }
   return text;
 }
@@ -159,13 +159,13 @@ std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal
         std::max<std::size_t>(1, static_cast<std::size_t>(std::round(kBar * of.share)));
     std::string line =
         fmt::format("{}{}  {:>5}  {}", indent, Padded(Harmless(parameter.name), width),
-                    Percent(of.share), Inked(std::string(filled, '#'), Ink::kBlue, terminal));
+                    PercentText(of.share), Inked(std::string(filled, '#'), Ink::kBlue, terminal));
     const std::string advice = Harmless(Advice(parameter, of));
     if (!advice.empty()) line += std::string(kBar - std::min(kBar, filled) + 2, ' ') + advice;
     lines += line + "\n";
   }
   const std::size_t others = mattered.space.size() - ranked.size();
-  if (others > 0) lines += fmt::format("{}({} under {})\n", indent, others, Percent(kWorthMention));
+  if (others > 0) lines += fmt::format("{}({} under {})\n", indent, others, PercentText(kWorthMention));
   return lines;
 }
 

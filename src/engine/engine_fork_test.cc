@@ -14,22 +14,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-using Lines = std::vector<std::string>;
-
 constexpr const char* kAsync =
     "trials: 2\nsampler: random\nstopper: {name: pbt-async, interval: 5}\nbudget: {max: 20}\n";
 constexpr const char* kSync =
     "trials: 2\nsampler: random\nstopper: {name: pbt, interval: 5}\nbudget: {max: 20}\n";
 
-Lines Copied(TestEngine& engine, int fork, std::optional<Work> work = {}) {
+TestEngine::Lines Copied(TestEngine& engine, int fork, std::optional<Work> work = {}) {
   return engine.Happen(CheckpointCopied{TestEngine::Key(fork), work, ""});
 }
 
-Lines NotCopied(TestEngine& engine, int fork, std::string error) {
+TestEngine::Lines NotCopied(TestEngine& engine, int fork, std::string error) {
   return engine.Happen(CheckpointCopied{TestEngine::Key(fork), {}, std::move(error)});
 }
 
-Lines Explored(TestEngine& engine, int fork, double x) {
+TestEngine::Lines Explored(TestEngine& engine, int fork, double x) {
   return engine.Happen(Proposed{
       .study = kStudy, .point = Point{x}, .fork = TrialId(static_cast<std::uint32_t>(fork))});
 }

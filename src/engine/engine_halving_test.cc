@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "base/test_numbers.h"
 #include "engine/test_engine.h"
 
 namespace sluice {
@@ -13,8 +12,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Brackets of nine: three go on from 1 to 3, one from 3 to 9.
 std::string Sha(int trials, const std::string& more = "") {

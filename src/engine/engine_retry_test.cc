@@ -12,12 +12,11 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using Lines = TestEngine::Lines;
 
 TEST(EngineRetryTest, AFailedTrialComesBackAfterADoublingWait) {
   TestEngine t("trials: 1\nretries: 2\nbackoff: 4s\n");
   t.Propose(1);
-  EXPECT_EQ(t.End(1, Ending::kFailed, "exit code 1"), Lines{"wake 4"});
+  EXPECT_EQ(t.End(1, Ending::kFailed, "exit code 1"), TestEngine::Lines{"wake 4"});
   EXPECT_EQ(t.State(1), TrialState::kWaiting);
   EXPECT_EQ(t.Trial(1).note, "exit code 1");
   EXPECT_FALSE(t.Study().finished);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::Contains;
 
-std::string Problem(std::string_view state, const StudyCreated& created) {
+std::string LoadProblem(std::string_view state, const StudyCreated& created) {
   const Status loaded = NewEngine()->Load(state, {created});
   if (loaded) return "";
   EXPECT_EQ(loaded.error().code, ErrorCode::kCorruption);
@@ -24,10 +24,10 @@ TEST(EngineSnapshotTest, EveryShorterOneIsRefused) {
     World world({.seed = 3, .sampler = "random", .stopper = stopper});
     for (int i = 0; i < 60; ++i) world.Step(/*faulty=*/true);
     const std::string state = StateOf(world);
-    ASSERT_EQ(Problem(state, world.created()), "");
+    ASSERT_EQ(LoadProblem(state, world.created()), "");
     for (std::size_t size = 0; size < state.size(); ++size)
-      EXPECT_NE(Problem(state.substr(0, size), world.created()), "") << size;
-    EXPECT_NE(Problem(state + "x", world.created()), "");
+      EXPECT_NE(LoadProblem(state.substr(0, size), world.created()), "") << size;
+    EXPECT_NE(LoadProblem(state + "x", world.created()), "");
   }
 }
 
@@ -45,7 +45,7 @@ TEST(EngineSnapshotTest, EveryChangedByteIsRefusedOrHarmless) {
         if (!engine->Load(changed, {world.created()})) continue;
         (void)engine->Unfinished();
         const std::string again = engine->Save();
-        EXPECT_EQ(Problem(again, world.created()), "");
+        EXPECT_EQ(LoadProblem(again, world.created()), "");
       }
     }
   }
@@ -57,9 +57,8 @@ TEST(EngineSnapshotTest, ACountAloneTakesNoMemory) {
   // A long tail of ones reads as huge counts of whatever comes next, and as its elements.
   for (const char filler : {'\x01', '\x7f', '\x00', '\x02'}) {
     for (const std::size_t keep : {1U, 5U, 12U, 20U, 40U}) {
-      EXPECT_NE(
-          Problem(t.engine().Save().substr(0, keep) + std::string(1 << 20, filler), t.created()),
-          "");
+      const std::string state = t.engine().Save().substr(0, keep) + std::string(1 << 20, filler);
+      EXPECT_NE(LoadProblem(state, t.created()), "");
     }
   }
 }
@@ -68,10 +67,10 @@ TEST(EngineSnapshotTest, IsOfTheStudiesItWasTakenOf) {
   TestEngine t("trials: 3\n");
   StudyCreated other = t.created();
   other.study = StudyId(2);
-  EXPECT_EQ(Problem(t.engine().Save(), other), "the snapshot is of other studies");
+  EXPECT_EQ(LoadProblem(t.engine().Save(), other), "the snapshot is of other studies");
   EXPECT_EQ(NewEngine()->Load(t.engine().Save(), {}).error().message,
             "the snapshot is of other studies");
-  EXPECT_EQ(Problem("\x7f", t.created()), "the snapshot is of another version");
+  EXPECT_EQ(LoadProblem("\x7f", t.created()), "the snapshot is of another version");
 }
 
 TEST(EngineSnapshotTest, TellsWhatIsLeftToDo) {

@@ -14,7 +14,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using Lines = TestEngine::Lines;
 
 TEST(EngineStudyTest, RunsAsManyTrialsAsFitAndThenTheNext) {
   auto engine = NewEngine();
@@ -240,7 +239,7 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
       {At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
   const auto lines = Describe(
       engine->Apply({At(0), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}}));
-  EXPECT_EQ(lines, Lines{"propose 0"});  // of b: the place that a may not use
+  EXPECT_EQ(lines, TestEngine::Lines{"propose 0"});  // of b: the place that a may not use
   engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
   engine->Apply({At(0), Proposed{second, 0, Point{0.5}}});
   EXPECT_EQ(engine->study(kStudy)->running.size(), 1U);

@@ -1,6 +1,6 @@
 #include "engine/new_study.h"
 
-#include "base/config.h"
+#include "config/config.h"
 #include "space/feasibility.h"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "engine/study.h"
 #include "space/point_part.h"
 

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-std::string Problems(const std::string& lines) {
+std::string PointProblems(const std::string& lines) {
   const auto spec = ReadStudy(SourceOf("trials: 3\n" + lines), "study.yaml", "study");
   return spec ? "" : spec.error().message;
 }
@@ -29,16 +29,17 @@ TEST(PointsReaderTest, PointsOfTheUsersOwn) {
 }
 
 TEST(PointsReaderTest, BadPoints) {
-  EXPECT_THAT(Problems("enqueue: 3"),
+  EXPECT_THAT(PointProblems("enqueue: 3"),
               HasSubstr("study.yaml:2: enqueue: expected a list of points"));
-  EXPECT_THAT(Problems("enqueue:\n- {lr: 0.5}\n- {lr: 2}"),
+  EXPECT_THAT(PointProblems("enqueue:\n- {lr: 0.5}\n- {lr: 2}"),
               HasSubstr("study.yaml:4: enqueue[1].lr: expected a number in [0, 1], found 2"));
   EXPECT_THAT(
-      Problems("enqueue: [{l: 0.5}]"),
+      PointProblems("enqueue: [{l: 0.5}]"),
       HasSubstr("enqueue[0].l: no parameter of the study has this name (did you mean 'lr'?)"));
-  EXPECT_THAT(Problems("enqueue: [[1]]"), HasSubstr("enqueue[0]: expected"));
-  EXPECT_THAT(Problems("enqueue: [{lr: {}}]"), HasSubstr("enqueue[0].lr: expected"));
-  EXPECT_THAT(Problems("enqueue: [{lr: '0.5'}]"), HasSubstr("expected a number in [0, 1], found"));
+  EXPECT_THAT(PointProblems("enqueue: [[1]]"), HasSubstr("enqueue[0]: expected"));
+  EXPECT_THAT(PointProblems("enqueue: [{lr: {}}]"), HasSubstr("enqueue[0].lr: expected"));
+  EXPECT_THAT(PointProblems("enqueue: [{lr: '0.5'}]"),
+              HasSubstr("expected a number in [0, 1], found"));
 }
 
 TEST(PointsReaderTest, AGridGrowsByItsEnqueuedPoints) {
@@ -67,7 +68,9 @@ TEST(PointsReaderTest, WarmStart) {
 }
 
 TEST(PointsReaderTest, BadWarmStarts) {
-  const auto problems = [](const std::string& text) { return Problems("warm_start: " + text); };
+  const auto problems = [](const std::string& text) {
+    return PointProblems("warm_start: " + text);
+  };
   EXPECT_THAT(problems("a"), HasSubstr("warm_start: expected {study: NAME}, {store: FILE, study: "
                                        "NAME} or {optuna: FILE}, found a"));
   EXPECT_THAT(problems("{}"), HasSubstr("name the study whose trials are to be known"));

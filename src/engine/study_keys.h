@@ -1,17 +1,21 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/config.h"
 #include "base/result.h"
+#include "config/config.h"
 #include "engine/study.h"
 #include "engine/templates.h"
 
 namespace sluice {
 
 constexpr int kMaxTrials = 10'000'000;
+constexpr std::int64_t kMaxEta = 1000;
+constexpr std::size_t kLongestStudyName = 100;
 
 // The keys of a study file that say how its trials run, not what is searched: a sweep may have them
 // too.

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "base/config.h"
 #include "base/text.h"
+#include "config/config.h"
 #include "engine/points_reader.h"
 #include "engine/study.h"
 #include "engine/study_keys.h"
@@ -21,8 +21,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kMaxEta = 1000;
-constexpr std::size_t kLongestStudyName = 100;
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "engine/study.h"
 
 namespace sluice {

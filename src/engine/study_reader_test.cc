@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 
 constexpr std::string_view kSpace = "space: {lr: {float: [1e-4, 1e-1], log: true}}\n";
 
-std::string Problems(std::string_view text) {
+std::string StudyProblems(std::string_view text) {
   const auto study = ReadStudy(text, "study.yaml", "study");
   return study ? "" : study.error().message;
 }
@@ -34,7 +34,7 @@ std::string With(std::string_view lines) {
   add("space", kSpace);
   add("objective", "objective: {maximize: accuracy}\n");
   add("trials", "trials: 24\n");
-  return Problems(text);
+  return StudyProblems(text);
 }
 
 TEST(StudyReaderTest, ReadsAMinimalFile) {
@@ -129,20 +129,20 @@ TEST(StudyReaderTest, AGridNeedsNoTrials) {
   EXPECT_EQ(study->trials, 8);
   ASSERT_TRUE(study->deadline_at);
   EXPECT_EQ(FormatTime(*study->deadline_at), "2026-01-31T16:00:00Z");
-  EXPECT_EQ(Problems("program: x\nspace: {a: {int: [1, 100000000]}}\nobjective: {minimize: loss}\n"
-                     "sampler: grid\n"),
+  EXPECT_EQ(StudyProblems("program: x\nspace: {a: {int: [1, 100000000]}}\n"
+                          "objective: {minimize: loss}\nsampler: grid\n"),
             "study.yaml:1: trials: expected how many trials, 1 to 10000000, since the grid has "
             "100000000 points, found nothing; add 'trials: 24', or make the grid smaller");
 }
 
 TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
   EXPECT_EQ(
-      Problems("trails: 3\n"
-               "program: python train.py --lr {l}\n"
-               "space:\n"
-               "  lr: {float: [1.0, 0.1]}\n"
-               "stopper: ahsa\n"
-               "retries: -1\n"),
+      StudyProblems("trails: 3\n"
+                    "program: python train.py --lr {l}\n"
+                    "space:\n"
+                    "  lr: {float: [1.0, 0.1]}\n"
+                    "stopper: ahsa\n"
+                    "retries: -1\n"),
       "study.yaml:1: trails: unknown key (did you mean 'trials'?)\n"
       "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
       "nothing; add 'objective: {minimize: loss}'\n"
@@ -159,11 +159,11 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
 }
 
 TEST(StudyReaderTest, RefusesWhatIsNoStudy) {
-  EXPECT_EQ(Problems("hello"),
+  EXPECT_EQ(StudyProblems("hello"),
             "study.yaml:1: expected a study, keys such as program, space and objective, found "
             "hello");
-  EXPECT_EQ(Problems(""), "study.yaml:1: expected keys and values, found an empty file");
-  EXPECT_EQ(Problems("{}"),
+  EXPECT_EQ(StudyProblems(""), "study.yaml:1: expected keys and values, found an empty file");
+  EXPECT_EQ(StudyProblems("{}"),
             "study.yaml:1: space: expected what to tune, found nothing; add 'space: {lr: {float: "
             "[0.1, 1]}}'\n"
             "study.yaml:1: program: expected the program of a trial, found nothing; add 'program: "

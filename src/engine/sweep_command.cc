@@ -13,7 +13,6 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kProgram = "program";
-constexpr std::string_view kEnvironment = "envvar:";
 
 struct Macro {
   std::string name;
@@ -79,7 +78,7 @@ class CommandReader {
 
   std::string Translate(const ConfigNode& item, std::string_view text) {
     const auto macro = MacroIn(text);
-    if (!macro || macro->starts_with(kEnvironment)) return TranslateText(item, text);
+    if (!macro || macro->starts_with(kEnvironmentTemplate)) return TranslateText(item, text);
     if (*macro == kProgram) return Program();
     const auto found = std::ranges::find(Macros(), *macro, &Macro::name);
     if (found != Macros().end()) return found->becomes;
@@ -99,7 +98,7 @@ class CommandReader {
       if (end == std::string_view::npos) break;
       const std::string_view macro = text.substr(begin + 2, end - begin - 2);
       out += EscapeTemplate(text.substr(0, begin));
-      if (macro.starts_with(kEnvironment)) {
+      if (macro.starts_with(kEnvironmentTemplate)) {
         const std::string word = fmt::format("{{{}}}", macro);
         if (!CheckTemplate(word, {})) {
           item.Report(fmt::format(

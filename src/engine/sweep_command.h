@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "base/config.h"
+#include "config/config.h"
+
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "engine/study.h"
 #include "space/space.h"
 

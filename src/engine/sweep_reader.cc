@@ -17,8 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kLongestStudyName = 100;
-constexpr std::int64_t kMaxEta = 1000;
 constexpr std::int64_t kMaxBrackets = 100;
 
 // Keys that mean something to W&B and nothing here.

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "engine/study.h"
 
 namespace sluice {

@@ -43,7 +43,7 @@ StudySpec Good(std::string_view lines) {
   return study ? std::move(*study) : StudySpec{};
 }
 
-std::string Problems(std::string_view lines) {
+std::string SweepProblems(std::string_view lines) {
   const auto study = ReadStudy(Sweep(lines), "sweep.yaml", "sweep");
   return study ? "" : study.error().message;
 }
@@ -55,7 +55,7 @@ Parameter X(const std::string& text) {
 }
 
 std::string ProblemOfX(const std::string& text) {
-  return Problems("parameters: {x: " + text + "}");
+  return SweepProblems("parameters: {x: " + text + "}");
 }
 
 TEST(SweepReaderTest, ReadsTheSweepOfTheDocumentation) {
@@ -115,10 +115,10 @@ TEST(SweepReaderTest, Methods) {
   const StudySpec grid = Good("method: grid\nparameters: {a: {values: [1, 2, 3]}, b: {value: x}}");
   EXPECT_EQ(grid.sampler.name, "grid");
   EXPECT_EQ(Good("method: bayes").sampler.name, "tpe");
-  EXPECT_EQ(Problems("method: baies"),
+  EXPECT_EQ(SweepProblems("method: baies"),
             "sweep.yaml:1: method: expected one of grid, random, bayes, found baies (did you mean "
             "'bayes'?)");
-  EXPECT_THAT(Problems("method: grid"), HasSubstr("sweep.yaml:1: method: "));
+  EXPECT_THAT(SweepProblems("method: grid"), HasSubstr("sweep.yaml:1: method: "));
 }
 
 TEST(SweepReaderTest, WithoutAMethodOrParameters) {
@@ -147,7 +147,7 @@ TEST(SweepReaderTest, HowManyTrials) {
   EXPECT_FALSE(study("grid")->endless);
   EXPECT_TRUE(study("random")->endless);
   EXPECT_EQ(study("random")->trials, kMaxTrials);
-  EXPECT_THAT(Problems("run_cap: 0"), HasSubstr("sweep.yaml:1: run_cap: expected"));
+  EXPECT_THAT(SweepProblems("run_cap: 0"), HasSubstr("sweep.yaml:1: run_cap: expected"));
 }
 
 TEST(SweepReaderTest, Metric) {
@@ -159,10 +159,10 @@ TEST(SweepReaderTest, Metric) {
   EXPECT_EQ(study.stop_at[0].threshold, 0.9);
   EXPECT_EQ(study.stop_at[0].direction, Direction::kMaximize);
   EXPECT_EQ(Good("metric: {name: loss}").objective.direction, Direction::kMinimize);
-  EXPECT_EQ(Problems("metric: {name: loss, goal: minimise}"),
+  EXPECT_EQ(SweepProblems("metric: {name: loss, goal: minimise}"),
             "sweep.yaml:1: metric.goal: expected one of minimize, maximize, found minimise (did "
             "you mean 'minimize'?)");
-  EXPECT_EQ(Problems("metric: {goal: minimize}"),
+  EXPECT_EQ(SweepProblems("metric: {goal: minimize}"),
             "sweep.yaml:1: metric.name: expected the metric's name, found nothing; add 'name: "
             "loss'");
   EXPECT_EQ(ReadStudy("program: a.py\nmethod: random\nparameters: {a: {value: 1}}\n", "sweep.yaml",
@@ -186,8 +186,10 @@ TEST(SweepReaderTest, KeysWithoutEffectAreNoted) {
   const StudySpec study = Good("project: p\nentity: e\ndescription: d\ncontroller: {type: local}");
   EXPECT_THAT(study.notes, ElementsAre("project: has no effect here", "entity: has no effect here",
                                        "controller: has no effect here"));
-  EXPECT_EQ(Problems("projekt: p"), "sweep.yaml:1: projekt: unknown key (did you mean 'project'?)");
-  EXPECT_EQ(Problems("run_cup: 3"), "sweep.yaml:1: run_cup: unknown key (did you mean 'run_cap'?)");
+  EXPECT_EQ(SweepProblems("projekt: p"),
+            "sweep.yaml:1: projekt: unknown key (did you mean 'project'?)");
+  EXPECT_EQ(SweepProblems("run_cup: 3"),
+            "sweep.yaml:1: run_cup: unknown key (did you mean 'run_cap'?)");
 }
 
 TEST(SweepReaderTest, KeysOfAStudyThatSayHowTrialsRun) {
@@ -200,8 +202,8 @@ TEST(SweepReaderTest, KeysOfAStudyThatSayHowTrialsRun) {
   EXPECT_EQ(study.retries, 0);
   EXPECT_THAT(study.environment, ElementsAre(Pair("LR", "{lr}")));
   EXPECT_TRUE(study.sweep->real_wandb);
-  EXPECT_THAT(Problems("environment: {LR: '{l}'}"), HasSubstr("(did you mean 'lr'?)"));
-  EXPECT_THAT(Problems("wandb: reel"), HasSubstr("(did you mean 'real'?)"));
+  EXPECT_THAT(SweepProblems("environment: {LR: '{l}'}"), HasSubstr("(did you mean 'lr'?)"));
+  EXPECT_THAT(SweepProblems("wandb: reel"), HasSubstr("(did you mean 'real'?)"));
 }
 
 TEST(SweepReaderTest, KeysOfAStudyThatSayWhatTrialsTakeOfADevice) {
@@ -212,7 +214,7 @@ TEST(SweepReaderTest, KeysOfAStudyThatSayWhatTrialsTakeOfADevice) {
   EXPECT_EQ(study.demand.memory_bytes, std::int64_t{4} << 30);
   EXPECT_EQ(NeedOn(study.demand, "A100").gpus, 370);
   EXPECT_EQ(study.demand.fused_most, 8);
-  EXPECT_THAT(Problems("fuse: 0"), HasSubstr("sweep.yaml:1: fuse: expected a whole number"));
+  EXPECT_THAT(SweepProblems("fuse: 0"), HasSubstr("sweep.yaml:1: fuse: expected a whole number"));
 }
 
 TEST(SweepReaderTest, ConstantsAndValues) {
@@ -370,8 +372,10 @@ TEST(SweepReaderTest, RefusesWhatIsNoDistribution) {
   EXPECT_THAT(ProblemOfX("{valeus: [1]}"), HasSubstr("unknown key (did you mean 'values'?)"));
   EXPECT_THAT(ProblemOfX("{}"), HasSubstr("x: expected one of value, values, min and max"));
   EXPECT_THAT(ProblemOfX("3"), HasSubstr("x: expected a parameter such as"));
-  EXPECT_THAT(Problems("parameters: {'1x': {value: 1}}"), HasSubstr("expected a name of at most"));
-  EXPECT_THAT(Problems("parameters: {}"), HasSubstr("parameters: expected at least one parameter"));
+  EXPECT_THAT(SweepProblems("parameters: {'1x': {value: 1}}"),
+              HasSubstr("expected a name of at most"));
+  EXPECT_THAT(SweepProblems("parameters: {}"),
+              HasSubstr("parameters: expected at least one parameter"));
 }
 
 TEST(SweepReaderTest, ParametersInsideParameters) {
@@ -391,9 +395,9 @@ TEST(SweepReaderTest, ParametersInsideParameters) {
                           Pair("optimizer.name", ElementsAre("optimizer", "name"))));
   EXPECT_EQ(ArgumentsOf(study, {0, 0, 0, 0}).json,
             R"({"seed":1,"optimizer":{"name":"adam","betas":{"first":0.9}},"a.b":2})");
-  EXPECT_THAT(Problems("parameters: {a: {parameters: {b: {value: 1}}, min: 3}}"),
+  EXPECT_THAT(SweepProblems("parameters: {a: {parameters: {b: {value: 1}}, min: 3}}"),
               HasSubstr("a.min: unknown key"));
-  EXPECT_THAT(Problems("parameters: {a: {parameters: {b: {value: 1}}}, a.b: {value: 2}}"),
+  EXPECT_THAT(SweepProblems("parameters: {a: {parameters: {b: {value: 1}}}, a.b: {value: 2}}"),
               HasSubstr("a.b"));
 }
 
@@ -450,16 +454,17 @@ TEST(SweepReaderTest, CommandsBecomePrograms) {
   EXPECT_THAT(
       program(R"([run, "{a}", "--data=${envvar:DATA}/x", "${envvar:HOME}", "${oc.x}/y"])"),
       ElementsAre("run", "{{a}}", "--data={envvar:DATA}/x", "{envvar:HOME}", "${{oc.x}}/y"));
-  EXPECT_EQ(Problems(R"(command: [python, "${progam}"])"),
+  EXPECT_EQ(SweepProblems(R"(command: [python, "${progam}"])"),
             "sweep.yaml:1: command[1]: expected one of the macros env, interpreter, program, args, "
             "args_no_hyphens, args_no_equals, args_no_boolean_flags, args_json, args_json_file, "
             "envvar:NAME, found ${progam} (did you mean 'program'?)");
-  EXPECT_THAT(Problems(R"(command: [python, "x=${args}"])"),
+  EXPECT_THAT(SweepProblems(R"(command: [python, "x=${args}"])"),
               HasSubstr("command[1]: expected ${args} as an item of the list on its own"));
-  EXPECT_THAT(Problems(R"(command: [python, "${envvar:}"])"),
+  EXPECT_THAT(SweepProblems(R"(command: [python, "${envvar:}"])"),
               HasSubstr("command[1]: expected a variable's name"));
-  EXPECT_THAT(Problems("command: python train.py"), HasSubstr("command: expected a list of texts"));
-  EXPECT_THAT(Problems("command: []"), HasSubstr("command: expected a list of texts"));
+  EXPECT_THAT(SweepProblems("command: python train.py"),
+              HasSubstr("command: expected a list of texts"));
+  EXPECT_THAT(SweepProblems("command: []"), HasSubstr("command: expected a list of texts"));
 }
 
 TEST(SweepReaderTest, AProgramIsWantedWhereTheCommandUsesIt) {
@@ -484,16 +489,16 @@ TEST(SweepReaderTest, HyperbandBecomesAsha) {
   const StudySpec uneven = Good("early_terminate: {type: hyperband, max_iter: 50, s: 2, eta: 3}");
   EXPECT_EQ(uneven.stopper.min_budget, 6);  // judged at 6 and 18
   EXPECT_EQ(Good("early_terminate: {type: hyperband, max_iter: 5, s: 9}").stopper.min_budget, 1);
-  EXPECT_THAT(Problems("early_terminate: {type: hyperband}"),
+  EXPECT_THAT(SweepProblems("early_terminate: {type: hyperband}"),
               HasSubstr("early_terminate: expected min_iter, or max_iter and s"));
-  EXPECT_THAT(Problems("early_terminate: {type: hyperband, max_iter: 27}"),
+  EXPECT_THAT(SweepProblems("early_terminate: {type: hyperband, max_iter: 27}"),
               HasSubstr("early_terminate: expected s, the number of brackets, beside max_iter"));
-  EXPECT_THAT(Problems("early_terminate: {type: hyperband, min_iter: 9, max_iter: 3}"),
+  EXPECT_THAT(SweepProblems("early_terminate: {type: hyperband, min_iter: 9, max_iter: 3}"),
               HasSubstr("early_terminate: expected min_iter <= max_iter, found 9 and 3; remove "
                         "max_iter, or lower min_iter"));
-  EXPECT_THAT(Problems("early_terminate: {type: hyperbend, min_iter: 3}"),
+  EXPECT_THAT(SweepProblems("early_terminate: {type: hyperbend, min_iter: 3}"),
               HasSubstr("early_terminate.type: expected hyperband, found hyperbend"));
-  EXPECT_THAT(Problems("early_terminate: {type: hyperband, min_iter: 3, eta: 1}"),
+  EXPECT_THAT(SweepProblems("early_terminate: {type: hyperband, min_iter: 3, eta: 1}"),
               HasSubstr("early_terminate.eta: expected"));
 }
 

@@ -7,13 +7,11 @@
 #include <cctype>
 #include <utility>
 
-#include "base/config.h"
 #include "base/text.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::string_view kEnvironment = "envvar:";
 constexpr std::array<std::string_view, 4> kListWords = {"args", "args_no_hyphens", "args_no_equals",
                                                         "args_no_boolean_flags"};
 
@@ -31,8 +29,8 @@ bool IsEnvironmentWord(std::string_view word) {
   const auto fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
   };
-  return word.starts_with(kEnvironment) && word.size() > kEnvironment.size() &&
-         std::ranges::all_of(word.substr(kEnvironment.size()), fits);
+  return word.starts_with(kEnvironmentTemplate) && word.size() > kEnvironmentTemplate.size() &&
+         std::ranges::all_of(word.substr(kEnvironmentTemplate.size()), fits);
 }
 
 // A text cut at its templates.
@@ -176,7 +174,7 @@ std::vector<std::string> EnvironmentWords(std::string_view text) {
   for (std::string_view rest = text; !rest.empty();) {
     const Piece piece = NextPiece(rest);
     if (piece.kind == Piece::Kind::kWord && IsEnvironmentWord(piece.text))
-      names.emplace_back(piece.text.substr(kEnvironment.size()));
+      names.emplace_back(piece.text.substr(kEnvironmentTemplate.size()));
   }
   return names;
 }

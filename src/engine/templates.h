@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+// Begins a template that stands for a variable of the environment: {envvar:HOME}.
+constexpr std::string_view kEnvironmentTemplate = "envvar:";
+
 // Programs and environments hold {words} that are filled in for each launch: a parameter's name or
 // one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
 // stand for braces.

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::string Problem(const Status& status) { return status ? "" : status.error().message; }
+std::string TemplateProblem(const Status& status) { return status ? "" : status.error().message; }
 
 TEST(TemplatesTest, ExpandsWordsAndBraces) {
   const TemplateValues values = {{"lr", "0.1"}, {"trial", "7"}, {"x", "{lr}"}};
@@ -47,28 +47,28 @@ TEST(TemplatesTest, WhatHasNoValueIsLeftOutWithItsOption) {
 }
 
 TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
-  EXPECT_EQ(Problem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
-  EXPECT_EQ(Problem(CheckTemplate("{lrr}", {"lr"})),
+  EXPECT_EQ(TemplateProblem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
+  EXPECT_EQ(TemplateProblem(CheckTemplate("{lrr}", {"lr"})),
             "expected a parameter or one of trial, launch, budget, params, checkpoint, seed, "
             "study, args, args_no_hyphens, args_no_equals, args_no_boolean_flags, args_json in "
             "braces, found "
             "{lrr} (did you mean 'lr'?); write {{ and }} for braces themselves");
-  EXPECT_EQ(Problem(CheckTemplate("a {lr", {"lr"})),
+  EXPECT_EQ(TemplateProblem(CheckTemplate("a {lr", {"lr"})),
             "expected braces in pairs, as in {lr}, found a lone '{' in 'a {lr'; write {{ for a "
             "brace itself");
-  EXPECT_EQ(Problem(CheckTemplate("a}", {"lr"})),
+  EXPECT_EQ(TemplateProblem(CheckTemplate("a}", {"lr"})),
             "expected braces in pairs, as in {lr}, found a lone '}' in 'a}'; write }} for a brace "
             "itself");
-  EXPECT_EQ(Problem(CheckProgramItem("{args}", {})), "");
-  EXPECT_EQ(Problem(CheckProgramItem("x{args}", {})),
+  EXPECT_EQ(TemplateProblem(CheckProgramItem("{args}", {})), "");
+  EXPECT_EQ(TemplateProblem(CheckProgramItem("x{args}", {})),
             "expected {args} as an item of the program on its own, found 'x{args}'; put spaces "
             "around it");
 }
 
 TEST(TemplatesTest, EnvironmentVariables) {
-  EXPECT_EQ(Problem(CheckTemplate("{envvar:HOME}/x", {})), "");
-  EXPECT_NE(Problem(CheckTemplate("{envvar:}", {})), "");
-  EXPECT_NE(Problem(CheckTemplate("{envvar:A B}", {})), "");
+  EXPECT_EQ(TemplateProblem(CheckTemplate("{envvar:HOME}/x", {})), "");
+  EXPECT_NE(TemplateProblem(CheckTemplate("{envvar:}", {})), "");
+  EXPECT_NE(TemplateProblem(CheckTemplate("{envvar:A B}", {})), "");
   EXPECT_THAT(EnvironmentWords("{envvar:HOME}/{lr}{{envvar:X}}{envvar:Y}"),
               ElementsAre("HOME", "Y"));
   EXPECT_EQ(Expand("{envvar:HOME}/x", {{"envvar:HOME", "home"}}), "home/x");

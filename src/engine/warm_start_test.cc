@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "base/test_numbers.h"
 #include "engine/test_engine.h"
 
 namespace sluice {
@@ -16,8 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 StudySpec Ours(const std::string& warm_start = "{study: a}") {
   return SpecOf(
       "trials: 3\nspace: {lr: {float: [0.1, 1]}, n: {int: [0, 8], step: 2}, act: {choice: [relu, "
@@ -25,7 +22,7 @@ StudySpec Ours(const std::string& warm_start = "{study: a}") {
       warm_start);
 }
 
-EarlierTrial Trial(double lr, std::int64_t n, const std::string& act, double value) {
+EarlierTrial Earlier(double lr, std::int64_t n, const std::string& act, double value) {
   return {.params = {{"lr", lr}, {"n", n}, {"act", act}},
           .outcome = Outcome::kComplete,
           .work = 5,
@@ -52,7 +49,7 @@ std::string Refusal(const StudySpec& spec, const EarlierStudy& earlier) {
 
 TEST(WarmStartTest, TrialsBecomePointsOfOurSpace) {
   const auto knowledge =
-      LearnFrom(Ours(), Theirs({Trial(0.5, 4, "tanh", 3), Trial(1, 0, "relu", 2)}));
+      LearnFrom(Ours(), Theirs({Earlier(0.5, 4, "tanh", 3), Earlier(1, 0, "relu", 2)}));
   ASSERT_TRUE(knowledge) << knowledge.error().message;
   ASSERT_EQ(knowledge->trials.size(), 2U);
   EXPECT_EQ(knowledge->trials[0].point, (Point{0.5, 4, 1}));
@@ -65,8 +62,8 @@ TEST(WarmStartTest, TrialsBecomePointsOfOurSpace) {
 
 TEST(WarmStartTest, WhatDoesNotFitIsLeftOutAndCounted) {
   EarlierStudy earlier =
-      Theirs({Trial(0.5, 4, "tanh", 3), Trial(7, 4, "tanh", 3), Trial(0, 4, "tanh", 3),
-              Trial(1, 3, "tanh", 3), Trial(1, 4, "sigmoid", 3), Trial(1, 4, "relu", kNaN)});
+      Theirs({Earlier(0.5, 4, "tanh", 3), Earlier(7, 4, "tanh", 3), Earlier(0, 4, "tanh", 3),
+              Earlier(1, 3, "tanh", 3), Earlier(1, 4, "sigmoid", 3), Earlier(1, 4, "relu", kNan)});
   earlier.trials.push_back({.params = {{"lr", 0.5}, {"act", "relu"}}, .work = 1, .value = 1});
   const auto knowledge = LearnFrom(Ours(), earlier);
   ASSERT_TRUE(knowledge) << knowledge.error().message;
@@ -106,8 +103,8 @@ TEST(WarmStartTest, NamesAreMapped) {
 }
 
 TEST(WarmStartTest, TheBestOnes) {
-  const EarlierStudy earlier = Theirs({Trial(0.5, 4, "tanh", 3), Trial(1, 4, "tanh", 1),
-                                       Trial(0.7, 4, "tanh", 2), Trial(7, 4, "tanh", 0)});
+  const EarlierStudy earlier = Theirs({Earlier(0.5, 4, "tanh", 3), Earlier(1, 4, "tanh", 1),
+                                       Earlier(0.7, 4, "tanh", 2), Earlier(7, 4, "tanh", 0)});
   const auto knowledge = LearnFrom(Ours("{study: a, trials: best 2}"), earlier);
   ASSERT_TRUE(knowledge) << knowledge.error().message;
   ASSERT_EQ(knowledge->trials.size(), 2U);
@@ -122,7 +119,7 @@ TEST(WarmStartTest, TheBestOnes) {
 }
 
 TEST(WarmStartTest, StudiesThatHaveNothingToSayAreRefused) {
-  EarlierStudy other = Theirs({Trial(0.5, 4, "tanh", 3)});
+  EarlierStudy other = Theirs({Earlier(0.5, 4, "tanh", 3)});
   other.direction = Direction::kMaximize;
   other.metric = "accuracy";
   EXPECT_EQ(Refusal(Ours(), other),
@@ -132,11 +129,11 @@ TEST(WarmStartTest, StudiesThatHaveNothingToSayAreRefused) {
   EXPECT_THAT(Refusal(Ours(), strange),
               HasSubstr("found none of them in study 'a', which has x, y"));
   EXPECT_EQ(Refusal(Ours(), Theirs({})), "expected trials in study 'a', found none");
-  EXPECT_THAT(Refusal(Ours(), Theirs({Trial(1, 4, "relu", kNaN)})), HasSubstr("1 has no result"));
+  EXPECT_THAT(Refusal(Ours(), Theirs({Earlier(1, 4, "relu", kNan)})), HasSubstr("1 has no result"));
 }
 
 TEST(WarmStartTest, AnotherMetricAndUnitAreNoted) {
-  EarlierStudy earlier = Theirs({Trial(0.5, 4, "tanh", 3)});
+  EarlierStudy earlier = Theirs({Earlier(0.5, 4, "tanh", 3)});
   earlier.metric = "error";
   earlier.unit = "step";
   EXPECT_THAT(
@@ -147,7 +144,7 @@ TEST(WarmStartTest, AnotherMetricAndUnitAreNoted) {
 }
 
 TEST(WarmStartTest, KnowledgeIsBounded) {
-  std::vector<EarlierTrial> trials(kMostKnown + 5, Trial(0.5, 4, "tanh", 3));
+  std::vector<EarlierTrial> trials(kMostKnown + 5, Earlier(0.5, 4, "tanh", 3));
   trials.back().value = 1;
   const auto knowledge = LearnFrom(Ours(), Theirs(std::move(trials)));
   ASSERT_TRUE(knowledge);

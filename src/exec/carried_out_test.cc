@@ -10,7 +10,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-StudySpec Study(std::string_view lines) {
+StudySpec StudyWith(std::string_view lines) {
   auto study = ReadStudy(
       "program: python train.py {args}\nspace: {lr: {float: [1e-4, 1]}}\n"
       "objective: {maximize: accuracy}\ntrials: 3\nbudget: {max: 9}\ndeadline: 1h\n" +
@@ -24,45 +24,46 @@ TEST(CarriedOutTest, PackingOntoGpusIsNot) {
   for (const char* policy :
        {"hypersack-ff", "hypersack-ffd", "hypersack-wf", "hypersack-wfd", "hypersack-mip"}) {
     const std::string line = "policy: " + std::string(policy) + "\n";
-    const Status status = CheckCarriedOut(Study(line + "resources: {gpus: 0.5, memory: 4GiB}\n"));
+    const Status status =
+        CheckCarriedOut(StudyWith(line + "resources: {gpus: 0.5, memory: 4GiB}\n"));
     ASSERT_FALSE(status) << policy;
     EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
     EXPECT_THAT(status.error().message,
                 AllOf(StartsWith("policy: " + std::string(policy) + " packs trials onto a GPU"),
                       HasSubstr("'sluice simulate'")));
-    EXPECT_TRUE(CheckCarriedOut(Study(line + "resources: {cpus: 2}\n"))) << policy;
+    EXPECT_TRUE(CheckCarriedOut(StudyWith(line + "resources: {cpus: 2}\n"))) << policy;
   }
 }
 
 TEST(CarriedOutTest, BundlesAreNot) {
   const std::string hydro = "policy: hydro\nresources: {gpus: 1, memory: 4GiB}\n";
-  const Status status = CheckCarriedOut(Study(hydro + "fuse: 8\n"));
+  const Status status = CheckCarriedOut(StudyWith(hydro + "fuse: 8\n"));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_THAT(status.error().message,
               AllOf(StartsWith("policy: hydro fuses trials"), HasSubstr("remove 'fuse'")));
-  EXPECT_TRUE(CheckCarriedOut(Study(hydro)));
-  EXPECT_TRUE(CheckCarriedOut(Study(hydro + "fuse: 1\n")));
+  EXPECT_TRUE(CheckCarriedOut(StudyWith(hydro)));
+  EXPECT_TRUE(CheckCarriedOut(StudyWith(hydro + "fuse: 1\n")));
 }
 
 TEST(CarriedOutTest, ConfluenceIsUnlessItWouldFuseOrPack) {
   const std::string ours = "policy: confluence\nresources: {gpus: 1, memory: 4GiB}\n";
-  EXPECT_TRUE(CheckCarriedOut(Study(ours)));
-  const Status fuses = CheckCarriedOut(Study(ours + "fuse: 8\n"));
+  EXPECT_TRUE(CheckCarriedOut(StudyWith(ours)));
+  const Status fuses = CheckCarriedOut(StudyWith(ours + "fuse: 8\n"));
   ASSERT_FALSE(fuses);
   EXPECT_THAT(fuses.error().message, StartsWith("policy: confluence fuses trials"));
 }
 
 TEST(CarriedOutTest, WhatOtherPoliciesDoNotUseIsNoHindrance) {
   for (const char* policy : {"fifo", "lpt", "fluid-static", "fluid-dynamic", "hypersched"}) {
-    EXPECT_TRUE(CheckCarriedOut(Study("policy: " + std::string(policy) +
-                                      "\nresources: {gpus: 1, memory: 4GiB}\nfuse: 8\n")))
+    EXPECT_TRUE(CheckCarriedOut(StudyWith("policy: " + std::string(policy) +
+                                          "\nresources: {gpus: 1, memory: 4GiB}\nfuse: 8\n")))
         << policy;
   }
 }
 
 TEST(CarriedOutTest, TransfersAreNot) {
-  StudySpec study = Study("");
+  StudySpec study = StudyWith("");
   study.transfer = "small";
   const Status status = CheckCarriedOut(study);
   ASSERT_FALSE(status);

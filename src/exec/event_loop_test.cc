@@ -14,10 +14,10 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 
-class Pair {
+class SocketPair {
  public:
-  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()), 0); }
-  ~Pair() {
+  SocketPair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()), 0); }
+  ~SocketPair() {
     close(ends_[0]);
     if (ends_[1] >= 0) close(ends_[1]);
   }
@@ -50,7 +50,7 @@ class EventLoopTest : public ::testing::Test {
 };
 
 TEST_F(EventLoopTest, CallsWhenThereIsSomethingToRead) {
-  Pair pair;
+  SocketPair pair;
   loop_->Watch(pair.here(), [&] {
     pair.Hear();
     calls_.push_back(1);
@@ -68,7 +68,7 @@ TEST_F(EventLoopTest, CallsWhenThereIsSomethingToRead) {
 }
 
 TEST_F(EventLoopTest, CallsWhenTheOtherSideHangsUp) {
-  Pair pair;
+  SocketPair pair;
   loop_->Watch(pair.here(), [&] {
     calls_.push_back(1);
     loop_->Forget(pair.here());  // while it runs
@@ -79,9 +79,9 @@ TEST_F(EventLoopTest, CallsWhenTheOtherSideHangsUp) {
 }
 
 TEST_F(EventLoopTest, AHandlerMayForgetAnother) {
-  Pair first;
-  Pair second;
-  for (Pair* pair : {&first, &second}) {
+  SocketPair first;
+  SocketPair second;
+  for (SocketPair* pair : {&first, &second}) {
     loop_->Watch(pair->here(), [&] {
       calls_.push_back(1);
       loop_->Forget(first.here());
@@ -94,7 +94,7 @@ TEST_F(EventLoopTest, AHandlerMayForgetAnother) {
 }
 
 TEST_F(EventLoopTest, WritabilityIsAskedFor) {
-  Pair pair;
+  SocketPair pair;
   loop_->Watch(pair.here(), [&] {
     calls_.push_back(1);
     loop_->WatchWritable(pair.here(), false);
@@ -139,9 +139,9 @@ TEST_F(EventLoopTest, ATimerMayCancelAndMakeOthers) {
 }
 
 TEST_F(EventLoopTest, ReadinessOfAForgottenDescriptorIsNotThatOfItsSuccessor) {
-  Pair first;
-  Pair second;
-  auto other = std::make_unique<Pair>();
+  SocketPair first;
+  SocketPair second;
+  auto other = std::make_unique<SocketPair>();
   const int number = second.here();
   loop_->Watch(first.here(), [&] {
     first.Hear();

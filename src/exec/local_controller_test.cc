@@ -20,9 +20,9 @@ class Silent : public Watcher {
 };
 
 // Remembers what it observes and has nothing to propose, so that its study ends at once.
-class Listener : public Sampler {
+class ListeningSampler : public Sampler {
  public:
-  explicit Listener(std::vector<Observation>& heard) : heard_(heard) {}
+  explicit ListeningSampler(std::vector<Observation>& heard) : heard_(heard) {}
   std::optional<Point> Propose(std::uint64_t) override { return std::nullopt; }
   void Observe(const Observation& observation) override { heard_.push_back(observation); }
 
@@ -71,7 +71,7 @@ class LocalControllerTest : public ::testing::Test {
   // A controller takes over and runs the study as far as it goes.
   std::vector<Observation> Run(std::optional<int> trials) {
     std::vector<Observation> heard;
-    Run(std::make_unique<Listener>(heard), trials);
+    Run(std::make_unique<ListeningSampler>(heard), trials);
     return heard;
   }
   void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/test_numbers.h"
 #include "engine/test_engine.h"
 
 namespace sluice {
@@ -15,8 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr TrialKey kTrial{StudyId(3), TrialId(7)};
 constexpr Position kPosition{.seq = std::numeric_limits<std::int64_t>::max(), .offset = 1ULL << 40};
 
@@ -91,7 +90,7 @@ TEST(EventCodecTest, EventsOfAStudy) {
 
 TEST(EventCodecTest, APointKeepsEveryBit) {
   const Point point = {0.1,       1.0 / 3,    -0.0, 5e-324, 1.7976931348623157e308,
-                       kInfinity, -kInfinity, kNaN};
+                       kInfinity, -kInfinity, kNan};
   const Proposed back = RoundTrip(Proposed{
       .study = StudyId(3), .counter = std::numeric_limits<std::uint64_t>::max(), .point = point});
   EXPECT_EQ(back.counter, std::numeric_limits<std::uint64_t>::max());
@@ -124,7 +123,7 @@ TEST(EventCodecTest, EnqueuedPointsAndKnowledge) {
   const std::vector<Point> points = {{0.1, 3}, {-0.0, kInfinity}};
   EXPECT_EQ(RoundTrip(PointsEnqueued{StudyId(3), points}).points, points);
   EXPECT_EQ(RoundTrip(PointsEnqueued{StudyId(3), points}).study, StudyId(3));
-  EXPECT_TRUE(std::isnan(RoundTrip(PointsEnqueued{StudyId(3), {{kNaN}}}).points[0][0]));
+  EXPECT_TRUE(std::isnan(RoundTrip(PointsEnqueued{StudyId(3), {{kNan}}}).points[0][0]));
   EXPECT_TRUE(RoundTrip(PointsEnqueued{StudyId(3), {}}).points.empty());
 
   const KnowledgeGiven back = RoundTrip(KnowledgeGiven{
@@ -182,7 +181,7 @@ TEST(EventCodecTest, TextsThatAreNotUtf8AreReplacedNeverRefused) {
 
 TEST(EventCodecTest, MetricsKeepOrderAndBits) {
   const Metrics metrics = {{"z", 0.1},  {"a", kInfinity},      {"m", -kInfinity},
-                           {"n", kNaN}, {"\xc3\xa4 \"", -0.0}, {"big", 1e308}};
+                           {"n", kNan}, {"\xc3\xa4 \"", -0.0}, {"big", 1e308}};
   const std::string text = EncodeMetrics(metrics);
   EXPECT_EQ(text,
             "{\"z\":0.1,\"a\":\"Infinity\",\"m\":\"-Infinity\",\"n\":\"NaN\",\"\xc3\xa4 "

@@ -48,7 +48,7 @@ std::optional<std::string> Plain(std::string_view python) {
   return json;
 }
 
-std::string Shown(std::string_view text) {
+std::string ShownJson(std::string_view text) {
   constexpr std::size_t kShown = 80;
   const Json json = std::string(text.substr(0, kShown));
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) +
@@ -63,7 +63,7 @@ Result<Json> Parse(std::string_view text, std::size_t longest = kLongestText) {
   const auto plain = Plain(text);
   Json json = plain ? Json::parse(*plain, nullptr, /*allow_exceptions=*/false) : Json();
   if (!plain || json.is_discarded())
-    return Corruption(fmt::format("expected JSON, found {}", Shown(text)));
+    return Corruption(fmt::format("expected JSON, found {}", ShownJson(text)));
   return json;
 }
 
@@ -170,7 +170,7 @@ Result<Parameter> DecodeDistribution(const std::string& name, std::string_view t
   const auto attributes = json->is_object() ? json->find("attributes") : json->end();
   if (kind == json->end() || !kind->is_string() || attributes == json->end() ||
       !attributes->is_object()) {
-    return Corruption(fmt::format("{}: expected a distribution, found {}", name, Shown(text)));
+    return Corruption(fmt::format("{}: expected a distribution, found {}", name, ShownJson(text)));
   }
   Parameter parameter;
   parameter.name = name;
@@ -191,7 +191,7 @@ Result<Parameter> DecodeDistribution(const std::string& name, std::string_view t
 Result<std::map<std::string, Value>> DecodeValues(std::string_view text) {
   SLUICE_ASSIGN(const Json json, Parse(text));
   if (!json.is_object())
-    return Corruption(fmt::format("expected an object, found {}", Shown(text)));
+    return Corruption(fmt::format("expected an object, found {}", ShownJson(text)));
   std::map<std::string, Value> values;
   for (const auto& [name, member] : json.items()) {
     if (auto value = ValueOf(member)) values.emplace(name, std::move(*value));
@@ -203,7 +203,7 @@ Result<std::vector<std::pair<std::string, std::string>>> DecodeMembers(std::stri
   constexpr std::size_t kLongest = std::size_t{64} << 20;  // attributes add up over many messages
   SLUICE_ASSIGN(const Json json, Parse(text, kLongest));
   if (!json.is_object())
-    return Corruption(fmt::format("expected an object, found {}", Shown(text)));
+    return Corruption(fmt::format("expected an object, found {}", ShownJson(text)));
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, member] : json.items()) {
     members.emplace_back(name, member.dump(-1, ' ', false, Json::error_handler_t::replace));

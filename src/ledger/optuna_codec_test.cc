@@ -27,12 +27,12 @@ nlohmann::json Encoded(Parameter parameter) {
   return nlohmann::json::parse(EncodeDistribution(SpaceOf(std::move(parameter)), 0));
 }
 
-nlohmann::json Float(double low, double high, nlohmann::json step, bool log) {
+nlohmann::json FloatDistribution(double low, double high, nlohmann::json step, bool log) {
   return {{"name", "FloatDistribution"},
           {"attributes", {{"low", low}, {"high", high}, {"step", step}, {"log", log}}}};
 }
 
-nlohmann::json Int(int low, int high, int step, bool log) {
+nlohmann::json IntDistribution(int low, int high, int step, bool log) {
   return {{"name", "IntDistribution"},
           {"attributes", {{"low", low}, {"high", high}, {"step", step}, {"log", log}}}};
 }
@@ -45,24 +45,25 @@ Parameter Range(ParameterKind kind, double low, double high, Law law = Law::kUni
 TEST(OptunaCodec, NumbersAsDistributions) {
   constexpr auto kFloat = ParameterKind::kFloat;
   constexpr auto kInt = ParameterKind::kInt;
-  EXPECT_EQ(Encoded(Range(kFloat, 0, 1)), Float(0, 1, nullptr, false));
-  EXPECT_EQ(Encoded(Range(kFloat, 0.5, 1, Law::kLog)), Float(0.5, 1, nullptr, true));
+  EXPECT_EQ(Encoded(Range(kFloat, 0, 1)), FloatDistribution(0, 1, nullptr, false));
+  EXPECT_EQ(Encoded(Range(kFloat, 0.5, 1, Law::kLog)), FloatDistribution(0.5, 1, nullptr, true));
   // Optuna's ranges end with a step.
-  EXPECT_EQ(Encoded(Range(kFloat, 0, 0.95, Law::kUniform, 0.1)), Float(0, 0.9, 0.1, false));
-  EXPECT_EQ(Encoded(Range(kInt, 1, 10)), Int(1, 10, 1, false));
-  EXPECT_EQ(Encoded(Range(kInt, 1, 10, Law::kUniform, 4)), Int(1, 9, 4, false));
-  EXPECT_EQ(Encoded(Range(kInt, 1, 64, Law::kLog)), Int(1, 64, 1, true));
+  EXPECT_EQ(Encoded(Range(kFloat, 0, 0.95, Law::kUniform, 0.1)),
+            FloatDistribution(0, 0.9, 0.1, false));
+  EXPECT_EQ(Encoded(Range(kInt, 1, 10)), IntDistribution(1, 10, 1, false));
+  EXPECT_EQ(Encoded(Range(kInt, 1, 10, Law::kUniform, 4)), IntDistribution(1, 9, 4, false));
+  EXPECT_EQ(Encoded(Range(kInt, 1, 64, Law::kLog)), IntDistribution(1, 64, 1, true));
 }
 
 TEST(OptunaCodec, OtherLawsAreTheirRanges) {
   for (const Law law : {Law::kInverseLog, Law::kNormal, Law::kBeta}) {
     Parameter parameter = Range(ParameterKind::kFloat, 0.5, 2, law);
     parameter.first = parameter.second = 1;
-    EXPECT_EQ(Encoded(parameter), Float(0.5, 2, nullptr, false));
+    EXPECT_EQ(Encoded(parameter), FloatDistribution(0.5, 2, nullptr, false));
   }
   Parameter parameter = Range(ParameterKind::kFloat, 0.5, 2, Law::kLogNormal);
   parameter.second = 1;
-  EXPECT_EQ(Encoded(parameter), Float(0.5, 2, nullptr, true));
+  EXPECT_EQ(Encoded(parameter), FloatDistribution(0.5, 2, nullptr, true));
 }
 
 TEST(OptunaCodec, ChoicesKeepTheirTypes) {

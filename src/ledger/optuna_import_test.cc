@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "base/test_numbers.h"
 #include "ledger/optuna_study_file.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
@@ -16,8 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 OptunaTrial TrialOf(OptunaState state, double x, double started, double ended) {
   return {.state = state,

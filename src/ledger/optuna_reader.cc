@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMaxTrials = 10'000'000;
 constexpr std::size_t kMaxParameters = 1000;
-constexpr std::size_t kLongestName = 512;  // Optuna's own limit
+constexpr std::size_t kLongestOptunaName = 512;  // Optuna's own limit
 
 // A time as SQLAlchemy writes it, "2026-01-31 12:00:00.250000", in UTC; nothing if it is none.
 std::optional<Time> ParseOptunaTime(std::string_view text) {
@@ -105,7 +105,7 @@ class StudyReader {
       SLUICE_ASSIGN(const bool row, file_.Step(query));
       if (!row) break;
       ids.push_back(query.Integer(0));
-      names.emplace_back(query.Text(1).substr(0, kLongestName));
+      names.emplace_back(query.Text(1).substr(0, kLongestOptunaName));
     }
     if (ids.empty()) return NotFound(fmt::format("{}: expected a study, found none", file_.path()));
     if (!name && ids.size() > 1) {
@@ -191,7 +191,7 @@ class StudyReader {
 
   Status ReadParam(std::size_t trial, std::string_view name, double number,
                    std::string_view distribution) {
-    if (name.empty() || name.size() > kLongestName)
+    if (name.empty() || name.size() > kLongestOptunaName)
       return Damaged(fmt::format("trial {}: a parameter has no name", trial));
     // The same few texts in every trial: each is looked at once.
     const auto key = std::pair(std::string(name), std::string(distribution));

@@ -68,7 +68,7 @@ std::optional<double> AsNumber(const Value& value) {
 }
 
 // 1 and 1.0 are one value.
-bool Same(const Value& a, const Value& b) {
+bool SameValue(const Value& a, const Value& b) {
   const auto left = AsNumber(a);
   const auto right = AsNumber(b);
   return left && right ? *left == *right : a == b;
@@ -120,7 +120,7 @@ double NumberOf(const Space& space, std::size_t index, const Value& value) {
   const Parameter& parameter = space.parameters()[index];
   if (parameter.has_choices()) {
     for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
-      if (Same(parameter.choices[i], value)) return static_cast<double>(i);
+      if (SameValue(parameter.choices[i], value)) return static_cast<double>(i);
     }
     return kNone;
   }

@@ -31,7 +31,7 @@ std::vector<double> Joined(Parameter a, const Parameter& b) {
   return {a.low, a.high, a.step};
 }
 
-std::string Refusal(Parameter a, const Parameter& b) {
+std::string JoinRefusal(Parameter a, const Parameter& b) {
   const Status status = Widen(a, b);
   return status ? "none" : status.error().message;
 }
@@ -51,16 +51,16 @@ TEST(OptunaSpace, RangesAreJoined) {
 TEST(OptunaSpace, WhatHasNothingInCommonIsRefused) {
   Parameter log = Float(1, 2);
   log.law = Law::kLog;
-  EXPECT_EQ(Refusal(Float(1, 2), log),
+  EXPECT_EQ(JoinRefusal(Float(1, 2), log),
             "p: expected one distribution in all trials, found float and log float, which have "
             "nothing in common");
-  EXPECT_EQ(Refusal(Float(1, 2), Int(1, 2)),
+  EXPECT_EQ(JoinRefusal(Float(1, 2), Int(1, 2)),
             "p: expected one distribution in all trials, found float and int, which have nothing "
             "in common");
-  EXPECT_EQ(Refusal(Choices({std::string("a"), true}), Choices({std::string("a")})),
+  EXPECT_EQ(JoinRefusal(Choices({std::string("a"), true}), Choices({std::string("a")})),
             "p: expected one distribution in all trials, found choices a, true and choices a, "
             "which have nothing in common");
-  EXPECT_EQ(Refusal(Choices({true}), Choices({true})), "none");
+  EXPECT_EQ(JoinRefusal(Choices({true}), Choices({true})), "none");
 }
 
 std::vector<double> With(Parameter parameter, double value) {

@@ -47,7 +47,7 @@ std::string Line(const std::string& name, const Parameter& parameter) {
   return line + "}\n";
 }
 
-bool Same(const Parameter& a, const Parameter& b) {
+bool SameParameter(const Parameter& a, const Parameter& b) {
   return a.kind == b.kind && a.low == b.low && a.high == b.high && a.law == b.law &&
          a.step == b.step && a.choices == b.choices;
 }
@@ -95,7 +95,7 @@ Result<OptunaStudyFile> MakeStudyFile(const OptunaStudy& study, const std::strin
   }
   file.spec = std::move(*spec);
   for (std::size_t i = 0; i < study.parameters.size(); ++i) {
-    if (Same(file.spec.space.parameters()[i], study.parameters[i])) continue;
+    if (SameParameter(file.spec.space.parameters()[i], study.parameters[i])) continue;
     return InvalidArgument(
         fmt::format("study '{}': {}: expected a range or choices that a study file can say",
                     study.name, study.parameters[i].name));

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/config.h"
+#include "base/text.h"
 #include "model/tensor_meta.h"
 
 namespace sluice::model {

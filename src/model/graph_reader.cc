@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
 #include "model/argument_reader.h"
 #include "model/program_limits.h"
 #include "model/region_reader.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
 #include "model/step.h"
 
 namespace sluice::model {

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "base/config.h"
 #include "base/text.h"
 
 // The rules, for a tensor whose sizes shrink to m_in (what products are summed up over) and m_out (the rest) of the

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/config.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "model/argument_reader.h"
 #include "model/bare_numbers.h"
 #include "model/graph_reader.h"

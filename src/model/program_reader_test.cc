@@ -16,7 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Json = TestProgram::Json;
 
 void ExpectRefused(const Result<Graph>& read, ErrorCode code, const std::string& message) {
   ASSERT_FALSE(read) << message;
@@ -32,7 +31,7 @@ void ExpectRefused(const std::function<void(TestProgram&)>& change, ErrorCode co
 }
 
 // The graph, which is there.
-Graph Read(const TestProgram& made) {
+Graph ReadGraph(const TestProgram& made) {
   auto read = made.Read();
   EXPECT_TRUE(read) << read.error().message;
   return read ? *std::move(read) : Graph();
@@ -42,7 +41,7 @@ Graph Read(const TestProgram& made) {
 ArgumentValue ReadAsArgument(const Json& value) {
   TestProgram made = TestProgram::Minimal();
   made.nodes()[0]["inputs"].push_back(TestProgram::Argument("extra", value, 2));
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   if (graph.nodes.empty()) return {};
   const Argument* extra = Find(graph.nodes[0], "extra");
   EXPECT_TRUE(extra != nullptr && extra->keyword);
@@ -50,7 +49,7 @@ ArgumentValue ReadAsArgument(const Json& value) {
 }
 
 TEST(ProgramReaderTest, ReadsTheSmallestProgram) {
-  const Graph graph = Read(TestProgram::Minimal());
+  const Graph graph = ReadGraph(TestProgram::Minimal());
   EXPECT_EQ(graph.made_by, "torch 2.13.0");
   ASSERT_EQ(graph.parameters.size(), 1U);
   const Parameter& weight = graph.parameters[0];
@@ -174,7 +173,7 @@ TEST(ProgramReaderTest, TensorsAndNumbersAreNotMistakenForEachOther) {
                         Json::array({TestProgram::Argument("", made_number),
                                      TestProgram::Argument("", {{"as_int", 2}})}),
                         Json::array({{{"as_sym_int", {{"as_name", "m"}}}}})));
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   ASSERT_EQ(graph.nodes.size(), 3U);
   EXPECT_EQ(graph.nodes[2].op, "operator.mul");
   EXPECT_EQ(graph.nodes[2].name, "m");
@@ -250,9 +249,10 @@ TEST(ProgramReaderTest, SymbolsAreOneNumberEach) {
   TestProgram made = TestProgram::Minimal();
   made.tensors()["y"]["sizes"][0] =
       TestProgram::Symbol("Mul(Integer(4), Symbol('s0', integer=True))", 8);
-  EXPECT_EQ(Read(made).value(Read(made).outputs[0]).sizes[0].symbol, "4*s0");
+  EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].symbol, "4*s0");
   made.tensors()["y"]["sizes"][0]["as_expr"].erase("hint");
-  EXPECT_EQ(Read(made).value(Read(made).outputs[0]).sizes[0].number, -1) << "nothing is known";
+  EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].number,
+            -1) << "nothing is known";
 
   ExpectRefused(
       [](TestProgram& it) {
@@ -283,7 +283,7 @@ TEST(ProgramReaderTest, TiedWeightsAreOneTensor) {
   made.AddParameter("turned", "p_turned", {3, 4}, "weight_0");
   made.weights["config"]["turned"]["tensor_meta"]["strides"] =
       Json::array({TestProgram::Number(1), TestProgram::Number(3)});
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   ASSERT_EQ(graph.parameters.size(), 5U);
   EXPECT_EQ(graph.parameters[0].tied_to, std::nullopt);
   EXPECT_EQ(graph.parameters[1].tied_to, std::nullopt);
@@ -305,7 +305,7 @@ TEST(ProgramReaderTest, BuffersAndConstantsAreHeldToo) {
       {"tensor_constant", {{"arg", {{"name", "c_scale"}}}, {"tensor_constant_name", "scale"}}}};
   made.constants["config"]["scale"] = made.weights["config"]["scale"];
   made.weights["config"].erase("scale");
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   ASSERT_EQ(graph.parameters.size(), 4U);
   EXPECT_EQ(graph.parameters[1].role, Parameter::Role::kBuffer);
   EXPECT_TRUE(graph.parameters[1].persistent);
@@ -362,13 +362,13 @@ TEST(ProgramReaderTest, ReadsOptionalTensorsAndLists) {
   made.tensors()["z"] = made.tensors()["y"];
   made.nodes()[0]["outputs"] =
       Json::array({{{"as_tensors", Json::array({{{"name", "y"}}, {{"name", "z"}}})}}});
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   ASSERT_EQ(graph.nodes.size(), 1U);
   EXPECT_TRUE(graph.nodes[0].returns_list);
   EXPECT_EQ(graph.nodes[0].outputs.size(), 2U);
   made.nodes()[0]["outputs"] =
       Json::array({{{"as_optional_tensors", Json::array({none, TestProgram::Tensor("y")})}}, none});
-  EXPECT_EQ(Read(made).nodes[0].outputs.size(), 3U);
+  EXPECT_EQ(ReadGraph(made).nodes[0].outputs.size(), 3U);
 }
 
 TEST(ProgramReaderTest, RefusesArgumentsThatAreNotWhatTheySay) {
@@ -438,7 +438,7 @@ TestProgram Wrapped(const std::vector<std::string>& ops) {
 }
 
 TEST(ProgramReaderTest, UnfoldsRegions) {
-  const Graph graph = Read(Wrapped({"wrap_with_autocast", "wrap_with_set_grad_enabled"}));
+  const Graph graph = ReadGraph(Wrapped({"wrap_with_autocast", "wrap_with_set_grad_enabled"}));
   ASSERT_EQ(graph.nodes.size(), 1U);
   EXPECT_EQ(graph.nodes[0].op, "aten.linear.default");
   EXPECT_EQ(graph.outputs[0], *graph.nodes[0].outputs[0]);
@@ -458,7 +458,7 @@ TEST(ProgramReaderTest, WhatRegionsMakeGetsNamesOfItsOwn) {
     again["outputs"][0] = TestProgram::Tensor(fmt::format("y{}", i));
     made.nodes().push_back(again);
   }
-  const Graph graph = Read(made);
+  const Graph graph = ReadGraph(made);
   ASSERT_EQ(graph.nodes.size(), static_cast<std::size_t>(kRegions));
   EXPECT_EQ(graph.value(*graph.nodes[0].outputs[0]).name, "y");
   EXPECT_EQ(graph.value(*graph.nodes[1].outputs[0]).name, "y_1");
@@ -471,7 +471,7 @@ TEST(ProgramReaderTest, ARegionMayGiveNothing) {
   made.nodes()[0]["inputs"][1]["arg"]["as_graph"]["graph"]["outputs"].push_back(none);
   ExpectRefused(made.Read(), ErrorCode::kCorruption, "expected 2 outputs, found 1");
   made.nodes()[0]["outputs"].push_back(none);
-  EXPECT_EQ(Read(made).outputs.size(), 1U);
+  EXPECT_EQ(ReadGraph(made).outputs.size(), 1U);
 }
 
 TEST(ProgramReaderTest, NamesWhatIsNotSupported) {

@@ -4,7 +4,8 @@
 
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
+
 
 namespace sluice::model {
 namespace {

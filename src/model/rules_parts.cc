@@ -5,7 +5,7 @@
 namespace sluice::model {
 namespace {
 
-constexpr std::int64_t kMaxParts = 100'000;
+constexpr std::int64_t kMaxChunks = 100'000;
 
 std::vector<Shape> WithParts(const Shape& shape, std::size_t axis, const std::vector<Dim>& parts) {
   std::vector<Shape> shapes;
@@ -20,7 +20,7 @@ std::vector<Shape> WithParts(const Shape& shape, std::size_t axis, const std::ve
 std::vector<Dim> EqualParts(Step& step, Dim whole, Dim part) {
   const std::int64_t size = step.SizeOf(whole);
   const std::int64_t each = step.SizeOf(part);
-  if (each < 1 || size / each > kMaxParts) {
+  if (each < 1 || size / each > kMaxChunks) {
     step.Wrong("expected parts of at least 1, and not too many");
     return {};
   }

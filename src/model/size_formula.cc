@@ -10,7 +10,7 @@
 namespace sluice::model {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxFormulaDepth = 32;
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -40,7 +40,7 @@ class FormulaParser {
     return word;
   }
   std::optional<std::string> Term(int depth) {
-    if (depth > kMaxDepth) return std::nullopt;
+    if (depth > kMaxFormulaDepth) return std::nullopt;
     if (Take('\'')) {
       const std::size_t end = rest_.find('\'');
       if (end == std::string_view::npos) return std::nullopt;

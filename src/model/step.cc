@@ -9,7 +9,7 @@ namespace sluice::model {
 namespace {
 
 // No network has a dimension or a number as large: what rules add and multiply stays within 64 bits.
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 // "view" of "aten.view.default", "add" of "aten.add_.Tensor", "operator.mul" as it is.
 std::string OperatorOf(std::string_view op) {
@@ -114,7 +114,7 @@ std::int64_t Step::Integer(std::string_view name, std::int64_t otherwise) {
   if (argument == nullptr || std::holds_alternative<std::monostate>(argument->value))
     return otherwise;
   if (const auto* number = std::get_if<std::int64_t>(&argument->value))
-    return std::clamp(*number, -kMost, kMost);
+    return std::clamp(*number, -kMostElements, kMostElements);
   if (const auto* value = std::get_if<ValueId>(&argument->value)) {
     if (const auto& size = inference_.sizes_[Index(*value)]) return SizeOf(*size);
   }
@@ -186,7 +186,7 @@ std::vector<std::int64_t> Step::Integers(std::string_view name) {
   std::vector<std::int64_t> numbers;
   for (const IntegerOrValue& each : *list) {
     if (!each.value) {
-      numbers.push_back(std::clamp(each.number, -kMost, kMost));
+      numbers.push_back(std::clamp(each.number, -kMostElements, kMostElements));
     } else if (const auto& size = inference_.sizes_[Index(*each.value)]) {
       numbers.push_back(SizeOf(*size));
     } else {
@@ -203,8 +203,8 @@ Dim Step::DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t 
     Wrong("expected sizes that are known, found one that depends on data");
     return Fixed(1);
   }
-  if (number.number > kMost) Wrong("a size that no tensor has");
-  const Dim dim = New(std::min(number.number, kMost));
+  if (number.number > kMostElements) Wrong("a size that no tensor has");
+  const Dim dim = New(std::min(number.number, kMostElements));
   inference_.arguments_.push_back(
       {.node = id_, .argument = argument, .element = element, .dim = dim});
   return dim;
@@ -286,7 +286,7 @@ void Step::Outs(std::vector<Shape> shapes) {
   }
   for (const Shape& shape : shapes) {
     if (std::ranges::any_of(shape,
-                            [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMost; })) {
+                            [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMostElements; })) {
       Wrong("a size that no tensor has");
       return;
     }
@@ -296,7 +296,7 @@ void Step::Outs(std::vector<Shape> shapes) {
 }
 
 void Step::OutSize(Dim dim) {
-  if (SizeOf(dim) > kMost) Wrong("a size that no tensor has");
+  if (SizeOf(dim) > kMostElements) Wrong("a size that no tensor has");
   if (node_.outputs.size() == 1 && node_.outputs[0])
     inference_.sizes_[Index(*node_.outputs[0])] = dim;
 }

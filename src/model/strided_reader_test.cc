@@ -45,8 +45,8 @@ StridedLayout Layout(std::vector<std::int64_t> sizes, std::vector<std::int64_t> 
           .strides = std::move(strides)};
 }
 
-std::vector<std::uint32_t> Read(const ByteSource& source, const StridedLayout& layout,
-                                std::size_t most = SIZE_MAX) {
+std::vector<std::uint32_t> ReadNumbers(const ByteSource& source, const StridedLayout& layout,
+                                       std::size_t most = SIZE_MAX) {
   const auto bytes = ReadStrided(source, layout, most);
   EXPECT_TRUE(bytes) << bytes.error().message;
   std::vector<std::uint32_t> numbers(bytes ? bytes->size() / sizeof(std::uint32_t) : 0);
@@ -77,7 +77,7 @@ TEST(ReadStridedTest, GivesElementsInTheOrderOfIndices) {
         Layout({4, 5}, {1, 9}), Layout({2, 3, 4}, {12, 1, 3}), Layout({2, 3, 4}, {1, 8, 2}),
         Layout({2, 1, 3}, {3, 99, 1}), Layout({3, 4}, {0, 1}), Layout({3, 4}, {1, 0}),
         Layout({3, 4}, {1, 1}), Layout({2, 0, 3}, {3, 3, 1}), Layout({1, 1}, {0, 0}, 199)})
-    EXPECT_EQ(Read(source, layout), Expected(layout));
+    EXPECT_EQ(ReadNumbers(source, layout), Expected(layout));
 }
 
 TEST(ReadStridedTest, AgreesWithTheSimpleWay) {
@@ -90,7 +90,7 @@ TEST(ReadStridedTest, AgreesWithTheSimpleWay) {
       layout.strides.push_back(static_cast<std::int64_t>(
           random.Below(2) == 0 ? random.Below(10) : random.Below(25'000)));
     }
-    ASSERT_EQ(Read(source, layout), Expected(layout));
+    ASSERT_EQ(ReadNumbers(source, layout), Expected(layout));
     ASSERT_LE(source.largest, std::size_t{1} << 20);
   }
 }
@@ -104,7 +104,7 @@ TEST(ReadStridedTest, ReadsWhatLiesTogetherInFewReads) {
         Layout({kRows, kColumns - 48}, {kColumns, 1}, 48),  // with gaps
         Layout({kRows, kColumns / 2}, {kColumns, 2})}) {
     const CountingSource source(kRows * kColumns);
-    EXPECT_EQ(Read(source, layout), Expected(layout));
+    EXPECT_EQ(ReadNumbers(source, layout), Expected(layout));
     EXPECT_LE(source.reads, 70);
     EXPECT_LE(source.largest, std::size_t{1} << 20);
     EXPECT_LE(source.total, source.size());
@@ -114,7 +114,7 @@ TEST(ReadStridedTest, ReadsWhatLiesTogetherInFewReads) {
 TEST(ReadStridedTest, LeavesOutWhatIsFarBetween) {
   const CountingSource source(4 << 20);
   const StridedLayout layout = Layout({40, 3}, {100'000, 1});
-  EXPECT_EQ(Read(source, layout), Expected(layout));
+  EXPECT_EQ(ReadNumbers(source, layout), Expected(layout));
   EXPECT_EQ(source.total, 40 * 3 * sizeof(std::uint32_t));
 }
 
@@ -124,7 +124,7 @@ TEST(ReadStridedTest, TakesEvenlySpreadPartsOfWhatIsLarge) {
        {Layout({kElements}, {1}), Layout({2048, 2048}, {1, 2048}), Layout({64, 1 << 16}, {1, 64}),
         Layout({4, 2048, 2048}, {0, 2048, 1})}) {
     const CountingSource source(kElements);
-    std::vector<std::uint32_t> taken = Read(source, layout, 10'000);
+    std::vector<std::uint32_t> taken = ReadNumbers(source, layout, 10'000);
     EXPECT_GT(taken.size(), 9'000U);
     EXPECT_LE(taken.size(), 10'000U);
     EXPECT_LE(source.reads, 64);
@@ -141,11 +141,12 @@ TEST(ReadStridedTest, TakesEvenlySpreadPartsOfWhatIsLarge) {
 
 TEST(ReadStridedTest, TakesAsFewAsAreAskedFor) {
   const CountingSource source(100);
-  EXPECT_TRUE(Read(source, Layout({10, 10}, {10, 1}), 0).empty());
-  EXPECT_EQ(Read(source, Layout({10, 10}, {10, 1}), 1).size(), 1U);
-  EXPECT_EQ(Read(source, Layout({10, 10}, {1, 10}), 99).size(), 64U);
-  EXPECT_EQ(Read(source, Layout({10, 10}, {1, 10}), 100), Expected(Layout({10, 10}, {1, 10})));
-  EXPECT_EQ(Read(source, Layout({std::int64_t{1} << 40}, {0}, 5), 100),
+  EXPECT_TRUE(ReadNumbers(source, Layout({10, 10}, {10, 1}), 0).empty());
+  EXPECT_EQ(ReadNumbers(source, Layout({10, 10}, {10, 1}), 1).size(), 1U);
+  EXPECT_EQ(ReadNumbers(source, Layout({10, 10}, {1, 10}), 99).size(), 64U);
+  EXPECT_EQ(ReadNumbers(source, Layout({10, 10}, {1, 10}), 100),
+            Expected(Layout({10, 10}, {1, 10})));
+  EXPECT_EQ(ReadNumbers(source, Layout({std::int64_t{1} << 40}, {0}, 5), 100),
             std::vector<std::uint32_t>{5});
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
 #include "model/program_limits.h"
 #include "model/tensor_meta.h"
 

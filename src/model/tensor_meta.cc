@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/config.h"
+#include "base/text.h"
 #include "model/program_limits.h"
 #include "model/size_formula.h"
 

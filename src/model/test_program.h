@@ -103,4 +103,6 @@ struct TestProgram {
   }
 };
 
+using Json = TestProgram::Json;
+
 }  // namespace sluice::model

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/config.h"
+#include "base/text.h"
+
 
 namespace sluice::model {
 

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "base/config.h"
 #include "base/text.h"
 
 namespace sluice::model {

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/config.h"
+#include "base/text.h"
+
 
 namespace sluice::model {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/config.h"
 #include "base/text.h"
 #include "model/zoo_networks.h"
 

@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/config.h"
 #include "base/text.h"
 
 namespace sluice::model {
 namespace {
 
-constexpr std::int64_t kMost = 10'000'000;
+constexpr std::int64_t kMostOfAnOption = 10'000'000;
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.size() < 9 &&
@@ -59,7 +58,7 @@ Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view giv
     const bool is_number = IsNumber(known->second);
     if (is_number && (!IsNumber(value) || value == "0")) {
       return InvalidArgument(
-          fmt::format("{}: expected a number from 1 to {}, found '{}'", name, kMost, Shown(value)));
+          fmt::format("{}: expected a number from 1 to {}, found '{}'", name, kMostOfAnOption, Shown(value)));
     }
     const std::vector<std::string>& allowed = words[name];
     if (!is_number && std::ranges::find(allowed, value) == allowed.end()) {

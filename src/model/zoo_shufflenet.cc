@@ -5,17 +5,17 @@
 namespace sluice::model {
 namespace {
 
-ValueId ConvNorm(Builder& b, std::string_view at, std::string_view norm, ValueId x,
+ValueId NamedConvNorm(Builder& b, std::string_view at, std::string_view norm, ValueId x,
                  const Builder::Convolution& about) {
   return b.BatchNorm(norm, b.Conv2d(at, x, about), about.out);
 }
 
 ValueId Branch(Builder& b, ValueId x, std::int64_t in, std::int64_t out, std::int64_t stride) {
   const Builder::Scope scope(b, "branch2");
-  x = b.Relu(ConvNorm(b, "0", "1", x, {.in = in, .out = out}));
-  x = ConvNorm(b, "3", "4", x,
+  x = b.Relu(NamedConvNorm(b, "0", "1", x, {.in = in, .out = out}));
+  x = NamedConvNorm(b, "3", "4", x,
                {.in = out, .out = out, .kernel = 3, .stride = stride, .padding = 1, .groups = out});
-  return b.Relu(ConvNorm(b, "5", "6", x, {.in = out, .out = out}));
+  return b.Relu(NamedConvNorm(b, "5", "6", x, {.in = out, .out = out}));
 }
 
 // The halves take turns.
@@ -35,7 +35,7 @@ Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options) {
   {
     const Builder::Scope scope(b, "conv1");
     x = b.Relu(
-        ConvNorm(b, "0", "1", x,
+        NamedConvNorm(b, "0", "1", x,
                  {.in = 3, .out = 24, .kernel = 3, .stride = is_cifar ? 1 : 2, .padding = 1}));
   }
   if (!is_cifar) {
@@ -52,9 +52,9 @@ Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options) {
       if (i == 0) {
         const Builder::Scope branch(b, "branch1");
         ValueId y =
-            ConvNorm(b, "0", "1", x,
+            NamedConvNorm(b, "0", "1", x,
                      {.in = in, .out = in, .kernel = 3, .stride = 2, .padding = 1, .groups = in});
-        halves.push_back(b.Relu(ConvNorm(b, "2", "3", y, {.in = in, .out = out / 2})));
+        halves.push_back(b.Relu(NamedConvNorm(b, "2", "3", y, {.in = in, .out = out / 2})));
       }
       if (i == 0) {
         halves.push_back(Branch(b, x, in, out / 2, 2));
@@ -71,7 +71,7 @@ Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options) {
   }
   {
     const Builder::Scope scope(b, "conv5");
-    x = b.Relu(ConvNorm(b, "0", "1", x, {.in = in, .out = 1024}));
+    x = b.Relu(NamedConvNorm(b, "0", "1", x, {.in = in, .out = 1024}));
   }
   x = b.Call("aten.mean.dim", {Arg("self", x), Ints("dim", {2, 3})});
   x = b.Linear("fc", x, 1024, options.Number("classes"));

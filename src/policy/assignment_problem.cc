@@ -52,7 +52,7 @@ Amounts Takes(const PackingClass& job, std::size_t kind) {
   return {job.on_kinds[kind].share, job.on_kinds[kind].bandwidth, job.memory_bytes, 1, job.cpus};
 }
 
-Amounts Room(const PackingBin& bin, Milli cpus) {
+Amounts RoomOf(const PackingBin& bin, Milli cpus) {
   Amounts room{bin.share, bin.bandwidth, bin.memory_bytes, bin.clients, cpus};
   for (std::int64_t& amount : room) amount = std::max<std::int64_t>(amount, 0);
   return room;
@@ -71,14 +71,14 @@ struct Sort {
 };
 
 // Some bins of one sort, filled after one pattern.
-struct Filling {
+struct BinFilling {
   std::size_t sort = 0;
   std::vector<int> counts;  // by class
-  friend auto operator<=>(const Filling&, const Filling&) = default;
+  friend auto operator<=>(const BinFilling&, const BinFilling&) = default;
 };
 
 struct Filled {
-  Filling filling;
+  BinFilling filling;
   int bins = 0;
 };
 
@@ -92,7 +92,7 @@ struct Prices {
 
 struct FillingList {
   bool complete = false;  // no others are in a better solution, up to half the gap
-  std::vector<Filling> fillings;
+  std::vector<BinFilling> fillings;
 };
 
 class Packer {
@@ -151,7 +151,7 @@ class Packer {
   template <typename Profit>
   PatternProblem Patterns(const PackingBin& bin, Milli cpus, const std::vector<int>& jobs,
                           const Profit& profit) const {
-    PatternProblem patterns{.room = Room(bin, cpus), .items = {}};
+    PatternProblem patterns{.room = RoomOf(bin, cpus), .items = {}};
     for (std::size_t c = 0; c < classes(); ++c) {
       const PackingClass& job = problem_.classes[c];
       const double value = job.on_kinds[bin.kind].value;
@@ -186,7 +186,7 @@ class Packer {
     }
   }
 
-  double Value(const Filling& filling) const {
+  double Value(const BinFilling& filling) const {
     double value = 0;
     for (std::size_t c = 0; c < classes(); ++c) {
       if (filling.counts[c] == 0) continue;
@@ -197,7 +197,7 @@ class Packer {
   }
 
   // None, where there are enough.
-  Milli CountedCpus(const Filling& filling) const {
+  Milli CountedCpus(const BinFilling& filling) const {
     Milli cpus = 0;
     if (!sorts_[filling.sort].short_of_cpus) return cpus;
     for (std::size_t c = 0; c < classes(); ++c)
@@ -205,7 +205,7 @@ class Packer {
     return cpus;
   }
 
-  bool AddColumn(const Filling& filling) {
+  bool AddColumn(const BinFilling& filling) {
     if (!known_.insert(filling).second) return false;
     fillings_.push_back(filling);
     return true;
@@ -258,14 +258,14 @@ class Packer {
     return all;
   }
 
-  LinearProgram Master(const std::vector<Filling>& fillings) const {
+  LinearProgram Master(const std::vector<BinFilling>& fillings) const {
     std::vector<LinearProgram::Row> rows;
     for (const PackingClass& job : problem_.classes) rows.push_back({.most = 1.0 * job.jobs});
     for (const Sort& sort : sorts_) rows.push_back({.most = 1.0 * sort.bins.size()});
     for (std::size_t n = 0; n < problem_.node_cpus.size(); ++n)
       rows.push_back({.most = static_cast<double>(Cpus(n)) / kWhole});
     LinearProgram master(std::move(rows));
-    for (const Filling& filling : fillings) {
+    for (const BinFilling& filling : fillings) {
       const Sort& sort = sorts_[filling.sort];
       std::vector<LinearProgram::Entry> entries;
       for (std::size_t c = 0; c < classes(); ++c)
@@ -341,7 +341,7 @@ class Packer {
 
   // Those that do not lose too much, or if they are more than `most`, those that lose least; and all columns.
   FillingList FillingsWorthTrying(std::size_t most) const {
-    std::set<Filling> all;
+    std::set<BinFilling> all;
     std::int64_t work = kMostListingWork;
     const double between = bound_ - value_ * (1 + kHalfGap);
     double loss = between;
@@ -357,7 +357,7 @@ class Packer {
 
   // False if not all of them are in the list: there are more than `most`, or the work did not suffice.
   bool ListFillings(double loss, std::size_t most, std::int64_t& work,
-                    std::set<Filling>& all) const {
+                    std::set<BinFilling>& all) const {
     all.clear();
     for (std::size_t s = 0; s < sorts_.size(); ++s) {
       PatternList list = ListPatterns(PricedPatterns(sorts_[s], prices_), prices_.best[s] - loss,
@@ -369,7 +369,7 @@ class Packer {
   }
 
   // Whether no solution made of these is better than what there is then.
-  bool Search(const std::vector<Filling>& fillings) {
+  bool Search(const std::vector<BinFilling>& fillings) {
     if (limits_.nodes <= 0 || limits_.seconds <= 0) return false;
     const IntegerSolution found = SolveInteger(
         Master(fillings),
@@ -390,8 +390,8 @@ class Packer {
   const PackingProblem& problem_;
   const PackingLimits& limits_;
   std::vector<Sort> sorts_;
-  std::vector<Filling> fillings_;  // columns
-  std::set<Filling> known_;        // the same
+  std::vector<BinFilling> fillings_;  // columns
+  std::set<BinFilling> known_;        // the same
   double bound_ = std::numeric_limits<double>::infinity();
   Prices prices_;                       // where the bound comes from
   std::vector<std::vector<int>> jobs_;  // the best solution
@@ -419,7 +419,7 @@ bool HoldsToLimits(const PackingProblem& problem, const std::vector<std::vector<
       for (std::size_t r = 0; r < kPackingResources; ++r) used[r] += count * takes[r];
     }
     cpus[bin.node] += used[kCpus];
-    const Amounts room = Room(bin, used[kCpus]);
+    const Amounts room = RoomOf(bin, used[kCpus]);
     for (std::size_t r = 0; r < kPackingResources; ++r)
       if (used[r] > room[r]) return false;
   }

@@ -7,14 +7,13 @@
 #include <functional>
 
 #include "base/random.h"
+#include "policy/test_sizes.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 PackingBin Whole(std::size_t kind = 0, std::size_t node = 0) {
   return {.kind = kind,
@@ -29,7 +28,7 @@ PackingClass Job(int jobs, Milli share, double value) {
   return {.jobs = jobs, .memory_bytes = kGiB, .cpus = 1000, .on_kinds = {{share, 100, value}}};
 }
 
-int Placed(const PackingSolution& solution, std::size_t of_class) {
+int JobsPlaced(const PackingSolution& solution, std::size_t of_class) {
   int placed = 0;
   for (const int jobs : solution.jobs[of_class]) placed += jobs;
   return placed;
@@ -60,7 +59,7 @@ double BestByTrying(const PackingProblem& problem) {
 }
 
 // Any of the limits may bind; some bins are alike, some nodes short of processors.
-PackingProblem RandomProblem(Random& random) {
+PackingProblem RandomPackingProblem(Random& random) {
   const auto up_to = [&](std::uint64_t most) { return static_cast<int>(random.Below(most + 1)); };
   PackingProblem problem;
   problem.node_cpus = {Milli{500} * up_to(8), random.Chance(0.5) ? 100'000 : Milli{500} * up_to(8)};
@@ -92,7 +91,7 @@ PackingProblem RandomProblem(Random& random) {
 TEST(AssignmentProblemTest, ASmallProblemHasTheValueOfTheBestOfAll) {
   Random random(3);
   for (int i = 0; i < 400; ++i) {
-    const PackingProblem problem = RandomProblem(random);
+    const PackingProblem problem = RandomPackingProblem(random);
     const PackingSolution solution = SolvePacking(problem, {});
     const double best = BestByTrying(problem);
     ASSERT_TRUE(HoldsToLimits(problem, solution.jobs)) << "problem " << i;
@@ -106,7 +105,7 @@ TEST(AssignmentProblemTest, ASmallProblemHasTheValueOfTheBestOfAll) {
 TEST(AssignmentProblemTest, TheSolutionWithoutSearchHoldsToo) {
   Random random(4);
   for (int i = 0; i < 200; ++i) {
-    const PackingProblem problem = RandomProblem(random);
+    const PackingProblem problem = RandomPackingProblem(random);
     const PackingSolution solution = SolvePacking(problem, {.seconds = 0});
     ASSERT_TRUE(HoldsToLimits(problem, solution.jobs)) << "problem " << i;
     ASSERT_GE(solution.bound, BestByTrying(problem) - 1e-9) << "problem " << i;
@@ -150,11 +149,11 @@ TEST(AssignmentProblemTest, EveryLimitBinds) {
 
   PackingProblem cpus = problem;
   cpus.node_cpus[0] = 7'999;
-  EXPECT_EQ(Placed(SolvePacking(cpus, {}), 0), 7);
+  EXPECT_EQ(JobsPlaced(SolvePacking(cpus, {}), 0), 7);
 
   PackingProblem jobs = problem;
   jobs.classes[0].jobs = 13;
-  EXPECT_EQ(Placed(SolvePacking(jobs, {}), 0), 13);
+  EXPECT_EQ(JobsPlaced(SolvePacking(jobs, {}), 0), 13);
 
   PackingProblem overfull = problem;
   overfull.bins[0].share = -200;

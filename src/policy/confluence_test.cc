@@ -12,15 +12,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 4000};
-
 // Twice the width is twice the speed.
 void Widen(TestViews& t) { t.speeds = SpeedModel({.widths = *WidthTable("linear")}); }
 
 TEST(ConfluenceTest, ElasticTrialsOfTwoStudiesShareTheDevices) {
   TestViews t(4);
   Widen(t);
-  for (const std::uint32_t study : {1, 2}) t.Study(study, kElastic).max_budget = 100;
+  for (const std::uint32_t study : {1, 2}) t.Study(study, kOneToFour).max_budget = 100;
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 100);
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
@@ -30,7 +28,7 @@ TEST(ConfluenceTest, ElasticTrialsOfTwoStudiesShareTheDevices) {
 TEST(ConfluenceTest, TrialsOfFixedWidthFillWhatElasticOnesLeave) {
   TestViews t(4);
   Widen(t);
-  t.Study(1, kElastic).max_budget = 100;
+  t.Study(1, kOneToFour).max_budget = 100;
   t.Study(2, {.cpus = 1000, .gpus = 500});
   t.Waiting(1, 1, 100);
   for (std::uint32_t i = 2; i <= 9; ++i) t.Waiting(2, i, 10);
@@ -41,7 +39,7 @@ TEST(ConfluenceTest, TrialsOfFixedWidthFillWhatElasticOnesLeave) {
 TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
   TestViews t(2);
   Widen(t);
-  t.Study(1, kElastic).max_budget = 100;
+  t.Study(1, kOneToFour).max_budget = 100;
   t.Study(2, {.cpus = 1000, .gpus = 2000});
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 10);
@@ -65,7 +63,7 @@ TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut
 TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
   TestViews t(4);
   Widen(t);
-  for (const std::uint32_t study : {1, 2}) t.Study(study, kElastic).max_budget = 100;
+  for (const std::uint32_t study : {1, 2}) t.Study(study, kOneToFour).max_budget = 100;
   for (std::uint32_t i = 1; i <= 4; ++i) t.Running(2, 10 + i, 100, 1000);
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
@@ -98,7 +96,7 @@ TEST(ConfluenceTest, WhoeverRunsAndIsNotMovedStays) {
 
 TEST(ConfluenceTest, WhereAllEndsInTimeADeadlineChangesNothing) {
   TestViews t(4);
-  StudyView& study = t.Study(1, kElastic);
+  StudyView& study = t.Study(1, kOneToFour);
   study.max_budget = 100;
   for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
   const auto placed = [&] {
@@ -112,7 +110,7 @@ TEST(ConfluenceTest, WhereAllEndsInTimeADeadlineChangesNothing) {
 TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
   TestViews t(4);
   for (const std::uint32_t study : {1u, 2u}) {
-    t.Study(study, kElastic).deadline = Time(std::chrono::seconds(60));
+    t.Study(study, kOneToFour).deadline = Time(std::chrono::seconds(60));
     for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(study, 10 * study + i, 100);
   }
   EXPECT_THAT(TestViews::Placed(Confluence().Propose(t.cluster, t.view, {})),
@@ -121,7 +119,7 @@ TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
 
 TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
   TestViews t(4);
-  StudyView& study = t.Study(1, kElastic);
+  StudyView& study = t.Study(1, kOneToFour);
   study.deadline = Time(std::chrono::seconds(60));
   study.open = true;
   study.left = 10;

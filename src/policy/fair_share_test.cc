@@ -10,8 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 4000};
-
 // Twice the width is less than twice the speed.
 void Slow(TestViews& t) { t.speeds = SpeedModel({.widths = *WidthTable("resnet50")}); }
 
@@ -62,8 +60,8 @@ TEST(FairShareTest, StudiesHaveTheWeightsTheySay) {
 TEST(FairShareTest, NobodyIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kElastic);
-  t.Study(2, kElastic);
+  t.Study(1, kOneToFour);
+  t.Study(2, kOneToFour);
   t.Waiting(1, 1, 5);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
   EXPECT_THAT(SharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
@@ -73,8 +71,8 @@ TEST(FairShareTest, NobodyIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
 TEST(FairShareTest, WhatNobodyCanUseThriftilyIsForWhoeverCanBeWider) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kElastic);
-  t.Study(2, kElastic);
+  t.Study(1, kOneToFour);
+  t.Study(2, kOneToFour);
   t.Waiting(1, 1, 5);
   t.Waiting(2, 2, 5);
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
@@ -83,8 +81,8 @@ TEST(FairShareTest, WhatNobodyCanUseThriftilyIsForWhoeverCanBeWider) {
 TEST(FairShareTest, WhoRunsWiderAlreadyIsNotMadeNarrower) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kElastic);
-  t.Study(2, kElastic);
+  t.Study(1, kOneToFour);
+  t.Study(2, kOneToFour);
   t.Running(1, 1, 5, 2000);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(2000, 4000));
@@ -93,8 +91,8 @@ TEST(FairShareTest, WhoRunsWiderAlreadyIsNotMadeNarrower) {
 TEST(FairShareTest, WhoAskedForAPartByAWeightHasIt) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kElastic).weight = 2;
-  t.Study(2, kElastic);
+  t.Study(1, kOneToFour).weight = 2;
+  t.Study(2, kOneToFour);
   t.Waiting(1, 1, 5);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(4000, 2000));
@@ -103,8 +101,8 @@ TEST(FairShareTest, WhoAskedForAPartByAWeightHasIt) {
 TEST(FairShareTest, AStudyThatIsOverOnceATrialIsGoodEnoughHasItsPart) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kElastic).seeks = true;
-  t.Study(2, kElastic);
+  t.Study(1, kOneToFour).seeks = true;
+  t.Study(2, kOneToFour);
   t.Waiting(1, 1, 5);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
@@ -113,11 +111,11 @@ TEST(FairShareTest, AStudyThatIsOverOnceATrialIsGoodEnoughHasItsPart) {
 TEST(FairShareTest, TrialsThatPausedAndHardlyGoOnHaveNoPart) {
   TestViews t(6);
   Slow(t);
-  StudyView& promotes = t.Study(1, kElastic);
+  StudyView& promotes = t.Study(1, kOneToFour);
   promotes.eta = 3;
   promotes.paused = 30;
   t.Running(1, 1, 5, 1000);
-  t.Study(2, kElastic);
+  t.Study(2, kOneToFour);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(1000, 5000));
   t.view.studies[0].all_go_on = true;

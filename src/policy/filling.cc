@@ -51,7 +51,7 @@
 namespace sluice {
 namespace {
 
-enum Resource : std::uint8_t { kShare, kBandwidth, kMemory, kCpus, kClients };
+enum AmountIndex : std::uint8_t { kShareAmount, kBandwidthAmount, kMemoryAmount, kCpusAmount, kClientsAmount };
 constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
 constexpr double kOneTurn = 2;        // must bring that many times what it costs
 constexpr double kAllTurns = 5;       // must bring that many times what they cost together
@@ -61,7 +61,7 @@ constexpr double kLongestCounts = 4;  // at most; one without an end counts that
 constexpr std::size_t kMostLate = 32;  // in one plan: others have their turn in the next
 
 // What one that runs on one device, or on cores, holds.
-Amounts Held(const Grant& grant) {
+Amounts HeldBy(const Grant& grant) {
   return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
           grant.devices.empty() ? 0 : 1};
 }
@@ -96,7 +96,7 @@ Amounts Filling::RoomOn(const Spot& spot) const {
 Amounts Filling::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
   for (std::size_t r = 0; r < room.size(); ++r)
-    room[r] -= r == kCpus ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
+    room[r] -= r == kCpusAmount ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
   return room;
 }
 
@@ -180,7 +180,7 @@ double Filling::TurnOf(const StudyView& study) const {
 const Filling::Spot* Filling::RoomiestFor(const Class& trials) const {
   const Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShare]);
+    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShareAmount]);
   };
   for (const Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomOn(spot))) continue;
@@ -194,7 +194,7 @@ void Filling::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
   Milli room = 0;
-  for (const Spot& spot : spots_) room += RoomOn(spot)[kShare];
+  for (const Spot& spot : spots_) room += RoomOn(spot)[kShareAmount];
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Class& trials = classes_[c];
     const Demand& demand = trials.study->demand;
@@ -250,7 +250,7 @@ bool Filling::EndsLater(const Class& trials, std::size_t kind, double left) cons
 Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShare]);
+    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShareAmount]);
   };
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
@@ -283,13 +283,13 @@ Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
       const WorkItem& item = *runner.item;
       const bool makes_way = item.movable && MakesWay(runner, left);
       if (!item.leaving && !makes_way) continue;
-      Add(Held(*item.grant), in_the_end);
-      if (item.leaving) Add(Held(*item.grant), room);
+      Add(HeldBy(*item.grant), in_the_end);
+      if (item.leaving) Add(HeldBy(*item.grant), room);
       if (!item.leaving && MayLeave(classes_[runner.of], item)) reported += item.grant->gpu_share;
     }
     if (!Fits(Takes(trials, spot.kind), in_the_end)) continue;
     const double merit =
-        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShare] + reported);
+        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShareAmount] + reported);
     if (merit <= most) continue;
     most = merit;
     best = &spot;
@@ -337,7 +337,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
   Amounts room = RoomBeside(spot);
   Amounts all = room;
   const Node& node = free_.node(spot.node);
-  all[kCpus] = node.cpus;
+  all[kCpusAmount] = node.cpus;
   if (spot.device >= 0) {
     all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
            std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
@@ -349,7 +349,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     if (!MayLeave(trials, *runner.item)) continue;
     const double left = LeftOf(trials, *runner.item).all;
     if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
-    const Amounts holds = Held(*runner.item->grant);
+    const Amounts holds = HeldBy(*runner.item->grant);
     Add(holds, room);
     const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
     items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
@@ -382,7 +382,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     what.emplace_back(c, nullptr);
   }
   if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
-  const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpus : kShare);
+  const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
   std::vector<const WorkItem*> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;

@@ -39,7 +39,7 @@ std::map<std::uint32_t, Milli> Used(const Plan& plan) {
 }
 
 // A unit of work takes a second.
-void Measure(TestViews& t) {
+void LearnUnitSpeeds(TestViews& t) {
   for (const StudyView& study : t.view.studies)
     t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100"}, 1, 1);
 }
@@ -51,7 +51,7 @@ TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
   t.Waiting(1, 1, 10);
   t.Waiting(2, 1, 10);
   t.Waiting(2, 2, 10);
-  Measure(t);
+  LearnUnitSpeeds(t);
   const Filled filled = Fill(t);
   EXPECT_EQ(filled.plan.placements.size(), 2U);
   EXPECT_EQ(Used(filled.plan)[0], 1000);
@@ -65,7 +65,7 @@ TEST(FillingTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
   for (std::uint32_t i = 1; i <= 2; ++i) t.Waiting(1, i, 10);
   t.Waiting(2, 3, 10);
   for (std::uint32_t i = 4; i <= 5; ++i) t.Waiting(3, i, 11);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.35", "2:0.35", "3:0.3"));
 }
 
@@ -91,7 +91,7 @@ TEST(FillingTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
   t.Study(2, {.cpus = 0, .gpus = 1000});
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 10);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
   for (StudyView& study : t.view.studies) study.seeks = true;
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
@@ -103,7 +103,7 @@ TEST(FillingTest, WhereOneGoodTrialIsEnoughWhoNeedsSeveralDevicesWaitsForShortOn
   t.Study(2, {.cpus = 0, .gpus = 1000}).seeks = true;
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 10);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
@@ -125,7 +125,7 @@ TEST(FillingTest, WhoMayGoOnCountsToItsEnd) {
   t.Waiting(1, 1, 5);
   t.Waiting(1, 2, 10);
   t.Waiting(2, 3, 50);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
@@ -149,7 +149,7 @@ TEST(FillingTest, InAPopulationEveryChangeOnTheWayCounts) {
   t.Waiting(1, 1, 2);
   t.Study(2, {.cpus = 0, .gpus = 1000});
   t.Waiting(2, 2, 60);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
   t.view.studies[0].start_up = std::chrono::seconds(5);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
@@ -158,7 +158,7 @@ TEST(FillingTest, InAPopulationEveryChangeOnTheWayCounts) {
 TEST(FillingTest, TheFirstOfAStudyShowsHowLongTheOthersAre) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
-  Measure(t);
+  LearnUnitSpeeds(t);
   t.Study(2, {.cpus = 0, .gpus = 1000});
   for (std::uint32_t i = 1; i <= 3; ++i) t.Waiting(1, i, 100);
   for (std::uint32_t i = 4; i <= 5; ++i) t.Waiting(2, i, 10);
@@ -268,7 +268,7 @@ TEST(FillingTest, WhoIsOnItsWayCountsWithAllItsWork) {
   study.max_budget = 100;
   t.Study(2, {.cpus = 0, .gpus = 1000});
   t.Waiting(2, 1, 50);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(Fill(t).plan.placements, IsEmpty());
   t.view.studies[0].max_budget = 20;
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
@@ -280,7 +280,7 @@ TEST(FillingTest, AStudyThatHasEndedIsAskedForNoMore) {
   study.coming = 1;
   study.left = 100;
   study.max_budget = 100;
-  Measure(t);
+  LearnUnitSpeeds(t);
   const Plan plan = Fill(t).plan;
   ASSERT_EQ(plan.appetites.size(), 1U);
   EXPECT_EQ(plan.appetites[0].trials, 1) << "that it is on its way is known";
@@ -294,7 +294,7 @@ TEST(FillingTest, NobodyLeavesForOneThatIsNotThere) {
   t.view.studies[0].open = true;
   t.view.studies[0].left = 3;
   t.view.studies[0].max_budget = 100;
-  Measure(t);
+  LearnUnitSpeeds(t);
   const Filled filled = Fill(t, now);
   EXPECT_THAT(filled.leaving, IsEmpty());
   ASSERT_EQ(filled.plan.appetites.size(), 1U);
@@ -310,7 +310,7 @@ TEST(FillingTest, ADeviceWaitsForAllOfItsSet) {
   t.Study(3, {.cpus = 0, .gpus = 1000});
   t.Waiting(2, 1, 100);
   for (std::uint32_t i = 2; i <= 3; ++i) t.Waiting(3, i, 60);
-  Measure(t);
+  LearnUnitSpeeds(t);
   // The other one need not.
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
   t.view.studies[0].left = 0;
@@ -332,7 +332,7 @@ TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   t.Study(2, {.cpus = 0, .gpus = 2000});
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
   t.Waiting(2, 1, 200);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
 }
 
@@ -342,7 +342,7 @@ TEST(FillingTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
   t.Study(2, {.cpus = 0, .gpus = 2000});
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 10);
-  Measure(t);
+  LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "2:2"));
   t.Waiting(1, 3, 100);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "3:1"));
@@ -369,7 +369,7 @@ TestViews WithOneLate(Time now) {
   t.Running(2, 3, 70, 900);
   t.Waiting(2, 4, 220);
   t.Waiting(1, 5, 60);
-  Measure(t);
+  LearnUnitSpeeds(t);
   return t;
 }
 
@@ -397,7 +397,7 @@ TEST(FillingTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
   t.Study(2, {.cpus = 0, .gpus = 900}).priced = true;
   for (std::uint32_t trial = 1; trial <= 6; ++trial) t.Running(1, trial, 40, 500);
   t.Waiting(2, 7, 300);
-  Measure(t);
+  LearnUnitSpeeds(t);
   t.view.items[2].leaving = true;  // of the second device
   t.view.items[4].heard = now;     // of the third
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());

@@ -14,7 +14,7 @@ namespace {
 
 // Rounding must not take a whole device away.
 constexpr double kRoundingError = 1e-9;
-constexpr Milli kMostTrials = 1'000'000;
+constexpr Milli kMostAlive = 1'000'000;
 
 struct Left {
   const WorkItem* item = nullptr;
@@ -34,15 +34,15 @@ int MostAlive(const Cluster& cluster, const StudyView& study) {
   Milli most = 0;
   for (const Node& node : cluster.nodes()) {
     if (!node.up) continue;
-    const Milli by_cpus = least.cpus > 0 ? node.cpus / least.cpus : kMostTrials;
+    const Milli by_cpus = least.cpus > 0 ? node.cpus / least.cpus : kMostAlive;
     const Milli gpus = OwnDevices(node);
     // A share does not reach over two devices.
-    const Milli by_gpus = least.gpus == 0       ? kMostTrials
+    const Milli by_gpus = least.gpus == 0       ? kMostAlive
                           : least.gpus < kWhole ? gpus * (kWhole / least.gpus)
                                                 : gpus * kWhole / least.gpus;
     most += std::min(by_cpus, by_gpus);
   }
-  const auto alive = static_cast<int>(std::min(most, kMostTrials));
+  const auto alive = static_cast<int>(std::min(most, kMostAlive));
   return study.parallelism > 0 ? std::min(alive, study.parallelism) : alive;
 }
 

@@ -36,7 +36,7 @@ namespace sluice {
 namespace {
 
 // A plan that differs from what runs must be better by this part of what is unknown of a new trial.
-constexpr double kWorthIt = 0.01;
+constexpr double kLeastImprovement = 0.01;
 
 // A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
 // Charged in full, starts made plans so dear that nobody was given up in time. Where there is hardly time for one
@@ -341,7 +341,7 @@ void Focus::Decide() {
   FindHopeless(price);
   // Who is changed now would not report again.
   const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
-  double to_beat = expected_ - kWorthIt * study_.fresh->spread;
+  double to_beat = expected_ - kLeastImprovement * study_.fresh->spread;
   for (std::size_t count = 1; count <= std::min(arms_.size(), 4 * slots());) {
     for (const auto* order : {&by_mean, &by_hope}) {
       Stage stage = Widened(*order, count);

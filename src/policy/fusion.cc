@@ -7,9 +7,9 @@
 namespace sluice {
 namespace {
 
-constexpr double kWorthIt = 1.1;
+constexpr double kFusionPays = 1.1;
 // Of a device's memory: programs grow, and a profile sees only their beginning.
-constexpr double kMargin = 0.05;
+constexpr double kFusionMargin = 0.05;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
   const int most = std::max(1, study.demand.fused_most);
   while (knee_ < most) {
     const int twice = std::min(2 * knee_, most);
-    const double needed = 1 + (kWorthIt - 1) * (twice - knee_) / knee_;
+    const double needed = 1 + (kFusionPays - 1) * (twice - knee_) / knee_;
     if (Throughput(twice) < needed * Throughput(knee_)) break;
     knee_ = twice;
   }
@@ -45,7 +45,7 @@ int Fusion::MostOn(const Device& device) const {
   const Demand& demand = study_.demand;
   if (demand.memory_bytes == 0) return knee_;
   const auto total =
-      static_cast<std::int64_t>(static_cast<double>(device.memory_bytes) * (1 - kMargin));
+      static_cast<std::int64_t>(static_cast<double>(device.memory_bytes) * (1 - kFusionMargin));
   if (device.memory_bytes < demand.memory_bytes) return 0;
   if (total < demand.memory_bytes) return 1;
   const std::int64_t more =

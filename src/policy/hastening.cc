@@ -13,8 +13,8 @@ namespace sluice {
 namespace {
 
 // Times its price: one that is judged may be stopped before that pays.
-constexpr double kWorthIt = 2;
-constexpr double kWorthItIfJudged = 8;
+constexpr double kMovePays = 2;
+constexpr double kMovePaysIfJudged = 8;
 
 std::string_view KindOf(const Cluster& cluster, const Grant& grant) {
   const std::vector<Device>& devices = cluster.node(grant.node).devices;
@@ -68,7 +68,7 @@ void Hasten(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) 
     };
     const double price = Seconds(study->start_up + study->leaving + (now - item->heard));
     const double saved = seconds(here) - seconds(KindOf(cluster, grant));
-    if (saved <= (study->judged ? kWorthItIfJudged : kWorthIt) * price) continue;
+    if (saved <= (study->judged ? kMovePaysIfJudged : kMovePays) * price) continue;
     books.Take(grant);
     moved.emplace(item->trial, std::move(grant));
   }

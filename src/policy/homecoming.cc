@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr double kWorthIt = 0.95;
+constexpr double kReturnPays = 0.95;
 
 struct Member {
   const WorkItem* item = nullptr;
@@ -76,7 +76,7 @@ std::vector<TrialKey> ComeHome(const Cluster& cluster, const WorkView& work,
   for (std::size_t leave = 1; leave <= away.size() && home + static_cast<int>(leave) <= room;
        ++leave)
     if (ends(leave) < ends(best)) best = leave;
-  if (best == 0 || ends(best) > kWorthIt * ends(0)) return {};
+  if (best == 0 || ends(best) > kReturnPays * ends(0)) return {};
   std::vector<TrialKey> leaving;
   for (std::size_t i = 0; i < best; ++i) leaving.push_back(away[i].item->trial);
   return leaving;

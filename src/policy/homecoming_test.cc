@@ -13,7 +13,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Demand kFusable{
+const Demand kFusableWithoutCpus{
     .cpus = 0, .gpus = 1000, .memory_bytes = 2 << 10, .fused_most = 8, .fused_bytes = 1 << 10};
 
 // One device of its own and one that is lent a tenth of the time.
@@ -24,7 +24,7 @@ class HomecomingTest : public testing::Test {
         {.name = "lent",
          .cpus = 0,
          .devices = {{.uuid = "l", .kind = "A100", .memory_bytes = 40 << 10, .open = 100}}});
-    StudyView& study = t.Study(1, kFusable);
+    StudyView& study = t.Study(1, kFusableWithoutCpus);
     study.priced = true;
     study.start_up = std::chrono::seconds(1);
     for (int i = 0; i < 20; ++i) {

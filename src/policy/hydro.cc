@@ -23,9 +23,9 @@ struct Bundle {
 };
 
 // Of one study.
-class StudyPlan {
+class HydroStudyPlan {
  public:
-  StudyPlan(const WorkView& work, const StudyView& study, bool moves)
+  HydroStudyPlan(const WorkView& work, const StudyView& study, bool moves)
       : study_(study), fusion_(*work.speeds, study), moves_(moves) {
     for (const WorkItem& item : work.items) {
       if (item.trial.study != study.study) continue;
@@ -273,7 +273,7 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
   Plan plan;
   plan.keeps_running = true;
   Cluster free = cluster;
-  std::vector<StudyPlan> studies;
+  std::vector<HydroStudyPlan> studies;
   // Who trains the best of a search that goes on takes only what that leaves.
   for (const bool led : {false, true}) {
     for (const StudyView* study : some) {
@@ -281,12 +281,12 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
       if (!studies.emplace_back(work, *study, moves_).Wants()) studies.pop_back();
     }
   }
-  for (StudyPlan& study : studies) study.Measure(free, work, static_cast<int>(studies.size()));
+  for (HydroStudyPlan& study : studies) study.Measure(free, work, static_cast<int>(studies.size()));
   // Whoever waits comes before trials that are not there yet.
   for (const bool to_come : {false, true}) {
-    for (StudyPlan& study : studies) study.Place(free, to_come, plan);
+    for (HydroStudyPlan& study : studies) study.Place(free, to_come, plan);
   }
-  for (const StudyPlan& study : studies) study.Ask(plan);
+  for (const HydroStudyPlan& study : studies) study.Ask(plan);
   return plan;
 }
 

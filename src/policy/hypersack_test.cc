@@ -31,7 +31,7 @@ std::vector<std::string> Where(const Plan& plan) {
   return where;
 }
 
-Plan Propose(HyperSack::Options options, const TestViews& t, Time now = {}) {
+Plan HyperSackPlan(HyperSack::Options options, const TestViews& t, Time now = {}) {
   return HyperSack(options).Propose(t.cluster, t.view, now);
 }
 
@@ -39,8 +39,8 @@ TEST(HyperSackTest, TheFirstDeviceThatFitsAgainstTheOneWithTheMostFreeCompute) {
   TestViews t(3);
   t.Study(1, Light(400));
   for (std::uint32_t i = 1; i <= 5; ++i) t.Waiting(1, i, 1);
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@0", "2@0", "3@1", "4@1", "5@2"));
-  EXPECT_THAT(Where(Propose(kWorstFit, t)), ElementsAre("1@0", "2@1", "3@2", "4@0", "5@1"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@0", "2@0", "3@1", "4@1", "5@2"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFit, t)), ElementsAre("1@0", "2@1", "3@2", "4@0", "5@1"));
 }
 
 TEST(HyperSackTest, TheLongestFirstAndWhoFindsNoRoomIsPassedOver) {
@@ -51,8 +51,8 @@ TEST(HyperSackTest, TheLongestFirstAndWhoFindsNoRoomIsPassedOver) {
   t.Waiting(1, 2, 9);
   t.Waiting(2, 3, 1);
   t.Waiting(2, 4, 2);
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@0", "3@0"));
-  EXPECT_THAT(Where(Propose(kFirstFitDecreasing, t)), ElementsAre("2@0", "4@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@0", "3@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFitDecreasing, t)), ElementsAre("2@0", "4@0"));
 }
 
 TEST(HyperSackTest, WhatIsLeftCountsNotWhatWas) {
@@ -60,7 +60,7 @@ TEST(HyperSackTest, WhatIsLeftCountsNotWhatWas) {
   t.Study(1, Light(600));
   t.Waiting(1, 1, 10).done = 8;
   t.Waiting(1, 2, 5);
-  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("2@0"));
 }
 
 TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
@@ -72,9 +72,9 @@ TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
     study.max_budget = 27;
     study.left = 5;
     t.Waiting(1, 1, 1);  // to its first rung
-    EXPECT_THAT(Where(Propose(options, t)), ElementsAre("1@0"));
+    EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
     t.view.studies[0].left = 0;  // it may have somebody to resume
-    EXPECT_THAT(Where(Propose(options, t)), ElementsAre("1@0"));
+    EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
   }
 }
 
@@ -85,7 +85,7 @@ TEST(HyperSackTest, WhoMayNotBeThereKeepsNobodyWaiting) {
   resumes.max_budget = 27;
   t.Study(2, Light(600));
   t.Waiting(2, 1, 3);
-  const Plan plan = Propose(kWorstFitDecreasing, t);
+  const Plan plan = HyperSackPlan(kWorstFitDecreasing, t);
   EXPECT_THAT(Where(plan), ElementsAre("1@0"));
   EXPECT_THAT(plan.appetites, IsEmpty());
 }
@@ -97,7 +97,7 @@ TEST(HyperSackTest, EqualTrialsByTheirSizeThenInTheOrderTheyCame) {
   t.Waiting(1, 2, 5);
   t.Waiting(1, 1, 5);
   t.Waiting(2, 3, 5);
-  EXPECT_THAT(Where(Propose(kFirstFitDecreasing, t)), ElementsAre("3@0", "2@0", "1@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFitDecreasing, t)), ElementsAre("3@0", "2@0", "1@0"));
 }
 
 TEST(HyperSackTest, OfEquallyFreeDevicesTheOneWithMoreMemory) {
@@ -111,7 +111,7 @@ TEST(HyperSackTest, OfEquallyFreeDevicesTheOneWithMoreMemory) {
                   .memory_bytes = 4,
                   .devices = {DeviceId(1)}});
   t.Waiting(2, 2, 1);
-  EXPECT_THAT(Where(Propose(kWorstFit, t)), ElementsAre("2@1"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFit, t)), ElementsAre("2@1"));
 }
 
 TEST(HyperSackTest, EveryResourceBounds) {
@@ -119,7 +119,7 @@ TEST(HyperSackTest, EveryResourceBounds) {
     TestViews t(2, cpus);
     t.Study(1, demand);
     for (std::uint32_t i = 1; i <= 200; ++i) t.Waiting(1, i, 1);
-    return Propose(kWorstFitDecreasing, t).placements.size();
+    return HyperSackPlan(kWorstFitDecreasing, t).placements.size();
   };
   EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 1}), 20U);
   EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 10 << 10}), 8U) << "40 KiB each";
@@ -140,7 +140,7 @@ TEST(HyperSackTest, FreeComputeIsWhatTheTrialWouldMakeOfIt) {
     t.speeds.Learn({.shape = "study1", .kind = "H100", .width = 200}, 1, 1);
   }
   for (std::uint32_t i = 1; i <= 7; ++i) t.Waiting(1, i, 1);
-  const Plan plan = Propose(kWorstFit, t);
+  const Plan plan = HyperSackPlan(kWorstFit, t);
   std::vector<std::uint32_t> nodes;
   std::vector<Milli> shares;
   for (const Placement& placement : plan.placements) {
@@ -160,11 +160,11 @@ TEST(HyperSackTest, TrialsThatAreStillToBeProposedTakeTheirPlaceInTheOrder) {
   t.view.studies[1].left = 5;
   t.Waiting(1, 1, 2);
   t.Waiting(1, 2, 2);
-  const Plan longest = Propose(kFirstFitDecreasing, t);
+  const Plan longest = HyperSackPlan(kFirstFitDecreasing, t);
   EXPECT_THAT(Where(longest), IsEmpty());
   ASSERT_EQ(longest.appetites.size(), 1U);
   EXPECT_EQ(longest.appetites[0].trials, 2);
-  const Plan in_order = Propose(kFirstFit, t);
+  const Plan in_order = HyperSackPlan(kFirstFit, t);
   EXPECT_THAT(Where(in_order), ElementsAre("1@0", "2@0"));
   ASSERT_EQ(in_order.appetites.size(), 1U);
   EXPECT_EQ(in_order.appetites[0].trials, 1);
@@ -177,10 +177,10 @@ TEST(HyperSackTest, NobodyIsKeptWaitingByTrialsOfItsOwnStudyThatAreNotThereYet) 
   t.view.studies[0].left = 50;
   t.Waiting(1, 1, 1);  // a rung of one unit
   t.Waiting(1, 2, 9);
-  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
   t.view.studies[0].left = 0;  // all are proposed, and some may be resumed
-  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@0", "2@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("2@0", "1@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@0", "2@0"));
 }
 
 TEST(HyperSackTest, AStudyKeepsToItsParallelism) {
@@ -189,7 +189,7 @@ TEST(HyperSackTest, AStudyKeepsToItsParallelism) {
   t.view.studies[0].open = true;
   t.Running(1, 9, 1, 100);
   t.Waiting(1, 1, 1);
-  const Plan plan = Propose(kWorstFit, t);
+  const Plan plan = HyperSackPlan(kWorstFit, t);
   EXPECT_THAT(Where(plan), ElementsAre("1@1"));
   ASSERT_EQ(plan.appetites.size(), 1U);
   EXPECT_EQ(plan.appetites[0].trials, 1);
@@ -206,17 +206,17 @@ TEST(HyperSackTest, WhoIsPassedOverForLackOfMemoryIsNotPassedOverForEver) {
   t.Waiting(1, 1, 3);
   for (std::uint32_t i = 21; i <= 24; ++i) t.Waiting(2, i, 3).since = long_after;
   // At first the small ones go on filling both.
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@1"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@1"));
   t.cluster.Take({.node = NodeId(1),
                   .cpus = 0,
                   .gpu_share = 100,
                   .memory_bytes = 8 << 10,
                   .devices = {DeviceId(1)}});
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("21@1", "22@1", "23@1"));
-  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t)), ElementsAre("21@1", "22@1", "23@1"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("21@1", "22@1", "23@1"));
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("21@1", "22@1", "23@1"));
   // Then the one with the most memory takes nobody else.
-  EXPECT_THAT(Where(Propose(kFirstFit, t, long_after)), IsEmpty());
-  EXPECT_THAT(Where(Propose(kWorstFitDecreasing, t, long_after)), IsEmpty());
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t, long_after)), IsEmpty());
+  EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t, long_after)), IsEmpty());
 }
 
 TEST(HyperSackTest, AStudyThatLacksMemoryHasATrialThatWaits) {
@@ -224,7 +224,7 @@ TEST(HyperSackTest, AStudyThatLacksMemoryHasATrialThatWaits) {
   t.Study(1, Light(100, 30 << 10)).open = true;
   t.Study(2, Light(100, 20 << 10));
   t.Running(2, 9, 1, 100);
-  const Plan plan = Propose(kWorstFitDecreasing, t);
+  const Plan plan = HyperSackPlan(kWorstFitDecreasing, t);
   ASSERT_EQ(plan.appetites.size(), 1U);
   EXPECT_EQ(plan.appetites[0].trials, 1);
 }
@@ -237,8 +237,8 @@ TEST(HyperSackTest, TheReferenceFillsWhatTheHeuristicsLeave) {
   for (std::uint32_t i = 1; i <= 2; ++i) t.Waiting(1, i, 9);
   t.Waiting(2, 3, 5);
   t.Waiting(3, 4, 1);
-  EXPECT_THAT(Where(Propose(kFirstFitDecreasing, t)), ElementsAre("1@0", "2@0"));
-  const Plan plan = Propose({.longest_first = true, .optimal = true}, t);
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFitDecreasing, t)), ElementsAre("1@0", "2@0"));
+  const Plan plan = HyperSackPlan({.longest_first = true, .optimal = true}, t);
   EXPECT_THAT(Where(plan), ElementsAre("1@0", "3@0", "4@0"));
   EXPECT_FALSE(plan.unproven);
 }
@@ -250,7 +250,7 @@ TEST(HyperSackTest, TheReferenceKeepsToParallelismAndAsksForTrialsToCome) {
   t.view.studies[0].parallelism = 5;
   t.Running(1, 9, 1, 300);
   t.Waiting(1, 1, 1);
-  const Plan plan = Propose({.longest_first = true, .optimal = true}, t);
+  const Plan plan = HyperSackPlan({.longest_first = true, .optimal = true}, t);
   EXPECT_EQ(plan.placements.size(), 1U);
   ASSERT_EQ(plan.appetites.size(), 1U);
   EXPECT_EQ(plan.appetites[0].trials, 3);
@@ -263,7 +263,7 @@ TEST(HyperSackTest, AStudyMayComeBeforeOneWithALesserNumber) {
   t.Waiting(1, 1, 1);
   t.Waiting(3, 2, 1);
   t.Waiting(1, 4, 1);
-  const Plan plan = Propose(kFirstFit, t);
+  const Plan plan = HyperSackPlan(kFirstFit, t);
   ASSERT_THAT(Where(plan), ElementsAre("1@0", "2@0"));
   EXPECT_EQ(plan.placements[0].grant.gpu_share, 600);
   EXPECT_EQ(plan.placements[1].grant.gpu_share, 300);
@@ -279,7 +279,7 @@ TEST(HyperSackTest, TrialsOfSeveralDevicesAndOfNoneFindTheirPlaceToo) {
   t.Waiting(3, 3, 1);
   t.Waiting(1, 4, 1);
   t.Waiting(1, 5, 1);
-  EXPECT_THAT(Where(Propose(kFirstFit, t)), ElementsAre("1@0", "2@12", "3@", "4@0"));
+  EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@0", "2@12", "3@", "4@0"));
 }
 
 }  // namespace

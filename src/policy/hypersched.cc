@@ -11,18 +11,18 @@
 namespace sluice {
 namespace {
 
-constexpr double kWorthIt = 1.1;
+constexpr double kWideningPays = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
-bool ComesBefore(const WorkItem& a, const WorkItem& b) {
+bool IsAheadOf(const WorkItem& a, const WorkItem& b) {
   if (std::isnan(a.loss) || std::isnan(b.loss)) return !std::isnan(a.loss) && std::isnan(b.loss);
   return a.loss < b.loss;
 }
 
 // Of one study.
-class StudyPlan {
+class HyperSchedStudyPlan {
  public:
-  StudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study, Time now)
+  HyperSchedStudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study, Time now)
       : work_(work),
         study_(study),
         speeds_(*work.speeds, cluster),
@@ -61,7 +61,7 @@ class StudyPlan {
   // Deals out what is left over, a device at a time, the best first.
   static void Widen(std::vector<Wanted>& runners, Milli devices) {
     std::ranges::stable_sort(
-        runners, [](const Wanted& a, const Wanted& b) { return ComesBefore(*a.item, *b.item); });
+        runners, [](const Wanted& a, const Wanted& b) { return IsAheadOf(*a.item, *b.item); });
     Milli spare = devices;
     for (const Wanted& runner : runners) spare -= runner.width;
     for (bool dealt = true; dealt && spare >= kWhole;) {
@@ -96,8 +96,8 @@ class StudyPlan {
     if (item.launch_reports < kReportsBetween) return false;
     const double now = speeds_.SpeedAt(item, WidthOf(*item.grant));
     const double then = speeds_.SpeedAt(item, width);
-    if (std::isinf(left_)) return then > now * kWorthIt;
-    return then * (left_ - Seconds(study_.start_up)) > kWorthIt * now * left_;
+    if (std::isinf(left_)) return then > now * kWideningPays;
+    return then * (left_ - Seconds(study_.start_up)) > kWideningPays * now * left_;
   }
 
   const WorkView& work_;
@@ -112,7 +112,7 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
   Plan plan;
   std::vector<Wanted> wanted;
   for (const StudyView& study : work.studies) {
-    const StudyPlan of(cluster, work, study, now);
+    const HyperSchedStudyPlan of(cluster, work, study, now);
     // Studies share the devices evenly.
     const Milli all = TotalWidth(cluster, study.demand);
     const Milli part = all / static_cast<Milli>(work.studies.size()) / kWhole * kWhole;
@@ -127,9 +127,9 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     if (more || study.coming > 0) {
       // New trials come before wider ones.
       for (Wanted& runner : runners)
-        runner.width = std::max(runner.width, StudyPlan::Held(*runner.item));
+        runner.width = std::max(runner.width, HyperSchedStudyPlan::Held(*runner.item));
     } else {
-      StudyPlan::Widen(runners, devices);
+      HyperSchedStudyPlan::Widen(runners, devices);
       of.Settle(runners);
     }
     wanted.insert(wanted.end(), runners.begin(), runners.end());

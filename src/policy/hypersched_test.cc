@@ -12,13 +12,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 8000};
+const Demand kOneToEight{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 8000};
 
 Time At(double seconds) { return Time(Duration(static_cast<std::int64_t>(seconds * 1e6))); }
 
 // A study of 200 units, eta 4, that ends at 1000 s.
 StudyView& AddStudy(TestViews& t) {
-  StudyView& study = t.Study(1, kElastic);
+  StudyView& study = t.Study(1, kOneToEight);
   study.shape = "study1";
   study.deadline = At(1000);
   study.max_budget = 200;
@@ -26,7 +26,7 @@ StudyView& AddStudy(TestViews& t) {
   return study;
 }
 
-std::vector<std::string> Placed(const TestViews& t, double now = 0) {
+std::vector<std::string> PlacedByHyperSched(const TestViews& t, double now = 0) {
   return TestViews::Placed(HyperSched().Propose(t.cluster, t.view, At(now)));
 }
 
@@ -36,17 +36,17 @@ TEST(HyperSchedTest, WhatIsLeftOverGoesRoundTheBestFirst) {
   t.Waiting(1, 1, 9).loss = 3;
   t.Waiting(1, 2, 9).loss = 1;
   t.Waiting(1, 3, 9).loss = 2;
-  EXPECT_THAT(Placed(t), ElementsAre("2:3", "3:3", "1:2"));
+  EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("2:3", "3:3", "1:2"));
   t.Waiting(1, 4, 9).loss = 0;
   t.Waiting(1, 5, 9).loss = NAN;
-  EXPECT_THAT(Placed(t), ElementsAre("4:2", "2:2", "3:2", "1:1", "5:1"));
+  EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("4:2", "2:2", "3:2", "1:1", "5:1"));
 }
 
 TEST(HyperSchedTest, NobodyIsWiderThanItCanBe) {
   TestViews t(8);
   AddStudy(t).demand.most = 3000;
   t.Waiting(1, 1, 9);
-  EXPECT_THAT(Placed(t), ElementsAre("1:3"));
+  EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("1:3"));
 }
 
 TEST(HyperSchedTest, WhoIsNotElasticGetsWhatItDemands) {
@@ -69,7 +69,7 @@ TEST(HyperSchedTest, ParallelismHoldsWhileOthersLeave) {
   study.running = study.ending = 1;
   t.Waiting(1, 1, 9);
   t.Waiting(1, 2, 9);
-  EXPECT_THAT(Placed(t), ElementsAre("1:4"));
+  EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("1:4"));
 }
 
 TEST(HyperSchedTest, GrowingMustPayAndNotComeTooOften) {
@@ -78,10 +78,10 @@ TEST(HyperSchedTest, GrowingMustPayAndNotComeTooOften) {
   t.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
   t.Running(1, 1, 9, 1000).launch_reports = 6;
   // From one to two devices pays while more than 146 s are left.
-  EXPECT_THAT(Placed(t, 1000 - 147), ElementsAre("1:2"));
-  EXPECT_THAT(Placed(t, 1000 - 145), ElementsAre("1:1"));
+  EXPECT_THAT(PlacedByHyperSched(t, 1000 - 147), ElementsAre("1:2"));
+  EXPECT_THAT(PlacedByHyperSched(t, 1000 - 145), ElementsAre("1:1"));
   t.view.items[0].launch_reports = 5;
-  EXPECT_THAT(Placed(t, 0), ElementsAre("1:1"));
+  EXPECT_THAT(PlacedByHyperSched(t, 0), ElementsAre("1:1"));
 }
 
 TEST(HyperSchedTest, ShrinkingIsAlwaysRight) {
@@ -89,7 +89,7 @@ TEST(HyperSchedTest, ShrinkingIsAlwaysRight) {
   AddStudy(t);
   t.Running(1, 1, 9, 2000);
   t.Waiting(1, 2, 9);
-  EXPECT_THAT(Placed(t), UnorderedElementsAre("1:1", "2:1"));
+  EXPECT_THAT(PlacedByHyperSched(t), UnorderedElementsAre("1:1", "2:1"));
 }
 
 TEST(HyperSchedTest, WhatCannotBeMovedIsNotDealtOut) {
@@ -102,7 +102,7 @@ TEST(HyperSchedTest, WhatCannotBeMovedIsNotDealtOut) {
     item.loss = trial;
   }
   t.speeds = SpeedModel({.widths = *WidthTable("resnet50")});
-  EXPECT_THAT(Placed(t), UnorderedElementsAre("1:5", "2:2", "3:1"));
+  EXPECT_THAT(PlacedByHyperSched(t), UnorderedElementsAre("1:5", "2:2", "3:1"));
 }
 
 TEST(HyperSchedTest, AdmitsWhileThereIsTimeToCatchUp) {
@@ -118,7 +118,7 @@ TEST(HyperSchedTest, AdmitsWhileThereIsTimeToCatchUp) {
   EXPECT_TRUE(HyperSched().Propose(t.cluster, t.view, At(801)).appetites.empty());
   t.Waiting(1, 2, 9);
   t.Waiting(1, 3, 9).admitted = true;
-  EXPECT_THAT(Placed(t, 801), ElementsAre("1:1", "3:2"));
+  EXPECT_THAT(PlacedByHyperSched(t, 801), ElementsAre("1:1", "3:2"));
 }
 
 TEST(HyperSchedTest, TheFullBudgetIsTheMostThatIsAskedFor) {
@@ -129,10 +129,10 @@ TEST(HyperSchedTest, TheFullBudgetIsTheMostThatIsAskedFor) {
   t.Waiting(1, 1, 9);
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
   study.running = study.ending = 1;
-  EXPECT_THAT(Placed(t, 799), ElementsAre("1:4"));  // 201 s for 200 s
-  EXPECT_THAT(Placed(t, 801), IsEmpty());
+  EXPECT_THAT(PlacedByHyperSched(t, 799), ElementsAre("1:4"));  // 201 s for 200 s
+  EXPECT_THAT(PlacedByHyperSched(t, 801), IsEmpty());
   study.running = study.ending = 0;
-  EXPECT_THAT(Placed(t, 801), ElementsAre("1:4"));  // better than nobody
+  EXPECT_THAT(PlacedByHyperSched(t, 801), ElementsAre("1:4"));  // better than nobody
 }
 
 TEST(HyperSchedTest, NewTrialsComeBeforeWiderOnes) {

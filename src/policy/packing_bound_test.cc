@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "policy/test_sizes.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 constexpr double kNowhere = std::numeric_limits<double>::infinity();
 
 BoundKind Devices(double devices) { return {.devices = devices, .memory_bytes = 80 * kGiB}; }

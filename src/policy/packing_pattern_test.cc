@@ -40,7 +40,7 @@ std::vector<Pattern> AllPatterns(const PatternProblem& problem) {
   return all;
 }
 
-PatternProblem RandomProblem(Random& random) {
+PatternProblem RandomPatternProblem(Random& random) {
   PatternProblem problem;
   for (auto& room : problem.room) room = static_cast<std::int64_t>(random.Below(30));
   const std::size_t items = random.Below(6);
@@ -57,7 +57,7 @@ PatternProblem RandomProblem(Random& random) {
 TEST(PackingPatternTest, TheBestIsThatOfAll) {
   Random random(1);
   for (int i = 0; i < 500; ++i) {
-    const PatternProblem problem = RandomProblem(random);
+    const PatternProblem problem = RandomPatternProblem(random);
     const double best = std::ranges::max(AllPatterns(problem), {}, &Pattern::profit).profit;
     std::int64_t work = kEnough;
     const BestPattern found = FindBestPattern(problem, work);
@@ -73,7 +73,7 @@ TEST(PackingPatternTest, TheBestIsThatOfAll) {
 TEST(PackingPatternTest, TheListHasAllThatReachTheProfitAndNoOther) {
   Random random(2);
   for (int i = 0; i < 500; ++i) {
-    const PatternProblem problem = RandomProblem(random);
+    const PatternProblem problem = RandomPatternProblem(random);
     const double least = random.Uniform(-1, 2);
     std::vector<std::vector<int>> expected;
     for (const Pattern& pattern : AllPatterns(problem))

@@ -11,9 +11,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const Demand kElastic{.cpus = 1000, .gpus = 1000, .least = 250, .most = 8000};
+const Demand kQuarterToEight{.cpus = 1000, .gpus = 1000, .least = 250, .most = 8000};
 
-std::vector<std::string> Shown(const std::vector<Placement>& placements) {
+std::vector<std::string> Listed(const std::vector<Placement>& placements) {
   Plan plan;
   plan.placements = placements;
   return TestViews::Placed(plan);
@@ -21,36 +21,36 @@ std::vector<std::string> Shown(const std::vector<Placement>& placements) {
 
 TEST(PlacerTest, WhoRunsAtItsWidthStaysWhereItIs) {
   TestViews t(4);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
   t.Running(1, 2, 1, 1000);
   const auto placed = Place(t.cluster, {{&t.view.items[1], 1000}, {&t.view.items[0], 2000}});
-  EXPECT_THAT(Shown(placed), ElementsAre("2:1", "1:2"));
+  EXPECT_THAT(Listed(placed), ElementsAre("2:1", "1:2"));
   EXPECT_EQ(placed[0].grant, *t.view.items[1].grant);
   EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0), DeviceId(2)));
 }
 
 TEST(PlacerTest, ThoseBehindSomebodyWhoFindsNoRoomAreTried) {
   TestViews t(3);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   for (std::uint32_t trial : {1, 2, 3}) t.Waiting(1, trial, 1);
   const auto& items = t.view.items;
-  EXPECT_THAT(Shown(Place(t.cluster, {{&items[0], 2000}, {&items[1], 2000}, {&items[2], 1000}})),
+  EXPECT_THAT(Listed(Place(t.cluster, {{&items[0], 2000}, {&items[1], 2000}, {&items[2], 1000}})),
               ElementsAre("1:2", "3:1"));
 }
 
 TEST(PlacerTest, WhoComesFirstIsLetInBeforeOneThatRuns) {
   TestViews t(2);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
   t.Waiting(1, 2, 1);
-  EXPECT_THAT(Shown(Place(t.cluster, {{&t.view.items[1], 2000}, {&t.view.items[0], 1000}})),
+  EXPECT_THAT(Listed(Place(t.cluster, {{&t.view.items[1], 2000}, {&t.view.items[0], 1000}})),
               ElementsAre("2:2"));
 }
 
 TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
   TestViews t(4);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   // Each on a device of its own.
   std::vector<Grant> grants;
   for (std::uint32_t trial : {1, 2, 3, 4}) {
@@ -66,13 +66,13 @@ TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
   const auto placed =
       Place(t.cluster, {{&items[0], 3000}, {&items[1], 500}, {&items[2], 500}, {&items[3], 500}});
   // Two stay, the first gets the two devices that are free then, and the last goes to one that stays.
-  EXPECT_THAT(Shown(placed), ElementsAre("2:0.5", "3:0.5", "1:2", "4:0.5"));
+  EXPECT_THAT(Listed(placed), ElementsAre("2:0.5", "3:0.5", "1:2", "4:0.5"));
 }
 
 TEST(PlacerTest, NobodyWhoCouldStayLeavesForNothing) {
   TestViews t(2);
   t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(2)});
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
   t.Running(1, 2, 1, 1000);
   t.Running(1, 3, 1, 1000);
@@ -84,23 +84,23 @@ TEST(PlacerTest, NobodyWhoCouldStayLeavesForNothing) {
 
 TEST(PlacerTest, OneThatLeavesIsPlacedLikeOneThatWaits) {
   TestViews t(2);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000).leaving = true;
   const auto placed = Place(t.cluster, {{t.view.items.data(), 2000}});
-  EXPECT_THAT(Shown(placed), ElementsAre("1:2"));
+  EXPECT_THAT(Listed(placed), ElementsAre("1:2"));
 }
 
 TEST(PlacerTest, NobodyIsWiderThanANode) {
   TestViews t(2);
   t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(3)});
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Waiting(1, 1, 1);
-  EXPECT_THAT(Shown(Place(t.cluster, {{t.view.items.data(), 5000}})), ElementsAre("1:3"));
+  EXPECT_THAT(Listed(Place(t.cluster, {{t.view.items.data(), 5000}})), ElementsAre("1:3"));
 }
 
 TEST(PlacerTest, NodesThatAreDownHaveNoPlaces) {
   TestViews t(2);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
   Node down = t.cluster.nodes()[0];
   down.up = false;
@@ -110,17 +110,17 @@ TEST(PlacerTest, NodesThatAreDownHaveNoPlaces) {
 
 TEST(PlacerTest, SharesFillUpDevicesSoThatWholeOnesStayWhole) {
   TestViews t(2);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   for (std::uint32_t trial : {1, 2, 3}) t.Waiting(1, trial, 1);
   const auto& items = t.view.items;
   const auto placed = Place(t.cluster, {{&items[0], 500}, {&items[1], 250}, {&items[2], 1000}});
-  EXPECT_THAT(Shown(placed), ElementsAre("1:0.5", "2:0.25", "3:1"));
+  EXPECT_THAT(Listed(placed), ElementsAre("1:0.5", "2:0.25", "3:1"));
   EXPECT_EQ(placed[0].grant.devices, placed[1].grant.devices);
 }
 
 TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
   TestViews t(2);
-  t.Study(1, kElastic);
+  t.Study(1, kQuarterToEight);
   t.Waiting(1, 1, 1);
   t.Waiting(1, 2, 1);
   t.cluster.Take({.node = NodeId(1),

@@ -11,6 +11,10 @@
 
 namespace sluice {
 
+// Elastic trials: from one device to four, and from half a device to four.
+inline const Demand kOneToFour{.cpus = 1000, .gpus = 1000, .least = 1000, .most = 4000};
+inline const Demand kHalfToFour{.cpus = 1000, .gpus = 1000, .least = 500, .most = 4000};
+
 // Views for tests of policies: one machine, studies, and their trials by number.
 class TestViews {
  public:

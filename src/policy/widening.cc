@@ -36,8 +36,8 @@ namespace {
 constexpr int kHalvings = 30;
 constexpr Milli kMostTrials = 1'000'000;
 // Speeds are estimates: a change must promise more than they may be wrong.
-constexpr double kMargin = 1.05;
-constexpr double kWorthIt = 0.9;
+constexpr double kWideningMargin = 1.05;
+constexpr double kChangePays = 0.9;
 // What was done since the last report is lost by a move, and will not be a little later: nobody is in a hurry.
 constexpr double kLostCounts = 100;
 
@@ -168,7 +168,7 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) {
       trial.seconds.push_back(std::max(left - since, 0.0));
     } else {
       const double change = stays ? leaving + start + kLostCounts * since : start;
-      trial.seconds.push_back((left + change) * (stays ? kMargin : 1));
+      trial.seconds.push_back((left + change) * (stays ? kWideningMargin : 1));
     }
   }
   return trial;
@@ -231,7 +231,7 @@ double Widening::Bisect(Change change) const {
 
 // One change often brings another: it must save more than two cost.
 bool Widening::IsWorth(double length, double instead_of) const {
-  return length + 2 * Seconds(study_.start_up) <= kWorthIt * instead_of;
+  return length + 2 * Seconds(study_.start_up) <= kChangePays * instead_of;
 }
 
 // Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end

@@ -7,14 +7,6 @@
 #include "base/state.h"
 
 namespace sluice {
-namespace {
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
-
-}  // namespace
-
 // Of n values the quantile lies behind the first (n - 1) / eta: the top of a rung are those up to the
 // value before it.
 AshaPausing::AshaPausing(const StopperSpec& spec)
@@ -128,7 +120,7 @@ void AshaPausing::Save(StateWriter& writer) const {
 
 Status AshaPausing::Load(StateReader& reader) {
   AshaPausing loaded(spec_);
-  if (!AreRungsOf(spec_, reader)) return Unreadable();
+  if (!AreRungsOf(spec_, reader)) return UnreadableState("a stopper");
   const std::size_t count = reader.Count();
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
     std::int64_t phase = 0;
@@ -137,7 +129,7 @@ Status AshaPausing::Load(StateReader& reader) {
     const bool waits = phase == static_cast<std::int64_t>(Phase::kPaused);
     if (phase < 0 || phase > static_cast<std::int64_t>(Phase::kEnded) || values > rungs_.size() ||
         (waits && values == 0))
-      return Unreadable();
+      return UnreadableState("a stopper");
     const auto trial = static_cast<TrialId>(i + 1);
     Member& member = loaded.members_.emplace_back();
     for (std::size_t rung = 0; rung < values; ++rung) {
@@ -146,10 +138,10 @@ Status AshaPausing::Load(StateReader& reader) {
       member.values.push_back(value);
       loaded.rankings_[rung].Add({value, trial});
     }
-    if (waits && std::isnan(member.values.back())) return Unreadable();
+    if (waits && std::isnan(member.values.back())) return UnreadableState("a stopper");
     loaded.SetPhase(trial, static_cast<Phase>(phase));
   }
-  if (!reader.ok()) return Unreadable();
+  if (!reader.ok()) return UnreadableState("a stopper");
   *this = std::move(loaded);
   return {};
 }

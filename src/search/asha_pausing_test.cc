@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include "base/test_numbers.h"
+#include "search/test_rulings.h"
 
 namespace sluice {
 namespace {
@@ -11,26 +12,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Ruling GoOn(std::uint32_t trial) { return {TrialId(trial), Verdict::kGoOn, 32}; }
-Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
-Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
-
 // Rungs at 2 and 8.
-AshaPausing MakeAsha(int trials) {
+AshaPausing MakeAshaPausing(int trials) {
   AshaPausing asha({.name = "asha-pausing", .min_budget = 2, .max_budget = 32, .eta = 4});
   for (int id = 1; id <= trials; ++id) EXPECT_EQ(asha.Admit(TrialId(id)), 32);
   return asha;
 }
 
-std::vector<Advance> NextOf(AshaPausing& asha) {
-  const std::optional<TrialGroup> group = asha.Next();
-  return group ? group->members : std::vector<Advance>{};
-}
-
 TEST(AshaPausingTest, TheFirstTwoAtARungGoOn) {
-  AshaPausing asha = MakeAsha(3);
+  AshaPausing asha = MakeAshaPausing(3);
   EXPECT_THAT(asha.Report(TrialId(1), 2, 5), IsEmpty());
   EXPECT_THAT(asha.Report(TrialId(2), 2, 9), IsEmpty());  // one value judges nobody
   // The quarter of 5 and 9 is 6.
@@ -38,14 +28,14 @@ TEST(AshaPausingTest, TheFirstTwoAtARungGoOn) {
 }
 
 TEST(AshaPausingTest, ANewcomerIsComparedWithThoseThatWereThere) {
-  AshaPausing asha = MakeAsha(3);
+  AshaPausing asha = MakeAshaPausing(3);
   asha.Report(TrialId(1), 2, 5);
   asha.Report(TrialId(2), 2, 9);
   EXPECT_THAT(asha.Report(TrialId(3), 2, 6.01), ElementsAre(Pause(3)));
 }
 
 TEST(AshaPausingTest, EveryReportLooksBack) {
-  AshaPausing asha = MakeAsha(2);
+  AshaPausing asha = MakeAshaPausing(2);
   asha.Report(TrialId(2), 2, 9);
   asha.Report(TrialId(1), 2, 5);
   // At its next report it has not become better at the rung, and there is a rival now.
@@ -54,7 +44,7 @@ TEST(AshaPausingTest, EveryReportLooksBack) {
 }
 
 TEST(AshaPausingTest, WhoIsNoLongerWorseIsResumed) {
-  AshaPausing asha = MakeAsha(8);
+  AshaPausing asha = MakeAshaPausing(8);
   asha.Report(TrialId(1), 2, 1);
   asha.Report(TrialId(2), 2, 9);
   EXPECT_THAT(asha.Report(TrialId(3), 2, 5), ElementsAre(Pause(3)));
@@ -71,7 +61,7 @@ TEST(AshaPausingTest, WhoIsNoLongerWorseIsResumed) {
 }
 
 TEST(AshaPausingTest, TheHighestRungComesFirstThenTheBest) {
-  AshaPausing asha = MakeAsha(20);
+  AshaPausing asha = MakeAshaPausing(20);
   for (const std::uint32_t id : {1, 2, 3}) asha.Report(TrialId(id), 2, id);
   EXPECT_THAT(asha.Report(TrialId(2), 8, 7), ElementsAre(Pause(2)));
   EXPECT_THAT(asha.Report(TrialId(3), 3, 7), ElementsAre(Pause(3)));
@@ -82,25 +72,25 @@ TEST(AshaPausingTest, TheHighestRungComesFirstThenTheBest) {
 }
 
 TEST(AshaPausingTest, AReportThatPassesSeveralRungsIsRecordedAtEach) {
-  AshaPausing asha = MakeAsha(3);
+  AshaPausing asha = MakeAshaPausing(3);
   asha.Report(TrialId(1), 8, 1);
   asha.Report(TrialId(2), 8, 2);
   EXPECT_THAT(asha.Report(TrialId(3), 9, 1.5), ElementsAre(Pause(3)));
 }
 
 TEST(AshaPausingTest, OneThatGoesOnWhileItIsToPauseMayComeBack) {
-  AshaPausing asha = MakeAsha(5);
+  AshaPausing asha = MakeAshaPausing(5);
   asha.Report(TrialId(1), 2, 1);
   asha.Report(TrialId(2), 2, 2);
   EXPECT_THAT(asha.Report(TrialId(2), 3, 2), ElementsAre(Pause(2)));
   EXPECT_THAT(asha.Report(TrialId(2), 4, 2), ElementsAre(Pause(2)));
   for (std::uint32_t id = 3; id <= 5; ++id) asha.Report(TrialId(id), 2, 50);
-  EXPECT_THAT(asha.Report(TrialId(2), 5, 2), ElementsAre(GoOn(2)));
+  EXPECT_THAT(asha.Report(TrialId(2), 5, 2), ElementsAre(GoOn(2, 32)));
   EXPECT_THAT(NextOf(asha), IsEmpty());
 }
 
 TEST(AshaPausingTest, NanStopsAtARungAndCountsAsTheWorst) {
-  AshaPausing asha = MakeAsha(4);
+  AshaPausing asha = MakeAshaPausing(4);
   EXPECT_THAT(asha.Report(TrialId(1), 1, kNan), IsEmpty());
   EXPECT_THAT(asha.Report(TrialId(1), 2, kNan), ElementsAre(Stop(1)));
   EXPECT_THAT(asha.Report(TrialId(1), 3, 0), IsEmpty());
@@ -109,7 +99,7 @@ TEST(AshaPausingTest, NanStopsAtARungAndCountsAsTheWorst) {
 }
 
 TEST(AshaPausingTest, TheFullBudgetIsTheEnd) {
-  AshaPausing asha = MakeAsha(3);
+  AshaPausing asha = MakeAshaPausing(3);
   asha.Report(TrialId(1), 8, 1);
   asha.Report(TrialId(2), 8, 2);
   asha.Report(TrialId(3), 8, 3);

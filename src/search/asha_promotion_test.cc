@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include "base/test_numbers.h"
+#include "search/test_rulings.h"
 
 namespace sluice {
 namespace {
@@ -11,26 +12,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Ruling GoOn(std::uint32_t trial, Work target) { return {TrialId(trial), Verdict::kGoOn, target}; }
-Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
-Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
-
-AshaPromotion MakeAsha(int trials, Work max_budget = 9, std::int64_t eta = 3) {
+AshaPromotion MakeAshaPromotion(int trials, Work max_budget = 9, std::int64_t eta = 3) {
   AshaPromotion asha(
       {.name = "asha-promotion", .min_budget = 1, .max_budget = max_budget, .eta = eta});
   for (int id = 1; id <= trials; ++id) EXPECT_EQ(asha.Admit(TrialId(id)), 1);
   return asha;
 }
 
-std::vector<Advance> NextOf(AshaPromotion& asha) {
-  const std::optional<TrialGroup> group = asha.Next();
-  return group ? group->members : std::vector<Advance>{};
-}
-
 TEST(AshaPromotionTest, TrialsWaitUntilTheyAreInTheTop) {
-  AshaPromotion asha = MakeAsha(3);
+  AshaPromotion asha = MakeAshaPromotion(3);
   EXPECT_THAT(asha.Report(TrialId(1), 1, 1), ElementsAre(Pause(1)));
   EXPECT_THAT(asha.Report(TrialId(2), 1, 2), ElementsAre(Pause(2)));
   EXPECT_THAT(NextOf(asha), IsEmpty());
@@ -40,7 +30,7 @@ TEST(AshaPromotionTest, TrialsWaitUntilTheyAreInTheTop) {
 }
 
 TEST(AshaPromotionTest, TheBestOfAFullRungIsPromotedAtOnce) {
-  AshaPromotion asha = MakeAsha(3);
+  AshaPromotion asha = MakeAshaPromotion(3);
   asha.Report(TrialId(1), 1, 2);
   asha.Report(TrialId(2), 1, 3);
   EXPECT_THAT(asha.Report(TrialId(3), 1, 1), ElementsAre(GoOn(3, 3)));
@@ -48,7 +38,7 @@ TEST(AshaPromotionTest, TheBestOfAFullRungIsPromotedAtOnce) {
 }
 
 TEST(AshaPromotionTest, TheHighestRungComesFirstThenTheBestValue) {
-  AshaPromotion asha = MakeAsha(6, 9, 2);  // rungs 1, 2, 4, 8
+  AshaPromotion asha = MakeAshaPromotion(6, 9, 2);  // rungs 1, 2, 4, 8
   for (std::uint32_t id = 1; id <= 4; ++id) {
     EXPECT_THAT(asha.Report(TrialId(id), 1, id), ElementsAre(Pause(id)));
   }
@@ -64,7 +54,7 @@ TEST(AshaPromotionTest, TheHighestRungComesFirstThenTheBestValue) {
 }
 
 TEST(AshaPromotionTest, EndedTrialsKeepTheirRankAndAreNeverPromoted) {
-  AshaPromotion asha = MakeAsha(6);
+  AshaPromotion asha = MakeAshaPromotion(6);
   for (std::uint32_t id = 1; id <= 3; ++id) asha.Report(TrialId(id), 1, id);
   asha.End(TrialId(1), true);
   EXPECT_THAT(NextOf(asha), IsEmpty());
@@ -75,7 +65,7 @@ TEST(AshaPromotionTest, EndedTrialsKeepTheirRankAndAreNeverPromoted) {
 
 // It could never be promoted: paused, it would hold its checkpoint for nothing.
 TEST(AshaPromotionTest, NanIsStopped) {
-  AshaPromotion asha = MakeAsha(3);
+  AshaPromotion asha = MakeAshaPromotion(3);
   for (std::uint32_t id = 1; id <= 3; ++id) {
     EXPECT_THAT(asha.Report(TrialId(id), 1, kNan), ElementsAre(Stop(id)));
   }
@@ -83,7 +73,7 @@ TEST(AshaPromotionTest, NanIsStopped) {
 }
 
 TEST(AshaPromotionTest, AReportPastSeveralRungsCountsAsPromotedInTheLower) {
-  AshaPromotion asha = MakeAsha(3);
+  AshaPromotion asha = MakeAshaPromotion(3);
   EXPECT_THAT(asha.Report(TrialId(1), 4, 1), ElementsAre(Pause(1)));  // rungs 1 and 3
   asha.Report(TrialId(2), 1, 2);
   asha.Report(TrialId(3), 1, 3);
@@ -91,7 +81,7 @@ TEST(AshaPromotionTest, AReportPastSeveralRungsCountsAsPromotedInTheLower) {
 }
 
 TEST(AshaPromotionTest, APausedTrialThatGoesOnAllTheSameIsToldAgain) {
-  AshaPromotion asha = MakeAsha(1);
+  AshaPromotion asha = MakeAshaPromotion(1);
   EXPECT_THAT(asha.Report(TrialId(1), 1, 1), ElementsAre(Pause(1)));
   EXPECT_THAT(asha.Report(TrialId(1), 2, 1), ElementsAre(Pause(1)));
   EXPECT_THAT(asha.Report(TrialId(1), 3, 1), ElementsAre(Pause(1)));

@@ -5,16 +5,14 @@
 
 #include <limits>
 
+#include "base/test_numbers.h"
+#include "search/test_rulings.h"
+
 namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Ruling GoOn(std::uint32_t trial, Work target) { return {TrialId(trial), Verdict::kGoOn, target}; }
-Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
 
 Asha MakeAsha(int trials, Work max_budget = 9, std::int64_t eta = 3) {
   Asha asha({.name = "asha", .min_budget = 1, .max_budget = max_budget, .eta = eta});

@@ -9,12 +9,11 @@
 namespace sluice {
 namespace {
 
-constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRandomPart = 1.0 / 3;
 constexpr std::size_t kGoodPercent = 15;
-constexpr std::size_t kCandidates = 64;
-constexpr std::size_t kDraws = 64;  // for each candidate, where constraints refuse some
-constexpr int kPoints = 16;         // whole points, where the constraints between groups do
+constexpr std::size_t kBohbCandidates = 64;
+constexpr std::size_t kBohbDraws = 64;  // for each candidate, where constraints refuse some
+constexpr int kBohbPoints = 16;  // whole points, where the constraints between groups do
 constexpr double kWider = 3;
 // Of all kernels of a density beside the prior of 1: the same for the good and the bad, however
 // many they are, or where nobody was l / g would be large.
@@ -32,7 +31,7 @@ std::vector<T> Thinned(const std::vector<T>& all) {
 
 // Scott's rule, for values in [0, 1], but not too narrow for so few of them: once the good trials
 // are close together, the published least of 0.001 keeps them there.
-double WidthOf(const std::vector<double>& rows, std::size_t axis, std::size_t axes) {
+double BandwidthOf(const std::vector<double>& rows, std::size_t axis, std::size_t axes) {
   const std::size_t trials = rows.size() / axes;
   const auto count = static_cast<double>(trials);
   double mean = 0;
@@ -102,7 +101,7 @@ const std::set<BohbSampler::Rank>* BohbSampler::Chosen() const {
 std::optional<Point> BohbSampler::Suggest(Random& random) const {
   const std::set<Rank>* ranked = Chosen();
   if (ranked == nullptr) return std::nullopt;
-  for (int drawn = 0; drawn < kPoints; ++drawn) {
+  for (int drawn = 0; drawn < kBohbPoints; ++drawn) {
     Point point(space_.size(), kInactive);
     const bool whole = std::ranges::all_of(groups_, [&](const Group& group) {
       return !space_.IsActive(point, group.parameters.front()) ||
@@ -122,7 +121,7 @@ BohbSampler::Rows BohbSampler::MakeRows(const Group& group,
   rows.weights.assign(trials.size(), kWeight / static_cast<double>(trials.size()));
   const std::size_t axes = group.axes.size();
   for (std::size_t axis = 0; axis < axes; ++axis)
-    rows.widths.push_back(WidthOf(rows.coordinates, axis, axes));
+    rows.widths.push_back(BandwidthOf(rows.coordinates, axis, axes));
   return rows;
 }
 
@@ -134,7 +133,7 @@ bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t 
   const std::size_t axes = group.axes.size();
   std::vector<double> row(axes);
   std::vector<double> candidate(axes);
-  for (std::size_t i = 0; i < wanted * kDraws && values.size() < wanted; ++i) {
+  for (std::size_t i = 0; i < wanted * kBohbDraws && values.size() < wanted; ++i) {
     if (from != nullptr) {
       from->Sample(random, row);
     } else {
@@ -178,7 +177,7 @@ bool BohbSampler::SuggestGroup(const Group& group, const std::set<Rank>& ranked,
                   {.rows = from.coordinates, .weights = from.weights, .axis_widths = widths});
   };
   const Parzen drawn_from = density(good_rows, wide);
-  if (!DrawGroup(group, &drawn_from, kCandidates, random, point, rows, values)) return false;
+  if (!DrawGroup(group, &drawn_from, kBohbCandidates, random, point, rows, values)) return false;
 
   std::vector<float> worth(values.size());
   std::vector<float> against(values.size());

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "base/test_numbers.h"
 #include "search/random.h"
 
 namespace sluice {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Space Line() { return Space::Make({{.name = "x", .low = 0, .high = 1}}).value(); }
 Space Square() {
@@ -20,7 +18,7 @@ Space Square() {
       .value();
 }
 
-SamplerSpec Levels(std::vector<Work> levels) {
+SamplerSpec SpecWithLevels(std::vector<Work> levels) {
   return {.name = "bohb", .levels = std::move(levels)};
 }
 
@@ -51,7 +49,7 @@ void ObserveEvenly(BohbSampler& sampler, int count, Work work, double optimum,
 }
 
 TEST(BohbTest, ItIsRandomUntilEnoughIsKnownAndThenGathersWhereItWasGood) {
-  BohbSampler sampler(Levels({1, 3, 9}), Line(), 1);
+  BohbSampler sampler(SpecWithLevels({1, 3, 9}), Line(), 1);
   ObserveEvenly(sampler, 2, 1, 0.3, 1);
   EXPECT_NEAR(PartNear(sampler, 0.3), 0.2, 0.1);
   ObserveEvenly(sampler, 40, 1, 0.3, 10);
@@ -61,7 +59,7 @@ TEST(BohbTest, ItIsRandomUntilEnoughIsKnownAndThenGathersWhereItWasGood) {
 }
 
 TEST(BohbTest, TheLargestBudgetWithEnoughTrialsCounts) {
-  BohbSampler sampler(Levels({1, 3, 9}), Line(), 1);
+  BohbSampler sampler(SpecWithLevels({1, 3, 9}), Line(), 1);
   ObserveEvenly(sampler, 60, 1, 0.2, 1);
   ObserveEvenly(sampler, 2, 9, 0.8, 100);
   EXPECT_GT(PartNear(sampler, 0.2), 0.4) << "two trials are not enough";
@@ -71,7 +69,7 @@ TEST(BohbTest, TheLargestBudgetWithEnoughTrialsCounts) {
 }
 
 TEST(BohbTest, AProgramThatEndedByItselfHasReachedEveryBudget) {
-  BohbSampler sampler(Levels({1, 3, 9}), Line(), 1);
+  BohbSampler sampler(SpecWithLevels({1, 3, 9}), Line(), 1);
   ObserveEvenly(sampler, 60, 1, 0.2, 1);
   for (std::uint32_t i = 0; i < 20; ++i) {
     const double x = (i + 0.5) / 20;
@@ -85,7 +83,7 @@ TEST(BohbTest, AProgramThatEndedByItselfHasReachedEveryBudget) {
 }
 
 TEST(BohbTest, WhatFailsIsAvoided) {
-  BohbSampler sampler(Levels({1, 3}), Line(), 2);
+  BohbSampler sampler(SpecWithLevels({1, 3}), Line(), 2);
   for (std::uint32_t i = 0; i < 40; ++i) {
     const double x = (i + 0.5) / 40;
     const bool fails = x > 0.5;
@@ -111,8 +109,8 @@ TEST(BohbTest, WhatIsKnownCountsNotTheOrderInWhichItWasLearned) {
                     .work = static_cast<Work>(random.Below(10)),
                     .value = static_cast<double>(random.Below(5))});
   }
-  BohbSampler steady(Levels({1, 3, 9}), Square(), 3);
-  BohbSampler restarted(Levels({1, 3, 9}), Square(), 3);
+  BohbSampler steady(SpecWithLevels({1, 3, 9}), Square(), 3);
+  BohbSampler restarted(SpecWithLevels({1, 3, 9}), Square(), 3);
   for (const Observation& observation : last) {
     Observation before = observation;
     before.outcome = Outcome::kRunning;

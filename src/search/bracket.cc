@@ -9,14 +9,6 @@
 #include "base/state.h"
 
 namespace sluice {
-namespace {
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a bracket does not read back");
-}
-
-}  // namespace
-
 Bracket::Bracket(const BracketPlan& plan, const StopperSpec& spec)
     : levels_(plan.levels),
       max_budget_(spec.max_budget),
@@ -179,7 +171,7 @@ Status Bracket::Load(StateReader& reader) {
   reader.Get(capacity_);
   const std::size_t count = reader.Count();
   if (capacity_ < 1 || capacity_ > most || static_cast<std::int64_t>(count) > capacity_) {
-    return Unreadable();
+    return UnreadableState("a bracket");
   }
   places_ = PlacesOf(capacity_, eta_, levels_.size());
   for (std::size_t index = 0; index < count; ++index) {
@@ -192,13 +184,13 @@ Status Bracket::Load(StateReader& reader) {
     const TrialId before = members_.empty() ? TrialId{} : members_.back().trial;
     if (!reader.ok() || member.trial <= before || member.values.size() > levels_.size() ||
         phase < 0 || phase > static_cast<std::int64_t>(Phase::kOver)) {
-      return Unreadable();
+      return UnreadableState("a bracket");
     }
     member.phase = static_cast<Phase>(phase);
     over_ += member.phase == Phase::kOver ? 1 : 0;
     members_.push_back(std::move(member));
   }
-  if (!reader.ok()) return Unreadable();
+  if (!reader.ok()) return UnreadableState("a bracket");
   return Rebuild();
 }
 
@@ -210,10 +202,10 @@ Status Bracket::Rebuild() {
   touched_.clear();
   for (const Member& member : members_) {
     const bool waits = member.phase != Phase::kOver && HasArrived(member);
-    if (waits != (member.phase == Phase::kPaused)) return Unreadable();
-    if (member.phase == Phase::kReady && member.level == 0) return Unreadable();
+    if (waits != (member.phase == Phase::kPaused)) return UnreadableState("a bracket");
+    if (member.phase == Phase::kReady && member.level == 0) return UnreadableState("a bracket");
   }
-  if (over_ != over) return Unreadable();  // somebody who lost was said to go on
+  if (over_ != over) return UnreadableState("a bracket");  // somebody who lost was said to go on
   return {};
 }
 

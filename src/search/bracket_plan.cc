@@ -13,7 +13,7 @@ namespace {
 // More trials than there are ids, and small enough to add to.
 constexpr std::int64_t kMostTrials = std::int64_t{1} << 33;
 
-std::int64_t Multiplied(std::int64_t a, std::int64_t b) {
+std::int64_t SaturatedProduct(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
                                                 : product;
@@ -24,7 +24,7 @@ BracketPlan PlanHalving(const StopperSpec& spec) {
   BracketPlan plan;
   for (std::size_t k = 0; k < rungs.size(); ++k) {
     plan.levels.push_back(rungs.Target(k));
-    plan.trials = std::min(kMostTrials, Multiplied(plan.trials, spec.eta));
+    plan.trials = std::min(kMostTrials, SaturatedProduct(plan.trials, spec.eta));
   }
   if (spec.bracket > 0) plan.trials = std::min(kMostTrials, spec.bracket);
   return plan;
@@ -35,7 +35,7 @@ std::vector<BracketPlan> PlanHyperband(const StopperSpec& spec) {
   std::vector<std::int64_t> powers = {1};
   for (Work level = spec.max_budget / spec.eta; level >= spec.min_budget; level /= spec.eta) {
     levels.push_back(level);
-    powers.push_back(Multiplied(powers.back(), spec.eta));
+    powers.push_back(SaturatedProduct(powers.back(), spec.eta));
   }
   if (Planted("float-brackets")) {
     const double ratio =
@@ -47,7 +47,7 @@ std::vector<BracketPlan> PlanHyperband(const StopperSpec& spec) {
   const auto brackets = static_cast<std::int64_t>(powers.size());
   std::vector<BracketPlan> plans;
   for (std::int64_t s = brackets - 1; s >= 0; --s) {
-    const std::int64_t most = Multiplied(brackets, powers[static_cast<std::size_t>(s)]);
+    const std::int64_t most = SaturatedProduct(brackets, powers[static_cast<std::size_t>(s)]);
     BracketPlan plan;
     plan.trials = std::min(kMostTrials, most / (s + 1) + (most % (s + 1) != 0 ? 1 : 0));
     plan.levels.assign(std::make_reverse_iterator(levels.begin() + s), levels.rend());

@@ -54,7 +54,7 @@ constexpr int kLastSteps = 2;
 
 double Square(double value) { return value * value; }
 
-double WeightOf(const Bin& bin) { return bin.count * kBinWeight / (bin.count + kBinWeight); }
+double WeightOfBin(const Bin& bin) { return bin.count * kBinWeight / (bin.count + kBinWeight); }
 
 // The best and the worst bin of a curve, but for one that may be wild.
 struct Range {
@@ -205,7 +205,7 @@ void CurveForecaster::Gather(const CurveSketch& sketch, ShapesAt& shapes_at,
   const auto bins = sketch.bins();
   for (std::size_t b = 0; b < bins.size(); ++b) {
     if (IsWild(bins, b)) continue;
-    const double weight = WeightOf(bins[b]);
+    const double weight = WeightOfBin(bins[b]);
     const double y = std::clamp((bins[b].loss - zero_) / unit_, -kFarthest, kFarthest);
     ++moments.bins;
     moments.count += weight;

@@ -26,7 +26,7 @@ struct Curve {
 constexpr double kRange = 0.84;
 constexpr double kNoise = 0.005 * kRange;
 
-Curve Draw(Random& random) {
+Curve DrawCurve(Random& random) {
   Curve curve;
   double distance = 0;
   double ahead = 0;
@@ -64,7 +64,7 @@ std::vector<CurveSketch> Study(int trials, Random& random, Unit unit = {}) {
   std::vector<CurveSketch> sketches;
   for (int i = 0; i < trials; ++i) {
     const Work upto = i % 8 == 0 ? 64 : i % 4 == 0 ? 16 : i % 2 == 0 ? 6 : 2;
-    const Curve curve = Draw(random);
+    const Curve curve = DrawCurve(random);
     sketches.push_back(Trained(curve, upto, random, unit));
   }
   return sketches;
@@ -118,7 +118,7 @@ Quality Measure(int known, Work after) {
     const CurveForecaster forecaster = Learned(Study(known, random));
     std::vector<double> truths, forecasts, lasts;
     for (int t = 0; t < kTrials; ++t) {
-      const Curve curve = Draw(random);
+      const Curve curve = DrawCurve(random);
       CurveSketch sketch = Trained(curve, after - 1, random);
       const auto done = static_cast<double>(after);
       lasts.push_back(curve.True(done) + kNoise * random.Normal());
@@ -181,7 +181,7 @@ TEST(CurveForecasterTest, AFreshTrialIsOneOfTheStudys) {
   int covered = 0;
   double mean = 0;
   for (int i = 0; i < 500; ++i) {
-    const Curve curve = Draw(random);
+    const Curve curve = DrawCurve(random);
     mean += curve.limit / 500;
     if (std::abs(curve.limit - fresh.limit) < fresh.spread) ++covered;
   }
@@ -200,8 +200,8 @@ TEST(CurveForecasterTest, TheUnitOfLossesDoesNotMatter) {
     const CurveForecaster plain = Learned(Study(20, one));
     const CurveForecaster moved = Learned(Study(20, other, unit));
     for (const Work upto : {0, 1, 2, 5, 20, 64}) {
-      const Curve curve = Draw(one);
-      Draw(other);
+      const Curve curve = DrawCurve(one);
+      DrawCurve(other);
       const Forecast a = plain.Of(Trained(curve, upto, one));
       const Forecast b = moved.Of(Trained(curve, upto, other, unit));
       EXPECT_NEAR((b.limit - unit.plus) / unit.times, a.limit, 1e-5);
@@ -268,7 +268,7 @@ TEST(CurveForecasterTest, NobodyHopesForOneThatDiverged) {
   std::vector<CurveSketch> study = Study(12, random);
   const Forecast before = Learned(study).Fresh();
   for (int i = 0; i < 4; ++i) {
-    const Curve curve = Draw(random);
+    const Curve curve = DrawCurve(random);
     CurveSketch& sketch = study.emplace_back(Trained(curve, 8, random));
     for (const Work work : {9, 12, 16, 24}) {
       const double lost = i % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1e9;

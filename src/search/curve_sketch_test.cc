@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 CurveSketch Upto(Work most) {
   CurveSketch sketch;
@@ -56,7 +53,7 @@ TEST(CurveSketchTest, WorkReportedAgainDoesNoHarm) {
 }
 
 TEST(CurveSketchTest, NoNumberMeansDiverged) {
-  for (const double loss : {kNaN, kInfinity, -kInfinity, 1e200}) {
+  for (const double loss : {kNan, kInfinity, -kInfinity, 1e200}) {
     CurveSketch sketch = Upto(3);
     EXPECT_FALSE(sketch.diverged());
     sketch.Add(4, loss);
@@ -90,7 +87,7 @@ TEST(CurveSketchTest, SurvivesASnapshot) {
     for (int i = 0; i < most; ++i)
       sketch.Add(static_cast<Work>(random.Below(static_cast<std::uint64_t>(most))),
                  random.Normal());
-    if (most == 30) sketch.Add(31, kNaN);
+    if (most == 30) sketch.Add(31, kNan);
     const std::string bytes = Saved(sketch);
     StateReader reader(bytes);
     CurveSketch again;
@@ -137,11 +134,11 @@ TEST(CurveSketchTest, RefusesWhatNoSketchIs) {
   EXPECT_FALSE(loads({.done = 4}));  // less than the last bin's mean
   EXPECT_FALSE(loads({.done = 6}));  // another bin's
   EXPECT_FALSE(loads({.done = -1}));
-  EXPECT_FALSE(loads({.first_work = kNaN}));
+  EXPECT_FALSE(loads({.first_work = kNan}));
   EXPECT_FALSE(loads({.first_work = -1}));
   EXPECT_FALSE(loads({.first_work = 4}));  // the same bin twice
   EXPECT_FALSE(loads({.first_work = 8}));  // out of order
-  EXPECT_FALSE(loads({.first_loss = kNaN}));
+  EXPECT_FALSE(loads({.first_loss = kNan}));
   EXPECT_FALSE(loads({.first_loss = 1e200}));
   EXPECT_FALSE(loads({.first_count = 0}));
   EXPECT_FALSE(loads({.first_count = -1}));

@@ -13,7 +13,7 @@ namespace {
 constexpr double kResample = 0.25;
 constexpr double kDown = 0.8;
 constexpr double kUp = 1.2;
-constexpr int kTries = 100;
+constexpr int kExploreTries = 100;
 
 double Multiplied(const Parameter& parameter, double value, double factor) {
   const bool turned = parameter.law == Law::kInverseLog;
@@ -58,7 +58,7 @@ Point Try(const Space& space, const Point& parent, Random& random) {
 
 Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent) {
   Random random = Random(seed).Fork("explore").Fork(fork);
-  for (int i = 0; i < kTries && !Planted("same-again"); ++i) {
+  for (int i = 0; i < kExploreTries && !Planted("same-again"); ++i) {
     Point point = Try(space, parent, random);
     if (space.Contains(point)) return point;
   }

@@ -9,11 +9,7 @@
 namespace sluice {
 namespace {
 
-using Phase = Bracket::Phase;
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
+using BracketPhase = Bracket::Phase;
 
 }  // namespace
 
@@ -23,7 +19,7 @@ Halving::Brackets::iterator Halving::Find(TrialId trial) {
   if (after == brackets_.begin()) return brackets_.end();
   const auto bracket = std::prev(after);
   const Bracket::Member* member = bracket->second.bracket.Find(trial);
-  return member != nullptr && member->phase != Phase::kOver ? bracket : brackets_.end();
+  return member != nullptr && member->phase != BracketPhase::kOver ? bracket : brackets_.end();
 }
 
 Work Halving::Admit(TrialId trial) {
@@ -43,15 +39,15 @@ std::vector<Ruling> Halving::Report(TrialId trial, Work work, double value) {
   if (found == brackets_.end()) return {};
   Bracket& bracket = found->second.bracket;
   const Bracket::Member before = *bracket.Find(trial);
-  if (before.phase == Phase::kReady) SetReady(found, before, false);
+  if (before.phase == BracketPhase::kReady) SetReady(found, before, false);
   const std::vector<Bracket::Member> concerned = bracket.Report(trial, work, value);
   const Bracket::Member& after = *bracket.Find(trial);
   std::vector<Ruling> rulings;
   if (work < spec_.max_budget) {
-    const bool same = before.phase == Phase::kRunning && before.level == after.level;
-    if (after.phase == Phase::kOver) {
+    const bool same = before.phase == BracketPhase::kRunning && before.level == after.level;
+    if (after.phase == BracketPhase::kOver) {
       rulings.push_back({.trial = trial, .verdict = Verdict::kStop});
-    } else if (after.phase == Phase::kPaused) {
+    } else if (after.phase == BracketPhase::kPaused) {
       rulings.push_back({.trial = trial, .verdict = Verdict::kPause});
     } else if (!same) {
       rulings.push_back(
@@ -66,7 +62,7 @@ std::vector<Ruling> Halving::End(TrialId trial, bool) {
   const auto found = Find(trial);
   if (found == brackets_.end()) return {};
   const Bracket::Member before = *found->second.bracket.Find(trial);
-  if (before.phase == Phase::kReady) SetReady(found, before, false);
+  if (before.phase == BracketPhase::kReady) SetReady(found, before, false);
   return Rule(found, found->second.bracket.End(trial));
 }
 
@@ -80,7 +76,7 @@ std::vector<Ruling> Halving::Rule(Brackets::iterator bracket,
                                   const std::vector<Bracket::Member>& concerned) {
   std::vector<Ruling> rulings;
   for (const Bracket::Member& member : concerned) {
-    if (member.phase == Phase::kReady) {
+    if (member.phase == BracketPhase::kReady) {
       SetReady(bracket, member, true);
     } else {
       rulings.push_back({.trial = member.trial, .verdict = Verdict::kStop});
@@ -128,32 +124,32 @@ void Halving::Save(StateWriter& writer) const {
 
 Status Halving::Load(StateReader& reader) {
   Halving loaded(spec_);
-  if (!AreRungsOf(spec_, reader)) return Unreadable();
+  if (!AreRungsOf(spec_, reader)) return UnreadableState("a stopper");
   std::int64_t bracket_size = 0;
   reader.Get(bracket_size);
   reader.Get(loaded.last_);
   reader.Get(loaded.opened_);
-  if (!reader.ok() || bracket_size != spec_.bracket) return Unreadable();
+  if (!reader.ok() || bracket_size != spec_.bracket) return UnreadableState("a stopper");
   std::uint64_t next_number = 0;
   TrialId before{};
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     std::uint64_t number = 0;
     reader.Get(number);
-    if (number < next_number || number >= loaded.opened_) return Unreadable();
+    if (number < next_number || number >= loaded.opened_) return UnreadableState("a stopper");
     next_number = number + 1;
     Bracket bracket(PlanOf(number), spec_);
     SLUICE_TRY(bracket.Load(reader));
     const auto& members = bracket.members();
-    if (members.empty() || members.front().trial <= before || bracket.done()) return Unreadable();
-    if (!bracket.full() && left > 1) return Unreadable();  // only the last may be open
+    if (members.empty() || members.front().trial <= before || bracket.done()) return UnreadableState("a stopper");
+    if (!bracket.full() && left > 1) return UnreadableState("a stopper");  // only the last may be open
     before = members.back().trial;
     const auto added =
         loaded.brackets_.try_emplace(members.front().trial, Opened{number, bracket}).first;
     for (const Bracket::Member& member : members) {
-      if (member.phase == Phase::kReady) loaded.SetReady(added, member, true);
+      if (member.phase == BracketPhase::kReady) loaded.SetReady(added, member, true);
     }
   }
-  if (!reader.ok() || before > loaded.last_) return Unreadable();
+  if (!reader.ok() || before > loaded.last_) return UnreadableState("a stopper");
   *this = std::move(loaded);
   return {};
 }

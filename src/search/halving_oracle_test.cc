@@ -4,22 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "base/state.h"
+#include "base/test_numbers.h"
 #include "search/halving.h"
 #include "search/test_history.h"
 
 namespace sluice {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // Who wins and who loses when everyone waits for everyone: from the values alone, by sorting.
-struct Oracle {
+struct HalvingOracle {
   std::int64_t eta;
   std::vector<Work> levels;
   std::size_t capacity;
@@ -51,16 +49,16 @@ struct Oracle {
   }
 };
 
-enum class State { kRunning, kPaused, kStopped, kEnded };
+enum class HalvingState { kRunning, kPaused, kStopped, kEnded };
 
 // Plays the engine, in any order, and writes down who reported what.
-class Play {
+class HalvingPlay {
  public:
-  Play(const StopperSpec& spec, std::uint64_t seed)
+  HalvingPlay(const StopperSpec& spec, std::uint64_t seed)
       : spec_(spec), random_(Random(seed).Fork("halving")), halving_(spec) {}
 
   bool Admit() {
-    states_.push_back(State::kRunning);
+    states_.push_back(HalvingState::kRunning);
     work_.push_back(0);
     const auto trial = static_cast<TrialId>(states_.size());
     if (brackets_.empty() || closed_ ||
@@ -87,25 +85,25 @@ class Play {
   void Advance(bool wild) {
     std::vector<std::size_t> running;
     for (std::size_t i = 0; i < states_.size(); ++i) {
-      if (states_[i] == State::kRunning) running.push_back(i);
+      if (states_[i] == HalvingState::kRunning) running.push_back(i);
     }
     if (running.empty()) return;
     const std::size_t index = running[random_.Below(running.size())];
     const auto trial = static_cast<TrialId>(index + 1);
     if (random_.Chance(0.08)) {
-      states_[index] = State::kEnded;
+      states_[index] = HalvingState::kEnded;
       return Follow(halving_.End(trial, random_.Chance(0.8)));
     }
     work_[index] = wild ? AnyNextWork(random_, work_[index], targets_[index]) : targets_[index];
     const double value =
         random_.Chance(0.1) ? kNan : static_cast<double>(random_.Below(wild ? 6 : 1000));
-    Oracle& bracket = BracketOf(trial);
+    HalvingOracle& bracket = BracketOf(trial);
     std::vector<double>& values = bracket.values[trial];
     while (values.size() < bracket.levels.size() && bracket.levels[values.size()] <= work_[index]) {
       values.push_back(value);
     }
     const bool complete = work_[index] >= spec_.max_budget;
-    if (complete) states_[index] = State::kEnded;
+    if (complete) states_[index] = HalvingState::kEnded;
     Follow(halving_.Report(trial, work_[index], value));
     if (complete) Follow(halving_.End(trial, /*failed=*/false));
   }
@@ -113,8 +111,8 @@ class Play {
   void Resume() {
     while (const auto group = halving_.Next()) {
       for (const auto& member : group->members) {
-        ASSERT_EQ(StateOf(member.trial), State::kPaused);
-        StateOf(member.trial) = State::kRunning;
+        ASSERT_EQ(StateOf(member.trial), HalvingState::kPaused);
+        StateOf(member.trial) = HalvingState::kRunning;
         targets_[Number(member.trial) - 1] = member.target;
         ASSERT_GT(member.target, work_[Number(member.trial) - 1]);
       }
@@ -131,15 +129,17 @@ class Play {
   }
 
   std::size_t admitted() const { return states_.size(); }
-  bool running() const { return std::ranges::find(states_, State::kRunning) != states_.end(); }
-  State& StateOf(TrialId trial) { return states_[Number(trial) - 1]; }
+  bool running() const {
+    return std::ranges::find(states_, HalvingState::kRunning) != states_.end();
+  }
+  HalvingState& StateOf(TrialId trial) { return states_[Number(trial) - 1]; }
   Work TargetOf(TrialId trial) const { return targets_[Number(trial) - 1]; }
-  const std::vector<Oracle>& brackets() const { return brackets_; }
-  const std::vector<State>& states() const { return states_; }
+  const std::vector<HalvingOracle>& brackets() const { return brackets_; }
+  const std::vector<HalvingState>& states() const { return states_; }
 
  private:
-  Oracle& BracketOf(TrialId trial) {
-    for (Oracle& bracket : brackets_) {
+  HalvingOracle& BracketOf(TrialId trial) {
+    for (HalvingOracle& bracket : brackets_) {
       if (bracket.values.contains(trial)) return bracket;
     }
     return brackets_.front();
@@ -147,16 +147,16 @@ class Play {
 
   void Follow(const std::vector<Ruling>& rulings) {
     for (const Ruling& ruling : rulings) {
-      State& state = StateOf(ruling.trial);
-      ASSERT_NE(state, State::kEnded);
-      ASSERT_NE(state, State::kStopped);
+      HalvingState& state = StateOf(ruling.trial);
+      ASSERT_NE(state, HalvingState::kEnded);
+      ASSERT_NE(state, HalvingState::kStopped);
       switch (ruling.verdict) {
         case Verdict::kGoOn:
-          state = State::kRunning;
+          state = HalvingState::kRunning;
           targets_[Number(ruling.trial) - 1] = ruling.target;
           break;
-        case Verdict::kPause: state = State::kPaused; break;
-        case Verdict::kStop: state = State::kStopped; break;
+        case Verdict::kPause: state = HalvingState::kPaused; break;
+        case Verdict::kStop: state = HalvingState::kStopped; break;
         case Verdict::kFork: FAIL() << "halving forks nobody";
       }
     }
@@ -165,9 +165,9 @@ class Play {
   StopperSpec spec_;
   Random random_;
   Halving halving_;
-  std::vector<Oracle> brackets_;
+  std::vector<HalvingOracle> brackets_;
   bool closed_ = false;
-  std::vector<State> states_;
+  std::vector<HalvingState> states_;
   std::vector<Work> work_;
   std::vector<Work> targets_;
 };
@@ -181,7 +181,7 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
     Random random = Random(seed).Fork("play");
     const StopperSpec spec = AnySpec(random, seed % 3 == 0 ? "hyperband" : "sha");
     const bool wild = random.Chance(0.5);
-    Play play(spec, seed);
+    HalvingPlay play(spec, seed);
     const std::size_t total = 1 + random.Below(40);
     while (play.admitted() < total || play.running()) {
       if (play.admitted() < total && random.Chance(0.3)) {
@@ -192,14 +192,14 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
       play.Advance(wild);
       if (random.Chance(0.3) || !play.running()) play.Resume();
     }
-    for (const Oracle& bracket : play.brackets()) {
+    for (const HalvingOracle& bracket : play.brackets()) {
       ++brackets;
       for (const auto& [trial, passed] : bracket.Passed()) {
-        const State state = play.StateOf(trial);
+        const HalvingState state = play.StateOf(trial);
         const bool wins = passed == bracket.levels.size();
         const Work target = wins ? spec.max_budget : bracket.levels[passed];
-        ASSERT_NE(state, State::kPaused) << "somebody waits for ever";
-        ASSERT_TRUE(state == State::kEnded || !wins) << Number(trial);
+        ASSERT_NE(state, HalvingState::kPaused) << "somebody waits for ever";
+        ASSERT_TRUE(state == HalvingState::kEnded || !wins) << Number(trial);
         // Who went past levels unasked is judged there without being told to go there.
         if (wild) {
           ASSERT_LE(play.TargetOf(trial), target) << Number(trial);
@@ -218,7 +218,7 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
 // What may become of each trial at each level over all ways in which the rest can turn out.
 class Futures {
  public:
-  Futures(const Oracle& now, const std::set<TrialId>& over) : now_(now), over_(over) {
+  Futures(const HalvingOracle& now, const std::set<TrialId>& over) : now_(now), over_(over) {
     std::vector<TrialId> entrants = now.members;
     while (entrants.size() < now.capacity)
       entrants.push_back(static_cast<TrialId>(entrants.size() + 1));
@@ -274,7 +274,7 @@ class Futures {
     if (seen_.insert({level, promoted}).second) Enter(level + 1, promoted);
   }
 
-  const Oracle& now_;
+  const HalvingOracle& now_;
   const std::set<TrialId>& over_;
   std::set<std::pair<std::size_t, TrialId>> go_on_;
   std::set<std::pair<std::size_t, TrialId>> lose_;
@@ -291,7 +291,7 @@ TEST(HalvingOracleTest, EveryFateIsDecidedAtTheFirstMomentItIsCertain) {
                               .max_budget = random.Chance(0.5) ? 4 : 8,
                               .eta = 2,
                               .bracket = static_cast<std::int64_t>(2 + random.Below(6))};
-    Play play(spec, seed);
+    HalvingPlay play(spec, seed);
     const auto total = static_cast<std::size_t>(spec.bracket);
     while (play.admitted() < total || play.running()) {
       if (play.admitted() < total && (random.Chance(0.4) || !play.running())) {
@@ -299,10 +299,10 @@ TEST(HalvingOracleTest, EveryFateIsDecidedAtTheFirstMomentItIsCertain) {
       }
       play.Advance(/*wild=*/false);
       play.Resume();
-      const Oracle& bracket = play.brackets().front();
+      const HalvingOracle& bracket = play.brackets().front();
       std::set<TrialId> over;
       for (std::size_t i = 0; i < play.states().size(); ++i) {
-        if (play.states()[i] == State::kEnded) over.insert(static_cast<TrialId>(i + 1));
+        if (play.states()[i] == HalvingState::kEnded) over.insert(static_cast<TrialId>(i + 1));
       }
       const Futures futures(bracket, over);
       for (const TrialId trial : bracket.members) {
@@ -310,13 +310,13 @@ TEST(HalvingOracleTest, EveryFateIsDecidedAtTheFirstMomentItIsCertain) {
         const std::size_t level = bracket.values.at(trial).size() - 1;  // where it was last seen
         const bool may_go_on = futures.MayGoOn(level, trial);
         const bool may_lose = futures.MayLose(level, trial);
-        const State state = play.StateOf(trial);
-        ASSERT_EQ(state == State::kPaused, may_go_on && may_lose) << Number(trial);
-        ASSERT_EQ(state == State::kStopped, !may_go_on) << Number(trial);
-        if (state == State::kRunning) {
+        const HalvingState state = play.StateOf(trial);
+        ASSERT_EQ(state == HalvingState::kPaused, may_go_on && may_lose) << Number(trial);
+        ASSERT_EQ(state == HalvingState::kStopped, !may_go_on) << Number(trial);
+        if (state == HalvingState::kRunning) {
           ASSERT_GT(play.TargetOf(trial), bracket.levels[level]);
         }
-        (state == State::kPaused ? waiting : early) += 1;
+        (state == HalvingState::kPaused ? waiting : early) += 1;
       }
     }
   }

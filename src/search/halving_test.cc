@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include "base/test_numbers.h"
+#include "search/test_rulings.h"
 
 namespace sluice {
 namespace {
@@ -11,21 +12,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Ruling GoOn(std::uint32_t trial, Work target) { return {TrialId(trial), Verdict::kGoOn, target}; }
-Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
-Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
-
 Halving MakeSha(int trials, std::int64_t bracket = 9, Work max_budget = 9) {
   Halving sha({.name = "sha", .max_budget = max_budget, .eta = 3, .bracket = bracket});
   for (int id = 1; id <= trials; ++id) EXPECT_EQ(sha.Admit(TrialId(id)), 1);
   return sha;
-}
-
-std::vector<Advance> NextOf(Halving& halving) {
-  const std::optional<TrialGroup> group = halving.Next();
-  return group ? group->members : std::vector<Advance>{};
 }
 
 TEST(HalvingTest, TheBestOfAFullRungGoOnAsAGroup) {

@@ -7,14 +7,12 @@
 #include <functional>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::DoubleNear;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Space Units(int count) {
   std::vector<Parameter> parameters;
@@ -28,8 +26,8 @@ struct Trials {
   std::vector<double> losses;
 };
 
-Trials Draw(const Space& space, int count, const std::function<double(const Point&)>& loss,
-            std::uint64_t seed = 1) {
+Trials DrawTrials(const Space& space, int count, const std::function<double(const Point&)>& loss,
+                  std::uint64_t seed = 1) {
   Random random(seed);
   Trials trials;
   for (int i = 0; i < count; ++i) {
@@ -60,7 +58,7 @@ double Sum(const Importance& importance) {
 TEST(ImportanceTest, SharesOfAnAdditiveFunctionAreThoseOfItsVariance) {
   const Space space = Units(6);
   const Trials trials =
-      Draw(space, 1000, [](const Point& x) { return 4 * x[3] + 3 * x[0] + 2 * x[5]; });
+      DrawTrials(space, 1000, [](const Point& x) { return 4 * x[3] + 3 * x[0] + 2 * x[5]; });
   const Importance importance = Compute(space, trials);
   EXPECT_EQ(importance.reason, "");
   EXPECT_NEAR(Sum(importance), 1, 1e-12);
@@ -73,7 +71,7 @@ TEST(ImportanceTest, SharesOfAnAdditiveFunctionAreThoseOfItsVariance) {
 TEST(ImportanceTest, ThirtyTrialsTellTheFirst) {
   const Space space = Units(8);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Trials trials = Draw(
+    const Trials trials = DrawTrials(
         space, 30, [](const Point& x) { return 5 * (x[2] - 0.3) * (x[2] - 0.3) + 0.3 * x[4]; },
         seed);
     const Importance importance = Compute(space, trials);
@@ -84,7 +82,7 @@ TEST(ImportanceTest, ThirtyTrialsTellTheFirst) {
 
 TEST(ImportanceTest, SaysTheDirectionAndTheBestRange) {
   const Space space = Units(4);
-  const Trials trials = Draw(space, 400, [](const Point& x) {
+  const Trials trials = DrawTrials(space, 400, [](const Point& x) {
     return 3 * x[0] - 3 * x[1] + 8 * (x[2] - 0.5) * (x[2] - 0.5);
   });
   const auto& of = Compute(space, trials).parameters;
@@ -120,7 +118,7 @@ TEST(ImportanceTest, ScalesAndKindsOfParametersDoNotMatter) {
        {.name = "width", .kind = ParameterKind::kInt, .low = 1, .high = 4},
        {.name = "act", .kind = ParameterKind::kCategorical, .choices = {"a", "b", "c"}},
        {.name = "size", .kind = ParameterKind::kOrdinal, .choices = {"s", "m", "l"}}});
-  const Trials trials = Draw(space, 500, [](const Point& x) {
+  const Trials trials = DrawTrials(space, 500, [](const Point& x) {
     // Variances 3, 1.25, 0.89, 0.
     return std::log10(x[0]) + x[1] + 2 * (x[2] == 1 ? 0 : 1);
   });
@@ -142,7 +140,7 @@ TEST(ImportanceTest, ChoicesAlone) {
                     {.name = "b", .kind = ParameterKind::kCategorical, .choices = {"x", "y", "z"}},
                     {.name = "one", .kind = ParameterKind::kCategorical, .choices = {"only"}},
                     {.name = "many", .kind = ParameterKind::kCategorical, .choices = many}});
-  const Trials trials = Draw(space, 200, [](const Point& x) { return x[1] == 2 ? 1 : 0; });
+  const Trials trials = DrawTrials(space, 200, [](const Point& x) { return x[1] == 2 ? 1 : 0; });
   const Importance importance = Compute(space, trials);
   EXPECT_GT(importance.parameters[1].share, 0.97);
   EXPECT_EQ(importance.parameters[2].share, 0);
@@ -153,8 +151,9 @@ TEST(ImportanceTest, InactiveTrialsAreSetApart) {
       {{.name = "optimizer", .kind = ParameterKind::kCategorical, .choices = {"sgd", "adam"}},
        {.name = "momentum", .low = 0, .high = 1},
        {.name = "beta", .low = 0, .high = 1}});
-  Trials trials = Draw(space, 400, [](const Point& x) { return x[0] == 0 ? 3 + 2 * x[1] : 0; });
-  for (Point& point : trials.points) point[point[0] == 0 ? 2 : 1] = kNaN;
+  Trials trials =
+      DrawTrials(space, 400, [](const Point& x) { return x[0] == 0 ? 3 + 2 * x[1] : 0; });
+  for (Point& point : trials.points) point[point[0] == 0 ? 2 : 1] = kNan;
   const Importance importance = Compute(space, trials);
   EXPECT_EQ(importance.reason, "");
   EXPECT_GT(importance.parameters[0].share, 0.8);  // which optimizer, not whether it has a momentum
@@ -163,14 +162,14 @@ TEST(ImportanceTest, InactiveTrialsAreSetApart) {
   EXPECT_TRUE(std::isnan(importance.parameters[1].best_low));  // adam is best
   EXPECT_EQ(importance.parameters[1].trend, Trend::kLowerIsBetter);
 
-  for (Point& point : trials.points) point[2] = kNaN;  // in all of them
+  for (Point& point : trials.points) point[2] = kNan;  // in all of them
   EXPECT_EQ(Compute(space, trials).parameters[2].share, 0);
 }
 
 TEST(ImportanceTest, FailuresAndOutliersDoNotDrownTheRest) {
   const Space space = Units(4);
-  const Trials trials = Draw(space, 300, [](const Point& x) {
-    if (x[0] > 0.98) return kNaN;
+  const Trials trials = DrawTrials(space, 300, [](const Point& x) {
+    if (x[0] > 0.98) return kNan;
     if (x[0] > 0.97) return kInfinity;
     if (x[0] > 0.95) return 1e300;
     return 4 * x[1] + x[2];
@@ -184,17 +183,19 @@ TEST(ImportanceTest, FailuresAndOutliersDoNotDrownTheRest) {
 
 TEST(ImportanceTest, WhatMakesTrialsFailMatters) {
   const Space space = Units(3);
-  const Trials trials = Draw(space, 100, [](const Point& x) { return x[1] < 0.4 ? kNaN : 1.0; });
+  const Trials trials =
+      DrawTrials(space, 100, [](const Point& x) { return x[1] < 0.4 ? kNan : 1.0; });
   EXPECT_GT(Compute(space, trials).parameters[1].share, 0.95);
 }
 
 TEST(ImportanceTest, ExtremeLossesStayNumbers) {
   const Space space = Units(2);
   for (const double scale : {1e-320, 1e-300, 1.0, 1e300, 1.79e308}) {
-    const Trials trials = Draw(space, 50, [&](const Point& x) { return scale * (2 * x[0] - 1); });
+    const Trials trials =
+        DrawTrials(space, 50, [&](const Point& x) { return scale * (2 * x[0] - 1); });
     EXPECT_NEAR(Sum(Compute(space, trials)), 1, 1e-12) << scale;
   }
-  const Trials ends = Draw(space, 50, [](const Point& x) {
+  const Trials ends = DrawTrials(space, 50, [](const Point& x) {
     return x[0] < 0.3 ? -kInfinity : x[0] < 0.6 ? 0 : kInfinity;
   });
   EXPECT_GT(Compute(space, ends).parameters[0].share, 0.95);
@@ -203,7 +204,8 @@ TEST(ImportanceTest, ExtremeLossesStayNumbers) {
 TEST(ImportanceTest, TiesAreNoTrouble) {
   const Space space = Units(3);
   // Three quarters of the trials have one value.
-  const Trials trials = Draw(space, 200, [](const Point& x) { return std::max(0.0, x[0] - 0.75); });
+  const Trials trials =
+      DrawTrials(space, 200, [](const Point& x) { return std::max(0.0, x[0] - 0.75); });
   EXPECT_GT(Compute(space, trials).parameters[0].share, 0.9);
 
   Trials same = trials;  // one point again and again, with and without the same loss
@@ -214,7 +216,7 @@ TEST(ImportanceTest, TiesAreNoTrouble) {
 TEST(ImportanceTest, SaysWhyItCannotSay) {
   const Space space = Units(2);
   const auto reason = [&](int count, const std::function<double(const Point&)>& loss) {
-    const Importance importance = Compute(space, Draw(space, count, loss));
+    const Importance importance = Compute(space, DrawTrials(space, count, loss));
     EXPECT_EQ(Sum(importance), 0);
     EXPECT_EQ(importance.parameters.size(), 2u);
     return importance.reason;
@@ -223,7 +225,7 @@ TEST(ImportanceTest, SaysWhyItCannotSay) {
   EXPECT_EQ(reason(0, first), "it takes 10 finished trials, there are 0");
   EXPECT_EQ(reason(1, first), "it takes 10 finished trials, there are 1");
   EXPECT_EQ(reason(9, first), "it takes 10 finished trials, there are 9");
-  EXPECT_EQ(reason(20, [](const Point&) { return kNaN; }), "no trial has a finite value");
+  EXPECT_EQ(reason(20, [](const Point&) { return kNan; }), "no trial has a finite value");
   EXPECT_EQ(reason(20, [](const Point&) { return kInfinity; }), "no trial has a finite value");
   EXPECT_EQ(reason(20, [](const Point&) { return 2.5; }), "all trials have the same value");
   EXPECT_EQ(Compute(Space(), {std::vector<Point>(20), std::vector<double>(20)}).reason,
@@ -236,7 +238,7 @@ TEST(ImportanceTest, ChanceIsNotImportance) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random noise(seed + 100);
     const Importance importance =
-        Compute(space, Draw(space, 60, [&](const Point&) { return noise.Normal(); }, seed));
+        Compute(space, DrawTrials(space, 60, [&](const Point&) { return noise.Normal(); }, seed));
     if (importance.reason == "no parameter stands out from chance") ++silent;
   }
   EXPECT_GE(silent, 17);
@@ -244,7 +246,7 @@ TEST(ImportanceTest, ChanceIsNotImportance) {
 
 TEST(ImportanceTest, SameTrialsSameAnswer) {
   const Space space = Units(5);
-  const Trials trials = Draw(space, 700, [](const Point& x) { return x[0] * x[1] + x[2]; });
+  const Trials trials = DrawTrials(space, 700, [](const Point& x) { return x[0] * x[1] + x[2]; });
   EXPECT_EQ(Shares(Compute(space, trials)), Shares(Compute(space, trials)));
 }
 

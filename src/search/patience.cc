@@ -77,7 +77,7 @@ Status Patience::Load(StateReader& reader) {
     before = trial;
     loaded.running_.emplace(trial, best);
   }
-  if (!good || !reader.ok()) return Corruption("the state of a stopper does not read back");
+  if (!good || !reader.ok()) return UnreadableState("a stopper");
   *this = std::move(loaded);
   return {};
 }

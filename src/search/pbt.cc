@@ -9,11 +9,7 @@
 namespace sluice {
 namespace {
 
-using Phase = Population::Phase;
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
+using PopulationPhase = Population::Phase;
 
 }  // namespace
 
@@ -22,7 +18,7 @@ Pbt::Populations::iterator Pbt::Find(TrialId trial) {
   const auto home = home_.find(trial);
   if (home == home_.end()) return populations_.end();
   const auto at = populations_.find(home->second);
-  return at->second.Find(trial)->phase == Phase::kOver ? populations_.end() : at;
+  return at->second.Find(trial)->phase == PopulationPhase::kOver ? populations_.end() : at;
 }
 
 Work Pbt::Admit(TrialId trial) {
@@ -51,7 +47,7 @@ std::vector<Ruling> Pbt::Report(TrialId trial, Work work, double value) {
   if (at == populations_.end()) return {};
   Population& population = at->second;
   const Population::Place before = *population.Find(trial);
-  if (before.phase == Phase::kReady) SetReady(at, trial, false);
+  if (before.phase == PopulationPhase::kReady) SetReady(at, trial, false);
   const Population::Settled settled = population.Report(trial, work, value);
   const Population::Place& after = *population.Find(trial);
   const bool lost = std::ranges::binary_search(settled.forks, trial, {}, &Population::Fork::loser);
@@ -59,13 +55,13 @@ std::vector<Ruling> Pbt::Report(TrialId trial, Work work, double value) {
   if (work < rule_.max_budget() && !lost) {
     const bool donates =
         std::ranges::find(settled.forks, trial, &Population::Fork::donor) != settled.forks.end();
-    if (donates && after.phase == Phase::kRunning) {
+    if (donates && after.phase == PopulationPhase::kRunning) {
       population.Hold(trial);
       SetReady(at, trial, true);
       rulings.push_back({.trial = trial, .verdict = Verdict::kPause});
-    } else if (after.phase == Phase::kPaused) {
+    } else if (after.phase == PopulationPhase::kPaused) {
       rulings.push_back({.trial = trial, .verdict = Verdict::kPause});
-    } else if (before.phase != Phase::kRunning || before.stage != after.stage) {
+    } else if (before.phase != PopulationPhase::kRunning || before.stage != after.stage) {
       rulings.push_back(
           {.trial = trial, .verdict = Verdict::kGoOn, .target = population.target(after)});
     }
@@ -77,7 +73,7 @@ std::vector<Ruling> Pbt::Report(TrialId trial, Work work, double value) {
 std::vector<Ruling> Pbt::End(TrialId trial, bool) {
   const auto at = Find(trial);
   if (at == populations_.end()) return {};
-  if (at->second.Find(trial)->phase == Phase::kReady) SetReady(at, trial, false);
+  if (at->second.Find(trial)->phase == PopulationPhase::kReady) SetReady(at, trial, false);
   return Rule(at, at->second.End(trial));
 }
 
@@ -142,32 +138,32 @@ Status Pbt::Load(StateReader& reader) {
   loaded.populations_.clear();
   loaded.home_.clear();
   loaded.ready_.clear();
-  if (!rule_.Matches(reader)) return Unreadable();
+  if (!rule_.Matches(reader)) return UnreadableState("a stopper");
   reader.Get(loaded.last_);
   std::int64_t opened = 0;
   reader.Get(opened);
-  if (opened < 0 || opened > UINT32_MAX) return Unreadable();
+  if (opened < 0 || opened > UINT32_MAX) return UnreadableState("a stopper");
   loaded.opened_ = static_cast<std::uint32_t>(opened);
   std::int64_t next_number = 0;
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     std::int64_t number = 0;
     reader.Get(number);
-    if (number < next_number || number >= opened) return Unreadable();
+    if (number < next_number || number >= opened) return UnreadableState("a stopper");
     next_number = number + 1;
     Population population(rule_);
     SLUICE_TRY(population.Load(reader));
-    if (population.places().empty() || population.done()) return Unreadable();
-    if (!population.closed() && left > 1) return Unreadable();  // only the last may be open
+    if (population.places().empty() || population.done()) return UnreadableState("a stopper");
+    if (!population.closed() && left > 1) return UnreadableState("a stopper");  // only the last may be open
     const auto at =
         loaded.populations_.emplace(static_cast<std::uint32_t>(number), std::move(population))
             .first;
     for (const Population::Place& place : at->second.places()) {
       if (place.trial > loaded.last_ || !loaded.home_.emplace(place.trial, at->first).second)
-        return Unreadable();
-      if (place.phase == Phase::kReady) loaded.SetReady(at, place.trial, true);
+        return UnreadableState("a stopper");
+      if (place.phase == PopulationPhase::kReady) loaded.SetReady(at, place.trial, true);
     }
   }
-  if (!reader.ok()) return Unreadable();
+  if (!reader.ok()) return UnreadableState("a stopper");
   *this = std::move(loaded);
   return {};
 }

@@ -9,14 +9,6 @@
 #include "base/state.h"
 
 namespace sluice {
-namespace {
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
-
-}  // namespace
-
 Work PbtAsync::Admit(TrialId trial) {
   SLUICE_CHECK(last_ < trial, "trials are admitted once, in order of ids");
   last_ = trial;
@@ -115,7 +107,7 @@ void PbtAsync::Save(StateWriter& writer) const {
 }
 
 Status PbtAsync::Load(StateReader& reader) {
-  if (!rule_.Matches(reader)) return Unreadable();
+  if (!rule_.Matches(reader)) return UnreadableState("a stopper");
   TrialId last{};
   std::map<TrialId, Member> members;
   std::vector<Mark> marks;
@@ -131,14 +123,14 @@ Status PbtAsync::Load(StateReader& reader) {
     reader.Get(member.inherited);
     reader.Get(member.value);
     const bool known = trial > before && trial <= last;
-    if (!known || member.work < 0 || member.work >= rule_.max_budget()) return Unreadable();
+    if (!known || member.work < 0 || member.work >= rule_.max_budget()) return UnreadableState("a stopper");
     if (member.stage < rule_.Passed(member.work) || member.stage > rule_.stages())
-      return Unreadable();
+      return UnreadableState("a stopper");
     before = trial;
     members.emplace(trial, member);
     if (member.has_value) marks.push_back({member.value, trial});
   }
-  if (!reader.ok()) return Unreadable();
+  if (!reader.ok()) return UnreadableState("a stopper");
   std::ranges::sort(marks, Better);
   last_ = last;
   members_ = std::move(members);

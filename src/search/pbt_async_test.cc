@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 StopperSpec SpecOf(Work interval, Work max) {
   return {.name = "pbt-async", .max_budget = max, .interval = interval, .seed = 4};

@@ -6,20 +6,18 @@
 #include <cmath>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "base/random.h"
 #include "base/state.h"
+#include "base/test_numbers.h"
 #include "search/pbt.h"
 #include "search/test_history.h"
 
 namespace sluice {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool IsBetter(std::pair<double, TrialId> a, std::pair<double, TrialId> b) {
   if (std::isnan(a.first) != std::isnan(b.first)) return std::isnan(b.first);
@@ -35,7 +33,7 @@ struct ForkSeen {
 };
 
 // One population, from all that was reported, without any thought of who may go on early.
-struct Oracle {
+struct PbtOracle {
   struct Place {
     TrialId trial{};
     bool alive = true;
@@ -112,12 +110,12 @@ struct Oracle {
   void Replace(TrialId loser, TrialId fork) { At(loser) = {.trial = fork, .values = {}}; }
 };
 
-enum class State { kRunning, kPaused, kOver };
+enum class PbtState { kRunning, kPaused, kOver };
 
 // Plays the engine, in any order, and asks the oracle after everything that happens.
-class Play {
+class PbtPlay {
  public:
-  Play(const StopperSpec& spec, std::uint64_t seed)
+  PbtPlay(const StopperSpec& spec, std::uint64_t seed)
       : spec_(spec), random_(Random(seed).Fork("pbt-play")), pbt_(spec) {}
 
   void Admit() {
@@ -139,7 +137,8 @@ class Play {
   void Advance(bool wild) {
     std::vector<TrialId> running;
     for (const auto& [trial, state] : states_) {
-      if (state == State::kRunning || (wild && state == State::kPaused)) running.push_back(trial);
+      const bool may_report = state == PbtState::kRunning || (wild && state == PbtState::kPaused);
+      if (may_report) running.push_back(trial);
     }
     if (running.empty()) return;
     const TrialId trial = running[random_.Below(running.size())];
@@ -153,7 +152,7 @@ class Play {
     OracleOf(trial).Record(trial, work, value);
     const bool complete = work >= spec_.max_budget;
     if (complete) {
-      states_[trial] = State::kOver;
+      states_[trial] = PbtState::kOver;
       OracleOf(trial).At(trial).alive = false;
     }
     const std::vector<Ruling> rulings = pbt_.Report(trial, work, value);
@@ -165,7 +164,7 @@ class Play {
   }
 
   void End(TrialId trial) {
-    states_[trial] = State::kOver;
+    states_[trial] = PbtState::kOver;
     OracleOf(trial).At(trial).alive = false;
     Follow(pbt_.End(trial, /*failed=*/true));
   }
@@ -173,7 +172,7 @@ class Play {
   void Resume() {
     while (const auto group = pbt_.Next()) {
       for (const auto& member : group->members) {
-        ASSERT_EQ(states_.at(member.trial), State::kPaused);
+        ASSERT_EQ(states_.at(member.trial), PbtState::kPaused);
         GoesOn(member.trial, member.target);
       }
     }
@@ -193,19 +192,19 @@ class Play {
   std::size_t early() const { return early_; }
   bool running() const {
     return std::ranges::any_of(states_,
-                               [](const auto& each) { return each.second == State::kRunning; });
+                               [](const auto& each) { return each.second == PbtState::kRunning; });
   }
   bool waiting() const {
     return std::ranges::any_of(states_,
-                               [](const auto& each) { return each.second == State::kPaused; });
+                               [](const auto& each) { return each.second == PbtState::kPaused; });
   }
-  std::deque<Oracle>& oracles() { return oracles_; }
-  State StateOf(TrialId trial) const { return states_.at(trial); }
+  std::deque<PbtOracle>& oracles() { return oracles_; }
+  PbtState StateOf(TrialId trial) const { return states_.at(trial); }
 
   // Whoever went on before its stage was decided was in the middle.
   void CheckEarly() {
     for (const auto& [trial, stage, population] : went_early_) {
-      const Oracle& oracle = oracles_[population];
+      const PbtOracle& oracle = oracles_[population];
       if (stage >= oracle.middle.size()) continue;
       ASSERT_TRUE(oracle.middle[stage].contains(trial)) << Number(trial);
     }
@@ -223,17 +222,17 @@ class Play {
 
   TrialId Add() {
     const auto trial = static_cast<TrialId>(states_.size() + 1);
-    states_[trial] = State::kRunning;
+    states_[trial] = PbtState::kRunning;
     work_[trial] = 0;
     return trial;
   }
 
-  Oracle& OracleOf(TrialId trial) { return oracles_[PopulationOf(trial)]; }
+  PbtOracle& OracleOf(TrialId trial) { return oracles_[PopulationOf(trial)]; }
 
   std::size_t PopulationOf(TrialId trial) {
     for (std::size_t i = 0; i < oracles_.size(); ++i) {
       const auto& places = oracles_[i].places;
-      if (std::ranges::find(places, trial, &Oracle::Place::trial) != places.end()) return i;
+      if (std::ranges::find(places, trial, &PbtOracle::Place::trial) != places.end()) return i;
     }
     ADD_FAILURE() << "trial " << Number(trial) << " has no place";
     return 0;
@@ -242,9 +241,9 @@ class Play {
   void GoesOn(TrialId trial, Work target) {
     ASSERT_GT(target, work_[trial]);
     ASSERT_LE(target, spec_.max_budget);
-    states_[trial] = State::kRunning;
+    states_[trial] = PbtState::kRunning;
     targets_[trial] = target;
-    const Oracle& oracle = OracleOf(trial);
+    const PbtOracle& oracle = OracleOf(trial);
     for (std::size_t s = oracle.next; s < oracle.stages.size(); ++s) {
       if (oracle.stages[s] >= target) break;
       went_early_.push_back({trial, s, PopulationOf(trial)});
@@ -254,18 +253,18 @@ class Play {
 
   void Follow(const std::vector<Ruling>& rulings) {
     std::vector<ForkSeen> expected;
-    for (Oracle& oracle : oracles_) {
+    for (PbtOracle& oracle : oracles_) {
       for (const ForkSeen& fork : oracle.Decide()) expected.push_back(fork);
     }
     std::vector<ForkSeen> seen;
     for (const Ruling& ruling : rulings) {
-      ASSERT_NE(states_.at(ruling.trial), State::kOver);
+      ASSERT_NE(states_.at(ruling.trial), PbtState::kOver);
       switch (ruling.verdict) {
         case Verdict::kGoOn: GoesOn(ruling.trial, ruling.target); break;
-        case Verdict::kPause: states_[ruling.trial] = State::kPaused; break;
+        case Verdict::kPause: states_[ruling.trial] = PbtState::kPaused; break;
         case Verdict::kStop: FAIL() << "nobody is stopped without a fork"; break;
         case Verdict::kFork:
-          states_[ruling.trial] = State::kOver;
+          states_[ruling.trial] = PbtState::kOver;
           seen.push_back({ruling.trial, ruling.from, ruling.target});
           break;
       }
@@ -286,8 +285,8 @@ class Play {
   StopperSpec spec_;
   Random random_;
   Pbt pbt_;
-  std::deque<Oracle> oracles_;
-  std::map<TrialId, State> states_;
+  std::deque<PbtOracle> oracles_;
+  std::map<TrialId, PbtState> states_;
   std::map<TrialId, Work> work_;
   std::map<TrialId, Work> targets_;
   struct WentEarly {
@@ -308,7 +307,7 @@ TEST(PbtOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
     Random random = Random(seed).Fork("play");
     StopperSpec spec = AnySpec(random, "pbt");
     const bool wild = random.Chance(0.5);
-    Play play(spec, seed);
+    PbtPlay play(spec, seed);
     const std::size_t total = 1 + random.Below(20);
     while ((play.admitted() < total || play.running()) && !HasFatalFailure()) {
       if (play.admitted() < total && (random.Chance(0.3) || !play.running())) play.Admit();
@@ -327,10 +326,10 @@ TEST(PbtOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
 }
 
 // Whether some way in which the rest can turn out puts a trial of the first stage into a quantile.
-bool MayMatter(const Oracle& now, TrialId trial) {
+bool MayMatter(const PbtOracle& now, TrialId trial) {
   std::vector<std::pair<double, TrialId>> marks;
   std::vector<TrialId> open;
-  for (const Oracle::Place& place : now.places) {
+  for (const PbtOracle::Place& place : now.places) {
     if (place.values.contains(0)) {
       marks.emplace_back(place.values.at(0), place.trial);
     } else if (place.alive) {
@@ -374,18 +373,18 @@ TEST(PbtOracleTest, WhoCannotMatterGoesOnAtOnceAndNobodyElseDoes) {
                               .interval = 3,
                               .quantile = static_cast<double>(1 + random.Below(5)) / 10,
                               .seed = seed};
-    Play play(spec, seed);
+    PbtPlay play(spec, seed);
     const std::size_t total = 2 + random.Below(6);
     while (play.admitted() < total) play.Admit();
     play.Close();
     while (play.oracles().front().next == 0 && !HasFatalFailure()) {
       play.Advance(/*wild=*/false);
       play.Resume();
-      const Oracle& now = play.oracles().front();
+      const PbtOracle& now = play.oracles().front();
       if (now.next > 0) break;
-      for (const Oracle::Place& place : now.places) {
-        if (!place.values.contains(0) || play.StateOf(place.trial) == State::kOver) continue;
-        const bool waits = play.StateOf(place.trial) == State::kPaused;
+      for (const PbtOracle::Place& place : now.places) {
+        if (!place.values.contains(0) || play.StateOf(place.trial) == PbtState::kOver) continue;
+        const bool waits = play.StateOf(place.trial) == PbtState::kPaused;
         ASSERT_EQ(waits, MayMatter(now, place.trial)) << Number(place.trial);
         (waits ? waiting : early) += 1;
       }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kHundred = 100'000;  // per cent, in thousandths
 
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
-
 Quota QuotaOf(double percentile) {
   const auto share = static_cast<std::int64_t>(std::llround(percentile * 1000));
   return {.share = share, .whole = kHundred, .plus = kHundred - share};
@@ -124,7 +120,7 @@ Status Percentile::Load(StateReader& reader) {
   if (!reader.ok() || min_budget != spec_.min_budget || max_budget != spec_.max_budget ||
       share != quota_.share || loaded.completed_ < 0 ||
       loaded.completed_ > static_cast<std::int64_t>(Number(loaded.last_))) {
-    return Unreadable();
+    return UnreadableState("a stopper");
   }
   SLUICE_TRY(loaded.LoadRecords(reader));
   SLUICE_TRY(loaded.LoadLevels(reader));
@@ -144,14 +140,14 @@ Status Percentile::LoadRecords(StateReader& reader) {
     for (auto& [work, value] : record.values) {
       reader.Get(work);
       reader.Get(value);
-      if (work <= reached || std::isnan(value)) return Unreadable();
+      if (work <= reached || std::isnan(value)) return UnreadableState("a stopper");
       reached = work;
     }
-    if (trial <= before || trial > last_) return Unreadable();
+    if (trial <= before || trial > last_) return UnreadableState("a stopper");
     before = trial;
     records_.emplace(trial, std::move(record));
   }
-  return reader.ok() ? Status{} : Unreadable();
+  return reader.ok() ? Status{} : UnreadableState("a stopper");
 }
 
 Status Percentile::LoadLevels(StateReader& reader) {
@@ -162,15 +158,15 @@ Status Percentile::LoadLevels(StateReader& reader) {
     Ranking ranking(quota_);
     SLUICE_TRY(ranking.Load(reader));
     const auto size = static_cast<std::int64_t>(ranking.size());
-    if (work <= before || size == 0 || size > completed_) return Unreadable();
+    if (work <= before || size == 0 || size > completed_) return UnreadableState("a stopper");
     for (const Mark& mark : ranking.Sorted()) {
       const bool over = IsSet(mark.trial) && mark.trial <= last_ && !records_.contains(mark.trial);
-      if (!over || std::isnan(mark.value)) return Unreadable();
+      if (!over || std::isnan(mark.value)) return UnreadableState("a stopper");
     }
     before = work;
     levels_.emplace(work, std::move(ranking));
   }
-  return reader.ok() ? Status{} : Unreadable();
+  return reader.ok() ? Status{} : UnreadableState("a stopper");
 }
 
 void Percentile::AddTo(Digest& digest) const {

@@ -3,18 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include "base/test_numbers.h"
+#include "search/test_rulings.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
 
 // Trials 1, 2, ... that are complete, each with one value at work 1.
 Percentile MakePercentile(const StopperSpec& spec, const std::vector<double>& values) {
@@ -38,7 +34,7 @@ TEST(PercentileTest, WorseThanTheMedianStops) {
   EXPECT_FALSE(Stops(median, 5, 2.5));  // as good as the median
   EXPECT_TRUE(Stops(median, 5, 2.6));
   EXPECT_TRUE(Stops(median, 5, kNan));
-  EXPECT_TRUE(Stops(median, 5, kInf));
+  EXPECT_TRUE(Stops(median, 5, kInfinity));
 }
 
 TEST(PercentileTest, KeepsTheBestPart) {
@@ -94,11 +90,11 @@ TEST(PercentileTest, OnlyCompleteTrialsCountAndEachOnce) {
 
 // Nothing here can be computed by arithmetic on infinities.
 TEST(PercentileTest, BesideAnInfiniteValueTheBarIsTheWorseOne) {
-  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {1, kInf}), 3, kInf));
-  EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {1, kInf}), 3, kNan));
-  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInf, 1}), 3, 1));
-  EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {-kInf, 1}), 3, 1.1));
-  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInf, kInf}), 3, kInf));
+  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {1, kInfinity}), 3, kInfinity));
+  EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {1, kInfinity}), 3, kNan));
+  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInfinity, 1}), 3, 1));
+  EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {-kInfinity, 1}), 3, 1.1));
+  EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {-kInfinity, kInfinity}), 3, kInfinity));
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ namespace sluice {
 namespace {
 
 // Tells both the same, in any order that an engine could come to, and in some that it could not.
-class Play {
+class PlainPlay {
  public:
-  Play(const StopperSpec& spec, std::uint64_t seed)
+  PlainPlay(const StopperSpec& spec, std::uint64_t seed)
       : spec_(spec),
         random_(Random(seed).Fork("plain")),
         stopper_(*MakeStopper(spec)),
@@ -123,7 +123,7 @@ TEST_P(PlainStopperTest, TheStopperRulesByItsDefinition) {
     SCOPED_TRACE(seed);
     Random random = Random(seed).Fork(GetParam());
     const StopperSpec spec = AnySpec(random, GetParam());
-    Play play(spec, seed);
+    PlainPlay play(spec, seed);
     const std::size_t total = 1 + random.Below(30);
     for (int step = 0; step < 200 && !HasFatalFailure(); ++step) {
       if (play.size() == 0 || (step < 100 && play.size() < total && random.Chance(0.3)))

@@ -10,14 +10,6 @@
 #include "base/state.h"
 
 namespace sluice {
-namespace {
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a population does not read back");
-}
-
-}  // namespace
-
 const Population::Place* Population::Find(TrialId trial) const {
   const auto found = index_.find(trial);
   return found == index_.end() ? nullptr : &places_[found->second];
@@ -232,17 +224,17 @@ Status Population::Load(StateReader& reader) {
     if (!reader.ok() || !IsSet(place.trial) || phase < 0 ||
         phase > static_cast<std::int64_t>(Phase::kOver) || stage < 0 ||
         stage + ahead > static_cast<std::int64_t>(rule_.stages()) || place.work < 0) {
-      return Unreadable();
+      return UnreadableState("a population");
     }
     place.phase = static_cast<Phase>(phase);
     place.stage = static_cast<std::uint32_t>(stage);
     const bool waits = place.phase == Phase::kPaused;
-    if (place.phase != Phase::kOver && waits == place.ahead.empty()) return Unreadable();
-    if (!index_.emplace(place.trial, places_.size()).second) return Unreadable();
+    if (place.phase != Phase::kOver && waits == place.ahead.empty()) return UnreadableState("a population");
+    if (!index_.emplace(place.trial, places_.size()).second) return UnreadableState("a population");
     over_ += place.phase == Phase::kOver ? 1 : 0;
     places_.push_back(std::move(place));
   }
-  if (!reader.ok()) return Unreadable();
+  if (!reader.ok()) return UnreadableState("a population");
   for (Place& place : places_) Enter(place);
   // Who went on from a stage before it was decided had a value there.
   for (auto& [number, stage] : stages_) {
@@ -251,7 +243,7 @@ Status Population::Load(StateReader& reader) {
   const std::size_t over = over_;
   Settle();
   // What could be settled was.
-  if (!settled_.ready.empty() || !settled_.forks.empty() || over_ != over) return Unreadable();
+  if (!settled_.ready.empty() || !settled_.forks.empty() || over_ != over) return UnreadableState("a population");
   return {};
 }
 

@@ -3,34 +3,31 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/random.h"
 #include "base/state.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 double AnyValue(Random& random) {
   switch (random.Below(8)) {
     case 0: return kNan;
-    case 1: return kInf;
-    case 2: return -kInf;
+    case 1: return kInfinity;
+    case 2: return -kInfinity;
     case 3: return random.Chance(0.5) ? 0.0 : -0.0;
     default: return static_cast<double>(random.Below(20));
   }
 }
 
 TEST(RankingTest, NanComesAfterEverythingAndTiesGoToTheSmallerId) {
-  EXPECT_TRUE(Better({kInf, TrialId(9)}, {kNan, TrialId(1)}));
-  EXPECT_FALSE(Better({kNan, TrialId(1)}, {kInf, TrialId(9)}));
+  EXPECT_TRUE(Better({kInfinity, TrialId(9)}, {kNan, TrialId(1)}));
+  EXPECT_FALSE(Better({kNan, TrialId(1)}, {kInfinity, TrialId(9)}));
   EXPECT_TRUE(Better({kNan, TrialId(1)}, {kNan, TrialId(2)}));
   EXPECT_TRUE(Better({0.0, TrialId(1)}, {-0.0, TrialId(2)}));
   EXPECT_FALSE(Better({-0.0, TrialId(2)}, {0.0, TrialId(1)}));
-  EXPECT_TRUE(Better({-kInf, TrialId(2)}, {0.0, TrialId(1)}));
+  EXPECT_TRUE(Better({-kInfinity, TrialId(2)}, {0.0, TrialId(1)}));
 }
 
 Quota AnyQuota(Random& random) {

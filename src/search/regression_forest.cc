@@ -43,8 +43,8 @@ struct Leaf {
   std::vector<Mask> masks;  // by column: the bins that lead here
 };
 
-// Rows by number, those a node is grown on and those it only foretells.
-struct Rows {
+// RowRange by number, those a node is grown on and those it only foretells.
+struct RowRange {
   std::span<std::uint32_t> grown;
   std::span<std::uint32_t> held_out;
 };
@@ -82,7 +82,7 @@ class TreeGrower {
   const std::vector<Foretold>& foretold() const { return foretold_; }
 
  private:
-  void Divide(const Rows& rows, std::vector<Mask> masks, int depth) {
+  void Divide(const RowRange& rows, std::vector<Mask> masks, int depth) {
     Tally all{.count = rows.grown.size()};
     node_values_.resize(all.count);
     for (std::size_t i = 0; i < all.count; ++i) {
@@ -107,7 +107,7 @@ class TreeGrower {
     Divide({.grown = right_grown, .held_out = right_held_out}, std::move(right_masks), depth - 1);
   }
 
-  void Finish(const Rows& rows, std::vector<Mask> masks, double value) {
+  void Finish(const RowRange& rows, std::vector<Mask> masks, double value) {
     for (const std::uint32_t row : rows.held_out) {
       foretold_[row].sum += value;
       foretold_[row].square_sum += value * value;

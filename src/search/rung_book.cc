@@ -8,14 +8,6 @@
 #include "base/state.h"
 
 namespace sluice {
-namespace {
-
-std::unexpected<Error> Unreadable() {
-  return Corruption("the state of a stopper does not read back");
-}
-
-}  // namespace
-
 RungBook::RungBook(const StopperSpec& spec, std::size_t least_top)
     : spec_(spec),
       rungs_(spec),
@@ -68,7 +60,7 @@ void RungBook::Save(StateWriter& writer) const {
 }
 
 Status RungBook::Load(StateReader& reader) {
-  if (!AreRungsOf(spec_, reader)) return Unreadable();
+  if (!AreRungsOf(spec_, reader)) return UnreadableState("a stopper");
   std::vector<TrialState> trials(reader.Count());
   std::vector<std::size_t> expected(rungs_.size());  // marks a rung
   for (TrialState& trial : trials) {
@@ -76,20 +68,20 @@ Status RungBook::Load(StateReader& reader) {
     std::int64_t next_rung = 0;
     reader.Get(phase);
     reader.Get(next_rung);
-    if (phase < 0 || phase > static_cast<std::int64_t>(Phase::kEnded)) return Unreadable();
-    if (next_rung < 0 || static_cast<std::size_t>(next_rung) > rungs_.size()) return Unreadable();
+    if (phase < 0 || phase > static_cast<std::int64_t>(Phase::kEnded)) return UnreadableState("a stopper");
+    if (next_rung < 0 || static_cast<std::size_t>(next_rung) > rungs_.size()) return UnreadableState("a stopper");
     trial = {static_cast<Phase>(phase), static_cast<std::uint8_t>(next_rung)};
     for (std::size_t rung = 0; rung < trial.next_rung; ++rung) ++expected[rung];
   }
   std::vector<Ranking> rankings = rankings_;
   for (std::size_t rung = 0; rung < rungs_.size(); ++rung) {
     SLUICE_TRY(rankings[rung].Load(reader));
-    if (rankings[rung].size() != expected[rung]) return Unreadable();
+    if (rankings[rung].size() != expected[rung]) return UnreadableState("a stopper");
     std::vector<bool> seen(trials.size());
     for (const Mark& mark : rankings[rung].Sorted()) {
       const std::size_t number = Number(mark.trial);
       if (number >= trials.size() || trials[number].next_rung <= rung || seen[number]) {
-        return Unreadable();
+        return UnreadableState("a stopper");
       }
       seen[number] = true;
     }

@@ -16,29 +16,29 @@ namespace {
 
 using Made = Result<std::unique_ptr<Sampler>>;
 
-struct Kind {
+struct SamplerKind {
   const char* name;
   Made (*make)(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
 };
 
 constexpr std::array kKinds = {
-    Kind{"random",
+    SamplerKind{"random",
          [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<RandomSampler>(space, seed);
          }},
-    Kind{"grid",
+    SamplerKind{"grid",
          [](const SamplerSpec&, const Space& space, std::uint64_t) -> Made {
            return GridSampler::Make(space);
          }},
-    Kind{"sobol",
+    SamplerKind{"sobol",
          [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<SobolSampler>(space, seed);
          }},
-    Kind{"tpe",
+    SamplerKind{"tpe",
          [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<TpeSampler>(space, seed);
          }},
-    Kind{"bohb",
+    SamplerKind{"bohb",
          [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {
            return std::make_unique<BohbSampler>(spec, space, seed);
          }},
@@ -49,7 +49,7 @@ constexpr std::array kKinds = {
 const std::vector<std::string>& SamplerNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Kind& kind : kKinds) all.emplace_back(kind.name);
+    for (const SamplerKind& kind : kKinds) all.emplace_back(kind.name);
     return all;
   }();
   return names;
@@ -61,7 +61,7 @@ bool Learns(std::string_view sampler) {
 
 Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
                                              std::uint64_t seed) {
-  for (const Kind& kind : kKinds) {
+  for (const SamplerKind& kind : kKinds) {
     if (spec.name == kind.name) return kind.make(spec, space, seed);
   }
   return NotFound(fmt::format("expected one of the samplers {}, found '{}'{}", Join(SamplerNames()),

@@ -78,7 +78,7 @@ TEST(GridSamplerTest, SpacesThatCannotBeCountedAreRefusedWithAWayOut) {
 }
 
 // m only where opt is sgd, n only where m is at least 2; (3, 2) is ruled out.
-Space Conditional() {
+Space ConditionalSpace() {
   return Space::Make({{.name = "opt",
                        .kind = ParameterKind::kCategorical,
                        .choices = {std::string("adam"), std::string("sgd")}},
@@ -93,7 +93,7 @@ Space Conditional() {
 }
 
 TEST(GridSamplerTest, WhatIsNotActiveDoesNotMultiply) {
-  const Space space = Conditional();
+  const Space space = ConditionalSpace();
   const auto grid = MakeSampler({.name = "grid"}, space, 1).value();
   std::vector<std::string> points;
   for (std::uint64_t i = 0; i < *space.Cardinality(); ++i)

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostMisses = 10'000;     // in turn
 constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of those
 // Of the matrices that are compared: how many are tried for an axis, with how many axes before, on
 // how many first rows, and for how many axes that is worth the time.
-constexpr int kTries = 24;
+constexpr int kSobolTries = 24;
 constexpr std::size_t kCompared = 20;
 constexpr int kRows = 8;
 constexpr std::size_t kChosenAxes = 48;
@@ -160,7 +160,7 @@ SobolSequence::SobolSequence(std::size_t axes, std::uint64_t seed) {
     } else {
       polynomial = axis == 1 ? 3 : NextPrimitive(polynomial);
       int least = INT32_MAX;
-      for (int tries = axis < kChosenAxes ? kTries : 1; tries > 0 && least > 0; --tries) {
+      for (int tries = axis < kChosenAxes ? kSobolTries : 1; tries > 0 && least > 0; --tries) {
         Columns columns = DrawColumns(polynomial, choices);
         const Rows rows = FirstRows(columns);
         int uneven = 0;

@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-struct Kind {
+struct StopperKind {
   const char* name;
   bool needs_max_budget;
   std::unique_ptr<Stopper> (*make)(const StopperSpec& spec);
@@ -39,8 +39,8 @@ std::unique_ptr<Stopper> MakeMedian(const StopperSpec& spec) {
   return std::make_unique<Percentile>(median);
 }
 
-const std::vector<Kind>& Kinds() {
-  static const auto& kinds = *new std::vector<Kind>{
+const std::vector<StopperKind>& Kinds() {
+  static const auto& kinds = *new std::vector<StopperKind>{
       {"none", false, Make<NoStopper>, {}},
       {"asha", true, Make<Asha>, {}},
       {"asha-promotion", true, Make<AshaPromotion>, {}},
@@ -56,8 +56,8 @@ const std::vector<Kind>& Kinds() {
   return kinds;
 }
 
-const Kind* FindKind(std::string_view name) {
-  const auto kind = std::ranges::find(Kinds(), name, &Kind::name);
+const StopperKind* FindKind(std::string_view name) {
+  const auto kind = std::ranges::find(Kinds(), name, &StopperKind::name);
   return kind == Kinds().end() ? nullptr : &*kind;
 }
 
@@ -142,14 +142,14 @@ void Stopper::AdmitFork(TrialId, TrialId) {
 const std::vector<std::string>& StopperNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Kind& kind : Kinds()) all.emplace_back(kind.name);
+    for (const StopperKind& kind : Kinds()) all.emplace_back(kind.name);
     return all;
   }();
   return names;
 }
 
 const std::vector<std::string>& StopperOptions(std::string_view name) {
-  const Kind* kind = FindKind(name);
+  const StopperKind* kind = FindKind(name);
   SLUICE_CHECK(kind != nullptr, "options are asked of a stopper there is");
   return kind->options;
 }
@@ -157,7 +157,7 @@ const std::vector<std::string>& StopperOptions(std::string_view name) {
 const std::vector<std::string>& AllStopperOptions() {
   static const std::vector<std::string> options = [] {
     std::vector<std::string> all;
-    for (const Kind& kind : Kinds()) {
+    for (const StopperKind& kind : Kinds()) {
       for (const std::string& option : kind.options) {
         if (std::ranges::find(all, option) == all.end()) all.push_back(option);
       }
@@ -168,12 +168,12 @@ const std::vector<std::string>& AllStopperOptions() {
 }
 
 bool NeedsMaxBudget(std::string_view name) {
-  const Kind* kind = FindKind(name);
+  const StopperKind* kind = FindKind(name);
   return kind != nullptr && kind->needs_max_budget;
 }
 
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec) {
-  const Kind* kind = FindKind(spec.name);
+  const StopperKind* kind = FindKind(spec.name);
   if (kind == nullptr) {
     return NotFound(fmt::format("expected one of the stoppers {}, found '{}'{}",
                                 Join(StopperNames()), spec.name,

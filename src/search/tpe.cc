@@ -10,14 +10,13 @@
 namespace sluice {
 namespace {
 
-constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirst = 8;         // trials with a rank before anything is learned
 constexpr std::size_t kFirstOfGroup = 4;  // the same of a group
-constexpr std::size_t kCandidates = 24;
+constexpr std::size_t kTpeCandidates = 24;
 // Draws for each candidate where constraints refuse some, and whole points before a discrete space
 // is gone through for one that was not tried.
-constexpr std::size_t kDraws = 64;
-constexpr int kPoints = 16;
+constexpr std::size_t kTpeDraws = 64;
+constexpr int kTpePoints = 16;
 
 std::uint64_t DigestOf(const Point& point) {
   Digest digest;
@@ -104,7 +103,7 @@ std::optional<Point> TpeSampler::Untried(Random& random) {
 // A point that was tried only if many in turn were.
 std::optional<Point> TpeSampler::Suggest(Random& random) {
   std::optional<Point> last;
-  for (int drawn = 0; drawn < kPoints; ++drawn) {
+  for (int drawn = 0; drawn < kTpePoints; ++drawn) {
     Point point(space_.size(), kInactive);
     const bool whole = std::ranges::all_of(groups_, [&](const TpeGroup& group) {
       return !space_.IsActive(point, group.parameters().front()) ||
@@ -122,11 +121,11 @@ std::optional<Point> TpeSampler::Suggest(Random& random) {
 TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* good, Random& random,
                                         Point& point) const {
   const std::size_t axes = group.parameters().size();
-  const std::size_t wanted = good != nullptr ? kCandidates : 1;
+  const std::size_t wanted = good != nullptr ? kTpeCandidates : 1;
   Candidates candidates;
   std::vector<double> row(axes);
   std::vector<double> values(axes);
-  for (std::size_t i = 0; i < kCandidates * kDraws && candidates.values.size() < wanted; ++i) {
+  for (std::size_t i = 0; i < kTpeCandidates * kTpeDraws && candidates.values.size() < wanted; ++i) {
     if (good != nullptr) {
       good->Sample(random, row);
     } else {

@@ -91,7 +91,7 @@ TEST(Tpe, KeepsAwayFromWhereTrialsFail) {
   EXPECT_LT(failing, 10);
 }
 
-double Nearest(const std::vector<Point>& points) {
+double LeastDistance(const std::vector<Point>& points) {
   double nearest = 1e9;
   for (std::size_t a = 0; a < points.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b)
@@ -122,8 +122,8 @@ TEST(Tpe, ParallelProposalsKeepApart) {
       for (const Observation& observation : observations) ignorant.Observe(observation);
       apiece.push_back(ignorant.Propose(40 + i).value());
     }
-    apart += Nearest(together);
-    alone += Nearest(apiece);
+    apart += LeastDistance(together);
+    alone += LeastDistance(apiece);
   }
   EXPECT_GT(apart, 1.2 * alone);
 }
@@ -218,7 +218,7 @@ TEST(Tpe, FindsTheBestOfALargeDiscreteSpaceSooner) {
   EXPECT_LT(sum / 10, 2.0);
 }
 
-double Conditional(const Point& point) {
+double ConditionalLoss(const Point& point) {
   if (point[0] == 0) return 0.5 + std::abs(point[1] - 0.7);  // sgd, with momentum
   return std::abs(point[2] - 0.2);                           // adam, with beta
 }
@@ -234,7 +234,7 @@ TEST(Tpe, LearnsWhatIsActiveOnlyUnderACondition) {
   double learned = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     TpeSampler sampler(space, seed);
-    learned += BestOf(sampler, 80, Conditional);
+    learned += BestOf(sampler, 80, ConditionalLoss);
   }
   EXPECT_LT(learned / 10, 0.01);
 }

@@ -4,17 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(AdviceTest, TakesWhoeverIsBetterByMost) {
   const std::vector<Contender> contenders = {{"fifo", {100, 110, 120, 130}},

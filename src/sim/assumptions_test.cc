@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-StudySpec Study(const std::string& more = "budget: {max: 20}\n") {
+StudySpec StudyWith(const std::string& more = "budget: {max: 20}\n") {
   const std::string text =
       "program: x\nspace: {lr: {float: [0, 1]}}\nobjective: {maximize: accuracy}\ntrials: 10\n" +
       more;
@@ -55,7 +55,7 @@ Assumption Find(const AssumedStudy& study, const std::string& key) {
 }
 
 TEST(AssumptionsTest, WhatIsGivenComesFirst) {
-  const StudySpec spec = Study();
+  const StudySpec spec = StudyWith();
   const auto made = Assume(
       spec, Nodes(),
       Given(spec, "{unit_time: 30s, start_up: 9s, spread: 0.1, curve: {best: 0.95}}", Measured()));
@@ -75,7 +75,7 @@ TEST(AssumptionsTest, WhatIsGivenComesFirst) {
 }
 
 TEST(AssumptionsTest, ThenWhatWasMeasured) {
-  const StudySpec spec = Study("");
+  const StudySpec spec = StudyWith("");
   const auto made = Assume(spec, Nodes(), Given(spec, "{}", Measured()));
   ASSERT_TRUE(made) << made.error().message;
   const WorkloadSpec& work = made->study.workload;
@@ -90,7 +90,7 @@ TEST(AssumptionsTest, ThenWhatWasMeasured) {
 }
 
 TEST(AssumptionsTest, ThenWhatIsUsual) {
-  const StudySpec spec = Study();
+  const StudySpec spec = StudyWith();
   const auto made = Assume(spec, Nodes(), Given(spec, "{unit_time: 30s}"));
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->study.workload.start_up, std::chrono::seconds(10));
@@ -100,12 +100,12 @@ TEST(AssumptionsTest, ThenWhatIsUsual) {
   EXPECT_THAT(made->notes, IsEmpty());
   const auto quick = Assume(spec, Nodes(), Given(spec, "{unit_time: 10ms}"));
   EXPECT_EQ(quick->study.workload.start_up, std::chrono::milliseconds(10));
-  const StudySpec longer = Study("budget: {max: 1000000}\n");
+  const StudySpec longer = StudyWith("budget: {max: 1000000}\n");
   EXPECT_EQ(Assume(longer, Nodes(), Given(longer, "{}"))->study.workload.report_every, 1000);
 }
 
 TEST(AssumptionsTest, AProfileSaysTimesAndSharesByKind) {
-  const StudySpec spec = Study(
+  const StudySpec spec = StudyWith(
       "budget: {max: 20}\nresources: {gpus: 1}\n"
       "profile: {A100: {unit_time: 20s, gpus: 0.4}, H100: {unit_time: 10s, gpus: 0.25}}\n");
   const auto made = Assume(spec, Nodes("H100"), Given(spec, "{}", Measured()));
@@ -122,7 +122,7 @@ TEST(AssumptionsTest, AProfileSaysTimesAndSharesByKind) {
 }
 
 TEST(AssumptionsTest, TimesAreMeantForTheDevicesTheyWereMeasuredOn) {
-  const StudySpec spec = Study("budget: {max: 20}\nresources: {gpus: 0.5}\n");
+  const StudySpec spec = StudyWith("budget: {max: 20}\nresources: {gpus: 0.5}\n");
   KnownWorkload known = Given(spec, "{}", Measured());
   known.measured_on = "V100";
   EXPECT_EQ(Assume(spec, Nodes("H100"), known)->study.workload.on, "V100");
@@ -134,7 +134,7 @@ TEST(AssumptionsTest, TimesAreMeantForTheDevicesTheyWereMeasuredOn) {
 }
 
 TEST(AssumptionsTest, ElasticTrialsGainWhatHyperSchedMeasured) {
-  const StudySpec spec = Study("budget: {max: 20}\nresources: {gpus: [2, 4]}\n");
+  const StudySpec spec = StudyWith("budget: {max: 20}\nresources: {gpus: [2, 4]}\n");
   const auto made = Assume(spec, Nodes("V100"), Given(spec, "{}", Measured()));
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(Find(*made, "widths").origin, Origin::kAssumed);
@@ -145,7 +145,7 @@ TEST(AssumptionsTest, ElasticTrialsGainWhatHyperSchedMeasured) {
 }
 
 TEST(AssumptionsTest, WithoutATimeOneTrialIsTheUnit) {
-  const StudySpec spec = Study("budget: {max: 20}\ntimeouts: {trial: 1s}\n");
+  const StudySpec spec = StudyWith("budget: {max: 20}\ntimeouts: {trial: 1s}\n");
   const auto made = Assume(spec, Nodes(), Given(spec, "{spread: 0}"));
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_TRUE(made->in_trials);
@@ -161,7 +161,7 @@ TEST(AssumptionsTest, WithoutATimeOneTrialIsTheUnit) {
 
 TEST(AssumptionsTest, WhatCannotBeAssumedIsAskedFor) {
   const auto error = [](const std::string& study, const std::string& given) {
-    const StudySpec spec = Study(study);
+    const StudySpec spec = StudyWith(study);
     const auto made = Assume(spec, Nodes(), Given(spec, given));
     return made ? "" : made.error().message;
   };
@@ -176,7 +176,7 @@ TEST(AssumptionsTest, WhatCannotBeAssumedIsAskedFor) {
 }
 
 TEST(AssumptionsTest, WhatIsNotSimulatedIsSaid) {
-  const StudySpec spec = Study(
+  const StudySpec spec = StudyWith(
       "budget: {max: 9}\ndeadline: 30m\nstop_at: {accuracy: 0.9, loss: {below: 1}}\n"
       "warm_start: {study: old}\n");
   const auto made = Assume(spec, Nodes(), Given(spec, "{unit_time: 1s}"));
@@ -190,7 +190,7 @@ TEST(AssumptionsTest, WhatIsNotSimulatedIsSaid) {
 }
 
 TEST(AssumptionsTest, GivenKeysAreThoseOfAScenario) {
-  const StudySpec spec = Study();
+  const StudySpec spec = StudyWith();
   const auto error = [&](const std::string& text) {
     const auto given = ReadGivenWorkload(text, "--workload", spec, DefaultWorkload(spec));
     return given ? "" : given.error().message;

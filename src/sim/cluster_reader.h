@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.h"
 #include "cluster/cluster.h"
+#include "config/config.h"
 #include "sim/scenario.h"
 
 namespace sluice {

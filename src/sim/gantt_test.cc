@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "sim/test_scenario.h"
 
 namespace sluice {
 namespace {
@@ -13,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-Scenario Cluster(int devices, int trials, const std::string& more = "") {
+Scenario PictureScenario(int devices, int trials, const std::string& more = "") {
   const std::string text = fmt::format(R"(
 scenario: picture
 nodes: [{{name: box, cpus: 4000, devices: {{kind: A100, count: {}}}}}]
@@ -28,9 +29,7 @@ studies:
     workload: {{unit_time: 10s, spread: 0.5, start_up: 3s, save: 2s}}
 {})",
                                        devices, trials, more);
-  auto scenario = ReadScenario(text, "s.yaml", "s");
-  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
-  return *std::move(scenario);
+  return Read(text);
 }
 
 std::string Draw(const Scenario& scenario, const GanttOptions& options = {}) {
@@ -40,7 +39,7 @@ std::string Draw(const Scenario& scenario, const GanttOptions& options = {}) {
   return DrawGantt(scenario, panels, options);
 }
 
-std::size_t Count(const std::string& text, const std::string& part) {
+std::size_t Occurrences(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
     ++count;
@@ -48,7 +47,7 @@ std::size_t Count(const std::string& text, const std::string& part) {
 }
 
 TEST(GanttTest, ShowsEveryTrialOnItsDevice) {
-  const std::string svg = Draw(Cluster(2, 6));
+  const std::string svg = Draw(PictureScenario(2, 6));
   EXPECT_THAT(svg, StartsWith("<svg "));
   EXPECT_THAT(svg, HasSubstr("box-gpu0 A100"));
   EXPECT_THAT(svg, HasSubstr("box-gpu1 A100"));
@@ -57,12 +56,12 @@ TEST(GanttTest, ShowsEveryTrialOnItsDevice) {
   EXPECT_THAT(svg, HasSubstr("starts up 0 to 3s"));
   EXPECT_THAT(svg, HasSubstr(">30s</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("cores")));
-  EXPECT_EQ(Count(svg, "<svg"), Count(svg, "</svg>"));
-  EXPECT_EQ(svg, Draw(Cluster(2, 6)));
+  EXPECT_EQ(Occurrences(svg, "<svg"), Occurrences(svg, "</svg>"));
+  EXPECT_EQ(svg, Draw(PictureScenario(2, 6)));
 }
 
 TEST(GanttTest, MarksArrivalsAndDeadlinesAndCores) {
-  const std::string svg = Draw(Cluster(1, 2, R"(
+  const std::string svg = Draw(PictureScenario(1, 2, R"(
   - study: second
     space: {x: {float: [0, 1]}}
     objective: {maximize: accuracy}
@@ -78,7 +77,7 @@ TEST(GanttTest, MarksArrivalsAndDeadlinesAndCores) {
 }
 
 TEST(GanttTest, StudiesKeepTheirNamesWhereOthersAreLeftOut) {
-  const Scenario scenario = Cluster(1, 2, R"(
+  const Scenario scenario = PictureScenario(1, 2, R"(
   - study: second
     space: {x: {float: [0, 1]}}
     objective: {maximize: accuracy}
@@ -98,20 +97,20 @@ policies: {alone: {policy: fifo, studies: {first: none}}}
 }
 
 TEST(GanttTest, StaysSmallHoweverMuchHappens) {
-  const std::string svg = Draw(Cluster(64, 5000));
+  const std::string svg = Draw(PictureScenario(64, 5000));
   EXPECT_LT(svg.size(), std::size_t{4} << 20);
-  EXPECT_LT(Count(svg, "<rect"), 25'000U);
-  const std::string smaller = Draw(Cluster(64, 5000), {.most_bars = 2000});
-  EXPECT_LT(Count(smaller, "<rect"), 3000U);
-  EXPECT_LT(Draw(Cluster(400, 800)).size(), std::size_t{4} << 20);
+  EXPECT_LT(Occurrences(svg, "<rect"), 25'000U);
+  const std::string smaller = Draw(PictureScenario(64, 5000), {.most_bars = 2000});
+  EXPECT_LT(Occurrences(smaller, "<rect"), 3000U);
+  EXPECT_LT(Draw(PictureScenario(400, 800)).size(), std::size_t{4} << 20);
 }
 
 TEST(GanttTest, SaysWhatItLeavesOut) {
-  EXPECT_THAT(Draw(Cluster(300, 300)), HasSubstr("44 more rows are not shown"));
+  EXPECT_THAT(Draw(PictureScenario(300, 300)), HasSubstr("44 more rows are not shown"));
 }
 
 TEST(GanttTest, SeveralRunsShareOneAxis) {
-  const Scenario scenario = Cluster(2, 6);
+  const Scenario scenario = PictureScenario(2, 6);
   const auto one = Simulate(scenario, {.seed = 1, .record_intervals = true});
   const auto two = Simulate(scenario, {.seed = 2, .record_intervals = true});
   const std::vector<GanttPanel> panels = {{"fifo", &*one}, {"later & <better>", &*two}};

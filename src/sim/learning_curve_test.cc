@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-StudySpec Study(const std::string& more = "", const std::string& name = "s") {
+StudySpec CurveStudy(const std::string& more = "", const std::string& name = "s") {
   const std::string text = "program: x\nspace:\n  lr: {float: [1e-4, 1], log: true}\n" +
                            std::string("  width: {int: [16, 256], step: 16}\n") +
                            "  act: {choice: [relu, tanh, gelu]}\n" +
@@ -30,7 +30,7 @@ Point Drawn(const Space& space, Random& random) {
 }
 
 TEST(LearningCurveTest, FollowsFromSeedStudyPointAndWorkAlone) {
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   Random random(1);
   const Point point = Drawn(study.space, random);
   const LearningCurves curves({}, study, 7);
@@ -44,14 +44,14 @@ TEST(LearningCurveTest, FollowsFromSeedStudyPointAndWorkAlone) {
   for (Work work = 50; work >= 1; --work)
     EXPECT_EQ(same.At(work), values[static_cast<std::size_t>(work) - 1]);
   EXPECT_NE(LearningCurves({}, study, 8).Of(point).At(5), values[4]);
-  EXPECT_NE(LearningCurves({}, Study("", "other"), 7).Of(point).At(5), values[4]);
+  EXPECT_NE(LearningCurves({}, CurveStudy("", "other"), 7).Of(point).At(5), values[4]);
   EXPECT_NE(curves.Of(Drawn(study.space, random)).At(5), values[4]);
 }
 
 TEST(LearningCurveTest, HyperSchedsFamilyIsAsPublished) {
   CurveSpec spec;
   spec.family = "hypersched";
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   const LearningCurves curves(spec, study, 3);
   Random random(2);
   double best = 0;
@@ -80,7 +80,7 @@ TEST(LearningCurveTest, HyperSchedsFamilyIsAsPublished) {
 TEST(LearningCurveTest, HyperSchedsLossIsMinimized) {
   CurveSpec spec;
   spec.family = "hypersched";
-  StudySpec study = Study();
+  StudySpec study = CurveStudy();
   study.objective.direction = Direction::kMinimize;
   Random random(2);
   const Point point = Drawn(study.space, random);
@@ -92,7 +92,7 @@ TEST(LearningCurveTest, HyperSchedsLossIsMinimized) {
 TEST(LearningCurveTest, PowerLawsRiseFromChanceToTheirLimit) {
   CurveSpec spec;
   spec.noise = 0;
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   const LearningCurves curves(spec, study, 1);
   Random random(5);
   for (int i = 0; i < 200; ++i) {
@@ -110,7 +110,7 @@ TEST(LearningCurveTest, PowerLawsRiseFromChanceToTheirLimit) {
 }
 
 TEST(LearningCurveTest, TheBestPointIsTheBest) {
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   const LearningCurves curves({}, study, 11);
   double best = 0;
   for (const double act : {0.1, 0.5, 0.9}) {
@@ -124,7 +124,7 @@ TEST(LearningCurveTest, TheBestPointIsTheBest) {
 TEST(LearningCurveTest, SomeCurvesCross) {
   CurveSpec spec;
   spec.noise = 0;
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   const LearningCurves curves(spec, study, 1);
   Random random(6);
   int crossing = 0;
@@ -139,7 +139,7 @@ TEST(LearningCurveTest, SomeCurvesCross) {
 
 // A sampler that learns must find more than one that does not.
 TEST(LearningCurveTest, SamplersCanLearn) {
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   int wins = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const LearningCurves curves({}, study, seed);
@@ -169,7 +169,7 @@ TEST(LearningCurveTest, AccidentsHappenAsOftenAsTheyShould) {
   spec.plateaus = 0.2;
   spec.divergence = 0.3;
   spec.nans = 0.1;
-  const StudySpec study = Study();
+  const StudySpec study = CurveStudy();
   const LearningCurves curves(spec, study, 1);
   Random random(7);
   int flat = 0, fell = 0, nan = 0;
@@ -200,7 +200,7 @@ TEST(LearningCurveTest, LossesFallWhenTheyAreMinimized) {
   spec.start = 2.3;
   spec.best = 0.1;
   spec.noise = 0;
-  StudySpec study = Study();
+  StudySpec study = CurveStudy();
   study.objective.direction = Direction::kMinimize;
   Random random(8);
   const LearningCurve curve = LearningCurves(spec, study, 1).Of(Drawn(study.space, random));

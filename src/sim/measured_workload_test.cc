@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-PastTrial Trial(std::vector<PastReport> reports) {
+PastTrial Past(std::vector<PastReport> reports) {
   PastTrial trial{.complete = true,
                   .launch = LaunchId(1),
                   .started = FromMicros(0),
@@ -45,15 +45,15 @@ std::vector<PastTrial> Simulated(const CurveSpec& curve, Direction direction, in
     std::vector<PastReport> reports;
     for (Work work = 1; work <= last; ++work)
       reports.push_back(At(static_cast<double>(work), work, own.At(work)));
-    trials.push_back(Trial(std::move(reports)));
+    trials.push_back(Past(std::move(reports)));
   }
   return trials;
 }
 
 TEST(MeasuredWorkloadTest, TellsStartUpFromWork) {
   // 5 s to start, then 2 s a unit; 8 s and 3 s.
-  const std::vector<PastTrial> trials = {Trial({At(7, 1), At(9, 2), At(15, 5)}),
-                                         Trial({At(14, 2), At(20, 4)})};
+  const std::vector<PastTrial> trials = {Past({At(7, 1), At(9, 2), At(15, 5)}),
+                                         Past({At(14, 2), At(20, 4)})};
   const MeasuredWorkload measured = MeasureWorkload(trials, Direction::kMaximize);
   EXPECT_NEAR(*measured.seconds_per_unit, std::sqrt(6.0), 1e-9);  // a typical one, between them
   EXPECT_NEAR(*measured.spread, std::log(1.5) / std::sqrt(2.0), 1e-9);
@@ -65,7 +65,7 @@ TEST(MeasuredWorkloadTest, TellsStartUpFromWork) {
 }
 
 TEST(MeasuredWorkloadTest, TimeBetweenLaunchesIsNoWork) {
-  PastTrial trial = Trial({At(3, 1), At(4, 2), At(100, 3, 0, 2), At(101, 4, 0, 2)});
+  PastTrial trial = Past({At(3, 1), At(4, 2), At(100, 3, 0, 2), At(101, 4, 0, 2)});
   trial.launch = LaunchId(2);
   trial.started = FromMicros(98'000'000);
   const MeasuredWorkload measured = MeasureWorkload(std::vector{trial}, Direction::kMinimize);
@@ -75,7 +75,7 @@ TEST(MeasuredWorkloadTest, TimeBetweenLaunchesIsNoWork) {
 }
 
 TEST(MeasuredWorkloadTest, OneReportATrialTellsTheWholeTime) {
-  const std::vector<PastTrial> trials = {Trial({At(10, 1)}), Trial({At(10, 1)})};
+  const std::vector<PastTrial> trials = {Past({At(10, 1)}), Past({At(10, 1)})};
   const MeasuredWorkload measured = MeasureWorkload(trials, Direction::kMinimize);
   EXPECT_DOUBLE_EQ(*measured.seconds_per_unit, 10);
   EXPECT_TRUE(measured.with_start_up);

@@ -6,11 +6,10 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/test_numbers.h"
 
 namespace sluice {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(MetricsTest, IntervalsAreStudents) {
   const std::vector<double> values = {4, 5, 6, 7, 8};

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "sim/pipeline_job.h"
 
 namespace sluice {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/config.h"
 #include "base/text.h"
+#include "config/config.h"
 #include "engine/study_keys.h"
 #include "engine/study_reader.h"
 #include "policy/policy.h"

@@ -7,23 +7,22 @@
 #include "base/check.h"
 #include "policy/policy.h"
 #include "sim/simulation.h"
+#include "sim/test_scenario.h"
 
 namespace sluice {
 namespace {
 
 using std::chrono::seconds;
 
-SimulationResult Played(const std::string& text, const std::string& policy = "fifo") {
-  const auto scenario = ReadScenario(text, "s.yaml", "s");
-  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
-  auto result = Simulate(*scenario, {.policy = policy, .record_intervals = true});
+SimulationResult PlayedText(const std::string& text, const std::string& policy = "fifo") {
+  auto result = Simulate(Read(text), {.policy = policy, .record_intervals = true});
   SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
   return *std::move(result);
 }
 
 // A node or two with a device each, and trials of four units of 10 s that start up for 3 s.
-std::string World(int nodes, int trials, const std::string& failures,
-                  const std::string& more = "") {
+std::string FailingWorld(int nodes, int trials, const std::string& failures,
+                         const std::string& more = "") {
   return fmt::format(R"(nodes: [{{name: n, count: {}, devices: {{kind: A100}}}}]
 failures: {}
 studies:
@@ -46,7 +45,7 @@ int Complete(const StudyResult& study) {
 
 TEST(SimulationFailuresTest, WhatRanThereBeginsAgainWhenTheNodeIsBack) {
   // Lost after 23 s, back after 60 s, and all over again: 3 s, 40 s and 1 s to save.
-  const auto result = Played(World(1, 1, "[{node: n1, at: 23s, for: 37s}]"));
+  const auto result = PlayedText(FailingWorld(1, 1, "[{node: n1, at: 23s, for: 37s}]"));
   EXPECT_EQ(result.end, Time(seconds(60 + 44)));
   EXPECT_EQ(Complete(result.studies[0]), 1) << "it is no failure of the trial's";
   EXPECT_DOUBLE_EQ(result.device_seconds[0], 6);
@@ -54,14 +53,14 @@ TEST(SimulationFailuresTest, WhatRanThereBeginsAgainWhenTheNodeIsBack) {
 }
 
 TEST(SimulationFailuresTest, ItGoesElsewhereWhereThereIsRoom) {
-  const auto result = Played(World(2, 1, "[{node: n1, at: 23s, for: 1h}]"));
+  const auto result = PlayedText(FailingWorld(2, 1, "[{node: n1, at: 23s, for: 1h}]"));
   EXPECT_EQ(result.end, Time(seconds(23 + 44)));
   EXPECT_EQ(result.intervals.back().row, 1U);
 }
 
 TEST(SimulationFailuresTest, NobodyRunsOnANodeThatIsDown) {
-  const auto result =
-      Played(World(2, 9, "[{node: n1, at: 60s, for: 2m}, {node: n2, at: 200s, for: 30s}]"));
+  const std::string failures = "[{node: n1, at: 60s, for: 2m}, {node: n2, at: 200s, for: 30s}]";
+  const auto result = PlayedText(FailingWorld(2, 9, failures));
   EXPECT_EQ(Complete(result.studies[0]), 9);
   for (const Interval& interval : result.intervals) {
     const Time from(seconds(interval.row == 0 ? 60 : 200));
@@ -72,9 +71,9 @@ TEST(SimulationFailuresTest, NobodyRunsOnANodeThatIsDown) {
 
 TEST(SimulationFailuresTest, WhatWasSavedBeforeIsNotLost) {
   const std::string text =
-      World(1, 3, "[{node: n1, at: 21s, for: 9s}]", "    stopper: asha-promotion\n");
-  const auto result = Played(text);
-  const auto calm = Played(World(1, 3, "[]", "    stopper: asha-promotion\n"));
+      FailingWorld(1, 3, "[{node: n1, at: 21s, for: 9s}]", "    stopper: asha-promotion\n");
+  const auto result = PlayedText(text);
+  const auto calm = PlayedText(FailingWorld(1, 3, "[]", "    stopper: asha-promotion\n"));
   // The first trial's rung is saved after 14 s; the second has started up and worked for 4 s.
   EXPECT_DOUBLE_EQ(result.device_seconds[1], calm.device_seconds[1] + 4);
 }
@@ -92,7 +91,7 @@ studies:
     fuse: {most: 8, memory: 1GB}
     workload: {unit_time: 10s, memory: 2GB}
 )";
-  const auto result = Played(text, "hydro");
+  const auto result = PlayedText(text, "hydro");
   EXPECT_EQ(Complete(result.studies[0]), 12);
   EXPECT_EQ(result.studies[0].counts[static_cast<std::size_t>(TrialState::kFailed)], 0);
 }
@@ -124,7 +123,7 @@ studies:
     resources: {gpus: 1, memory: 2GB}
     fuse: {most: 8, memory: 1GB}
     stopper: )" + stopper + "\n";
-      const auto result = Played(text, policy);
+      const auto result = PlayedText(text, policy);
       for (const StudyResult& study : result.studies) {
         EXPECT_EQ(study.finish, Finish::kTrials) << policy << " " << stopper;
         EXPECT_EQ(study.counts[static_cast<std::size_t>(TrialState::kFailed)], 0)

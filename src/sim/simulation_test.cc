@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "sim/test_scenario.h"
 
 namespace sluice {
 namespace {
@@ -17,20 +18,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-Scenario Read(const std::string& text) {
-  auto scenario = ReadScenario(text, "s.yaml", "s");
-  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
-  return *std::move(scenario);
-}
-
 SimulationResult Played(const Scenario& scenario, std::uint64_t seed = 1, bool intervals = true) {
   auto result = Simulate(scenario, {.seed = seed, .record_intervals = intervals});
   SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
   return *std::move(result);
 }
 
-// A study on GPUs; `more` has further keys of it.
-std::string Study(const std::string& workload, const std::string& more = "",
+// A study on GPUs, as an entry of the scenario; `more` has further keys of it.
+std::string Entry(const std::string& workload, const std::string& more = "",
                   const std::string& name = "a") {
   return "  - study: " + name + R"(
     space: {lr: {float: [1e-4, 1], log: true}, width: {int: [1, 64]}}
@@ -38,11 +33,6 @@ std::string Study(const std::string& workload, const std::string& more = "",
     sampler: random
 )" + more +
          "    workload: {" + workload + "}\n";
-}
-
-std::string World(const std::string& studies,
-                  const std::string& devices = "{kind: A100, count: 2}") {
-  return "nodes: [{cpus: 64, devices: " + devices + "}]\nstudies:\n" + studies;
 }
 
 double SecondsOf(Time time) { return Seconds(time - Time{}); }
@@ -53,7 +43,7 @@ int Count(const StudyResult& study, TrialState state) {
 
 TEST(SimulationTest, TakesAsLongAsTheWorldSays) {
   // 5 trials of 4 units of 10 s, 3 s of start-up and 1 s to save, on 2 devices: 3 rounds of 44 s.
-  const auto result = Played(Read(World(Study("unit_time: 10s, start_up: 3s, save: 1s",
+  const auto result = Played(Read(World(Entry("unit_time: 10s, start_up: 3s, save: 1s",
                                               "    trials: 5\n    budget: {max: 4}\n"
                                               "    resources: {gpus: 1}\n"))));
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 132);
@@ -69,14 +59,14 @@ TEST(SimulationTest, TakesAsLongAsTheWorldSays) {
 
 TEST(SimulationTest, AQuickerKindFinishesSooner) {
   const std::string study =
-      Study("unit_time: 79s, busy: 0.37",
+      Entry("unit_time: 79s, busy: 0.37",
             "    trials: 1\n    budget: {max: 1}\n    resources: {gpus: 1}\n");
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100}"))).end), 79, 0.01);
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: H100}"))).end), 64, 0.1);
 }
 
 TEST(SimulationTest, WideTrialsFollowTheElasticTable) {
-  const auto result = Played(Read(World(Study("unit_time: 342.15s, on: V100, widths: resnet50",
+  const auto result = Played(Read(World(Entry("unit_time: 342.15s, on: V100, widths: resnet50",
                                               "    trials: 1\n    budget: {max: 1}\n"
                                               "    resources: {gpus: 4}\n"),
                                         "{kind: V100, count: 4}")));
@@ -88,7 +78,7 @@ TEST(SimulationTest, ATrialStaysOnOneNode) {
   // Two nodes of 4: of trials that want 3, one at a time fits on each.
   const auto result =
       Played(Read("nodes: [{count: 2, cpus: 8, devices: {kind: A100, count: 4}}]\nstudies:\n" +
-                  Study("unit_time: 10s, widths: linear",
+                  Entry("unit_time: 10s, widths: linear",
                         "    trials: 4\n    budget: {max: 3}\n    resources: {gpus: 3}\n")));
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
   EXPECT_THAT(result.rows, ::testing::ElementsAre("node1-gpu0", "node1-gpu1", "node1-gpu2",
@@ -99,16 +89,16 @@ TEST(SimulationTest, ATrialStaysOnOneNode) {
 TEST(SimulationTest, NeighboursSlowEachOtherDownWhileTheyAreThere) {
   // Two halves of one device: 30 s alone would be 10 units of 3 s.
   const std::string study =
-      Study("unit_time: 3s, busy: 0.5, interference: 1",
+      Entry("unit_time: 3s, busy: 0.5, interference: 1",
             "    trials: 2\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100}"))).end), 45, 0.001);
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100, count: 2}"))).end), 45, 0.001)
       << "fifo fills one device first";
   // A neighbour that comes half way: 15 s alone, then 22.5 s beside it, which has 7.5 s left alone.
   const std::string more =
-      Study("unit_time: 3s, busy: 0.5, interference: 1",
+      Entry("unit_time: 3s, busy: 0.5, interference: 1",
             "    trials: 1\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
-  const std::string late = Study(
+  const std::string late = Entry(
       "unit_time: 3s, busy: 0.5, interference: 1",
       "    trials: 1\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n    arrives: 15s\n", "b");
   const auto result = Played(Read(World(more + late, "{kind: A100}")));
@@ -118,7 +108,7 @@ TEST(SimulationTest, NeighboursSlowEachOtherDownWhileTheyAreThere) {
 
 TEST(SimulationTest, TooLittleMemoryFailsAsProgramsDo) {
   const auto result =
-      Played(Read(World(Study("unit_time: 1s, busy: 0.5, memory: 30GB",
+      Played(Read(World(Entry("unit_time: 1s, busy: 0.5, memory: 30GB",
                               "    trials: 2\n    budget: {max: 10}\n    retries: 0\n"
                               "    resources: {gpus: 0.5}\n"),
                         "{kind: A100}")));
@@ -129,8 +119,8 @@ TEST(SimulationTest, TooLittleMemoryFailsAsProgramsDo) {
 TEST(SimulationTest, StudiesComeWhenTheyArrive) {
   const std::string keys = "    trials: 2\n    budget: {max: 2}\n    resources: {gpus: 1}\n";
   const auto result =
-      Played(Read(World(Study("unit_time: 5s", keys + "    arrives: 100s\n", "late") +
-                        Study("unit_time: 5s", keys, "early"))));
+      Played(Read(World(Entry("unit_time: 5s", keys + "    arrives: 100s\n", "late") +
+                        Entry("unit_time: 5s", keys, "early"))));
   EXPECT_EQ(result.studies[0].name, "late");
   EXPECT_DOUBLE_EQ(SecondsOf(result.studies[0].arrived), 100);
   EXPECT_DOUBLE_EQ(SecondsOf(result.studies[0].finished), 110);
@@ -139,14 +129,14 @@ TEST(SimulationTest, StudiesComeWhenTheyArrive) {
 
 TEST(SimulationTest, CoresAreDevicesEnough) {
   const auto result = Played(Read("nodes: [{cpus: 2}]\nstudies:\n" +
-                                  Study("unit_time: 5s", "    trials: 4\n    budget: {max: 2}\n")));
+                                  Entry("unit_time: 5s", "    trials: 4\n    budget: {max: 2}\n")));
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
   EXPECT_DOUBLE_EQ(result.core_seconds[1], 40);
   EXPECT_EQ(result.devices, 0);
 }
 
 TEST(SimulationTest, ProgramsThatEndByThemselvesAreComplete) {
-  const auto result = Played(Read(World(Study("unit_time: 5s, ends_after: 7, report_every: 3",
+  const auto result = Played(Read(World(Entry("unit_time: 5s, ends_after: 7, report_every: 3",
                                               "    trials: 2\n    resources: {gpus: 1}\n"))));
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 2);
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 35);
@@ -179,11 +169,11 @@ TEST(SimulationTest, EverySearchRunsToItsEnd) {
 // the engine's decisions change.
 TEST(SimulationTest, HappensAsEver) {
   const auto result = Played(Read(
-      World(Study("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.4, interference: "
+      World(Entry("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.4, interference: "
                   "0.3, spread: 0.1",
                   "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n"
                   "    resources: {gpus: 0.5}\n") +
-            Study("unit_time: 7s, curve: hypersched",
+            Entry("unit_time: 7s, curve: hypersched",
                   "    trials: 10\n    stopper: median\n    budget: {max: 10}\n    arrives: 90s\n"
                   "    resources: {gpus: 2}\n    deadline: 10m\n",
                   "b"))));
@@ -191,7 +181,7 @@ TEST(SimulationTest, HappensAsEver) {
 }
 
 TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
-  const Scenario scenario = Read(World(Study(
+  const Scenario scenario = Read(World(Entry(
       "unit_time: 3s",
       "    trials: 10\n    stopper: asha\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
   std::int64_t clock = 0;
@@ -213,7 +203,7 @@ TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
 // No device is ever used beyond what it has.
 TEST(SimulationTest, IntervalsNeverOverCommitADevice) {
   const auto result = Played(
-      Read(World(Study("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.3",
+      Read(World(Entry("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.3",
                        "    trials: 60\n    stopper: asha-promotion\n    budget: {max: 9}\n    "
                        "resources: {gpus: 0.3}\n"),
                  "{kind: A100, count: 3}")));
@@ -237,7 +227,7 @@ TEST(SimulationTest, IntervalsNeverOverCommitADevice) {
 
 TEST(SimulationTest, IncumbentsGetBetterAndBetter) {
   const auto result = Played(Read(World(
-      Study("unit_time: 3s", "    trials: 20\n    budget: {max: 9}\n    resources: {gpus: 1}\n"))));
+      Entry("unit_time: 3s", "    trials: 20\n    budget: {max: 9}\n    resources: {gpus: 1}\n"))));
   const auto& incumbents = result.studies[0].incumbents;
   ASSERT_GT(incumbents.size(), 3);
   for (std::size_t i = 1; i < incumbents.size(); ++i) {
@@ -248,7 +238,7 @@ TEST(SimulationTest, IncumbentsGetBetterAndBetter) {
 
 TEST(SimulationTest, RefusesAPolicyThereIsNot) {
   const auto result =
-      Simulate(Read(World(Study("unit_time: 3s", "    trials: 1\n    budget: {max: 9}\n"))),
+      Simulate(Read(World(Entry("unit_time: 3s", "    trials: 1\n    budget: {max: 9}\n"))),
                {.policy = "fifi"});
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("did you mean 'fifo'?"));
@@ -268,7 +258,7 @@ class Idle final : public Policy {
 
 TEST(SimulationTest, APolicyThatLeavesTrialsWaitingIsFoundOut) {
   const auto result =
-      Simulate(Read(World(Study("unit_time: 3s", "    trials: 2\n    budget: {max: 9}\n"))),
+      Simulate(Read(World(Entry("unit_time: 3s", "    trials: 2\n    budget: {max: 9}\n"))),
                {.policy = "idle"}, std::make_unique<Idle>());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kFailedPrecondition);
@@ -300,7 +290,7 @@ class Restless final : public Policy {
 
 TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
   const Scenario scenario =
-      Read(World(Study("unit_time: 10s, start_up: 2s, save: 1s, restore: 3s",
+      Read(World(Entry("unit_time: 10s, start_up: 2s, save: 1s, restore: 3s",
                        "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
   const auto result = Simulate(scenario, {.record_intervals = true}, std::make_unique<Restless>());
   ASSERT_TRUE(result) << result.error().message;
@@ -351,7 +341,7 @@ class Fickle final : public Policy {
 
 TEST(SimulationTest, TimePassesUnderAPolicyThatChangesItsMind) {
   const Scenario scenario = Read(World(
-      Study("unit_time: 10s", "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
+      Entry("unit_time: 10s", "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
   for (const auto whim : {Fickle::Whim::kDrops, Fickle::Whim::kMoves, Fickle::Whim::kAsks}) {
     int most = 0;
     const auto result = Simulate(scenario, {}, std::make_unique<Fickle>(whim, most));
@@ -366,8 +356,8 @@ TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
       "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n    resources: {gpus: "
       "1}\n";
   const std::string work = "unit_time: 10s, save: 1s, restore: 1s, checkpoint: 1MB";
-  const auto roomy = Played(Read(World(Study(work, keys))));
-  const auto tight = Played(Read(World(Study(work, keys + "    checkpoint_cap: 2MB\n"))));
+  const auto roomy = Played(Read(World(Entry(work, keys))));
+  const auto tight = Played(Read(World(Entry(work, keys + "    checkpoint_cap: 2MB\n"))));
   EXPECT_GT(tight.device_seconds[1], roomy.device_seconds[1]);
   EXPECT_EQ(tight.studies[0].finish, Finish::kTrials);
   EXPECT_NEAR(tight.studies[0].incumbents.back().second, roomy.studies[0].incumbents.back().second,
@@ -376,7 +366,7 @@ TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
 
 TEST(SimulationTest, TimeoutsAndRetriesAreTheEngines) {
   const auto result =
-      Played(Read(World(Study("unit_time: 10s",
+      Played(Read(World(Entry("unit_time: 10s",
                               "    trials: 2\n    budget: {max: 9}\n    resources: {gpus: 1}\n"
                               "    timeouts: {trial: 25s}\n    retries: 1\n"))));
   EXPECT_EQ(Count(result.studies[0], TrialState::kFailed), 2);
@@ -385,7 +375,7 @@ TEST(SimulationTest, TimeoutsAndRetriesAreTheEngines) {
 
 TEST(SimulationTest, EnqueuedPointsComeFirst) {
   const auto result =
-      Played(Read(World(Study("unit_time: 10s",
+      Played(Read(World(Entry("unit_time: 10s",
                               "    trials: 3\n    budget: {max: 1}\n    resources: {gpus: 2}\n"
                               "    enqueue: [{lr: 0.5}, {lr: 0.25, width: 3}]\n"))));
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 3);
@@ -403,7 +393,7 @@ double EndBy(const std::string& policy, const Scenario& scenario) {
 
 TEST(SimulationPolicyTest, AnElasticTrialUsesTheDevicesThatAreThere) {
   const Scenario scenario =
-      Read(World(Study("unit_time: 10s, widths: linear",
+      Read(World(Entry("unit_time: 10s, widths: linear",
                        "    trials: 1\n    budget: {max: 8}\n    resources: {gpus: [0.5, 4]}\n"),
                  "{kind: A100, count: 4}"));
   EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 80);
@@ -415,7 +405,7 @@ TEST(SimulationPolicyTest, AnElasticTrialUsesTheDevicesThatAreThere) {
 TEST(SimulationPolicyTest, ElasticInCores) {
   const Scenario scenario =
       Read("nodes: [{cpus: 4}]\nstudies:\n" +
-           Study("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
+           Entry("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
                  "    trials: 2\n    budget: {max: 6}\n    resources: {cpus: [1, 4]}\n"));
   EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 60);
   EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 40);
@@ -423,10 +413,10 @@ TEST(SimulationPolicyTest, ElasticInCores) {
 
 // Two trials on a device each; the one with half the work ends, and the other takes its device over.
 TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
-  const std::string short_one = Study("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
+  const std::string short_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
                                       "    trials: 1\n    budget: {max: 4}\n"
                                       "    resources: {gpus: [1, 2]}\n");
-  const std::string long_one = Study("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
+  const std::string long_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
                                      "    trials: 1\n    budget: {max: 8}\n"
                                      "    resources: {gpus: [1, 2]}\n",
                                      "b");
@@ -441,8 +431,8 @@ TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
 double PartOfFirst(const std::string& weights_of_first) {
   const std::string keys = "    trials: 40\n    budget: {max: 6}\n    resources: {gpus: [1, 2]}\n";
   const Scenario scenario =
-      Read(World(Study("unit_time: 10s, widths: resnet50", keys + weights_of_first) +
-                     Study("unit_time: 10s, widths: resnet50", keys, "b"),
+      Read(World(Entry("unit_time: 10s, widths: resnet50", keys + weights_of_first) +
+                     Entry("unit_time: 10s, widths: resnet50", keys, "b"),
                  "{kind: A100, count: 6}"));
   const auto result = Simulate(scenario, {.policy = "confluence", .record_intervals = true});
   SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
@@ -467,7 +457,7 @@ TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
     for (const std::string stopper :
          {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
       const Scenario scenario = Read(World(
-          Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
+          Entry("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
                 "widths: resnet50, memory: 1GB",
                 "    trials: 30\n    deadline: 2h\n    budget: {max: 27}\n    stopper: " + stopper +
                     "\n    resources: {gpus: [0.5, 4], memory: 1GB}\n"),
@@ -487,7 +477,7 @@ TEST(SimulationPolicyTest, EveryPolicyEndsSearchesOfProfiledTrialsThatCanBeFused
           "pipeline_jobs: [{name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, "
           "free_memory: 8GiB, lends: 3}]\n" +
           World(
-              Study("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: {A100: 0.4, H100: "
+              Entry("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: {A100: 0.4, H100: "
                     "0.3}, bandwidth: 0.3, memory: 4GB, profiled: true",
                     "    trials: 60\n    deadline: 1d\n    budget: {max: 27}\n    stopper: " +
                         stopper + "\n    resources: {gpus: 1}\n    fuse: {most: 8, memory: 1GB}\n"),
@@ -502,7 +492,7 @@ TEST(SimulationPolicyTest, EveryPolicyEndsSearchesOfProfiledTrialsThatCanBeFused
 
 TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
   const Scenario scenario = Read(
-      World(Study("unit_time: 10s, ends_after: 3", "    trials: 1\n    resources: {gpus: 1}\n")));
+      World(Entry("unit_time: 10s, ends_after: 3", "    trials: 1\n    resources: {gpus: 1}\n")));
   const auto result = PlayedBy("fluid-static", scenario);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(
@@ -510,7 +500,7 @@ TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
       "study 'a': the policy fluid-static plans by what is left of each trial, and nothing says "
       "how far trials go: add 'budget: {max: 27}', or take another policy");
   const Scenario endless = Read(World(
-      Study("unit_time: 10s", "    trials: 1\n    budget: {max: 3}\n    resources: {gpus: 1}\n")));
+      Entry("unit_time: 10s", "    trials: 1\n    budget: {max: 3}\n    resources: {gpus: 1}\n")));
   EXPECT_THAT(PlayedBy("hypersched", endless).error().message, HasSubstr("'deadline: 30m'"));
 }
 
@@ -532,7 +522,7 @@ Time Begun(const SimulationResult& result, std::uint32_t study) {
 TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
   // Four on one device, twice the work of one: each takes twice as long as alone.
   const Scenario scenario = Read(
-      World(Study("unit_time: 10s, start_up: 3s, memory: 4GB, fusion: [[1, 1], [4, 2]]",
+      World(Entry("unit_time: 10s, start_up: 3s, memory: 4GB, fusion: [[1, 1], [4, 2]]",
                   "    trials: 4\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 4GB}\n"
                   "    fuse: {most: 8, memory: 1GB}\n"),
             "{kind: A100}"));
@@ -546,7 +536,7 @@ TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
 TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
   // 40 GiB, a twentieth kept free: three of 12 GiB, each as much again.
   const Scenario scenario = Read(
-      World(Study("unit_time: 10s, memory: 12GiB",
+      World(Entry("unit_time: 10s, memory: 12GiB",
                   "    trials: 9\n    budget: {max: 1}\n    resources: {gpus: 1, memory: 12GiB}\n"
                   "    fuse: 8\n"),
             "{kind: A100}"));
@@ -557,9 +547,9 @@ TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
 // A search, and a study that trains its best.
 Scenario WithTarget(int count) {
   return Read(
-      World(Study("unit_time: 10s, spread: 0.3",
+      World(Entry("unit_time: 10s, spread: 0.3",
                   "    trials: 8\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 1GB}\n") +
-                Study("unit_time: 60s",
+                Entry("unit_time: 60s",
                       "    transfer: a\n    budget: {max: 3}\n"
                       "    resources: {gpus: 1, memory: 1GB}\n",
                       "target"),

@@ -9,18 +9,13 @@
 #include "base/check.h"
 #include "policy/policy.h"
 #include "sim/metrics.h"
+#include "sim/test_scenario.h"
 
 namespace sluice {
 namespace {
 
-Scenario Read(const std::string& text) {
-  auto scenario = ReadScenario(text, "s.yaml", "s");
-  SLUICE_CHECK(scenario.has_value(), scenario ? "" : scenario.error().message.c_str());
-  return *std::move(scenario);
-}
-
-// `more` has further keys of the study.
-std::string Study(const std::string& workload, const std::string& more,
+// A study in one line; `more` has further keys of it.
+std::string Brief(const std::string& workload, const std::string& more,
                   const std::string& name = "a") {
   return fmt::format(
       "  - {{study: {}, space: {{lr: {{float: [0, 1]}}}}, objective: {{maximize: accuracy}}, "
@@ -28,13 +23,8 @@ std::string Study(const std::string& workload, const std::string& more,
       name, workload, more);
 }
 
-std::string World(const std::string& studies,
-                  const std::string& devices = "{kind: A100, count: 2}") {
-  return "nodes: [{cpus: 64, devices: " + devices + "}]\nstudies:\n" + studies;
-}
-
-SimulationResult Played(const Scenario& scenario, const std::string& policy = "fifo",
-                        std::uint64_t seed = 1) {
+SimulationResult PlayedUnder(const Scenario& scenario, const std::string& policy = "fifo",
+                             std::uint64_t seed = 1) {
   auto result = Simulate(scenario, {.policy = policy, .seed = seed});
   SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
   return *std::move(result);
@@ -43,25 +33,25 @@ SimulationResult Played(const Scenario& scenario, const std::string& policy = "f
 // 0: none.
 double BoundOf(const std::string& world) {
   const Scenario scenario = Read(world);
-  return WorkBound(scenario, Played(scenario)).value_or(Bound{}).seconds;
+  return WorkBound(scenario, PlayedUnder(scenario)).value_or(Bound{}).seconds;
 }
 
 TEST(WorkBoundTest, SharesThatFillTheDevices) {
   // 8 trials of 40 s, each on half a device, are 80 s of two devices; that each starts up and saves is not in it.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, busy: 0.5, start_up: 5s, save: 1s",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5, start_up: 5s, save: 1s",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.5}"))),
               80, 1e-6);
   // With a share of a quarter each takes twice as long.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, busy: 0.5",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.25}"))),
               80, 1e-6);
   // Two fit into a device's memory.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, busy: 0.1, memory: 20GiB",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.1, memory: 20GiB",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.1, memory: "
                                   "20GiB}"))),
               80, 1e-6);
   // Together they want twice the bandwidth there is.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, busy: 0.25, bandwidth: 0.5",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.25, bandwidth: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.25}"))),
               80, 1e-6);
 }
@@ -69,52 +59,52 @@ TEST(WorkBoundTest, SharesThatFillTheDevices) {
 TEST(WorkBoundTest, KindsByTheirTrueSpeeds) {
   // 6 trials of 30 s on a device that is as quick as one and on one that is as quick as two.
   const std::string devices = "[{kind: A100}, {kind: H100}]";
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, speeds: {H100: 2}",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}",
                                   "trials: 6, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
               60, 1e-6);
   // By a profile they take half of the one and a quarter of the other.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, speeds: {H100: 2}, busy: {A100: 0.5, H100: "
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}, busy: {A100: 0.5, H100: "
                                   "0.25}, profiled: true",
                                   "trials: 60, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
               1800.0 / (2 + 8), 1e-6);
   // A single one is where it is quickest.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, speeds: {H100: 2}",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}",
                                   "trials: 1, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
               15, 1e-6);
 }
 
 TEST(WorkBoundTest, ElasticTrialsAtTheirBest) {
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, widths: linear",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, widths: linear",
                                   "trials: 1, budget: {max: 8}, resources: {gpus: [1, 4]}"),
                             "{kind: A100, count: 4}")),
               20, 1e-6);
   // Two on a device, each as quick as alone.
-  EXPECT_NEAR(BoundOf(World(Study("unit_time: 10s, busy: 0.5",
+  EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: [0.5, 2]}"))),
               80, 1e-6);
   // 1.5 times as quick on two cores, 2 times on four: two trials have two cores each.
   EXPECT_NEAR(BoundOf("nodes: [{cpus: 4}]\nstudies:\n" +
-                      Study("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
+                      Brief("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
                             "trials: 2, budget: {max: 6}, resources: {cpus: [1, 4]}")),
               40, 1e-6);
 }
 
 TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
   const Scenario scenario = Read(World(
-      Study("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
+      Brief("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
       "{kind: A100}"));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     // On one device nothing is left to decide.
-    const SimulationResult result = Played(scenario, "fifo", seed);
+    const SimulationResult result = PlayedUnder(scenario, "fifo", seed);
     EXPECT_NEAR(WorkBound(scenario, result)->seconds, Seconds(result.end - Time{}), 1e-3);
   }
   const Scenario wide = Read(World(
-      Study("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
+      Brief("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
       "{kind: A100, count: 9}"));
-  const SimulationResult result = Played(wide);
+  const SimulationResult result = PlayedUnder(wide);
   EXPECT_NEAR(WorkBound(wide, result)->seconds, Seconds(result.end - Time{}), 1e-3)
       << "the longest";
 }
@@ -122,38 +112,38 @@ TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
 TEST(WorkBoundTest, WhoComesLaterBeginsLater) {
   const auto both = [](int trials_of_first, const std::string& arrives) {
     const std::string keys = "budget: {max: 4}, resources: {gpus: 1}";
-    return World(Study("unit_time: 10s", fmt::format("trials: {}, {}", trials_of_first, keys)) +
-                 Study("unit_time: 10s", "trials: 4, arrives: " + arrives + ", " + keys, "b"));
+    return World(Brief("unit_time: 10s", fmt::format("trials: {}, {}", trials_of_first, keys)) +
+                 Brief("unit_time: 10s", "trials: 4, arrives: " + arrives + ", " + keys, "b"));
   };
   EXPECT_NEAR(BoundOf(both(2, "100s")), 100 + 80, 1e-6);
   EXPECT_NEAR(BoundOf(both(20, "100s")), 480, 1e-6);  // all of it on two devices
   // From the first arrival on.
   const std::string late = World(
-      Study("unit_time: 10s", "trials: 4, arrives: 1h, budget: {max: 4}, resources: {gpus: 1}"));
+      Brief("unit_time: 10s", "trials: 4, arrives: 1h, budget: {max: 4}, resources: {gpus: 1}"));
   EXPECT_NEAR(BoundOf(late), 80, 1e-6);
 }
 
 TEST(WorkBoundTest, SynchronousStoppersGiveEveryPolicyTheSameWork) {
   const Scenario scenario =
-      Read(World(Study("unit_time: 10s, spread: 0.3, widths: resnet50, busy: 0.8",
+      Read(World(Brief("unit_time: 10s, spread: 0.3, widths: resnet50, busy: 0.8",
                        "trials: 40, stopper: hyperband, budget: {max: 27}, "
                        "resources: {gpus: [0.5, 4]}"),
                  "{kind: A100, count: 4}"));
-  const auto bound = WorkBound(scenario, Played(scenario));
+  const auto bound = WorkBound(scenario, PlayedUnder(scenario));
   ASSERT_TRUE(bound.has_value());
   for (const std::string policy : {"lpt", "fluid-static", "fluid-dynamic", "confluence"}) {
-    const auto other = WorkBound(scenario, Played(scenario, policy));
+    const auto other = WorkBound(scenario, PlayedUnder(scenario, policy));
     ASSERT_TRUE(other.has_value());
     EXPECT_EQ(other->work, bound->work) << policy;
     EXPECT_DOUBLE_EQ(other->seconds, bound->seconds) << policy;
   }
-  EXPECT_NE(WorkBound(scenario, Played(scenario, "fifo", 2))->work, bound->work);
+  EXPECT_NE(WorkBound(scenario, PlayedUnder(scenario, "fifo", 2))->work, bound->work);
 }
 
 TEST(WorkBoundTest, NoneWhereWorkDependsOnThePolicyOrNoneIsKnown) {
   const std::string keys = "trials: 8, budget: {max: 9}, resources: {gpus: 1}";
   const auto with = [&](const std::string& more) {
-    return BoundOf(World(Study("unit_time: 10s", keys + ", " + more)));
+    return BoundOf(World(Brief("unit_time: 10s", keys + ", " + more)));
   };
   EXPECT_GT(with("retries: 0"), 0);
   EXPECT_GT(with("stopper: sha"), 0);
@@ -167,7 +157,7 @@ TEST(WorkBoundTest, NoneWhereWorkDependsOnThePolicyOrNoneIsKnown) {
                           keys + "}\n")),
             0)
       << "what a sampler proposes depends on what has come back";
-  const std::string study = Study("unit_time: 10s", keys);
+  const std::string study = Brief("unit_time: 10s", keys);
   EXPECT_EQ(BoundOf("failures: [{node: n1, at: 10s, for: 1s}]\nnodes: [{name: n1, devices: {kind: "
                     "A100}}]\nstudies:\n" +
                     study),
@@ -176,33 +166,33 @@ TEST(WorkBoundTest, NoneWhereWorkDependsOnThePolicyOrNoneIsKnown) {
                     "free_memory: 8GiB, lends: 1}]\n" +
                     World(study)),
             0);
-  EXPECT_EQ(BoundOf(World(Study("unit_time: 10s",
+  EXPECT_EQ(BoundOf(World(Brief("unit_time: 10s",
                                 "trials: 2, budget: {max: 2}, resources: {gpus: "
                                 "2}"))),
             0);
   const std::string elastic =
-      Study("unit_time: 10s", "trials: 2, budget: {max: 2}, resources: {gpus: [1, 2]}", "b");
+      Brief("unit_time: 10s", "trials: 2, budget: {max: 2}, resources: {gpus: [1, 2]}", "b");
   EXPECT_GT(BoundOf(World(elastic)), 0);
   EXPECT_EQ(BoundOf(World(study + elastic)), 0);
   EXPECT_EQ(BoundOf(World(elastic, "[{kind: A100}, {kind: H100}]")), 0);
   // All start on one device at once, and most find no memory.
   EXPECT_EQ(
-      BoundOf(World(Study("unit_time: 10s, memory: 30GiB",
+      BoundOf(World(Brief("unit_time: 10s, memory: 30GiB",
                           "trials: 8, budget: {max: 9}, retries: 0, resources: {gpus: 0.1}"))),
       0);
 }
 
 TEST(WorkBoundTest, NoPolicyIsBelowIt) {
   const std::string keys = "trials: 30, budget: {max: 9}, resources: ";
-  const std::string packed = Study(
+  const std::string packed = Brief(
       "unit_time: 10s, spread: 0.3, busy: {A100: 0.4, H100: 0.3}, bandwidth: 0.2, memory: 4GB, "
       "interference: 0.1, profiled: true",
       keys + "{gpus: 1}");
   const std::string heavy =
-      Study("unit_time: 20s, memory: 8GB, busy: 0.8",
+      Brief("unit_time: 20s, memory: 8GB, busy: 0.8",
             "trials: 12, arrives: 2m, budget: {max: 9}, resources: {gpus: 0.5, memory: 8GB}", "b");
   const std::string elastic =
-      Study("unit_time: 10s, start_up: 3s, spread: 0.4, busy: 0.7, widths: resnet50, memory: 1GB",
+      Brief("unit_time: 10s, start_up: 3s, spread: 0.4, busy: 0.7, widths: resnet50, memory: 1GB",
             keys + "{gpus: [0.5, 4], memory: 1GB}");
   int seen = 0;
   for (const std::string& world : {World(packed + heavy, "[{kind: A100, count: 2}, {kind: H100}]"),
@@ -211,7 +201,7 @@ TEST(WorkBoundTest, NoPolicyIsBelowIt) {
     for (const std::string& policy : PolicyNames()) {
       if (NeedsOf(policy).deadline) continue;
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const SimulationResult result = Played(scenario, policy, seed);
+        const SimulationResult result = PlayedUnder(scenario, policy, seed);
         const auto bound = WorkBound(scenario, result);
         ASSERT_TRUE(bound.has_value()) << policy;
         const double makespan = MetricsOf(scenario, result, false).makespan_seconds;

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/config.h"
 #include "base/result.h"
+#include "config/config.h"
 #include "engine/study.h"
 #include "sim/learning_curve.h"
 #include "sim/true_speed.h"

@@ -3,22 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
+#include "base/test_numbers.h"
 #include "space/enumeration.h"
 #include "space/space.h"
+#include "space/test_space.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Parameter Float(std::string name, std::string when = "") {
-  return {.name = std::move(name), .low = 0, .high = 1, .when = std::move(when)};
-}
-Parameter Int(std::string name, double high, std::string when = "") {
+// A whole number from 1.
+Parameter OneTo(std::string name, double high, std::string when = "") {
   return {.name = std::move(name),
           .kind = ParameterKind::kInt,
           .low = 1,
@@ -32,27 +29,13 @@ Parameter Choices(std::string name, std::vector<Choice> choices, std::string whe
           .when = std::move(when)};
 }
 
-Space Make(std::vector<Parameter> parameters, std::vector<std::string> constraints = {}) {
-  auto space = Space::Make(std::move(parameters), std::move(constraints));
-  EXPECT_TRUE(space) << space.error().message;
-  return *space;
-}
-
-std::string MessageOf(std::vector<Parameter> parameters,
-                      std::vector<std::string> constraints = {}) {
-  const auto space = Space::Make(std::move(parameters), std::move(constraints));
-  if (space) return "no error";
-  EXPECT_EQ(space.error().code, ErrorCode::kInvalidArgument);
-  return space.error().message;
-}
-
 // momentum comes before what it depends on, nesterov depends on momentum.
 Space Optimizers() {
-  return Make({Float("momentum", "optimizer == 'sgd'"),
-               Choices("optimizer", {std::string("adam"), std::string("sgd")}),
-               Choices("nesterov", {true, false}, "momentum > 0.5"), Float("lr"),
-               Float("decay", "(optimizer == \"sgd\")")},
-              {"lr * momentum < 0.5"});
+  return SpaceOf({UnitFloat("momentum", "optimizer == 'sgd'"),
+                  Choices("optimizer", {std::string("adam"), std::string("sgd")}),
+                  Choices("nesterov", {true, false}, "momentum > 0.5"), UnitFloat("lr"),
+                  UnitFloat("decay", "(optimizer == \"sgd\")")},
+                 {"lr * momentum < 0.5"});
 }
 
 std::string Text(const Space& space, const Point& point) { return space.Encode(point); }
@@ -62,8 +45,9 @@ TEST(ConditionTest, GroupsAreActiveTogetherAndComeAfterWhatTheyDependOn) {
   EXPECT_THAT(space.groups(), ElementsAre(ElementsAre(1, 3), ElementsAre(0, 4), ElementsAre(2)));
   EXPECT_THAT(space.order(), ElementsAre(1, 0, 2, 3, 4));
   EXPECT_FALSE(space.is_plain());
-  EXPECT_TRUE(Make({Float("a"), Float("b", "true")}).is_plain());
-  EXPECT_THAT(Make({Float("a"), Float("b", "1 < 2")}).groups(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_TRUE(SpaceOf({UnitFloat("a"), UnitFloat("b", "true")}).is_plain());
+  EXPECT_THAT(SpaceOf({UnitFloat("a"), UnitFloat("b", "1 < 2")}).groups(),
+              ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(ConditionTest, WhatIsNotActiveHasNoValue) {
@@ -102,25 +86,25 @@ TEST(ConditionTest, ConstraintsOnWhatIsNotActiveHold) {
   const Space space = Optimizers();
   EXPECT_TRUE(space.Satisfies({kNan, 0, kNan, 0.9, kNan}));
   EXPECT_FALSE(space.Satisfies({0.9, 1, 0, 0.9, 0.5}));
-  EXPECT_FALSE(Make({Float("a"), Float("b")}, {"a / b > 0.1"}).Satisfies({0.5, 0}));
+  EXPECT_FALSE(SpaceOf({UnitFloat("a"), UnitFloat("b")}, {"a / b > 0.1"}).Satisfies({0.5, 0}));
 }
 
 TEST(ConditionTest, AConditionOnWhatIsNotActiveDoesNotHold) {
   const Space space =
-      Make({Choices("a", {true, false}), Int("b", 3, "a"), Int("c", 3, "b != 2 or a")});
+      SpaceOf({Choices("a", {true, false}), OneTo("b", 3, "a"), OneTo("c", 3, "b != 2 or a")});
   EXPECT_EQ(Text(space, space.FromUnit({0.9, 0, 0})), R"({"a":false})");
 }
 
 TEST(ConditionTest, MistakesNameTheParameter) {
-  EXPECT_EQ(MessageOf({Float("lr"), Float("momentum", "optimizer == 'sgd'")}),
+  EXPECT_EQ(MessageOf({UnitFloat("lr"), UnitFloat("momentum", "optimizer == 'sgd'")}),
             "momentum: when 'optimizer == 'sgd'': column 1: expected a parameter, found optimizer");
-  EXPECT_EQ(MessageOf({Float("lr", "lr > 0.5")}),
+  EXPECT_EQ(MessageOf({UnitFloat("lr", "lr > 0.5")}),
             "lr: when 'lr > 0.5': expected a condition on other parameters, found one on itself");
-  EXPECT_EQ(MessageOf({Float("x", "c > 0"), Float("a", "b > 0"), Float("b", "c > 0"),
-                       Float("c", "a > 0")}),
+  EXPECT_EQ(MessageOf({UnitFloat("x", "c > 0"), UnitFloat("a", "b > 0"), UnitFloat("b", "c > 0"),
+                       UnitFloat("c", "a > 0")}),
             "c: when 'a > 0': expected conditions that do not go round in a circle, found c -> a "
             "-> b -> c, each depending on the next");
-  EXPECT_EQ(MessageOf({Float("lr")}, {"lr < 1", "lr * 2"}),
+  EXPECT_EQ(MessageOf({UnitFloat("lr")}, {"lr < 1", "lr * 2"}),
             "constraints: 'lr * 2': column 1: expected something true or false, found the number "
             "lr * 2; compare it, as in x < 1 or x == 'a'");
 }
@@ -147,9 +131,9 @@ TEST(ConditionTest, DecodeWantsTheActiveOnesAndNoOthers) {
 
 TEST(EnumerationTest, DistinctPointsInTheOrderOfACounter) {
   const Space space =
-      Make({Choices("opt", {std::string("adam"), std::string("sgd")}), Int("m", 3, "opt == 'sgd'"),
-            Choices("n", {true, false}, "m >= 2"), Int("l", 2)},
-           {"m + l < 5"});
+      SpaceOf({Choices("opt", {std::string("adam"), std::string("sgd")}),
+               OneTo("m", 3, "opt == 'sgd'"), Choices("n", {true, false}, "m >= 2"), OneTo("l", 2)},
+              {"m + l < 5"});
   std::vector<std::string> seen;
   PointEnumerator points(space);
   while (points.Next()) {
@@ -168,17 +152,17 @@ TEST(EnumerationTest, DistinctPointsInTheOrderOfACounter) {
 }
 
 TEST(EnumerationTest, CountsWhatIsSmallAndGivesUpOnTheRest) {
-  EXPECT_EQ(Make({Int("a", 3)}, {"a > 3"}).Cardinality(), 0u);
-  EXPECT_EQ(Make({Int("a", 3)}, {"false"}).Cardinality(), 0u);
-  EXPECT_EQ(Make({Int("a", 3)}, {"true"}).Cardinality(), 3u);
-  EXPECT_EQ(Make({Float("a")}, {"a < 1"}).Cardinality(), std::nullopt);
-  EXPECT_EQ(Make({Int("a", 1e9), Int("b", 1e9)}, {"a + b < 1"}).Cardinality(), std::nullopt);
+  EXPECT_EQ(SpaceOf({OneTo("a", 3)}, {"a > 3"}).Cardinality(), 0u);
+  EXPECT_EQ(SpaceOf({OneTo("a", 3)}, {"false"}).Cardinality(), 0u);
+  EXPECT_EQ(SpaceOf({OneTo("a", 3)}, {"true"}).Cardinality(), 3u);
+  EXPECT_EQ(SpaceOf({UnitFloat("a")}, {"a < 1"}).Cardinality(), std::nullopt);
+  EXPECT_EQ(SpaceOf({OneTo("a", 1e9), OneTo("b", 1e9)}, {"a + b < 1"}).Cardinality(), std::nullopt);
   // Branches that exclude each other add up instead of multiplying.
-  std::vector<Parameter> branches = {Int("which", 20)};
+  std::vector<Parameter> branches = {OneTo("which", 20)};
   for (int i = 1; i <= 20; ++i) {
-    branches.push_back(Int(fmt::format("x{}", i), 1000, fmt::format("which == {}", i)));
+    branches.push_back(OneTo(fmt::format("x{}", i), 1000, fmt::format("which == {}", i)));
   }
-  EXPECT_EQ(Make(branches).Cardinality(), 20'000u);
+  EXPECT_EQ(SpaceOf(branches).Cardinality(), 20'000u);
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <charconv>
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
+
 
 namespace sluice {
 namespace {

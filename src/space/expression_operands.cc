@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/config.h"
 #include "base/text.h"
 #include "space/expression_parser.h"
 

@@ -8,7 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "base/config.h"
+#include "base/text.h"
+
 
 namespace sluice {
 

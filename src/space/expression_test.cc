@@ -44,7 +44,7 @@ std::string Evaluated(std::string_view text, std::vector<double> point = kPoint)
   return truth == Truth::kTrue ? "true" : truth == Truth::kFalse ? "false" : "undefined";
 }
 
-std::string Problem(std::string_view text) {
+std::string ExpressionProblem(std::string_view text) {
   const auto expression = Expression::Parse(text, Symbols(Parameters()));
   if (expression) return "none";
   EXPECT_EQ(expression.error().code, ErrorCode::kInvalidArgument);
@@ -164,116 +164,127 @@ TEST(ExpressionTest, TheSameInOtherWordsIsEqual) {
 }
 
 TEST(ExpressionTest, TypesThatDoNotGoTogether) {
-  EXPECT_EQ(Problem("optimizer + 1"),
+  EXPECT_EQ(ExpressionProblem("optimizer + 1"),
             "column 1: expected a number before '+', found optimizer, one of 'sgd', 'adam', "
             "'it\\'s'");
-  EXPECT_EQ(Problem("lr * 2"),
+  EXPECT_EQ(ExpressionProblem("lr * 2"),
             "column 1: expected something true or false, found the number lr * 2; compare it, as "
             "in x < 1 or x == 'a'");
-  EXPECT_EQ(Problem("optimizer == 'sgd' or 'adam'"),
+  EXPECT_EQ(ExpressionProblem("optimizer == 'sgd' or 'adam'"),
             "column 23: expected something true or false, found the text 'adam'; compare it, as in "
             "x in ['a', 'b']");
-  EXPECT_EQ(Problem("not lr"),
+  EXPECT_EQ(ExpressionProblem("not lr"),
             "column 5: expected something true or false, found the number lr; compare it, as in x "
             "< 1 or x == 'a'");
-  EXPECT_EQ(Problem("lr < 'a'"),
+  EXPECT_EQ(ExpressionProblem("lr < 'a'"),
             "column 1: expected numbers, or an ordinal and one of its choices, around '<', found "
             "the number lr");
-  EXPECT_THAT(Problem("optimizer < 'sgd'"), HasSubstr("column 1: expected numbers, or an ordinal"));
-  EXPECT_THAT(Problem("size < optimizer"), HasSubstr("column 8: expected numbers, or an ordinal"));
-  EXPECT_EQ(Problem("lr == 'a'"),
+  EXPECT_THAT(ExpressionProblem("optimizer < 'sgd'"),
+              HasSubstr("column 1: expected numbers, or an ordinal"));
+  EXPECT_THAT(ExpressionProblem("size < optimizer"),
+              HasSubstr("column 8: expected numbers, or an ordinal"));
+  EXPECT_EQ(ExpressionProblem("lr == 'a'"),
             "column 7: expected a number to compare with lr, found the text 'a'");
-  EXPECT_EQ(Problem("bias == 1"),
+  EXPECT_EQ(ExpressionProblem("bias == 1"),
             "column 9: expected true or false after '==', found the number 1");
-  EXPECT_EQ(Problem("lr == true"),
+  EXPECT_EQ(ExpressionProblem("lr == true"),
             "column 7: expected a number after '==', found the truth value true");
-  EXPECT_THAT(Problem("optimizer == lr"), HasSubstr("column 14: expected one of 'sgd', 'adam'"));
-  EXPECT_THAT(Problem("min(optimizer, 1) < 2"), HasSubstr("expected a number in min()"));
-  EXPECT_THAT(Problem("optimizer == 'sgd' == norm"), HasSubstr("join them with and"));
-  EXPECT_THAT(Problem("optimizer == norm == optimizer"), HasSubstr("join them with and"));
-  EXPECT_THAT(Problem("layers in [lr]"), HasSubstr("column 12: expected constants in a list"));
-  EXPECT_THAT(Problem("(lr < 1) < 2"), HasSubstr("expected true or false after '<'"));
-  EXPECT_THAT(Problem("(lr < 1) < (lr < 2)"), HasSubstr("expected a number before '<'"));
-  EXPECT_THAT(Problem("'a' == 3"), HasSubstr("expected a text after '=='"));
+  EXPECT_THAT(ExpressionProblem("optimizer == lr"),
+              HasSubstr("column 14: expected one of 'sgd', 'adam'"));
+  EXPECT_THAT(ExpressionProblem("min(optimizer, 1) < 2"), HasSubstr("expected a number in min()"));
+  EXPECT_THAT(ExpressionProblem("optimizer == 'sgd' == norm"), HasSubstr("join them with and"));
+  EXPECT_THAT(ExpressionProblem("optimizer == norm == optimizer"), HasSubstr("join them with and"));
+  EXPECT_THAT(ExpressionProblem("layers in [lr]"),
+              HasSubstr("column 12: expected constants in a list"));
+  EXPECT_THAT(ExpressionProblem("(lr < 1) < 2"), HasSubstr("expected true or false after '<'"));
+  EXPECT_THAT(ExpressionProblem("(lr < 1) < (lr < 2)"), HasSubstr("expected a number before '<'"));
+  EXPECT_THAT(ExpressionProblem("'a' == 3"), HasSubstr("expected a text after '=='"));
 }
 
 TEST(ExpressionTest, NamesAndChoicesThatDoNotExist) {
-  EXPECT_EQ(Problem("momentun < 1"),
+  EXPECT_EQ(ExpressionProblem("momentun < 1"),
             "column 1: expected a parameter, found momentun (did you mean 'momentum'?)");
-  EXPECT_EQ(Problem("optimizer == sgd"),
+  EXPECT_EQ(ExpressionProblem("optimizer == sgd"),
             "column 14: expected a parameter, found sgd; write 'sgd' for the choice of optimizer");
-  EXPECT_EQ(Problem("weight-decay < 1"),
+  EXPECT_EQ(ExpressionProblem("weight-decay < 1"),
             "column 1: expected a parameter, found weight; write `weight-decay` for the parameter");
-  EXPECT_EQ(Problem("bias == True"),
+  EXPECT_EQ(ExpressionProblem("bias == True"),
             "column 9: expected a parameter, found True (did you mean 'true'?)");
-  EXPECT_EQ(Problem("optimizer == 'adm'"),
+  EXPECT_EQ(ExpressionProblem("optimizer == 'adm'"),
             "column 14: expected one of 'sgd', 'adam', 'it\\'s', the choices of optimizer, found "
             "'adm' (did you mean 'adam'?)");
   EXPECT_EQ(
-      Problem("batch == 65"),
+      ExpressionProblem("batch == 65"),
       "column 10: expected one of 64, 16, 32.5, the choices of batch, found 65 (did you mean 64?)");
-  EXPECT_EQ(Problem("batch in [16, 46]"),
+  EXPECT_EQ(ExpressionProblem("batch in [16, 46]"),
             "column 15: expected one of 64, 16, 32.5, the choices of batch, found 46 (did you mean "
             "64?)");
-  EXPECT_THAT(Problem("size > 'huge'"), HasSubstr("the choices of size, found 'huge'"));
-  EXPECT_THAT(Problem("bias == 'yes'"), HasSubstr("expected one of true, false"));
-  EXPECT_THAT(Problem("sqr(lr) < 1"), HasSubstr("expected one of the functions min, max"));
-  EXPECT_THAT(Problem("sqr(lr) < 1"), HasSubstr("did you mean 'sqrt'?"));
+  EXPECT_THAT(ExpressionProblem("size > 'huge'"), HasSubstr("the choices of size, found 'huge'"));
+  EXPECT_THAT(ExpressionProblem("bias == 'yes'"), HasSubstr("expected one of true, false"));
+  EXPECT_THAT(ExpressionProblem("sqr(lr) < 1"),
+              HasSubstr("expected one of the functions min, max"));
+  EXPECT_THAT(ExpressionProblem("sqr(lr) < 1"), HasSubstr("did you mean 'sqrt'?"));
 }
 
 TEST(ExpressionTest, WhatIsKnownToFailIsRefused) {
-  EXPECT_EQ(Problem("lr / 0 < 1"), "column 6: expected a divisor other than 0 after '/', found 0");
-  EXPECT_EQ(Problem("lr / (2 - 2) < 1"),
+  EXPECT_EQ(ExpressionProblem("lr / 0 < 1"),
+            "column 6: expected a divisor other than 0 after '/', found 0");
+  EXPECT_EQ(ExpressionProblem("lr / (2 - 2) < 1"),
             "column 6: expected a divisor other than 0 after '/', found (2 - 2)");
-  EXPECT_THAT(Problem("lr % 0.0 < 1"), HasSubstr("expected a divisor other than 0"));
-  EXPECT_THAT(Problem("lr // -0 < 1"), HasSubstr("expected a divisor other than 0"));
-  EXPECT_EQ(Problem("lr < log(-1)"),
+  EXPECT_THAT(ExpressionProblem("lr % 0.0 < 1"), HasSubstr("expected a divisor other than 0"));
+  EXPECT_THAT(ExpressionProblem("lr // -0 < 1"), HasSubstr("expected a divisor other than 0"));
+  EXPECT_EQ(ExpressionProblem("lr < log(-1)"),
             "column 10: expected a number that this function takes, found -1");
-  EXPECT_THAT(Problem("lr < 10 ** 400"), HasSubstr("expected a finite number, found 10 ** 400"));
+  EXPECT_THAT(ExpressionProblem("lr < 10 ** 400"),
+              HasSubstr("expected a finite number, found 10 ** 400"));
 }
 
 TEST(ExpressionTest, WhatIsNoExpression) {
-  EXPECT_EQ(Problem(""), "column 1: expected a parameter or a value, found the end");
-  EXPECT_EQ(Problem("lr <"), "column 5: expected a parameter or a value, found the end");
-  EXPECT_EQ(Problem("lr < 1 momentum"),
+  EXPECT_EQ(ExpressionProblem(""), "column 1: expected a parameter or a value, found the end");
+  EXPECT_EQ(ExpressionProblem("lr <"), "column 5: expected a parameter or a value, found the end");
+  EXPECT_EQ(ExpressionProblem("lr < 1 momentum"),
             "column 8: expected an operator or the end, found momentum");
-  EXPECT_EQ(Problem("(lr < 1"), "column 8: expected ')', found the end");
-  EXPECT_EQ(Problem("lr = 1"),
+  EXPECT_EQ(ExpressionProblem("(lr < 1"), "column 8: expected ')', found the end");
+  EXPECT_EQ(ExpressionProblem("lr = 1"),
             "column 4: expected a name, a value or an operator, found '='; write == to compare");
-  EXPECT_THAT(Problem("lr < 1 && bias"), HasSubstr("column 8"));
-  EXPECT_THAT(Problem("lr < 1 && bias"), HasSubstr("write and"));
-  EXPECT_THAT(Problem("lr < 1 || bias"), HasSubstr("write or"));
-  EXPECT_THAT(Problem("!bias"), HasSubstr("write not"));
-  EXPECT_THAT(Problem("lr ^ 2 < 1"), HasSubstr("write ** for a power"));
-  EXPECT_EQ(Problem("optimizer == 'sgd"),
+  EXPECT_THAT(ExpressionProblem("lr < 1 && bias"), HasSubstr("column 8"));
+  EXPECT_THAT(ExpressionProblem("lr < 1 && bias"), HasSubstr("write and"));
+  EXPECT_THAT(ExpressionProblem("lr < 1 || bias"), HasSubstr("write or"));
+  EXPECT_THAT(ExpressionProblem("!bias"), HasSubstr("write not"));
+  EXPECT_THAT(ExpressionProblem("lr ^ 2 < 1"), HasSubstr("write ** for a power"));
+  EXPECT_EQ(ExpressionProblem("optimizer == 'sgd"),
             "column 14: expected another ' that closes this one, found none");
-  EXPECT_EQ(Problem("lr < 2lr"), "column 6: expected a number, found 2lr");
-  EXPECT_EQ(Problem("lr < 1.2.3"), "column 6: expected a number, found 1.2.3");
-  EXPECT_EQ(Problem("lr < 1e999"), "column 6: expected a number, found 1e999");
-  EXPECT_EQ(Problem("layers in 3"), "column 11: expected '[', found 3");
-  EXPECT_EQ(Problem("layers in []"), "column 12: expected a parameter or a value, found ]");
-  EXPECT_THAT(Problem("layers in [1] in [2]"), HasSubstr("expected an operator or the end"));
-  EXPECT_THAT(Problem("min(lr) < 1"), HasSubstr("expected two arguments or more of min"));
-  EXPECT_THAT(Problem("log(lr, 2) < 1"), HasSubstr("expected one argument of log"));
-  EXPECT_THAT(Problem("lr < and"), HasSubstr("expected a parameter or a value, found and"));
-  EXPECT_THAT(Problem("'\xc3\xa4\xc3\xb6' == lr $"), HasSubstr("column 12"));
+  EXPECT_EQ(ExpressionProblem("lr < 2lr"), "column 6: expected a number, found 2lr");
+  EXPECT_EQ(ExpressionProblem("lr < 1.2.3"), "column 6: expected a number, found 1.2.3");
+  EXPECT_EQ(ExpressionProblem("lr < 1e999"), "column 6: expected a number, found 1e999");
+  EXPECT_EQ(ExpressionProblem("layers in 3"), "column 11: expected '[', found 3");
+  EXPECT_EQ(ExpressionProblem("layers in []"),
+            "column 12: expected a parameter or a value, found ]");
+  EXPECT_THAT(ExpressionProblem("layers in [1] in [2]"),
+              HasSubstr("expected an operator or the end"));
+  EXPECT_THAT(ExpressionProblem("min(lr) < 1"), HasSubstr("expected two arguments or more of min"));
+  EXPECT_THAT(ExpressionProblem("log(lr, 2) < 1"), HasSubstr("expected one argument of log"));
+  EXPECT_THAT(ExpressionProblem("lr < and"),
+              HasSubstr("expected a parameter or a value, found and"));
+  EXPECT_THAT(ExpressionProblem("'\xc3\xa4\xc3\xb6' == lr $"), HasSubstr("column 12"));
 }
 
 TEST(ExpressionTest, SizeAndDepthAreBounded) {
-  EXPECT_THAT(Problem(std::string(5000, ' ')), HasSubstr("at most 4096 bytes, found 5000"));
+  EXPECT_THAT(ExpressionProblem(std::string(5000, ' ')),
+              HasSubstr("at most 4096 bytes, found 5000"));
   const std::string open(60, '(');
   const std::string close(60, ')');
-  EXPECT_EQ(Problem(open + "lr < 1" + close), "none");
+  EXPECT_EQ(ExpressionProblem(open + "lr < 1" + close), "none");
   for (const std::string_view bit :
        {"(", "-", "not ", "2 ** ", "min(", "1 + (", "1 < 2 * 3 ** ("}) {
     std::string text;
     while (text.size() + bit.size() < 4000) text += bit;
-    EXPECT_THAT(Problem(text), HasSubstr("levels of parentheses")) << bit;
+    EXPECT_THAT(ExpressionProblem(text), HasSubstr("levels of parentheses")) << bit;
   }
   std::string deep;
   for (int i = 0; i < 60; ++i) deep += "1 + 2 * max(3, ";
   deep += "lr" + close;
-  EXPECT_THAT(Problem(deep + " < 1"), HasSubstr("less nested"));
+  EXPECT_THAT(ExpressionProblem(deep + " < 1"), HasSubstr("less nested"));
   std::string wide = "lr < 1";
   while (wide.size() < 4000) wide += " and lr < 1";
   EXPECT_EQ(Evaluated(wide), "true");

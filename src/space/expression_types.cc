@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/config.h"
 #include "base/text.h"
 #include "space/expression_parser.h"
 

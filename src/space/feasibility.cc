@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/config.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "space/cost.h"

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
 #include "space/special.h"
 
 namespace sluice {
@@ -14,10 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Parameter Make(Law law, double low, double high, double first = 0, double second = 0,
-               double step = 0) {
+Parameter OfLaw(Law law, double low, double high, double first = 0, double second = 0,
+                double step = 0) {
   return {.name = "x",
           .low = low,
           .high = high,
@@ -27,7 +26,7 @@ Parameter Make(Law law, double low, double high, double first = 0, double second
           .second = second};
 }
 
-std::string Problem(const Parameter& parameter) {
+std::string ParameterProblem(const Parameter& parameter) {
   const Status status = CheckParameter(parameter);
   return status ? "none" : status.error().message;
 }
@@ -41,8 +40,8 @@ TEST(SpecialTest, NormalLaw) {
   EXPECT_NEAR(NormalQuantile(0.975), 1.959963984540054, 1e-14);
   EXPECT_NEAR(NormalQuantile(1e-10), -6.361340902404056, 1e-12);
   EXPECT_NEAR(NormalQuantile(0.5), 0, 1e-15);
-  EXPECT_EQ(NormalQuantile(0), -kInf);
-  EXPECT_EQ(NormalQuantile(1), kInf);
+  EXPECT_EQ(NormalQuantile(0), -kInfinity);
+  EXPECT_EQ(NormalQuantile(1), kInfinity);
   for (int i = -370; i <= 50; ++i) {
     const double z = i / 10.0;
     EXPECT_NEAR(NormalQuantile(NormalCdf(z)), z, 1e-9) << z;
@@ -85,27 +84,27 @@ TEST(SpecialTest, BetaQuantileIsTheInverseWhateverTheShape) {
 }
 
 TEST(LawTest, ValuesAtKnownShares) {
-  EXPECT_NEAR(FromUnit(Make(Law::kLog, 1e-4, 1), 0.5), 1e-2, 1e-15);
-  EXPECT_NEAR(FromUnit(Make(Law::kInverseLog, 1e-4, 1), 0.5), 1.0001 - 1e-2, 1e-14);
-  const Parameter normal = Make(Law::kNormal, -80, 80, 0, 10);
+  EXPECT_NEAR(FromUnit(OfLaw(Law::kLog, 1e-4, 1), 0.5), 1e-2, 1e-15);
+  EXPECT_NEAR(FromUnit(OfLaw(Law::kInverseLog, 1e-4, 1), 0.5), 1.0001 - 1e-2, 1e-14);
+  const Parameter normal = OfLaw(Law::kNormal, -80, 80, 0, 10);
   EXPECT_NEAR(FromUnit(normal, 0.5), 0, 1e-13);
   EXPECT_NEAR(FromUnit(normal, 0.975), 19.59963984540054, 1e-10);
   EXPECT_NEAR(ToUnit(normal, -10), 0.15865525393145707, 1e-14);
   // Half of the law, so its median is the three-quarter point of the whole.
-  EXPECT_NEAR(FromUnit(Make(Law::kNormal, 0, 100, 0, 1), 0.5), 0.6744897501960817, 1e-13);
-  EXPECT_NEAR(FromUnit(Make(Law::kLogNormal, 0, 1e9, 1, 0.5), 0.5), std::exp(1), 1e-12);
-  EXPECT_NEAR(FromUnit(Make(Law::kBeta, 10, 20, 2, 3), 0.6875), 15, 1e-12);
+  EXPECT_NEAR(FromUnit(OfLaw(Law::kNormal, 0, 100, 0, 1), 0.5), 0.6744897501960817, 1e-13);
+  EXPECT_NEAR(FromUnit(OfLaw(Law::kLogNormal, 0, 1e9, 1, 0.5), 0.5), std::exp(1), 1e-12);
+  EXPECT_NEAR(FromUnit(OfLaw(Law::kBeta, 10, 20, 2, 3), 0.6875), 15, 1e-12);
 }
 
 TEST(LawTest, EveryLawIsMonotoneAndComesBack) {
   for (const Parameter& parameter :
-       {Make(Law::kInverseLog, 1e-5, 1), Make(Law::kNormal, -3, 5, 1, 2),
-        Make(Law::kNormal, 6, 9, 0, 1), Make(Law::kNormal, -9, -6, 0, 1),
-        Make(Law::kNormal, 30, 35, 0, 1), Make(Law::kLogNormal, 0, 10, 0, 1),
-        Make(Law::kLogNormal, 1, 2, 5, 1), Make(Law::kBeta, -1, 3, 0.5, 0.5),
-        Make(Law::kBeta, 0, 1, 5, 2)}) {
-    ASSERT_EQ(Problem(parameter), "none");
-    double before = -kInf;
+       {OfLaw(Law::kInverseLog, 1e-5, 1), OfLaw(Law::kNormal, -3, 5, 1, 2),
+        OfLaw(Law::kNormal, 6, 9, 0, 1), OfLaw(Law::kNormal, -9, -6, 0, 1),
+        OfLaw(Law::kNormal, 30, 35, 0, 1), OfLaw(Law::kLogNormal, 0, 10, 0, 1),
+        OfLaw(Law::kLogNormal, 1, 2, 5, 1), OfLaw(Law::kBeta, -1, 3, 0.5, 0.5),
+        OfLaw(Law::kBeta, 0, 1, 5, 2)}) {
+    ASSERT_EQ(ParameterProblem(parameter), "none");
+    double before = -kInfinity;
     for (int i = 0; i <= 1000; ++i) {
       const double unit = i / 1000.0;
       const double value = FromUnit(parameter, unit);
@@ -121,9 +120,9 @@ TEST(LawTest, EveryLawIsMonotoneAndComesBack) {
 
 TEST(LawTest, StepsTakeTheMassAroundThem) {
   for (const Parameter& parameter :
-       {Make(Law::kLog, 0.1, 1, 0, 0, 0.1), Make(Law::kInverseLog, 0.1, 1, 0, 0, 0.1),
-        Make(Law::kNormal, 0, 1, 0.3, 0.2, 0.1), Make(Law::kLogNormal, 0, 5, 0, 1, 0.5),
-        Make(Law::kBeta, 0, 1, 2, 2, 0.1),
+       {OfLaw(Law::kLog, 0.1, 1, 0, 0, 0.1), OfLaw(Law::kInverseLog, 0.1, 1, 0, 0, 0.1),
+        OfLaw(Law::kNormal, 0, 1, 0.3, 0.2, 0.1), OfLaw(Law::kLogNormal, 0, 5, 0, 1, 0.5),
+        OfLaw(Law::kBeta, 0, 1, 2, 2, 0.1),
         Parameter{.name = "n",
                   .kind = ParameterKind::kInt,
                   .low = 1,
@@ -137,8 +136,8 @@ TEST(LawTest, StepsTakeTheMassAroundThem) {
                   .high = 64,
                   .law = Law::kLog,
                   .step = 7}}) {
-    ASSERT_EQ(Problem(parameter), "none");
-    double before = -kInf;
+    ASSERT_EQ(ParameterProblem(parameter), "none");
+    double before = -kInfinity;
     for (int i = 0; i <= 2000; ++i) {
       const double value = FromUnit(parameter, i / 2000.0);
       ASSERT_TRUE(ContainsValue(parameter, value));
@@ -171,7 +170,7 @@ TEST(LawTest, ChoicesByTheirWeights) {
       .kind = ParameterKind::kCategorical,
       .choices = {std::string("a"), std::string("b"), std::string("c"), std::string("d")},
       .weights = {0.5, 0, 0.3, 0.2}};
-  ASSERT_EQ(Problem(parameter), "none");
+  ASSERT_EQ(ParameterProblem(parameter), "none");
   EXPECT_EQ(FromUnit(parameter, 0), 0);
   EXPECT_EQ(FromUnit(parameter, 0.49), 0);
   EXPECT_EQ(FromUnit(parameter, 0.51), 2);
@@ -182,28 +181,30 @@ TEST(LawTest, ChoicesByTheirWeights) {
 }
 
 TEST(LawTest, Mistakes) {
-  EXPECT_EQ(Problem(Make(Law::kInverseLog, 0, 1)),
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kInverseLog, 0, 1)),
             "x: expected low > 0 on a log scale, found [0, 1]");
-  EXPECT_EQ(Problem(Make(Law::kLogNormal, -1, 1, 0, 1)),
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kLogNormal, -1, 1, 0, 1)),
             "x: expected low >= 0 for a lognormal, found [-1, 1]");
-  EXPECT_EQ(Problem(Make(Law::kNormal, 0, 1, 0, 0)), "x: expected sigma > 0, found 0");
-  EXPECT_EQ(Problem(Make(Law::kNormal, 0, 1, 0, -1)), "x: expected sigma > 0, found -1");
-  EXPECT_EQ(Problem(Make(Law::kNormal, 0, 1, kInf, 1)), "x: expected a finite mean, found inf");
-  EXPECT_EQ(Problem(Make(Law::kNormal, 50, 60, 0, 1)),
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kNormal, 0, 1, 0, 0)), "x: expected sigma > 0, found 0");
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kNormal, 0, 1, 0, -1)), "x: expected sigma > 0, found -1");
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kNormal, 0, 1, kInfinity, 1)),
+            "x: expected a finite mean, found inf");
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kNormal, 50, 60, 0, 1)),
             "x: expected a range that its law reaches, found [50, 60] with mean 0 and sigma 1: all "
             "of it is too far from the mean");
-  EXPECT_EQ(Problem(Make(Law::kBeta, 0, 1, 0, 1)),
+  EXPECT_EQ(ParameterProblem(OfLaw(Law::kBeta, 0, 1, 0, 1)),
             "x: expected alpha above 0 and at most 1000000, found 0");
-  EXPECT_THAT(Problem(Make(Law::kBeta, 0, 1, 1, NAN)), HasSubstr("expected beta above 0"));
+  EXPECT_THAT(ParameterProblem(OfLaw(Law::kBeta, 0, 1, 1, NAN)),
+              HasSubstr("expected beta above 0"));
   Parameter choice{.name = "c", .kind = ParameterKind::kCategorical, .choices = {true, false}};
   choice.weights = {1};
-  EXPECT_EQ(Problem(choice), "c: expected a weight for each of its 2 choices, found 1");
+  EXPECT_EQ(ParameterProblem(choice), "c: expected a weight for each of its 2 choices, found 1");
   choice.weights = {1.5, -0.5};
-  EXPECT_EQ(Problem(choice), "c: expected weights of at least 0, found -0.5");
+  EXPECT_EQ(ParameterProblem(choice), "c: expected weights of at least 0, found -0.5");
   choice.weights = {0.5, 0.4};
-  EXPECT_EQ(Problem(choice), "c: expected weights that add up to 1, found 0.9");
+  EXPECT_EQ(ParameterProblem(choice), "c: expected weights that add up to 1, found 0.9");
   choice.weights = {1, 0};
-  EXPECT_EQ(Problem(choice), "none");
+  EXPECT_EQ(ParameterProblem(choice), "none");
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "base/check.h"
-#include "base/config.h"
 #include "base/text.h"
 #include "space/space.h"
 

@@ -5,17 +5,13 @@
 
 #include <cmath>
 
+#include "space/test_space.h"
+
 namespace sluice {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-Space SpaceOf(std::vector<Parameter> parameters, std::vector<std::string> constraints = {}) {
-  auto space = Space::Make(std::move(parameters), std::move(constraints));
-  EXPECT_TRUE(space) << (space ? "" : space.error().message);
-  return *std::move(space);
-}
 
 Space Example() {
   return SpaceOf({{.name = "lr", .low = 0, .high = 1},
@@ -26,7 +22,7 @@ Space Example() {
 }
 
 template <typename T>
-std::string MessageOf(const Result<T>& result) {
+std::string ErrorOf(const Result<T>& result) {
   EXPECT_FALSE(result);
   return result ? "" : result.error().message;
 }
@@ -58,11 +54,10 @@ TEST(PointPartTest, APartIsWrittenWithItsTypes) {
 
 TEST(PointPartTest, BadParts) {
   const Space space = Example();
-  EXPECT_THAT(MessageOf(DecodePart(space, "[1]")), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(MessageOf(DecodePart(space, "lr=1")), HasSubstr("text that is no JSON"));
-  EXPECT_EQ(MessageOf(DecodePart(space, R"({"lr": 2})")),
-            "lr: expected a number in [0, 1], found 2");
-  EXPECT_EQ(MessageOf(DecodePart(space, R"({"widht": 2})")),
+  EXPECT_THAT(ErrorOf(DecodePart(space, "[1]")), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(ErrorOf(DecodePart(space, "lr=1")), HasSubstr("text that is no JSON"));
+  EXPECT_EQ(ErrorOf(DecodePart(space, R"({"lr": 2})")), "lr: expected a number in [0, 1], found 2");
+  EXPECT_EQ(ErrorOf(DecodePart(space, R"({"widht": 2})")),
             "widht: no parameter of the study has this name (did you mean 'width'?)");
 }
 
@@ -72,12 +67,12 @@ TEST(PointPartTest, TextsMeanTheChoiceThatReadsSo) {
   EXPECT_EQ(*CoordinateOfText(act, "3"), 1);
   EXPECT_EQ(*CoordinateOfText(act, "0.5"), 2);
   EXPECT_EQ(*CoordinateOfText(act, "true"), 3);
-  EXPECT_THAT(MessageOf(CoordinateOfText(act, "tanh")),
+  EXPECT_THAT(ErrorOf(CoordinateOfText(act, "tanh")),
               HasSubstr("expected one of relu, 3, 0.5, true, found \"tanh\""));
   EXPECT_EQ(*CoordinateOfText(space.parameters()[0], "5e-1"), 0.5);
   EXPECT_EQ(*CoordinateOfText(space.parameters()[1], "16"), 16);
   for (const char* bad : {"", "x", "1 ", "0x1", "nan", "inf", "2", "-1"})
-    EXPECT_THAT(MessageOf(CoordinateOfText(space.parameters()[0], bad)), StartsWith("lr: ")) << bad;
+    EXPECT_THAT(ErrorOf(CoordinateOfText(space.parameters()[0], bad)), StartsWith("lr: ")) << bad;
 }
 
 TEST(PointPartTest, NamedValuesAreTheScalars) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/config.h"
 #include "base/text.h"
 #include "space/enumeration.h"
 #include "space/law.h"
@@ -17,7 +16,6 @@
 namespace sluice {
 namespace {
 
-constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "space/parameter.h"
 
 namespace sluice {
+
+// In a point: the parameter is not active.
+constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 
 // A value for each parameter of a space, in its order: the number itself for floats and integers,
 // the index of the choice for the others, NaN for a parameter that is not active.

@@ -5,9 +5,10 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "base/random.h"
+#include "base/test_numbers.h"
+#include "space/test_space.h"
 
 namespace sluice {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Parameter Float(std::string name, double low, double high) {
   return {.name = std::move(name), .low = low, .high = high};
@@ -44,19 +42,6 @@ Parameter Categorical(std::string name, std::vector<Choice> choices) {
       .name = std::move(name), .kind = ParameterKind::kCategorical, .choices = std::move(choices)};
 }
 
-Space Make(std::vector<Parameter> parameters) {
-  Result<Space> space = Space::Make(std::move(parameters));
-  EXPECT_TRUE(space) << space.error().message;
-  return *space;
-}
-
-std::string MessageOf(std::vector<Parameter> parameters) {
-  const Result<Space> space = Space::Make(std::move(parameters));
-  if (space) return "no error";
-  EXPECT_EQ(space.error().code, ErrorCode::kInvalidArgument);
-  return space.error().message;
-}
-
 std::vector<double> AllValues(const Space& space, std::size_t index) {
   std::vector<double> values;
   for (std::uint64_t i = 0; i < *space.parameters()[index].Cardinality(); ++i) {
@@ -66,7 +51,7 @@ std::vector<double> AllValues(const Space& space, std::size_t index) {
 }
 
 Space Everything() {
-  return Make(
+  return SpaceOf(
       {Float("momentum", 0, 1), LogFloat("lr", 1e-5, 1), StepFloat("dropout", 0, 0.5, 0.1),
        Int("layers", -3, 8), Int("width", 16, 256, 16), LogInt("batch", 1, 1024),
        Categorical("opt", {std::string("adam"), std::string("sgd"), true, std::int64_t{3}, 2.5})});
@@ -76,7 +61,7 @@ TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
   EXPECT_THAT(MessageOf({Float("lr", 1, 0.1)}), "lr: expected low < high, found [1, 0.1]");
   EXPECT_THAT(MessageOf({Float("lr", 1, 1)}), StartsWith("lr: expected low < high"));
   EXPECT_THAT(MessageOf({Float("lr", kNan, 1)}), StartsWith("lr: expected a finite range"));
-  EXPECT_THAT(MessageOf({Float("lr", 0, kInf)}), StartsWith("lr: expected a finite range"));
+  EXPECT_THAT(MessageOf({Float("lr", 0, kInfinity)}), StartsWith("lr: expected a finite range"));
   EXPECT_THAT(MessageOf({Float("lr", -1.7e308, 1.7e308)}),
               StartsWith("lr: expected a finite range"));
   EXPECT_THAT(MessageOf({LogFloat("lr", 0, 1)}), StartsWith("lr: expected low > 0 on a log scale"));
@@ -93,7 +78,7 @@ TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
   EXPECT_THAT(MessageOf({Float("", 0, 1)}), HasSubstr("name"));
   EXPECT_THAT(MessageOf({Float("\xff", 0, 1)}), HasSubstr("UTF-8"));
   EXPECT_THAT(MessageOf({Categorical("c", {std::string("\xff")})}), HasSubstr("UTF-8"));
-  EXPECT_THAT(MessageOf({Categorical("c", {kInf})}), HasSubstr("as a text"));
+  EXPECT_THAT(MessageOf({Categorical("c", {kInfinity})}), HasSubstr("as a text"));
   EXPECT_THAT(MessageOf({Float("a", 0, 1), Float("b", 0, 1), Float("a", 0, 2)}),
               StartsWith("a: expected different names"));
 }
@@ -101,12 +86,12 @@ TEST(SpaceTest, MistakesNameTheParameterAndWhatWasFound) {
 TEST(SpaceTest, StepsOnALogScale) {
   Parameter lr = LogFloat("lr", 0.1, 1);
   lr.step = 0.1;
-  EXPECT_EQ(Make({lr}).Cardinality(), 10u);
+  EXPECT_EQ(SpaceOf({lr}).Cardinality(), 10u);
   Parameter batch = LogInt("batch", 1, 64);
   batch.step = 2;
-  EXPECT_EQ(Make({batch}).Cardinality(), 32u);
+  EXPECT_EQ(SpaceOf({batch}).Cardinality(), 32u);
   batch.step = 1;
-  EXPECT_EQ(Make({batch}).Cardinality(), 64u);
+  EXPECT_EQ(SpaceOf({batch}).Cardinality(), 64u);
 }
 
 // What a command line cannot tell apart, a study must not call two choices.
@@ -124,7 +109,7 @@ TEST(SpaceTest, IntegersAreExactBelowTwoToThe53) {
   EXPECT_THAT(MessageOf({Int("n", 0, limit)}), HasSubstr("2^53"));
   EXPECT_THAT(MessageOf({Int("n", -limit, 0)}), HasSubstr("2^53"));
   EXPECT_THAT(MessageOf({Int("n", 1 - limit, limit - 1)}), HasSubstr("set a step"));
-  const Space space = Make({Int("n", 1 - limit, limit - 1, 3)});
+  const Space space = SpaceOf({Int("n", 1 - limit, limit - 1, 3)});
   const std::uint64_t last = *space.parameters()[0].Cardinality() - 1;
   EXPECT_EQ(last, 6004799503160660u);
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{1}, last - 1, last}) {
@@ -137,8 +122,8 @@ TEST(SpaceTest, IntegersAreExactBelowTwoToThe53) {
 }
 
 TEST(SpaceTest, StepsAreTheDecimalsTheUserWrote) {
-  const Space space = Make({StepFloat("x", 0, 0.7, 0.1), StepFloat("y", 0.05, 1, 0.3),
-                            StepFloat("z", -1, 1, 0.5), StepFloat("w", 1e-5, 5e-5, 1e-5)});
+  const Space space = SpaceOf({StepFloat("x", 0, 0.7, 0.1), StepFloat("y", 0.05, 1, 0.3),
+                               StepFloat("z", -1, 1, 0.5), StepFloat("w", 1e-5, 5e-5, 1e-5)});
   EXPECT_THAT(AllValues(space, 0), ElementsAre(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7));
   EXPECT_THAT(AllValues(space, 1), ElementsAre(0.05, 0.35, 0.65, 0.95));
   EXPECT_THAT(AllValues(space, 2), ElementsAre(-1, -0.5, 0, 0.5, 1));
@@ -146,7 +131,7 @@ TEST(SpaceTest, StepsAreTheDecimalsTheUserWrote) {
 }
 
 TEST(SpaceTest, StepsDoNotDrift) {
-  const Space space = Make({StepFloat("x", 0, 1e6, 0.1), StepFloat("y", 0, 1, 1.0 / 3)});
+  const Space space = SpaceOf({StepFloat("x", 0, 1e6, 0.1), StepFloat("y", 0, 1, 1.0 / 3)});
   EXPECT_EQ(space.parameters()[0].Cardinality(), 10'000'001u);
   EXPECT_EQ(space.Nth(0, 9'999'999), 999999.9);
   EXPECT_EQ(space.Nth(0, 10'000'000), 1e6);
@@ -154,21 +139,21 @@ TEST(SpaceTest, StepsDoNotDrift) {
 }
 
 TEST(SpaceTest, ASmallRangeFarFromZeroKeepsItsSteps) {
-  const Space space = Make({StepFloat("x", 1e15, 1e15 + 1, 0.25)});
+  const Space space = SpaceOf({StepFloat("x", 1e15, 1e15 + 1, 0.25)});
   EXPECT_THAT(AllValues(space, 0),
               ElementsAre(1e15, 1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.75, 1e15 + 1));
 }
 
 TEST(SpaceTest, CardinalityIsTheProductOrNothing) {
-  EXPECT_EQ(Make({}).Cardinality(), 1u);
+  EXPECT_EQ(SpaceOf({}).Cardinality(), 1u);
   EXPECT_EQ(Everything().Cardinality(), std::nullopt);
   EXPECT_EQ(
-      Make({Int("a", 1, 10), Int("b", 0, 9, 4), Categorical("c", {true, false})}).Cardinality(),
+      SpaceOf({Int("a", 1, 10), Int("b", 0, 9, 4), Categorical("c", {true, false})}).Cardinality(),
       60u);
   const double half = 0x1.0p26;
-  EXPECT_EQ(Make({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 2)}).Cardinality(),
+  EXPECT_EQ(SpaceOf({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 2)}).Cardinality(),
             std::uint64_t{1} << 53);
-  EXPECT_EQ(Make({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 3)}).Cardinality(),
+  EXPECT_EQ(SpaceOf({Int("a", 1, half), Int("b", 1, half), Int("c", 1, 3)}).Cardinality(),
             std::nullopt);
 }
 
@@ -220,7 +205,7 @@ TEST(SpaceTest, TheEndsAreReachedAndNeverPassed) {
 }
 
 TEST(SpaceTest, DiscreteValuesGetEqualCells) {
-  const Space space = Make({Int("n", 1, 7), StepFloat("x", 0, 1, 0.25)});
+  const Space space = SpaceOf({Int("n", 1, 7), StepFloat("x", 0, 1, 0.25)});
   Random random(2);
   std::map<double, int> counts[2];
   constexpr int kDraws = 70'000;
@@ -234,7 +219,7 @@ TEST(SpaceTest, DiscreteValuesGetEqualCells) {
 }
 
 TEST(SpaceTest, LogScalesSpreadByRatio) {
-  const Space space = Make({LogFloat("lr", 1e-4, 1), LogInt("n", 1, 1000)});
+  const Space space = SpaceOf({LogFloat("lr", 1e-4, 1), LogInt("n", 1, 1000)});
   EXPECT_NEAR(space.FromUnit(0, 0.5), 1e-2, 1e-9);
   Random random(3);
   int below_ten = 0;
@@ -245,8 +230,8 @@ TEST(SpaceTest, LogScalesSpreadByRatio) {
 }
 
 TEST(SpaceTest, ContainsIsStrict) {
-  const Space space = Make({StepFloat("x", 0, 0.5, 0.1), Int("n", 0, 9, 3),
-                            Categorical("c", {true, false}), Float("f", 0, 1)});
+  const Space space = SpaceOf({StepFloat("x", 0, 0.5, 0.1), Int("n", 0, 9, 3),
+                               Categorical("c", {true, false}), Float("f", 0, 1)});
   EXPECT_TRUE(space.Contains({0.3, 6, 1, 1}));
   EXPECT_FALSE(space.Contains({3 * 0.1, 6, 1, 1}));  // 0.30000000000000004
   EXPECT_FALSE(space.Contains({0.35, 6, 1, 1}));
@@ -258,7 +243,7 @@ TEST(SpaceTest, ContainsIsStrict) {
   EXPECT_FALSE(space.Contains({0.3, 6, 0.5, 1}));
   EXPECT_FALSE(space.Contains({0.3, 6, 1, 1.5}));
   for (std::size_t i = 0; i < 4; ++i) {
-    for (const double value : {kNan, kInf, -kInf}) {
+    for (const double value : {kNan, kInfinity, -kInfinity}) {
       Point point = {0.3, 6, 1, 1};
       point[i] = value;
       EXPECT_FALSE(space.Contains(point)) << i << " " << value;
@@ -280,16 +265,16 @@ TEST(PointCodecTest, JsonIsInParameterOrderWithTheTypesTheUserWrote) {
 }
 
 TEST(PointCodecTest, WhatOtherProgramsWriteIsTaken) {
-  const Space space = Make({Int("n", 0, 9), StepFloat("x", 0, 0.3, 0.1), Float("f", 0, 2),
-                            Categorical("c", {std::int64_t{1}, 2.0})});
+  const Space space = SpaceOf({Int("n", 0, 9), StepFloat("x", 0, 0.3, 0.1), Float("f", 0, 2),
+                               Categorical("c", {std::int64_t{1}, 2.0})});
   EXPECT_EQ(space.Decode(R"({"c": 2, "f": 1, "x": 0.30000000000000004, "n": 3.0})").value(),
             (Point{3, 0.3, 1, 1}));
   EXPECT_EQ(space.Decode(R"({"c": 1.0, "f": 1, "x": 0, "n": 3})").value(), (Point{3, 0, 1, 0}));
 }
 
 TEST(PointCodecTest, WhatIsNotInTheSpaceIsRefused) {
-  const Space space = Make({Int("layers", 0, 9, 3), Float("lr", 0, 1),
-                            Categorical("opt", {std::string("adam"), std::string("sgd")})});
+  const Space space = SpaceOf({Int("layers", 0, 9, 3), Float("lr", 0, 1),
+                               Categorical("opt", {std::string("adam"), std::string("sgd")})});
   const auto message = [&](std::string_view json) {
     const Result<Point> result = space.Decode(json);
     if (result) return std::string("no error");

@@ -7,13 +7,12 @@
 #include <limits>
 
 #include "wire/message.h"
+#include "wire/test_launch.h"
 
 namespace sluice::wire {
 namespace {
 
 using ::testing::StartsWith;
-
-constexpr LaunchRef kAt{TrialId(7), LaunchId(2)};
 
 template <typename Message>
 Message FromThere(const Message& message) {

@@ -24,7 +24,7 @@ bool IsReport(std::string_view line) {
   const auto report = DecodeOutputLine(line, "loss", "epoch");
   return !report || report->has_value();
 }
-std::string Problem(std::string_view line) {
+std::string OutputProblem(std::string_view line) {
   const auto report = DecodeOutputLine(line, "loss", "epoch");
   return report ? "" : report.error().message;
 }
@@ -72,19 +72,20 @@ TEST(OutputLineTest, OnlyNumbersAreMetrics) {
 }
 
 TEST(OutputLineTest, AReportThatCannotBeIsSaid) {
-  EXPECT_EQ(Problem(R"({"loss": "low"})"), "'loss': expected a number, found \"low\"");
-  EXPECT_EQ(Problem(R"({"loss": null})"), "'loss': expected a number, found null");
-  EXPECT_EQ(Problem(R"({"loss": true})"), "'loss': expected a number, found true");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1.5})"),
+  EXPECT_EQ(OutputProblem(R"({"loss": "low"})"), "'loss': expected a number, found \"low\"");
+  EXPECT_EQ(OutputProblem(R"({"loss": null})"), "'loss': expected a number, found null");
+  EXPECT_EQ(OutputProblem(R"({"loss": true})"), "'loss': expected a number, found true");
+  EXPECT_EQ(OutputProblem(R"({"loss": 1, "epoch": 1.5})"),
             "'epoch': expected a whole number of at least 0, found 1.5");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": -1})"),
+  EXPECT_EQ(OutputProblem(R"({"loss": 1, "epoch": -1})"),
             "'epoch': expected a whole number of at least 0, found -1");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": "3"})"),
+  EXPECT_EQ(OutputProblem(R"({"loss": 1, "epoch": "3"})"),
             "'epoch': expected a whole number of at least 0, found \"3\"");
-  EXPECT_EQ(Problem(R"({"loss": 1, "epoch": 1e300})"),
+  EXPECT_EQ(OutputProblem(R"({"loss": 1, "epoch": 1e300})"),
             "'epoch': expected a whole number of at least 0, found 1e+300");
-  EXPECT_LT(Problem("{\"loss\": 1, \"epoch\": \"" + std::string(10'000, 'x') + "\"}").size(), 200U);
-  EXPECT_LT(Problem("{\"loss\": \"" + std::string(10'000, 'x') + "\"}").size(), 200U);
+  EXPECT_LT(OutputProblem("{\"loss\": 1, \"epoch\": \"" + std::string(10'000, 'x') + "\"}").size(),
+            200U);
+  EXPECT_LT(OutputProblem("{\"loss\": \"" + std::string(10'000, 'x') + "\"}").size(), 200U);
 }
 
 }  // namespace

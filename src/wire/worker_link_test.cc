@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "wire/outbox.h"
+#include "wire/test_launch.h"
 
 namespace sluice::wire {
 namespace {
@@ -15,10 +16,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr LaunchRef kAt{TrialId(7), LaunchId(2)};
 using Step = WorkerLink::Step;
 
-std::string Problem(WorkerLink& link, const FromWorker& message) {
+std::string LinkProblem(WorkerLink& link, const FromWorker& message) {
   const auto step = link.Hear(message, {});
   return step ? "" : step.error().message;
 }
@@ -53,19 +53,19 @@ TEST(LineBufferTest, ALineWithoutEndOverflows) {
 
 TEST(WorkerLinkTest, HelloComesFirstAndOnce) {
   WorkerLink link;
-  EXPECT_EQ(Problem(link, Heartbeat{}), "expected hello first");
-  EXPECT_EQ(Problem(link, Report{kAt, 1, 1, {}}), "expected hello first");
+  EXPECT_EQ(LinkProblem(link, Heartbeat{}), "expected hello first");
+  EXPECT_EQ(LinkProblem(link, Report{kAt, 1, 1, {}}), "expected hello first");
   EXPECT_FALSE(link.greeted());
   Hello old;
   old.version = 2;
-  EXPECT_EQ(Problem(link, old),
+  EXPECT_EQ(LinkProblem(link, old),
             "expected version 1 of the protocol, found 2: update the sluice package");
   EXPECT_FALSE(link.greeted());
   EXPECT_EQ(*link.Hear(Hello{}, FromMicros(5)), Step::kGreeted);
   EXPECT_EQ(link.heard(), FromMicros(5));
   EXPECT_EQ(*link.Hear(Heartbeat{}, FromMicros(9)), Step::kAlive);
   EXPECT_EQ(link.heard(), FromMicros(9));
-  EXPECT_EQ(Problem(link, Hello{}), "expected one hello a connection, found another");
+  EXPECT_EQ(LinkProblem(link, Hello{}), "expected one hello a connection, found another");
 }
 
 TEST(WorkerLinkTest, QuestionsNeedNoHello) {
@@ -76,7 +76,7 @@ TEST(WorkerLinkTest, QuestionsNeedNoHello) {
 TEST(WorkerLinkTest, OnlyWorkersThatTakeAnotherTrialAreReady) {
   WorkerLink link;
   (void)*link.Hear(Hello{}, {});
-  EXPECT_EQ(Problem(link, Ready{}),
+  EXPECT_EQ(LinkProblem(link, Ready{}),
             "expected 'reuse' in the hello of a worker that takes another trial");
   WorkerLink other;
   Hello hello;
@@ -88,18 +88,19 @@ TEST(WorkerLinkTest, OnlyWorkersThatTakeAnotherTrialAreReady) {
 TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
   WorkerLink link;
   (void)*link.Hear(Hello{}, {});
-  EXPECT_EQ(Problem(link, Done{kAt, 1}),
+  EXPECT_EQ(LinkProblem(link, Done{kAt, 1}),
             "expected messages of the launch it was given, found trial 7, launch 2");
   link.Hold(kAt, 3);
-  EXPECT_EQ(Problem(link, Done{{TrialId(7), LaunchId(1)}, 4}),
+  EXPECT_EQ(LinkProblem(link, Done{{TrialId(7), LaunchId(1)}, 4}),
             "expected messages of the launch it was given, found trial 7, launch 1");
-  EXPECT_EQ(Problem(link, Report{kAt, 5, 1, {}}), "expected message 4, found 5: some are missing");
+  EXPECT_EQ(LinkProblem(link, Report{kAt, 5, 1, {}}),
+            "expected message 4, found 5: some are missing");
   EXPECT_EQ(*link.Hear(Report{kAt, 2, 1, {}}, {}), Step::kNumbered);  // sent again
   EXPECT_EQ(*link.Hear(Report{kAt, 4, 1, {}}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Saved{kAt, 5, 1, 1}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Done{kAt, 6}, {}), Step::kNumbered);
   link.Release();
-  EXPECT_EQ(Problem(link, Done{kAt, 7}),
+  EXPECT_EQ(LinkProblem(link, Done{kAt, 7}),
             "expected messages of the launch it was given, found trial 7, launch 2");
   link.Hold({TrialId(8), LaunchId(1)}, 0);
   EXPECT_EQ(*link.Hear(Done{{TrialId(8), LaunchId(1)}, 1}, {}), Step::kNumbered);

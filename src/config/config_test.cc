@@ -1,4 +1,4 @@
-#include "base/config.h"
+#include "config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

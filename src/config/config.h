@@ -145,8 +145,4 @@ class ConfigFile {
   std::unique_ptr<ConfigData> data_;
 };
 
-// A text of the user's as a message may show it: on one line, control characters escaped, shortened
-// if long.
-std::string Shown(std::string_view text);
-
 }  // namespace sluice

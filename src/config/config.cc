@@ -1,0 +1,357 @@
+#include "config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "config/raw_node.h"
+#include "config/scalar.h"
+#include "config/yaml_reader.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxListed = 100;
+
+std::string RangeOf(IntegerRange range) {
+  const IntegerRange any;
+  if (range.min == any.min && range.max == any.max) return "a whole number";
+  if (range.max == any.max) return fmt::format("a whole number of at least {}", range.min);
+  if (range.min == any.min) return fmt::format("a whole number of at most {}", range.max);
+  return fmt::format("a whole number from {} to {}", range.min, range.max);
+}
+
+std::string RangeOf(const NumberRange& range) {
+  const bool below = std::isfinite(range.min);
+  const bool above = std::isfinite(range.max);
+  if (below && above) return fmt::format("a number from {} to {}", range.min, range.max);
+  if (below) return fmt::format("a number of at least {}", range.min);
+  if (above) return fmt::format("a number of at most {}", range.max);
+  return range.finite ? "a finite number" : "a number";
+}
+
+void ShowInto(const ConfigRawNode& node, std::string& out) {
+  if (out.size() > kLongestShown) return;
+  switch (node.kind) {
+    case ConfigKind::kNull: out += "nothing"; break;
+    case ConfigKind::kScalar:
+      out += node.quoted ? fmt::format("'{}'", Shown(node.text)) : Shown(node.text);
+      break;
+    case ConfigKind::kList:
+    case ConfigKind::kMap: {
+      const bool map = node.kind == ConfigKind::kMap;
+      out += map ? '{' : '[';
+      for (std::size_t i = 0; i < node.children.size() && out.size() <= kLongestShown; ++i) {
+        const bool value = map && i % 2 == 1;
+        // {lr} is a map to YAML, and shown as its author meant it.
+        if (value && node.children[i]->kind == ConfigKind::kNull) continue;
+        if (i > 0) out += value ? ": " : ", ";
+        ShowInto(*node.children[i], out);
+      }
+      out += map ? '}' : ']';
+      break;
+    }
+  }
+}
+
+// Adds a lower map's keys to an upper one, as many as can be seen.
+void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
+  if (lower.kind != ConfigKind::kMap) return;
+  for (std::size_t i = 0; i < lower.children.size(); i += 2) {
+    if (upper.children.size() > kLongestShown) return;
+    const auto same = [&](const ConfigRawNode* child) {
+      return child->text == lower.children[i]->text;
+    };
+    bool found = false;
+    for (std::size_t k = 0; k < upper.children.size(); k += 2)
+      found = found || same(upper.children[k]);
+    if (found) continue;
+    upper.children.push_back(lower.children[i]);
+    upper.children.push_back(lower.children[i + 1]);
+  }
+}
+
+}  // namespace
+
+std::string ConfigData::Prefix(int line, std::string_view path) const {
+  return fmt::format("{}:{}: {}{}", file, line, Shown(path), path.empty() ? "" : ": ");
+}
+
+void ConfigData::Report(int line, std::string_view path, std::string_view message) {
+  if (full()) return;
+  const auto [text, is_new] = said.insert(Prefix(line, path).append(message));
+  if (is_new) problems.push_back({line, problems.size(), *text});
+}
+
+ConfigNode::ConfigNode(ConfigData* data, const ConfigRawNode* raw, int line, std::string path)
+    : data_(data), raw_(raw), line_(line), path_(std::move(path)) {}
+
+bool ConfigNode::is_null() const { return raw_->kind == ConfigKind::kNull; }
+bool ConfigNode::is_scalar() const { return raw_->kind == ConfigKind::kScalar; }
+bool ConfigNode::is_list() const { return raw_->kind == ConfigKind::kList; }
+bool ConfigNode::is_map() const { return raw_->kind == ConfigKind::kMap; }
+
+ConfigNode ConfigNode::Named(std::string path) const {
+  ConfigNode named = *this;
+  named.path_ = std::move(path);
+  return named;
+}
+
+std::size_t ConfigNode::size() const { return raw_->weight; }
+
+std::string ConfigNode::Show() const {
+  std::string out;
+  if (below_.empty()) {
+    ShowInto(*raw_, out);
+  } else {
+    ConfigRawNode whole = *raw_;
+    for (const ConfigNode& layer : below_) AddMissingShown(*layer.raw_, whole);
+    ShowInto(whole, out);
+  }
+  // Closing brackets may stand behind a scalar that was shortened already.
+  return out.size() <= kLongestShown + 10 ? out : std::string(FirstBytes(out, kLongestShown)) + "...";
+}
+
+void ConfigNode::Report(std::string_view message) const { data_->Report(line_, path_, message); }
+
+void ConfigNode::Expected(std::string_view what, std::string_view advice) const {
+  Report(
+      fmt::format("expected {}, found {}{}{}", what, Show(), advice.empty() ? "" : "; ", advice));
+}
+
+std::optional<std::string> ConfigNode::Text() const {
+  if (!is_scalar()) {
+    Expected("a text",
+             is_map() || is_list() ? "quote a text that begins with a brace or bracket" : "");
+    return std::nullopt;
+  }
+  if (raw_->text.find('\0') != std::string::npos) {
+    Expected("a text without NUL characters");
+    return std::nullopt;
+  }
+  return raw_->text;
+}
+
+std::optional<std::int64_t> ConfigNode::Integer(IntegerRange range) const {
+  std::optional<std::int64_t> value;
+  if (is_scalar() && !raw_->quoted) {
+    bool whole = false;
+    value = ParseWhole(raw_->text, whole);
+    // Beyond 2^53 a floating number no longer says which whole one is meant.
+    const std::optional<double> number = whole ? std::nullopt : ParseNumber(raw_->text);
+    if (number && std::abs(*number) <= 0x1p53 && *number == std::trunc(*number)) {
+      value = static_cast<std::int64_t>(*number);
+    }
+  }
+  if (value && *value >= range.min && *value <= range.max) return value;
+  Expected(RangeOf(range), is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  return std::nullopt;
+}
+
+std::optional<double> ConfigNode::Number(NumberRange range) const {
+  std::optional<double> value;
+  if (is_scalar() && !raw_->quoted) {
+    value = ParseNumber(raw_->text);
+    bool whole = false;
+    if (!value) {
+      if (const auto integer = ParseWhole(raw_->text, whole)) value = static_cast<double>(*integer);
+    }
+  }
+  const bool allowed = value && (range.finite ? std::isfinite(*value) : true) &&
+                       (std::isnan(*value) || (*value >= range.min && *value <= range.max));
+  if (allowed) return value;
+  NumberRange shown = range;
+  if (!value) shown.finite = false;
+  Expected(RangeOf(shown), is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  return std::nullopt;
+}
+
+std::optional<bool> ConfigNode::Boolean() const {
+  const auto value = is_scalar() && !raw_->quoted ? ParseBoolean(raw_->text) : std::nullopt;
+  if (!value) Expected("true or false", is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  return value;
+}
+
+std::optional<sluice::Duration> ConfigNode::Duration() const {
+  if (is_scalar()) {
+    if (const auto duration = ParseDuration(raw_->text)) return *duration;
+  }
+  Expected("a duration such as 90s, 20m, 1h30m or 2d");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ConfigNode::SizeBytes() const {
+  const auto size = is_scalar() ? ParseSize(raw_->text) : std::nullopt;
+  if (!size) Expected("a size such as 500kB, 16MiB or 2GB");
+  return size;
+}
+
+std::optional<ConfigValue> ConfigNode::Value() const {
+  if (!is_scalar()) {
+    Expected("a text, a number, true or false", is_null() ? "quote it if a text is meant" : "");
+    return std::nullopt;
+  }
+  if (!raw_->quoted) {
+    if (const auto boolean = ParseBoolean(raw_->text)) return ConfigValue(*boolean);
+    bool whole = false;
+    const auto integer = ParseWhole(raw_->text, whole);
+    if (integer) return ConfigValue(*integer);
+    if (whole) {
+      Expected("a whole number of at most 64 bits", "quote it if a text is meant");
+      return std::nullopt;
+    }
+    if (const auto number = ParseNumber(raw_->text)) {
+      if (std::isfinite(*number)) return ConfigValue(*number);
+      Expected("a finite number", "quote it if a text is meant");
+      return std::nullopt;
+    }
+  }
+  const auto text = Text();
+  return text ? std::optional(ConfigValue(*text)) : std::nullopt;
+}
+
+std::optional<std::string> ConfigNode::OneOf(std::span<const std::string> names) const {
+  if (is_scalar() && std::ranges::find(names, raw_->text) != names.end()) return raw_->text;
+  const std::string expected = names.size() == 1 ? names.front() : "one of " + Join(names);
+  Report(fmt::format("expected {}, found {}{}", expected, Show(),
+                     is_scalar() ? DidYouMean(raw_->text, names) : ""));
+  return std::nullopt;
+}
+
+std::optional<std::vector<ConfigNode>> ConfigNode::List() const {
+  if (!is_list()) {
+    Expected("a list");
+    return std::nullopt;
+  }
+  std::vector<ConfigNode> items;
+  for (const ConfigRawNode* child : raw_->children) {
+    items.push_back({data_, child, child->line, fmt::format("{}[{}]", path_, items.size())});
+  }
+  return items;
+}
+
+std::optional<ConfigMap> ConfigNode::Map() const {
+  if (!is_map()) {
+    Expected("a map of keys and values");
+    return std::nullopt;
+  }
+  ConfigMap map(*this);
+  std::map<std::string_view, int> first_lines;
+  for (std::size_t i = 0; i + 1 < raw_->children.size(); i += 2) {
+    const ConfigRawNode& key = *raw_->children[i];
+    if (key.kind != ConfigKind::kScalar) {
+      const ConfigNode node(data_, &key, key.line, path_);
+      node.Expected("a word as key", "quote a key that begins with a brace or bracket");
+      continue;
+    }
+    const std::string_view name = FirstBytes(key.text, kLongestShown);
+    ConfigNode value(data_, raw_->children[i + 1], key.line,
+                     path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+    const auto [first, is_new] = first_lines.emplace(key.text, key.line);
+    if (!is_new) {
+      value.Report(fmt::format(
+          "expected each key once, found it again (first on line {}); remove one", first->second));
+      continue;
+    }
+    map.entries_.push_back({key.text, std::move(value)});
+  }
+  for (const ConfigNode& layer : below_) {
+    if (const auto lower = layer.Map()) map.AddMissing(*lower);
+  }
+  return map;
+}
+
+ConfigMap ConfigMap::Layered(const ConfigNode& node, std::span<const ConfigMap> layers,
+                             std::span<const std::string> sections) {
+  ConfigMap map(node);
+  for (const ConfigMap& layer : layers) {
+    for (Entry& upper : map.entries_) {
+      if (!upper.value.is_map() || std::ranges::find(sections, upper.key) == sections.end())
+        continue;
+      if (const ConfigNode* lower = layer.Find(upper.key)) upper.value.below_.push_back(*lower);
+    }
+    map.AddMissing(layer);
+  }
+  return map;
+}
+
+void ConfigMap::AddMissing(const ConfigMap& lower) {
+  std::set<std::string> mine;
+  for (const Entry& entry : entries_) mine.insert(entry.key);
+  std::ranges::copy_if(lower.entries_, std::back_inserter(entries_),
+                       [&](const Entry& entry) { return !mine.contains(entry.key); });
+}
+
+ConfigMap ConfigMap::Without(std::string_view key) const {
+  ConfigMap map = *this;
+  std::erase_if(map.entries_, [&](const Entry& entry) { return entry.key == key; });
+  return map;
+}
+
+const ConfigNode* ConfigMap::Find(std::string_view key) const {
+  const auto found = std::ranges::find(entries_, key, &Entry::key);
+  return found == entries_.end() ? nullptr : &found->value;
+}
+
+const ConfigNode* ConfigMap::Require(std::string_view key, std::string_view what,
+                                     std::string_view advice) const {
+  const ConfigNode* found = Find(key);
+  if (found == nullptr) {
+    node_.Named(node_.path().empty() ? std::string(key) : fmt::format("{}.{}", node_.path(), key))
+        .Report(fmt::format("expected {}, found nothing{}{}", what, advice.empty() ? "" : "; ",
+                            advice));
+  }
+  return found;
+}
+
+void ConfigMap::AllowOnly(std::span<const std::string> keys) const {
+  for (const Entry& entry : entries_) {
+    if (node_.data_->full()) break;
+    if (std::ranges::find(keys, entry.key) != keys.end()) continue;
+    const std::string nearest = DidYouMean(entry.key, keys);
+    entry.value.Report(nearest.empty() ? fmt::format("unknown key; expected one of {}", Join(keys))
+                                       : "unknown key" + nearest);
+  }
+}
+
+ConfigFile::ConfigFile(std::unique_ptr<ConfigData> data) : data_(std::move(data)) {}
+ConfigFile::ConfigFile(ConfigFile&&) noexcept = default;
+ConfigFile& ConfigFile::operator=(ConfigFile&&) noexcept = default;
+ConfigFile::~ConfigFile() = default;
+
+Result<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_view file) {
+  auto data = std::make_unique<ConfigData>();
+  data->file = file;
+  try {
+    ReadYaml(text, *data);
+  } catch (const Unreadable& problem) {
+    return InvalidArgument(data->Prefix(problem.line, "") + problem.message);
+  }
+  return ConfigFile(std::move(data));
+}
+
+ConfigNode ConfigFile::root() const { return {data_.get(), data_->root, data_->root->line, ""}; }
+
+Status ConfigFile::Check() const {
+  if (data_->problems.empty()) return {};
+  std::vector<ConfigData::Problem> problems = data_->problems;
+  std::ranges::sort(problems, {}, [](const ConfigData::Problem& problem) {
+    return std::pair(problem.line, problem.order);
+  });
+  std::vector<std::string> lines;
+  for (const ConfigData::Problem& problem : problems) {
+    if (lines.size() == kMaxListed) {
+      lines.push_back(fmt::format("{}: and more problems; mend these first", data_->file));
+      break;
+    }
+    lines.push_back(problem.text);
+  }
+  return InvalidArgument(Join(lines, "\n"));
+}
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include "config/scalar.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+bool OnlyDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> ParseWhole(std::string_view text, bool& whole) {
+  whole = false;
+  const bool negative = text.starts_with('-');
+  std::string_view digits = text;
+  if (negative || text.starts_with('+')) digits.remove_prefix(1);
+  int base = 10;
+  if (digits.size() == text.size() && (digits.starts_with("0x") || digits.starts_with("0o"))) {
+    base = digits[1] == 'x' ? 16 : 8;
+    digits.remove_prefix(2);
+    const std::string_view allowed = base == 16 ? "0123456789abcdefABCDEF" : "01234567";
+    if (digits.empty() || digits.find_first_not_of(allowed) != std::string_view::npos)
+      return std::nullopt;
+  } else if (!OnlyDigits(digits)) {
+    return std::nullopt;
+  }
+  whole = true;
+  std::uint64_t magnitude = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (error != std::errc() || magnitude > kMax) return std::nullopt;
+  return negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  std::string_view rest = text;
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+  if (rest == ".inf" || rest == ".Inf" || rest == ".INF") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return negative ? -infinity : infinity;
+  }
+  if (text == ".nan" || text == ".NaN" || text == ".NAN")
+    return std::numeric_limits<double>::quiet_NaN();
+  // from_chars also takes words such as inf, which YAML does not.
+  if (rest.empty() || rest.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+    return std::nullopt;
+  if (rest.front() != '.' && !OnlyDigits(rest.substr(0, 1))) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (end != rest.data() + rest.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    // Too small reads as zero and too large as infinity.
+    const std::size_t exponent = rest.find_first_of("eE");
+    const bool tiny =
+        exponent != std::string_view::npos && rest.substr(exponent + 1).starts_with('-');
+    value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+  } else if (error != std::errc()) {
+    return std::nullopt;
+  }
+  return negative ? -value : value;
+}
+
+std::optional<bool> ParseBoolean(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ParseSize(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  constexpr std::array kUnits = {Unit{"", 1},         Unit{"B", 1},        Unit{"kB", 1e3},
+                                 Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
+                                 Unit{"TB", 1e12},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20},
+                                 Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::optional<double> amount = ParseNumber(text.substr(0, digits));
+  if (!amount) return std::nullopt;
+  std::string_view name = text.substr(digits);
+  while (name.starts_with(' ')) name.remove_prefix(1);
+  for (const Unit& unit : kUnits) {
+    if (unit.name != name) continue;
+    const double bytes = *amount * unit.bytes;
+    return bytes <= 0x1p60 ? std::optional(std::llround(bytes)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice

@@ -1,0 +1,25 @@
+#pragma once
+
+// For tests: what stoppers say, in few words.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "search/stopper.h"
+
+namespace sluice {
+
+inline Ruling GoOn(std::uint32_t trial, Work target) {
+  return {TrialId(trial), Verdict::kGoOn, target};
+}
+inline Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
+inline Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
+
+// The trials that go on next; none: nobody does.
+inline std::vector<Advance> NextOf(Stopper& stopper) {
+  const std::optional<TrialGroup> group = stopper.Next();
+  return group ? group->members : std::vector<Advance>{};
+}
+
+}  // namespace sluice
