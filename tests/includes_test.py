@@ -1,6 +1,8 @@
 """Holds the code to ARCHITECTURE.md: which room may include which, where each library may be used,
-and that nothing below exec reads a clock, starts a thread or draws from a standard distribution."""
+that nothing below exec reads a clock, starts a thread or draws from a standard distribution, and
+that the sources of a room can be compiled as one."""
 
+import collections
 import fnmatch
 import pathlib
 import re
@@ -34,7 +36,8 @@ USES = {
 
 # Below exec nothing depends on when or where it runs.
 PURE_ROOMS = [
-    "base", "config", "space", "search", "cluster", "policy", "engine", "wire", "ledger", "control", "sim",
+    "base", "config", "space", "search", "cluster", "policy", "engine", "wire", "ledger",
+    "control", "sim",
 ]
 
 # Who may include a library's header, as patterns of paths. Tests may look at JSON as they like.
@@ -133,6 +136,62 @@ def test_the_rooms_keep_to_the_plan():
     assert files, "there are sources to look at"
     found = [message for path, text in files for message in violations_in(path, text)]
     assert not found, "\n" + "\n".join(found)
+
+
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+# What begins a line in a namespace: a type, else the first name before ( { = [ or ;
+DEFINES = re.compile(r"(?:struct|class|enum class|enum|using) (\w+)|.*?\b(\w+)(?:\(|\{| =|\[|;)")
+MAY_REPEAT = re.compile(r"using (::)?(std|testing)::|namespace fs =|TEST|INSTANTIATE|template|requires")
+
+
+def local_names(text):
+    """The names that a source has for itself, each with the line that defines it."""
+    names = {}
+    for body in UNNAMED.findall(text):
+        for line in body.splitlines():
+            if line and line[0] not in " }/#)" and not MAY_REPEAT.match(line):
+                match = DEFINES.match(line)
+                if match:
+                    names[match.group(1) or match.group(2)] = line
+    return names
+
+
+def repeated_names(files):
+    """Of the sources of one unit: names that two of them have in an unnamed namespace. An alias of
+    the same type may be there twice."""
+    owners = collections.defaultdict(dict)
+    for path, text in files:
+        for name, line in local_names(text).items():
+            owners[name][path] = line
+    return [f"{name}: {', '.join(sorted(lines))}" for name, lines in sorted(owners.items())
+            if len(lines) > 1 and not (len(set(lines.values())) == 1
+                                       and next(iter(lines.values())).startswith("using "))]
+
+
+def test_names_of_its_own_are_one_sources_alone():
+    """Several sources of a room are one unit of the compiler, and which ones changes with each new
+    file: so a name in an unnamed namespace is unique among a room's sources, and among its tests."""
+    units = collections.defaultdict(list)
+    for path, text in sources():
+        if path.endswith(".cc"):
+            units[room_of(path), path.endswith("_test.cc")].append((path, text))
+    found = [message for files in units.values() for message in repeated_names(files)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_repeated_name_is_found():
+    def source(line):
+        return f"namespace sluice {{\nnamespace {{\n\n{line}\n\n}}  // namespace\n}}\n"
+
+    def repeated(one, other):
+        return repeated_names([("a.cc", source(one)), ("b.cc", source(other))])
+
+    assert repeated("constexpr int kMost = 1;", "constexpr double kMost = 2;")
+    assert repeated("int Width(int x) {", "double Width(double x, int y) {")
+    assert repeated("struct Row {", "class Row {")
+    assert not repeated("int Width(int x) {", "int Height(int x) {")
+    assert not repeated("using Json = nlohmann::json;", "using Json = nlohmann::json;")
+    assert not repeated("using ::testing::Not;", "using ::testing::Not;")
 
 
 def test_the_plan_has_no_way_round():

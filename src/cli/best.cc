@@ -51,7 +51,7 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
 }
 
 void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial,
-          const Found& found) {
+              const Found& found) {
   std::string last;
   if (trial.work != trial.best_work)
     last = fmt::format(" (last: {} at {})", FullNumber(trial.value), trial.work);

@@ -219,7 +219,7 @@ std::string DescribeEnqueued(const StudySpec& spec) {
 }
 
 void ShowCheck(const Context& context, const StudyFile& file, const Machine& machine, int at_once,
-          const Findings& found) {
+               const Findings& found) {
   const StudySpec& spec = file.spec;
   const Terminal& terminal = context.terminal;
   std::vector<std::string> program;

@@ -12,7 +12,6 @@
 
 #include "config/config.h"
 
-
 namespace sluice {
 namespace {
 

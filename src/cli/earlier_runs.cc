@@ -85,7 +85,7 @@ Result<EarlierRuns> Measure(Reader& reader, const StudyInfo& info, const StudySp
 }
 
 Result<EarlierRuns> FindRunsOf(const std::string& store, const StudySpec& study,
-                         const std::string& name) {
+                               const std::string& name) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(store));
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
   return Measure(*reader, info, study);

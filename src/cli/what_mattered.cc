@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kMostTrialsRead = 1000;       // that are read
+constexpr int kMostTrialsRead = 1000;   // that are read
 constexpr double kWorthMention = 0.01;  // less is not told apart from chance
 constexpr double kWorthAdvice = 0.05;   // less is no reason to prefer a range
 constexpr std::size_t kMostInLine = 4;
@@ -165,7 +165,8 @@ std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal
     lines += line + "\n";
   }
   const std::size_t others = mattered.space.size() - ranked.size();
-  if (others > 0) lines += fmt::format("{}({} under {})\n", indent, others, PercentText(kWorthMention));
+  if (others > 0)
+    lines += fmt::format("{}({} under {})\n", indent, others, PercentText(kWorthMention));
   return lines;
 }
 

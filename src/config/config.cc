@@ -114,7 +114,8 @@ std::string ConfigNode::Show() const {
     ShowInto(whole, out);
   }
   // Closing brackets may stand behind a scalar that was shortened already.
-  return out.size() <= kLongestShown + 10 ? out : std::string(FirstBytes(out, kLongestShown)) + "...";
+  return out.size() <= kLongestShown + 10 ? out
+                                          : std::string(FirstBytes(out, kLongestShown)) + "...";
 }
 
 void ConfigNode::Report(std::string_view message) const { data_->Report(line_, path_, message); }

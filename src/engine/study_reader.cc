@@ -21,7 +21,6 @@
 namespace sluice {
 namespace {
 
-
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
       "study",     "program",    "space",       "constraints", "objective",  "sampler",

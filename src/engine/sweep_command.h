@@ -5,7 +5,6 @@
 
 #include "config/config.h"
 
-
 namespace sluice {
 
 // The program of a sweep, as templates: its `command`, by default

@@ -251,8 +251,8 @@ TEST(ProgramReaderTest, SymbolsAreOneNumberEach) {
       TestProgram::Symbol("Mul(Integer(4), Symbol('s0', integer=True))", 8);
   EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].symbol, "4*s0");
   made.tensors()["y"]["sizes"][0]["as_expr"].erase("hint");
-  EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].number,
-            -1) << "nothing is known";
+  EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].number, -1)
+      << "nothing is known";
 
   ExpectRefused(
       [](TestProgram& it) {

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 
-
 namespace sluice::model {
 namespace {
 

@@ -285,8 +285,8 @@ void Step::Outs(std::vector<Shape> shapes) {
     return;
   }
   for (const Shape& shape : shapes) {
-    if (std::ranges::any_of(shape,
-                            [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMostElements; })) {
+    if (std::ranges::any_of(
+            shape, [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMostElements; })) {
       Wrong("a size that no tensor has");
       return;
     }

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 
-
 namespace sluice::model {
 
 void ValueNames::Define(JsonEye& eye, const std::string& name, ValueId value) {

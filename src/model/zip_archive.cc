@@ -13,7 +13,6 @@
 
 #include "base/text.h"
 
-
 namespace sluice::model {
 namespace {
 

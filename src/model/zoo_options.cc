@@ -57,8 +57,8 @@ Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view giv
     const std::string_view value = part.substr(equals + 1);
     const bool is_number = IsNumber(known->second);
     if (is_number && (!IsNumber(value) || value == "0")) {
-      return InvalidArgument(
-          fmt::format("{}: expected a number from 1 to {}, found '{}'", name, kMostOfAnOption, Shown(value)));
+      return InvalidArgument(fmt::format("{}: expected a number from 1 to {}, found '{}'", name,
+                                         kMostOfAnOption, Shown(value)));
     }
     const std::vector<std::string>& allowed = words[name];
     if (!is_number && std::ranges::find(allowed, value) == allowed.end()) {

@@ -6,15 +6,16 @@ namespace sluice::model {
 namespace {
 
 ValueId NamedConvNorm(Builder& b, std::string_view at, std::string_view norm, ValueId x,
-                 const Builder::Convolution& about) {
+                      const Builder::Convolution& about) {
   return b.BatchNorm(norm, b.Conv2d(at, x, about), about.out);
 }
 
 ValueId Branch(Builder& b, ValueId x, std::int64_t in, std::int64_t out, std::int64_t stride) {
   const Builder::Scope scope(b, "branch2");
   x = b.Relu(NamedConvNorm(b, "0", "1", x, {.in = in, .out = out}));
-  x = NamedConvNorm(b, "3", "4", x,
-               {.in = out, .out = out, .kernel = 3, .stride = stride, .padding = 1, .groups = out});
+  x = NamedConvNorm(
+      b, "3", "4", x,
+      {.in = out, .out = out, .kernel = 3, .stride = stride, .padding = 1, .groups = out});
   return b.Relu(NamedConvNorm(b, "5", "6", x, {.in = out, .out = out}));
 }
 
@@ -36,7 +37,7 @@ Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options) {
     const Builder::Scope scope(b, "conv1");
     x = b.Relu(
         NamedConvNorm(b, "0", "1", x,
-                 {.in = 3, .out = 24, .kernel = 3, .stride = is_cifar ? 1 : 2, .padding = 1}));
+                      {.in = 3, .out = 24, .kernel = 3, .stride = is_cifar ? 1 : 2, .padding = 1}));
   }
   if (!is_cifar) {
     x = b.MaxPool(x, 3, 2, 1);
@@ -51,9 +52,9 @@ Result<BuiltModel> BuildShufflenetV2(const ZooOptions& options) {
       std::vector<ValueId> halves;
       if (i == 0) {
         const Builder::Scope branch(b, "branch1");
-        ValueId y =
-            NamedConvNorm(b, "0", "1", x,
-                     {.in = in, .out = in, .kernel = 3, .stride = 2, .padding = 1, .groups = in});
+        ValueId y = NamedConvNorm(
+            b, "0", "1", x,
+            {.in = in, .out = in, .kernel = 3, .stride = 2, .padding = 1, .groups = in});
         halves.push_back(b.Relu(NamedConvNorm(b, "2", "3", y, {.in = in, .out = out / 2})));
       }
       if (i == 0) {

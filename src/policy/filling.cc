@@ -51,7 +51,13 @@
 namespace sluice {
 namespace {
 
-enum AmountIndex : std::uint8_t { kShareAmount, kBandwidthAmount, kMemoryAmount, kCpusAmount, kClientsAmount };
+enum AmountIndex : std::uint8_t {
+  kShareAmount,
+  kBandwidthAmount,
+  kMemoryAmount,
+  kCpusAmount,
+  kClientsAmount
+};
 constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
 constexpr double kOneTurn = 2;        // must bring that many times what it costs
 constexpr double kAllTurns = 5;       // must bring that many times what they cost together
@@ -382,7 +388,8 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     what.emplace_back(c, nullptr);
   }
   if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
-  const std::vector<int> best = FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
+  const std::vector<int> best =
+      FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
   std::vector<const WorkItem*> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;

@@ -22,7 +22,8 @@ bool IsAheadOf(const WorkItem& a, const WorkItem& b) {
 // Of one study.
 class HyperSchedStudyPlan {
  public:
-  HyperSchedStudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study, Time now)
+  HyperSchedStudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study,
+                      Time now)
       : work_(work),
         study_(study),
         speeds_(*work.speeds, cluster),

@@ -13,7 +13,7 @@ constexpr double kRandomPart = 1.0 / 3;
 constexpr std::size_t kGoodPercent = 15;
 constexpr std::size_t kBohbCandidates = 64;
 constexpr std::size_t kBohbDraws = 64;  // for each candidate, where constraints refuse some
-constexpr int kBohbPoints = 16;  // whole points, where the constraints between groups do
+constexpr int kBohbPoints = 16;         // whole points, where the constraints between groups do
 constexpr double kWider = 3;
 // Of all kernels of a density beside the prior of 1: the same for the good and the bad, however
 // many they are, or where nobody was l / g would be large.

@@ -140,8 +140,10 @@ Status Halving::Load(StateReader& reader) {
     Bracket bracket(PlanOf(number), spec_);
     SLUICE_TRY(bracket.Load(reader));
     const auto& members = bracket.members();
-    if (members.empty() || members.front().trial <= before || bracket.done()) return UnreadableState("a stopper");
-    if (!bracket.full() && left > 1) return UnreadableState("a stopper");  // only the last may be open
+    if (members.empty() || members.front().trial <= before || bracket.done())
+      return UnreadableState("a stopper");
+    if (!bracket.full() && left > 1)
+      return UnreadableState("a stopper");  // only the last may be open
     before = members.back().trial;
     const auto added =
         loaded.brackets_.try_emplace(members.front().trial, Opened{number, bracket}).first;

@@ -123,7 +123,8 @@ Status PbtAsync::Load(StateReader& reader) {
     reader.Get(member.inherited);
     reader.Get(member.value);
     const bool known = trial > before && trial <= last;
-    if (!known || member.work < 0 || member.work >= rule_.max_budget()) return UnreadableState("a stopper");
+    if (!known || member.work < 0 || member.work >= rule_.max_budget())
+      return UnreadableState("a stopper");
     if (member.stage < rule_.Passed(member.work) || member.stage > rule_.stages())
       return UnreadableState("a stopper");
     before = trial;

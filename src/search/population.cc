@@ -229,7 +229,8 @@ Status Population::Load(StateReader& reader) {
     place.phase = static_cast<Phase>(phase);
     place.stage = static_cast<std::uint32_t>(stage);
     const bool waits = place.phase == Phase::kPaused;
-    if (place.phase != Phase::kOver && waits == place.ahead.empty()) return UnreadableState("a population");
+    if (place.phase != Phase::kOver && waits == place.ahead.empty())
+      return UnreadableState("a population");
     if (!index_.emplace(place.trial, places_.size()).second) return UnreadableState("a population");
     over_ += place.phase == Phase::kOver ? 1 : 0;
     places_.push_back(std::move(place));
@@ -243,7 +244,8 @@ Status Population::Load(StateReader& reader) {
   const std::size_t over = over_;
   Settle();
   // What could be settled was.
-  if (!settled_.ready.empty() || !settled_.forks.empty() || over_ != over) return UnreadableState("a population");
+  if (!settled_.ready.empty() || !settled_.forks.empty() || over_ != over)
+    return UnreadableState("a population");
   return {};
 }
 

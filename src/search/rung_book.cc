@@ -68,8 +68,10 @@ Status RungBook::Load(StateReader& reader) {
     std::int64_t next_rung = 0;
     reader.Get(phase);
     reader.Get(next_rung);
-    if (phase < 0 || phase > static_cast<std::int64_t>(Phase::kEnded)) return UnreadableState("a stopper");
-    if (next_rung < 0 || static_cast<std::size_t>(next_rung) > rungs_.size()) return UnreadableState("a stopper");
+    if (phase < 0 || phase > static_cast<std::int64_t>(Phase::kEnded))
+      return UnreadableState("a stopper");
+    if (next_rung < 0 || static_cast<std::size_t>(next_rung) > rungs_.size())
+      return UnreadableState("a stopper");
     trial = {static_cast<Phase>(phase), static_cast<std::uint8_t>(next_rung)};
     for (std::size_t rung = 0; rung < trial.next_rung; ++rung) ++expected[rung];
   }

@@ -23,25 +23,25 @@ struct SamplerKind {
 
 constexpr std::array kKinds = {
     SamplerKind{"random",
-         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
-           return std::make_unique<RandomSampler>(space, seed);
-         }},
+                [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
+                  return std::make_unique<RandomSampler>(space, seed);
+                }},
     SamplerKind{"grid",
-         [](const SamplerSpec&, const Space& space, std::uint64_t) -> Made {
-           return GridSampler::Make(space);
-         }},
+                [](const SamplerSpec&, const Space& space, std::uint64_t) -> Made {
+                  return GridSampler::Make(space);
+                }},
     SamplerKind{"sobol",
-         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
-           return std::make_unique<SobolSampler>(space, seed);
-         }},
+                [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
+                  return std::make_unique<SobolSampler>(space, seed);
+                }},
     SamplerKind{"tpe",
-         [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
-           return std::make_unique<TpeSampler>(space, seed);
-         }},
+                [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
+                  return std::make_unique<TpeSampler>(space, seed);
+                }},
     SamplerKind{"bohb",
-         [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {
-           return std::make_unique<BohbSampler>(spec, space, seed);
-         }},
+                [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {
+                  return std::make_unique<BohbSampler>(spec, space, seed);
+                }},
 };
 
 }  // namespace

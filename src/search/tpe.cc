@@ -125,7 +125,8 @@ TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* goo
   Candidates candidates;
   std::vector<double> row(axes);
   std::vector<double> values(axes);
-  for (std::size_t i = 0; i < kTpeCandidates * kTpeDraws && candidates.values.size() < wanted; ++i) {
+  for (std::size_t i = 0; i < kTpeCandidates * kTpeDraws && candidates.values.size() < wanted;
+       ++i) {
     if (good != nullptr) {
       good->Sample(random, row);
     } else {

@@ -7,7 +7,6 @@
 
 #include "config/config.h"
 
-
 namespace sluice {
 
 // An entry of a scenario's `policies`: what studies are to be like under it instead of what they say.

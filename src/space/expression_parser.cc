@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 
-
 namespace sluice {
 
 class ExpressionParser::Nesting {

@@ -75,15 +75,15 @@ TEST(FeasibilityTest, NoPointAtAll) {
 }
 
 TEST(FeasibilityTest, NearlyNoPoint) {
-  EXPECT_EQ(Problem({UnitFloat("a"), UnitFloat("b"), UnitFloat("c")},
-                    {"a < 0.02", "a + b + c < 0.05"}),
-            "nearly unsatisfiable: expected at least 1 in 10000 points at which all constraints "
-            "hold, found 1 of 200000 points drawn at random; 'a + b + c < 0.05' fails most. Narrow "
-            "the ranges, or say with 'when' what depends on what");
+  EXPECT_EQ(
+      Problem({UnitFloat("a"), UnitFloat("b"), UnitFloat("c")}, {"a < 0.02", "a + b + c < 0.05"}),
+      "nearly unsatisfiable: expected at least 1 in 10000 points at which all constraints "
+      "hold, found 1 of 200000 points drawn at random; 'a + b + c < 0.05' fails most. Narrow "
+      "the ranges, or say with 'when' what depends on what");
   // What can be gone through can be found.
-  EXPECT_EQ(Problem({ZeroTo("a", 99), ZeroTo("b", 99), ZeroTo("c", 99)},
-                    {"a == 7", "b == a", "c == b"}),
-            "none");
+  EXPECT_EQ(
+      Problem({ZeroTo("a", 99), ZeroTo("b", 99), ZeroTo("c", 99)}, {"a == 7", "b == a", "c == b"}),
+      "none");
 }
 
 TEST(FeasibilityTest, Remarks) {

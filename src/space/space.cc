@@ -14,10 +14,7 @@
 #include "space/law.h"
 
 namespace sluice {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Space> Space::Make(std::vector<Parameter> parameters, std::vector<std::string> constraints) {
   std::set<std::string_view> names;

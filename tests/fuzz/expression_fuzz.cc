@@ -1,4 +1,5 @@
 // rooms: space
+
 // Any text at all is an expression or is refused with a message; what is accepted can be evaluated
 // anywhere and reads the same again.
 #include <cstddef>

@@ -1,4 +1,5 @@
 // rooms: model
+
 // Any bytes at all are an archive or are refused with a message, and so are the texts of a program; what is taken can be
 // looked at and shrunk. Never a crash, a hang or much memory.
 #include <algorithm>

@@ -1,4 +1,5 @@
 // rooms: ledger
+
 // Any JSON at all in the tables of an Optuna storage is refused, or becomes a study file; values
 // that were drawn from its distributions are looked for in it.
 #include <cstddef>

@@ -1,4 +1,6 @@
-// rooms: engine Any bytes at all are an engine's state or are refused; what is taken goes together
+// rooms: engine
+
+// Any bytes at all are an engine's state or are refused; what is taken goes together
 // and is written the same way again.
 #include <cstddef>
 #include <cstdint>

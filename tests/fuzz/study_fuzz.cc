@@ -1,4 +1,5 @@
 // rooms: sim
+
 // Any bytes at all are a study or are refused with a message, and the same as a scenario, whose
 // studies share the reader; never a crash, a hang or much memory.
 #include <cstddef>

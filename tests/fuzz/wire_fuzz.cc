@@ -1,4 +1,6 @@
-// rooms: wire Whatever a worker or a program sends is a message or is refused; what is taken can be
+// rooms: wire
+
+// Whatever a worker or a program sends is a message or is refused; what is taken can be
 // sent on and means the same.
 #include <cstddef>
 #include <cstdint>

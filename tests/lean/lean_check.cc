@@ -25,7 +25,7 @@ int main(int count, char** words) {
       std::fprintf(stderr, "%s\n", message.error().message.c_str());
       return 1;
     }
-    std::cout << sluice::wire::Encode(*message);
+    std::cout << sluice::wire::Encode(*message) << '\n';
   }
   return 0;
 }

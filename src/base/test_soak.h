@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdlib>
+
+namespace sluice {
+
+// Whether long ensembles run in full, as under `make soak`, and not a share of them, as under
+// `make test`.
+inline bool Soaks() { return std::getenv("SLUICE_SOAK") != nullptr; }
+
+}  // namespace sluice
