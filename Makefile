@@ -67,7 +67,7 @@ soak: ## the long ensembles in full, many worlds of faults, each fuzz target for
 	@$(BUILD) separate
 	@$(BYTECODE)
 	@$(CHECK) --fuzz-seconds $(FUZZ_SECONDS)
-	@$(BIN)/sluice-faults --seeds 1000 --events 5000
+	@$(BIN)/sluice-faults --seed 1000 --seeds 1000
 	@python3 setup/plants.py build/planted/bin/sluice-faults --jobs $(JOBS)
 
 demo: ## tunes a small network on Fashion-MNIST, from an empty store each time

@@ -141,7 +141,8 @@ def test_the_rooms_keep_to_the_plan():
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 # What begins a line in a namespace: a type, else the first name before ( { = [ or ;
 DEFINES = re.compile(r"(?:struct|class|enum class|enum|using) (\w+)|.*?\b(\w+)(?:\(|\{| =|\[|;)")
-MAY_REPEAT = re.compile(r"using (::)?(std|testing)::|namespace fs =|TEST|INSTANTIATE|template|requires")
+MAY_REPEAT = re.compile(
+    r"using (::)?(std|testing)::|namespace fs =|TEST|INSTANTIATE|template|requires")
 
 
 def local_names(text):
@@ -170,7 +171,7 @@ def repeated_names(files):
 
 def test_names_of_its_own_are_one_sources_alone():
     """Several sources of a room are one unit of the compiler, and which ones changes with each new
-    file: so a name in an unnamed namespace is unique among a room's sources, and among its tests."""
+    file: so a name in an unnamed namespace is unique among a room's sources and its tests."""
     units = collections.defaultdict(list)
     for path, text in sources():
         if path.endswith(".cc"):
