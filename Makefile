@@ -23,7 +23,7 @@ BYTECODE = python3 -m compileall -q python/sluice
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
 IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM)))
 
-# What a user runs, and what the tests of the other suites run beside it.
+# What a user runs.
 PROGRAMS := sluice sluice-launcher
 
 .PHONY: build help setup test soak demo bench lint format asan tsan clang plants branches fuzz clean
