@@ -69,6 +69,9 @@ class Checkpoint:
             return False
         (self._writing / _WORK).write_text(f"{self._work}\n")
         _sync_tree(self._writing)
+        # A checkpoint that was ahead of what is known of the trial would have the reports between
+        # lost for good.
+        self._trial._session.link.secure(self._trial)
         folder = self._writing.parent
         latest, previous = folder / _LATEST, folder / _PREVIOUS
         if latest.exists():

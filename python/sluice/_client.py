@@ -18,6 +18,9 @@ _PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just
 _HEARTBEATS_PER_LEASE = 4  # at least three must be heard
 _LONGEST_SOCKET_PATH_BYTES = 107
 _LONGEST_REASON = 4000
+_CONVERSATION = 1 << 40  # numbers of messages that each process of a launch has for itself
+_PATIENCE_IDLE_S = 3.0  # without a controller, for a worker that has no trial
+_PATIENCE_TO_SAVE_S = 5.0  # for acknowledgements, where what was said cannot be kept otherwise
 _HEARTBEAT = encode({"type": "heartbeat"})
 _READY = encode({"type": "ready"})
 
@@ -27,7 +30,9 @@ class Client:
 
     Any thread may call. A background thread connects again, reads and sends heartbeats; sending
     is done by whoever has something to say, so a report is with the kernel when report() returns.
-    What could not be delivered is in the launch's spool.jsonl by the time close() returns.
+    While no controller listens, what is said goes to the launch's spool.jsonl at once, so that it
+    outlives the process; what is not acknowledged is there before a checkpoint counts, and by the
+    time close() returns.
 
     Methods without an underscore take the lock, those with one are called with it held.
     The background thread must not be the first to import `threading`, which would take it for the
@@ -42,6 +47,7 @@ class Client:
         self.takes_more_trials = False
         self._socket_path = socket_path
         self._trial = trial
+        self._secret = _spool.read_secret()
         self._lease_s = 60.0
         self._window = 1024
         self._hear_terms(trial._terms)
@@ -71,6 +77,20 @@ class Client:
 
     def saved(self, trial, work: int, size_bytes: int) -> None:
         self._say(trial, "saved", {"work": work, "bytes": size_bytes})
+
+    def secure(self, trial) -> None:
+        """What was said outlives the process and the machine. Raises OSError if it may not."""
+        with self._lock:
+            self._post_postponed()
+            if not self._unacknowledged:
+                return
+            try:
+                self._keep_unacknowledged(is_synced=True)
+            except OSError:
+                deadline = monotonic() + _PATIENCE_TO_SAVE_S
+                self._wait(lambda: not self._unacknowledged, deadline)
+                if self._unacknowledged:
+                    raise
 
     def should_stop(self, trial) -> bool:
         """Waits for the verdict if the target was reported, as long as one can still come."""
@@ -158,6 +178,9 @@ class Client:
         self._wait(self._has_room)
         if trial._over:
             raise RuntimeError(f"trial {trial.number} is over: it takes no more {kind}")
+        if trial._seq is None:
+            trial._seq = _spool.next_conversation(trial._folder) * _CONVERSATION
+            trial._spooled = trial._seq
         names = {"type": kind, "trial": trial.number, "launch": trial.launch}
         line = encode({**names, "seq": trial._seq + 1, **content})
         if work is not None:
@@ -167,6 +190,8 @@ class Client:
         self._send(line)
         if self._ended:
             self._spool()
+        elif self._socket is None:
+            self._keep_if_possible()
 
     def _has_room(self) -> bool:
         return len(self._unacknowledged) < self._window or self._ended is not None
@@ -249,6 +274,8 @@ class Client:
             "client": _CLIENT,
             "reuse": self.takes_more_trials,
         }
+        if self._secret:
+            fields["secret"] = self._secret
         trial = self._trial
         # A trial whose last words were not acknowledged is still ours to the controller.
         if not trial._over or self._unacknowledged:
@@ -270,6 +297,7 @@ class Client:
             self._wake()
         except OSError:
             self._break()
+            self._keep_if_possible()
 
     def _break(self) -> None:
         self._is_broken = True
@@ -330,7 +358,7 @@ class Client:
         """Without the lock."""
         poller = poll()
         poller.register(self._wake_reader, POLLIN)
-        until = min(monotonic() + longest_s, self._alone_since + self._lease_s)
+        until = min(monotonic() + longest_s, self._alone_since + self._patience_s())
         while not self._ended and (left_s := until - monotonic()) > 0:
             if poller.poll(left_s * 1000 + 1):
                 os.read(self._wake_reader, 4096)
@@ -380,6 +408,7 @@ class Client:
         self._socket = None
         self._out.clear()
         self._is_broken = self._is_welcome = self._may_deliver = False
+        self._keep_if_possible()
         if self._alone_since is None:
             self._alone_since = monotonic()
         self._notify()
@@ -432,9 +461,14 @@ class Client:
         self._lease_s = terms.get("lease_ms", self._lease_s * 1000) / 1000
         self._window = max(1, terms.get("window", self._window))
 
+    def _patience_s(self) -> float:
+        is_idle = self._wants_trial and not self._unacknowledged
+        return min(self._lease_s, _PATIENCE_IDLE_S) if is_idle else self._lease_s
+
     def _end_if_alone_too_long(self) -> None:
-        if self._alone_since is not None and monotonic() >= self._alone_since + self._lease_s:
-            self._end(f"the controller was not heard for {self._lease_s:g} s")
+        patience_s = self._patience_s()
+        if self._alone_since is not None and monotonic() >= self._alone_since + patience_s:
+            self._end(f"the controller was not heard for {patience_s:g} s")
 
     def _end(self, why: str) -> None:
         """For good: from here on everything goes to the spool."""
@@ -446,15 +480,35 @@ class Client:
         self._notify()
 
     def _spool(self) -> None:
-        left = {}
-        for trial, _, line in self._unacknowledged:
-            left.setdefault(trial._folder, []).append(line)
-        if not left:
+        if not self._unacknowledged:
             return
         _tell(f"{self._ended}; results are kept in spool.jsonl")
-        for folder, lines in left.items():
-            self._keep(_spool.append, folder, lines)
+        try:
+            self._keep_unacknowledged(is_synced=True)
+        except OSError as error:
+            _tell(f"the launch's last words are lost: {error}")
         self._unacknowledged.clear()
+
+    def _keep_unacknowledged(self, is_synced: bool) -> None:
+        """In the spool: what is not there yet, and if synced, all of it. Raises OSError."""
+        left = {}
+        for trial, seq, line in self._unacknowledged:
+            lines = left.setdefault(trial, [])
+            if seq > trial._spooled:
+                lines.append(line)
+        for trial, lines in left.items():
+            if trial._folder is None:
+                raise OSError("the launch has no folder")
+            if lines or is_synced:
+                _spool.append(trial._folder, lines, is_synced)
+            trial._spooled = trial._seq
+
+    def _keep_if_possible(self) -> None:
+        """While no controller listens. What fails here is tried again with the next message."""
+        try:
+            self._keep_unacknowledged(is_synced=False)
+        except OSError:
+            pass
 
     def _keep(self, write, folder, *what) -> None:
         try:

@@ -15,6 +15,9 @@ class _Offline:
     def saved(self, trial, work: int, size_bytes: int) -> None:
         pass
 
+    def secure(self, trial) -> None:
+        pass
+
     def should_stop(self, trial) -> bool:
         return False
 

@@ -1,29 +1,75 @@
-"""Last words of a launch, left in its folder for the controller."""
+"""What a launch leaves in its folder for the controller, and finds there."""
 
 import os
 
+_FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
-def append(folder: str, lines) -> None:
-    """Messages that could not be delivered. On disk when it returns; raises OSError."""
-    _write(folder, "spool.jsonl", b"".join(lines))
+
+def append(folder: str, lines, is_synced: bool) -> None:
+    """Messages that may not be delivered. Raises OSError.
+
+    They outlive the process when this returns, and if synced, the machine.
+    """
+    _write(folder, "spool.jsonl", b"".join(lines), is_synced)
 
 
 def mark_paused(folder: str) -> None:
     """Says that the end of the process is not the end of the trial."""
-    _write(folder, "paused", b"")
+    _write(folder, "paused", b"", True)
 
 
-def _write(folder: str, name: str, content: bytes) -> None:
+def next_conversation(folder) -> int:
+    """How many processes have spoken for the launch before; counts this one.
+
+    Messages of different processes are numbered apart (docs/protocol.md). Where nothing can be
+    written down, the first one is assumed.
+    """
+    if folder is None:
+        return 0
+    try:
+        path = os.path.join(folder, "conversations")
+        file = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS, 0o644)
+    except OSError:
+        return 0
+    try:
+        os.lockf(file, os.F_LOCK, 0)
+        before = os.fstat(file).st_size
+        os.write(file, b".")
+        return before
+    except OSError:
+        return 0
+    finally:
+        os.close(file)
+
+
+def read_secret() -> str:
+    """Which shows the controller that this process is one of the worker's; "" if there is none."""
+    trial_file = os.environ.get("SLUICE_TRIAL_FILE", "")
+    path = os.path.join(os.path.dirname(trial_file), "secret")
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        return os.read(file, 200).decode(errors="replace")
+    finally:
+        os.close(file)
+
+
+def _write(folder: str, name: str, content: bytes, is_synced: bool) -> None:
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | _FLAGS, 0o644)
     try:
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(file, rest) :]
-        os.fsync(file)
+        if is_synced:
+            os.fsync(file)
     finally:
         os.close(file)
+    if not is_synced:
+        return
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(place)

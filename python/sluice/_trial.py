@@ -30,7 +30,8 @@ class Trial:
         self._checkpoint_dir = assign.get("checkpoint_dir")
         # What follows belongs to the session's link, which guards it with its own lock.
         self._reported = -1
-        self._seq = 0
+        self._seq = None  # of its last message; none yet
+        self._spooled = 0  # the last of them that the spool has
         self._verdict = None
         self._why = None  # of a verdict to stop
         self._was_cut_short = False
@@ -80,6 +81,7 @@ class Trial:
 
         work = checked_work(work)
         if not self._session.link.silent:
+            self._session.link.secure(self)
             self._session.link.saved(self, work, bytes_below(self.checkpoint_dir()))
 
     def __enter__(self):

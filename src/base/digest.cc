@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -31,5 +32,12 @@ Digest& Digest::AddBits(std::uint64_t bits) {
 std::uint64_t Digest::Value() const { return state_; }
 
 std::string ToHex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+std::optional<std::uint64_t> FromHex(std::string_view text) {
+  std::uint64_t digest = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), digest, 16);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole ? std::optional(digest) : std::nullopt;
+}
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -28,5 +29,7 @@ class Digest {
 };
 
 std::string ToHex(std::uint64_t digest);
+// What ToHex wrote.
+std::optional<std::uint64_t> FromHex(std::string_view text);
 
 }  // namespace sluice

@@ -11,37 +11,21 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/checkup.h"
 #include "cli/print.h"
 #include "cli/print_json.h"
+#include "cli/store_checkup.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
 #include "exec/machine.h"
 #include "ledger/database.h"
 #include "ledger/lock.h"
-#include "ledger/recovery.h"
 
 namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
-
-enum class Health { kOk, kWarning, kProblem };
-
-struct Checkup {
-  std::string what;
-  Health health = Health::kOk;
-  std::string found;
-};
-
-std::string_view Name(Health health) {
-  switch (health) {
-    case Health::kOk: return "ok";
-    case Health::kWarning: return "warning";
-    case Health::kProblem: return "problem";
-  }
-  return "";
-}
 
 // The folder the store is or would be in, as far as it exists.
 std::string ExistingFolder(const std::string& file) {
@@ -123,53 +107,6 @@ Checkup CheckDisk(const std::string& folder) {
                       folder, took.count())};
 }
 
-// Every page of the store is read with `whole`; otherwise the tables that say where things stand.
-Checkup CheckStore(const StorePaths& paths, bool whole) {
-  const auto reader = Reader::Open(paths.database);
-  if (!reader && reader.error().code == ErrorCode::kNotFound) {
-    return {"store", Health::kOk,
-            fmt::format("{}: none yet, the first study makes it", paths.database)};
-  }
-  if (!reader) return {"store", Health::kProblem, reader.error().message};
-  auto check = (*reader)->database().Prepare(whole ? "PRAGMA quick_check(1)"
-                                                   : "PRAGMA quick_check(studies)");
-  if (!check) return {"store", Health::kProblem, check.error().message};
-  const auto row = check->Step();
-  if (!row) return {"store", Health::kProblem, row.error().message};
-  if (*row && check->Text(0) != "ok") {
-    return {"store", Health::kProblem,
-            fmt::format("{}: damaged: {}", paths.database, check->Text(0))};
-  }
-  const auto studies = (*reader)->Studies();
-  if (!studies) return {"store", Health::kProblem, studies.error().message};
-  std::error_code error;
-  const auto size = fs::file_size(paths.database, error);
-  return {"store", Health::kOk,
-          fmt::format("{}: sound, {}, {}", paths.database,
-                      studies->size() == 1 ? "1 study" : fmt::format("{} studies", studies->size()),
-                      FormatBytes(static_cast<long long>(size)))};
-}
-
-// Two ways to the same state: from the snapshot and what came after it, and from the very
-// beginning.
-Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& name) {
-  SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
-  SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
-  // A reader's view of one moment, while a controller may go on writing.
-  SLUICE_TRY(reader->database().Execute("BEGIN"));
-  SLUICE_ASSIGN(const auto quick, RecoverEngine(reader->database(), study.id));
-  SLUICE_ASSIGN(const auto slow, RecoverEngine(reader->database(), study.id, Recover::kFromEvents));
-  if (quick->Digest() == slow->Digest()) {
-    return Checkup{"replay", Health::kOk,
-                   fmt::format("study '{}' replays to the same state, digest {}", name,
-                               ToHex(slow->Digest()))};
-  }
-  return Checkup{"replay", Health::kProblem,
-                 fmt::format("study '{}' replays to another state: digest {} from its events, {} "
-                             "from its snapshot",
-                             name, ToHex(slow->Digest()), ToHex(quick->Digest()))};
-}
-
 Checkup CheckController(const StorePaths& paths) {
   const LockHolder holder = FindLockHolder(paths);
   if (holder.pid == 0) return {"controller", Health::kOk, "none runs"};
@@ -186,7 +123,7 @@ Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
   checks.push_back(CheckLauncher());
   for (Checkup& check : CheckMachine()) checks.push_back(std::move(check));
   checks.push_back(CheckDisk(ExistingFolder(context.paths.database)));
-  checks.push_back(CheckStore(context.paths, options.replay.has_value()));
+  for (Checkup& check : CheckStore(context.paths)) checks.push_back(std::move(check));
   checks.push_back(CheckController(context.paths));
   if (options.replay) {
     SLUICE_ASSIGN(Checkup replay, CheckReplay(context.paths, *options.replay));

@@ -56,7 +56,7 @@ Result<int> RunVerb(const Context& context, const ImportOptions& options) {
   request.now = WallNow();
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(context.paths, fmt::format("importing '{}'", request.name)));
-  SLUICE_ASSIGN(const auto ledger, Ledger::Open(context.paths.database));
+  SLUICE_ASSIGN(const auto ledger, OpenLocked(context.paths, lock));
   SLUICE_ASSIGN(const ImportedStudy imported, ImportOptunaStudy(*ledger, request));
   SLUICE_TRY(MoveAside(context.paths.StudyFolder(request.name)));
   if (context.json) {

@@ -1,6 +1,7 @@
 #include "cli/main.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <exception>
 
@@ -52,6 +53,8 @@ Result<int> RunArguments(int argc, char** argv) {
 }  // namespace
 
 int RunSluice(int argc, char** argv) {
+  // What we and the programs we start make is never for others to write.
+  umask(umask(0) | S_IWOTH);
   try {
     const Result<int> status = RunArguments(argc, argv);
     if (status) return *status;

@@ -45,10 +45,12 @@ std::string CheckpointFolder(const StorePaths& paths, const std::string& study, 
 
 std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
                        LaunchId launch, bool standard_error) {
-  std::string folder = TrialFolders(paths, study).Launch({trial, launch});
+  const TrialFolders folders(paths, study);
+  std::string folder = folders.Launch({trial, launch});
   // One process may have taken trial after trial: its output is with the first of them.
   const std::optional<Claim> claim = ReadClaim(folder);
-  if (claim && !claim->host.empty()) folder = claim->host;
+  if (const auto host = claim ? folders.LaunchAt(claim->host) : std::nullopt)
+    folder = folders.Launch(*host);
   return folder + (standard_error ? "/stderr" : "/stdout");
 }
 

@@ -14,6 +14,7 @@ StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder) {
     standing.state = StudyState::kFinished;
   } else if (standing.pid == 0) {
     standing.state = StudyState::kInterrupted;
+    if (standing.why.empty()) standing.why = study.pause;
   } else {
     standing.state = ends ? StudyState::kEnding : StudyState::kRunning;
   }

@@ -19,6 +19,7 @@ std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
     case RunEnd::kFinished: return "finished: " + study.ending;
     case RunEnd::kDrained: return "paused; what ran has saved and left";
     case RunEnd::kInterrupted: return "interrupted; what ran was killed";
+    case RunEnd::kPaused: return "paused, since trials could not be started: " + study.pause;
   }
   return "";
 }
@@ -63,7 +64,13 @@ Result<int> Summarize(const Context& context, const std::string& name, RunEnd en
   } else {
     ShowEnd(context, study, end, best_row);
   }
-  return end == RunEnd::kFinished ? kExitOk : kExitInterrupted;
+  switch (end) {
+    case RunEnd::kFinished: return kExitOk;
+    case RunEnd::kPaused: return kExitFailure;
+    case RunEnd::kDrained:
+    case RunEnd::kInterrupted: break;
+  }
+  return kExitInterrupted;
 }
 
 std::uint64_t DrawSeed() {

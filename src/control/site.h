@@ -26,7 +26,7 @@ struct LaunchPlaces {
 
 // How a launch ended, as the machine tells.
 struct LaunchEnd {
-  enum class Kind { kDone, kPaused, kFailed, kLost };
+  enum class Kind { kDone, kPaused, kFailed, kLost, kNotStarted };
   Kind kind = Kind::kLost;
   std::string reason;
 };
@@ -46,6 +46,10 @@ struct Inherited {
 struct Speaker {
   bool speaks = false;
   std::int64_t pid = 0;
+  std::uint64_t start = 0;  // tells it from a later process of the same number; 0: not known
+  bool Is(const Speaker& other) const {
+    return pid == other.pid && (start == other.start || start == 0 || other.start == 0);
+  }
 };
 
 enum class Force {
@@ -79,7 +83,13 @@ class Site {
   virtual bool Reach(const std::string& worker) = 0;
   // What is written down of who speaks for a host, for the next controller too.
   virtual Speaker WhoSpeaks(const std::string& worker) = 0;
-  virtual void Spoke(const std::string& worker, std::int64_t pid) = 0;
+  virtual void Spoke(const std::string& worker, const Speaker& speaker) = 0;
+  // The process at the other end of a connection, by the machine's own word. Fails if it may not
+  // speak for the host: it is another user's, its secret is wrong, or it has none and was not started
+  // by the host.
+  virtual Result<Speaker> Identify(PeerId peer, const std::string& worker,
+                                   const std::string& secret) = 0;
+  virtual bool Lives(const Speaker& speaker) = 0;
   virtual void Signal(const std::string& worker, Force force) = 0;
 
   // Reads lines of a host's standard output from an offset on; `end` is the offset behind the line.
@@ -96,6 +106,8 @@ class Site {
 
   virtual LaunchPlaces PlacesOf(wire::LaunchRef at) const = 0;
   virtual std::int64_t CheckpointBytes(TrialId trial) = 0;
+  // The work of the latest checkpoint; 0 if there is none or it does not say.
+  virtual Work CheckpointWork(TrialId trial) = 0;
   virtual void RemoveCheckpoint(TrialId trial) = 0;
   // Whole or not at all, however often it is asked for, and not if its work is at the end. Returns
   // the work of what was copied, if that says.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/check.h"
@@ -13,7 +14,6 @@ namespace sluice {
 namespace {
 
 constexpr Duration kLeaseCheckEvery = std::chrono::milliseconds(100);
-constexpr Duration kOwnSleep = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -83,10 +83,11 @@ void Workforce::Greeted(Peer& peer) {
     return Refuse(peer.id, fmt::format("launch {} of trial {} was given up",
                                        Number(hello.at->launch), Number(hello.at->trial)));
   }
-  const bool another = host->speaker.pid != 0 && hello.pid != host->speaker.pid;
-  const bool heard_before = trial != nullptr && trial->seq > 0 && !over;
-  if (another && (heard_before || host->peer != nullptr)) {
-    // Its messages are numbered from 1 again, and could not be told from those of the first.
+  const auto speaker = site_.Identify(peer.id, host->name, hello.secret);
+  if (!speaker) return Refuse(peer.id, speaker.error().message);
+  const bool another = host->speaker.pid != 0 && !speaker->Is(host->speaker);
+  if (another && site_.Lives(host->speaker) && !Planted("any-speaker")) {
+    // One process reports at a time.
     if (trial != nullptr) {
       owner_.Happened(
           TrialNoted{KeyOf(*hello.at),
@@ -105,9 +106,9 @@ void Workforce::Greeted(Peer& peer) {
   peer.host = host;
   host->peer = &peer;
   host->heard = site_.Now();
-  if (!host->speaker.speaks || hello.pid != host->speaker.pid) {
-    host->speaker = {.speaks = true, .pid = hello.pid};
-    site_.Spoke(host->name, hello.pid);
+  if (!host->speaker.speaks || another) {
+    host->speaker = *speaker;
+    site_.Spoke(host->name, *speaker);
   }
   if (trial != nullptr) peer.link.Hold(*hello.at, trial->seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
@@ -177,7 +178,8 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
                                 .position = position,
                                 .ending = ending,
                                 .reason = std::move(reason),
-                                .checkpoint_bytes = site_.CheckpointBytes(key.trial)},
+                                .checkpoint_bytes = site_.CheckpointBytes(key.trial),
+                                .checkpoint_work = site_.CheckpointWork(key.trial)},
                     receipt);
   };
   if (const auto* report = std::get_if<wire::Report>(&message)) {
@@ -216,9 +218,10 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
 void Workforce::CheckLeases() {
   const Time now = site_.Now();
   const Duration lease = study().spec.timeouts.lease;
-  if (lease_timer_ != 0 && now > leases_checked_ + kLeaseCheckEvery + kOwnSleep) {
-    for (auto& [name, host] : hosts_)
-      host->heard = now;  // it was we who slept: the machine was suspended, say
+  // Time that we lost, because the machine slept or was busy elsewhere, is not the workers' silence.
+  const Duration lost = now - leases_checked_ - kLeaseCheckEvery;
+  if (lease_timer_ != 0 && lost > Duration(0) && !Planted("own-silence")) {
+    for (auto& [name, host] : hosts_) host->heard = std::min(now, host->heard + lost);
   }
   leases_checked_ = now;
   std::vector<std::string> silent;

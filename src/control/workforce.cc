@@ -98,7 +98,8 @@ void Workforce::Ended(wire::LaunchRef at, Ending ending, std::string reason) {
                               .position = {},
                               .ending = ending,
                               .reason = std::move(reason),
-                              .checkpoint_bytes = -1},
+                              .checkpoint_bytes = -1,
+                              .checkpoint_work = -1},
                   std::nullopt);
 }
 
@@ -111,7 +112,7 @@ void Workforce::CarryOut(const Start& command) {
   Host* idle = IdleHost(command.grant);
   if (idle == nullptr) DismissFrom(command.grant);
   const Status started = idle != nullptr ? AssignTo(*idle, *trial) : SpawnHost(*trial);
-  if (!started) Ended(at, Ending::kFailed, started.error().message);
+  if (!started) Ended(at, Ending::kNotStarted, started.error().message);
 }
 
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
@@ -297,13 +298,15 @@ void Workforce::LaunchOver(Host& gone) {
     case LaunchEnd::Kind::kPaused: ending = Ending::kPaused; break;
     case LaunchEnd::Kind::kFailed: ending = Ending::kFailed; break;
     case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
+    case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;
   }
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),
                               .launch = at.launch,
                               .position = {},
                               .ending = ending,
                               .reason = end.reason,
-                              .checkpoint_bytes = site_.CheckpointBytes(at.trial)},
+                              .checkpoint_bytes = site_.CheckpointBytes(at.trial),
+                              .checkpoint_work = site_.CheckpointWork(at.trial)},
                   std::nullopt);
 }
 
@@ -313,6 +316,17 @@ std::vector<PeerId> Workforce::Newcomers() const {
     if (peer->host == nullptr) newcomers.push_back(id);
   }
   return newcomers;
+}
+
+bool Workforce::IsNewcomer(PeerId peer) const {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && found->second->host == nullptr;
+}
+
+PeerId Workforce::PeerBefore(std::string_view hello) const {
+  const auto message = wire::DecodeFromWorker(hello);
+  const auto* said = message ? std::get_if<wire::Hello>(&*message) : nullptr;
+  return said == nullptr ? 0 : PeerOf(said->worker);
 }
 
 PeerId Workforce::PeerOf(const std::string& worker) const {

@@ -79,7 +79,10 @@ class Workforce {
 
   // Of the connections, those that have not said who they are; and the one of a host, or 0.
   std::vector<PeerId> Newcomers() const;
+  bool IsNewcomer(PeerId peer) const;
   PeerId PeerOf(const std::string& worker) const;
+  // The connection that the host of a hello had before, or 0: what came over it was said earlier.
+  PeerId PeerBefore(std::string_view hello) const;
 
  private:
   struct Host;

@@ -118,6 +118,7 @@ void Engine::On(const StudyResumed& event) {
   if (event.deadline) study->deadline = *event.deadline;
   study->ending = Finish::kNot;
   study->finished = false;
+  study->pause.clear();
   AskWakes(*study);  // of one that had ended nobody asked
   replan_ = true;
 }
@@ -131,6 +132,8 @@ void Engine::On(const ControllerStarted& event) {
   draining_ = false;
   next_wake_ = kNever;  // whoever was to wake us is gone
   for (auto& study : studies_) {
+    study->failed_starts = 0;
+    study->hold_until = {};
     for (TrialId id : study->running) {
       Trial& trial = study->trials[Number(id) - 1];
       trial.heard = now_;  // nobody was there to hear it
@@ -268,7 +271,10 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   trial.seq = std::max(trial.seq, position.seq);
   trial.offset = std::max(trial.offset, position.offset);
   // Who speaks was started, and what was to be removed was removed before that.
-  if (position.seq != 0 || position.offset != 0) trial.evicted = false;
+  if (position.seq != 0 || position.offset != 0) {
+    trial.evicted = false;
+    FindStudy(key.study)->failed_starts = 0;
+  }
   return &trial;
 }
 
@@ -406,18 +412,20 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   const bool more_to_do = event.ending == Ending::kDone &&
                           trial.launch_work >= trial.launch_target && trial.work < trial.target &&
                           trial.target != kNoLimit;
-  if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused) {
-    // Where a fork comes from is said until there is something else to say.
-    if (!event.reason.empty() || !trial.IsFork()) trial.note = NoteOf(event.reason);
-    SetState(study, trial, TrialState::kWaiting);
-    Enqueue(study, trial);
-    return;
+  if (event.ending == Ending::kNotStarted && !Planted("start-charged")) {
+    PutBack(study, trial, event.reason);
+    return HoldStarts(study, event.reason);
   }
+  trial.lost = trial.lost || event.ending == Ending::kLost;
+  if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused)
+    return PutBack(study, trial, event.reason);
+  if (IsAhead(trial, event) && !Planted("ahead")) return BeginAgain(study, trial);
   if (event.ending == Ending::kStopped) {
     Close(study, trial, TrialState::kStopped);
     return EndSearch(study, trial, /*failed=*/true);
   }
-  if (event.ending == Ending::kFailed) return Fail(study, trial, event.reason);
+  if (event.ending == Ending::kFailed || event.ending == Ending::kNotStarted)
+    return Fail(study, trial, event.reason);
   if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
   // Running it again would give the same: this failure is final.
   trial.failures = static_cast<std::uint32_t>(study.spec.retries);
@@ -425,6 +433,48 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
        trial.reports == 0 ? fmt::format("ended without reporting '{}'", study.spec.objective.metric)
                           : fmt::format("ended without a finite '{}' in its {} reports",
                                         study.spec.objective.metric, trial.reports));
+}
+
+// Whether a launch that ended well found nothing to do because its checkpoint is further than what
+// was ever reported: those reports died with an earlier launch.
+bool Engine::IsAhead(const Trial& trial, const LaunchEnded& event) {
+  const bool idle = event.ending == Ending::kDone && trial.launch_reports == 0;
+  if (!idle || trial.restarted || Number(trial.launch) < 2 || event.checkpoint_bytes <= 0) return false;
+  const bool short_of_target = trial.target != kNoLimit && trial.work < trial.target;
+  return event.checkpoint_work > trial.work ||
+         (event.checkpoint_work == 0 && trial.lost && short_of_target);
+}
+
+// From nothing, once: the checkpoint that is ahead goes.
+void Engine::BeginAgain(Study& study, Trial& trial) {
+  trial.restarted = true;
+  SetSaved(study, trial, 0);
+  trial.saved_work = 0;
+  trial.evicted = true;
+  commands_.push_back(Evict{{study.id, trial.id}});
+  PutBack(study, trial, "its checkpoint was ahead of what it had reported: it began again");
+}
+
+// It goes on later, and nothing is charged.
+void Engine::PutBack(Study& study, Trial& trial, std::string_view reason) {
+  // Where a fork comes from is said until there is something else to say.
+  if (!reason.empty() || !trial.IsFork()) trial.note = NoteOf(reason);
+  SetState(study, trial, TrialState::kWaiting);
+  Enqueue(study, trial);
+}
+
+// The machine failed, not the trial. Nothing more is started for a while; if that does not help, the
+// study pauses, and what runs saves and leaves.
+void Engine::HoldStarts(Study& study, std::string_view reason) {
+  constexpr std::uint32_t kMostFailedStarts = 3;
+  constexpr Duration kFirstHold = std::chrono::milliseconds(500);
+  if (now_ < study.hold_until) return;  // a start of the same round
+  if (++study.failed_starts > kMostFailedStarts) {
+    study.pause = NoteOf(reason);
+    return On(DrainAsked{});
+  }
+  study.hold_until = now_ + kFirstHold * (1LL << (study.failed_starts - 1));
+  AskWake(study.hold_until);
 }
 
 void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {

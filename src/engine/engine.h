@@ -64,6 +64,9 @@ struct Study {
   Finish ending = Finish::kNot;  // no new work, for this reason
   bool finished = false;         // and nothing runs
   bool exhausted = false;
+  std::uint32_t failed_starts = 0;  // rounds of starts that the machine failed, one after another
+  Time hold_until{};                // nothing is started before
+  std::string pause;                // why the machine could not go on with it; empty: it could
   bool sated = false;       // in the plan that is being made: it cannot use more room
   std::uint64_t asked = 0;  // proposals asked for
   std::uint64_t answered = 0;
@@ -192,12 +195,17 @@ class Engine {
   void Settle(Study& study, Trial& trial, const LaunchEnded& event);
   void LoseLaunchesOnLostNodes();
   void Fail(Study& study, Trial& trial, std::string_view reason);
+  void PutBack(Study& study, Trial& trial, std::string_view reason);
+  static bool IsAhead(const Trial& trial, const LaunchEnded& event);
+  void BeginAgain(Study& study, Trial& trial);
+  void HoldStarts(Study& study, std::string_view reason);
   void Close(Study& study, Trial& trial, TrialState state);
   void EndSearch(Study& study, Trial& trial, bool failed);
   void SetSaved(Study& study, Trial& trial, std::int64_t bytes);
   void BoundCheckpoints(Study& study);
 
   static bool Open(const Study& study);
+  bool Holds(const Study& study) const;
   int Left(const Study& study) const;
   bool MayMakeMore(const Study& study) const;
   const Study* LeaderOf(const Study& study) const;

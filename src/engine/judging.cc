@@ -29,6 +29,7 @@ void Engine::On(const Reported& event) {
   trial.work = event.work;
   trial.launch_work = event.work;
   trial.heard = now_;
+  trial.lost = false;
   ++trial.reports;
   ++trial.launch_reports;
   study.furthest = std::max(study.furthest, trial.work);

@@ -56,6 +56,9 @@ bool Engine::MayMakeMore(const Study& study) const {
 // engine drains.
 bool Engine::Open(const Study& study) { return study.ending == Finish::kNot; }
 
+// The machine has just failed to start something of it.
+bool Engine::Holds(const Study& study) const { return study.hold_until > now_; }
+
 void Engine::Replan() {
   for (auto& study : studies_) {
     if (!study->finished && now_ >= study->stops_at() && !Planted("late-start"))
@@ -129,7 +132,7 @@ const WorkView& Engine::View() {
     int unborn = 0;
     for (TrialId id : study->waiting) {
       const Trial& trial = study->trial(id);
-      if (!Open(*study) || trial.not_before > now_ || !trial.CanStart()) {
+      if (!Open(*study) || Holds(*study) || trial.not_before > now_ || !trial.CanStart()) {
         ++unborn;
         continue;
       }
@@ -170,7 +173,7 @@ const WorkView& Engine::View() {
          .judged = IsJudged(*study),
          .seeks = !study->spec.stop_at.empty(),
          .all_go_on = study->stopper->Gathers(),
-         .open = Open(*study) && !study->sated && MayMakeMore(*study),
+         .open = Open(*study) && !Holds(*study) && !study->sated && MayMakeMore(*study),
          .left = Left(*study),
          .best = BestLoss(*study),
          .fresh = ForecastOf(*study, TrialId{}),
@@ -360,6 +363,7 @@ void Engine::CheckTimeouts(Study& study) {
 void Engine::AskWakes(const Study& study) {
   if (study.finished) return;
   if (study.ending == Finish::kNot && study.stops_at() > now_) AskWake(study.stops_at());
+  if (Holds(study)) AskWake(study.hold_until);
   for (TrialId id : study.waiting) {
     if (study.trial(id).not_before > now_) AskWake(study.trial(id).not_before);
   }

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 8;
+constexpr int kSnapshotVersion = 9;
 
 struct Saver {
   StateWriter& writer;
@@ -45,7 +45,7 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
       visit(s.finished);
   visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
       visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
-  visit(s.waiting);
+  visit(s.waiting), visit(s.failed_starts), visit(s.hold_until), visit(s.pause);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }

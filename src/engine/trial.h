@@ -40,6 +40,8 @@ struct Trial {
   StopReason leave_reason = StopReason::kStopped;
   bool exempt = false;    // retried by hand: the stopper has no say any more
   bool evicted = false;   // its checkpoint is to be removed, and may be still there
+  bool lost = false;       // an earlier launch vanished, with reports perhaps, and none came since
+  bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
   bool enqueued = false;  // its point was given by hand
   bool changed = false;   // it is in the engine's list of changed trials; not part of the state
   TrialId parent{};     // the trial it is a fork of: it begins from a copy of that one's checkpoint
@@ -111,7 +113,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
   visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
   visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace),
-      visit(t.paced), visit(t.told), visit(t.resumed);
+      visit(t.paced), visit(t.told), visit(t.resumed), visit(t.lost),
+      visit(t.restarted);
 }
 
 }  // namespace sluice

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <tuple>
+
+#include "launcher/small_file.h"
 
 namespace sluice {
 namespace {
@@ -118,9 +120,11 @@ Status CopyCheckpointFolder(const std::string& from, const std::string& to) {
 std::optional<Work> CheckpointWork(const std::string& folder) {
   std::error_code error;
   const bool latest = fs::is_directory(fmt::format("{}/{}", folder, kLatest), error);
-  std::ifstream file(fmt::format("{}/{}/{}", folder, latest ? kLatest : kPrevious, kWork));
+  const std::string text =
+      ReadSmallFile(fmt::format("{}/{}/{}", folder, latest ? kLatest : kPrevious, kWork));
   Work work = -1;
-  if (!(file >> work) || work < 0) return std::nullopt;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), work);
+  if (read.ec != std::errc() || work < 0) return std::nullopt;
   return work;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -41,11 +42,19 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
+Connection::Caller CallerOf(int descriptor) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  return {.known = true, .pid = credentials.pid, .user = credentials.uid};
+}
+
 }  // namespace
 
 Connection::Connection(EventLoop& loop, int descriptor, Handlers handlers)
     : loop_(loop),
       descriptor_(descriptor),
+      caller_(CallerOf(descriptor)),
       handlers_(std::make_shared<Handlers>(std::move(handlers))) {
   loop_.Watch(descriptor_, [this] { Readable(); });
 }
@@ -123,8 +132,10 @@ Result<int> ListenAt(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path.c_str());
   const Address address(path);
-  if (descriptor < 0 || bind(descriptor, address.get(), sizeof address.address) != 0 ||
-      listen(descriptor, 1024) != 0) {
+  // The mode of an unbound socket is that of its file, whatever the umask lets through.
+  if (descriptor < 0 || fchmod(descriptor, 0600) != 0 ||
+      bind(descriptor, address.get(), sizeof address.address) != 0 ||
+      chmod(path.c_str(), 0600) != 0 || listen(descriptor, 1024) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
     return Unavailable(fmt::format("{}: cannot listen here: {}", path, std::strerror(error)));

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,10 +24,18 @@ class Connection {
         closed;  // by the peer, or because it broke the rules of lines; the last call
   };
 
+  // The process at the other end when it connected, as the kernel tells.
+  struct Caller {
+    bool known = false;
+    std::int64_t pid = 0;  // 0: in a part of the machine that we do not see
+    uid_t user = 0;
+  };
+
   Connection(EventLoop& loop, int descriptor, Handlers handlers);
   ~Connection();
   Connection(const Connection&) = delete;
 
+  const Caller& caller() const { return caller_; }
   void Send(const wire::ToWorker& message);
   // Reads and handles whatever has arrived, up to the end of the stream.
   void Drain();
@@ -37,6 +48,7 @@ class Connection {
 
   EventLoop& loop_;
   int descriptor_;
+  Caller caller_;
   std::shared_ptr<const Handlers>
       handlers_;  // shared: a handler may destroy the connection while it runs
   wire::LineBuffer in_;
@@ -44,7 +56,7 @@ class Connection {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// A listening Unix socket at a path of any length; replaces what lies there.
+// A listening Unix socket at a path of any length, for this user alone; replaces what lies there.
 Result<int> ListenAt(const std::string& path);
 // A connected one.
 Result<int> ConnectTo(const std::string& path);

@@ -3,15 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
+#include "control/assignment.h"
 #include "launcher/claim.h"
+#include "launcher/small_file.h"
 
 namespace sluice {
 namespace {
@@ -19,16 +23,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostSpoolBytes = 256 << 20;
-constexpr std::int64_t kTailBytes = 8192;
+constexpr off_t kTailBytes = 8192;
 constexpr std::size_t kLongestTail = 300;
 
 // The last line of a file that says something: for a Python program, the exception itself.
 std::string LastLine(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const std::int64_t size = file.tellg();
-  file.seekg(std::max<std::int64_t>(0, size - kTailBytes));
-  std::string tail((std::istreambuf_iterator<char>(file)), {});
+  const int file = OpenRegular(path);
+  if (file < 0) return {};
+  const off_t size = lseek(file, 0, SEEK_END);
+  std::string tail(kTailBytes, '\0');
+  const ssize_t read = pread(file, tail.data(), tail.size(), std::max<off_t>(0, size - kTailBytes));
+  close(file);
+  tail.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ' || tail.back() == '\r'))
     tail.pop_back();
   const std::size_t line = tail.rfind('\n');
@@ -39,6 +45,15 @@ std::string LastLine(const std::string& path) {
 
 std::string TrialFolders::Launch(wire::LaunchRef at) const {
   return fmt::format("{}/{}/launch-{}", root_, Number(at.trial), Number(at.launch));
+}
+
+std::optional<wire::LaunchRef> TrialFolders::LaunchAt(const std::string& folder) {
+  constexpr std::string_view kPrefix = "launch-";
+  const fs::path path(folder);
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  return ParseWorkerName(
+      fmt::format("{}.{}", path.parent_path().filename().string(), name.substr(kPrefix.size())));
 }
 
 std::string TrialFolders::Checkpoint(TrialId trial) const {
@@ -57,7 +72,7 @@ Status TrialFolders::Make(wire::LaunchRef at) const {
 Status TrialFolders::MakeFresh(wire::LaunchRef at) const {
   const std::string folder = Launch(at);
   if (ReadClaim(folder)) {
-    KillProgram(folder);
+    KillLaunch(folder);
     SLUICE_TRY(MoveAside(folder));
   }
   return Make(at);
@@ -78,10 +93,27 @@ Status MoveAside(const std::string& folder) {
 LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& host_folder) {
   const std::optional<ExitRecord> exit = ReadExit(host_folder);
   if (!exit) {
-    KillProgram(host_folder);  // its launcher was killed: what it left behind must not go on unseen
-    return {LaunchEnd::Kind::kLost, "its launcher was killed"};
+    const std::optional<Claim> claim = ReadClaim(host_folder);
+    if (!claim) {
+      return {LaunchEnd::Kind::kNotStarted,
+              fmt::format("{}: its launcher could not write here, or was killed", host_folder)};
+    }
+    if (claim->copied) return {LaunchEnd::Kind::kLost, "it ran in the store that this one is a copy of"};
+    // Its launcher was killed: what it left behind must not go on unseen.
+    const bool gone = KillLaunch(host_folder);
+    return {LaunchEnd::Kind::kLost,
+            gone ? "its launcher was killed"
+                 : "its launcher was killed, and something of it cannot be killed"};
   }
-  if (!exit->error.empty()) return {LaunchEnd::Kind::kFailed, exit->error};
+  if (!exit->error.empty()) {
+    return {exit->machine ? LaunchEnd::Kind::kNotStarted : LaunchEnd::Kind::kFailed, exit->error};
+  }
+  const bool speaks = access((host_folder + "/speaks").c_str(), F_OK) == 0;
+  if (exit->code == 0 && exit->signal == 0 && exit->lost_bytes > 0 && !speaks) {
+    return {LaunchEnd::Kind::kLost,
+            fmt::format("{} bytes of its standard output could not be written, results perhaps",
+                        exit->lost_bytes)};
+  }
   if (exit->code == 0 && exit->signal == 0) {
     const bool paused = access((launch_folder + "/paused").c_str(), F_OK) == 0;
     return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};
@@ -95,14 +127,20 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
 
 std::vector<std::string> ReadSpool(const std::string& launch_folder) {
   std::vector<std::string> lines;
-  std::ifstream file(launch_folder + "/spool.jsonl", std::ios::binary);
-  std::string line;
-  std::int64_t read = 0;
-  while (std::getline(file, line) && !file.eof()) {
-    read += static_cast<std::int64_t>(line.size());
-    if (read > kMostSpoolBytes) break;
-    lines.push_back(line);
+  const int file = OpenRegular(launch_folder + "/spool.jsonl");
+  if (file < 0) return lines;
+  std::string text;
+  std::array<char, 65536> buffer;
+  ssize_t size = 0;
+  for (std::int64_t left = kMostSpoolBytes;
+       left > 0 && (size = read(file, buffer.data(), buffer.size())) > 0; left -= size) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+    std::size_t line = 0;
+    for (std::size_t end; (end = text.find('\n', line)) != std::string::npos; line = end + 1)
+      lines.push_back(text.substr(line, end - line));
+    text.erase(0, line);
   }
+  close(file);
   return lines;
 }
 
@@ -119,8 +157,16 @@ std::int64_t FolderBytes(const std::string& folder) {
   return total;
 }
 
-Status WriteFile(const std::string& path, std::string_view text) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+Status WriteSecret(const std::string& folder) {
+  std::array<unsigned char, 16> drawn{};
+  if (getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
+    return Unavailable(fmt::format("cannot draw a secret: {}", ::strerror(errno)));
+  return WriteFile(folder + "/secret", fmt::format("{:02x}", fmt::join(drawn, "")), 0600);
+}
+
+Status WriteFile(const std::string& path, std::string_view text, mode_t mode) {
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
   if (descriptor < 0)
     return Unavailable(fmt::format("{}: cannot write: {}", path, ::strerror(errno)));
   const ssize_t written = write(descriptor, text.data(), text.size());

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,8 @@ class TrialFolders {
       : root_(paths.StudyFolder(study) + "/trials") {}
 
   std::string Launch(wire::LaunchRef at) const;
+  // The launch whose folder had this path, in this store or where it lay before it was moved.
+  static std::optional<wire::LaunchRef> LaunchAt(const std::string& folder);
   std::string Checkpoint(TrialId trial) const;
   // Makes the launch's folder and what leads there.
   Status Make(wire::LaunchRef at) const;
@@ -45,6 +50,9 @@ std::vector<std::string> ReadSpool(const std::string& launch_folder);
 // Bytes in a folder and below; 0 if there is none.
 std::int64_t FolderBytes(const std::string& folder);
 
-Status WriteFile(const std::string& path, std::string_view text);
+Status WriteFile(const std::string& path, std::string_view text, mode_t mode = 0644);
+
+// What the processes of a launch know and no other: FOLDER/secret, for its owner's eyes only.
+Status WriteSecret(const std::string& folder);
 
 }  // namespace sluice

@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -62,9 +66,64 @@ TEST(LaunchFolderTest, EndsAsTheProgramDid) {
 
 TEST(LaunchFolderTest, WithoutARecordItsLauncherWasKilled) {
   const TestFolder folder;
+  EXPECT_EQ(ReadLaunchEnd(folder / "", folder / "").kind, Kind::kNotStarted);
+  ASSERT_EQ(MakeClaim(folder / "", ClaimOfSelf("/h")), Claimed::kMade);
   const LaunchEnd end = ReadLaunchEnd(folder / "", folder / "");
   EXPECT_EQ(end.kind, Kind::kLost);
   EXPECT_EQ(end.reason, "its launcher was killed");
+}
+
+TEST(LaunchFolderTest, WhatTheMachineCouldNotStartIsNotTheTrialsFault) {
+  const LaunchEnd end =
+      EndWith({.code = 127, .error = "cannot start 'x': No space left", .machine = true});
+  EXPECT_EQ(end.kind, Kind::kNotStarted);
+  EXPECT_EQ(end.reason, "cannot start 'x': No space left");
+}
+
+TEST(LaunchFolderTest, ResultsThatCouldNotBeWrittenAreNoGoodEnd) {
+  const LaunchEnd end = EndWith({.lost_bytes = 7});
+  EXPECT_EQ(end.kind, Kind::kLost);
+  EXPECT_THAT(end.reason, ::testing::HasSubstr("7 bytes of its standard output"));
+  EXPECT_EQ(EndWith({.code = 3, .lost_bytes = 7}).reason, "exit code 3");
+  EXPECT_EQ(EndWith({.dropped_bytes = 7}).kind, Kind::kDone);  // beyond the cap
+}
+
+TEST(LaunchFolderTest, ALaunchOfACopiedStoreTouchesNoProcess) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder / "original");
+  std::filesystem::create_directory(folder / "copy");
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    while (true) pause();
+  }
+  ASSERT_EQ(MakeClaim(folder / "original", ClaimOfSelf("/h")), Claimed::kMade);
+  ASSERT_TRUE(WriteProgram(folder / "original", child));
+  std::filesystem::copy(folder / "original", folder / "copy",
+                        std::filesystem::copy_options::recursive);
+  EXPECT_EQ(ReadLaunchEnd(folder / "copy", folder / "copy").kind, Kind::kLost);
+  EXPECT_EQ(kill(child, 0), 0);
+  EXPECT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it lives";
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST(LaunchFolderTest, WhatATrialPutInPlaceOfItsFilesIsNotRead) {
+  const TestFolder folder;
+  ASSERT_EQ(mkfifo((folder / "spool.jsonl").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", (folder / "stderr").c_str()), 0);
+  EXPECT_THAT(ReadSpool(folder / ""), IsEmpty());
+  EXPECT_TRUE(WriteExit(folder / "", {.code = 1}));
+  EXPECT_EQ(ReadLaunchEnd(folder / "", folder / "").reason, "exit code 1");
+}
+
+TEST(LaunchFolderTest, TheLaunchOfAFolderIsKnownWhereverItLies) {
+  const auto at = TrialFolders::LaunchAt("/somewhere/studies/s/trials/7/launch-2");
+  ASSERT_TRUE(at);
+  EXPECT_EQ(Number(at->trial), 7U);
+  EXPECT_EQ(Number(at->launch), 2U);
+  EXPECT_FALSE(TrialFolders::LaunchAt("/somewhere/7/checkpoint"));
+  EXPECT_FALSE(TrialFolders::LaunchAt(""));
 }
 
 TEST(LaunchFolderTest, TheSpoolIsReadLineByLine) {

@@ -7,6 +7,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace sluice {
@@ -80,12 +82,14 @@ Result<RunEnd> LocalController::Run(std::vector<EventBody> first) {
   while (!controller_.failure() && !controller_.Over()) {
     Flush();
     loop_->RunOnce();
+    SayPause();
     if (study().finished || controller_.engine().draining()) controller_.workforce().DismissIdle();
   }
   const Status written = LastCommit();
   watcher_.Tick(study(), loop_->Now());
   if (!written) return std::unexpected(written.error());
   if (study().finished) return RunEnd::kFinished;
+  if (!study().pause.empty()) return RunEnd::kPaused;
   return interrupts_ > 1 ? RunEnd::kInterrupted : RunEnd::kDrained;
 }
 
@@ -135,6 +139,11 @@ void LocalController::Interrupted() {
       controller_.workforce().KillAll();
     }
   }
+}
+
+void LocalController::SayPause() {
+  if (study().pause.empty() || std::exchange(said_pause_, true)) return;
+  watcher_.Say(fmt::format("trials cannot be started, and the study pauses: {}", study().pause));
 }
 
 void LocalController::Tick() {

@@ -44,6 +44,7 @@ class LocalController {
   void CommitDone();
   void Proposals();
   void Interrupted();
+  void SayPause();
   void Tick();
   Status LastCommit();
 
@@ -57,6 +58,7 @@ class LocalController {
   LocalSite site_;
   Controller controller_;
   int interrupts_ = 0;
+  bool said_pause_ = false;
   Time ticked_{};
 };
 

@@ -78,7 +78,7 @@ class LocalControllerTest : public ::testing::Test {
     LocalController::Parts parts;
     parts.paths = StorePaths::For(folder_ / "s.db");
     std::filesystem::create_directories(parts.paths.run);
-    parts.launcher = "/nowhere";
+    parts.launcher = FailingLauncher();
     parts.loop = std::move(*EventLoop::Open());
     parts.ledger = OpenLedger(parts.paths.database);
     parts.sampler = std::move(sampler);
@@ -94,6 +94,14 @@ class LocalControllerTest : public ::testing::Test {
         LocalController(std::move(parts), silent)
             .Run({ControllerStarted{{NodeOf(kWhole)}}, StudyResumed{kStudy, trials, {}}});
     EXPECT_TRUE(end) << end.error().message;
+  }
+
+  // Whose programs all fail.
+  std::string FailingLauncher() {
+    const std::string path = folder_ / "launcher";
+    WriteAll(path, "#!/bin/sh\necho \"1 1 - $1\" > $1/claim\necho '1 0 0 ' > $1/exit\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
   }
 
   TestFolder folder_;
@@ -126,7 +134,7 @@ TEST_F(LocalControllerTest, TheSamplerKnowsEarlierTrialsAfterARestart) {
   ExpectKnowledge(heard);
 }
 
-// There is no launcher: each trial fails as it is started, and that makes room for the next.
+// Each trial fails as it is started, and that makes room for the next.
 TEST_F(LocalControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext) {
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,15 +12,17 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/check.h"
 #include "control/assignment.h"
 #include "exec/checkpoint_folder.h"
 #include "exec/spawn.h"
 #include "launcher/claim.h"
+#include "launcher/process.h"
+#include "launcher/small_file.h"
 
 namespace sluice {
 namespace {
@@ -52,6 +55,9 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
+  // What a launcher leaves when it is killed comes to us. Children that we were started with (a shell
+  // that became us had them) are not ours to end, and neither is what they leave.
+  adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
     return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
@@ -76,7 +82,7 @@ std::string LocalSite::FolderOf(const std::string& worker) const {
   return folders_.Launch(ParseWorkerName(worker).value_or(wire::LaunchRef{}));
 }
 
-void LocalSite::AddProcess(const std::string& worker, int pidfd, bool child) {
+void LocalSite::AddProcess(const std::string& worker, int pidfd, pid_t child) {
   processes_[worker] = {.pidfd = pidfd, .child = child, .watch = -1};
   loop_.Watch(pidfd, [this, worker] { ProcessEnded(worker); });
 }
@@ -90,6 +96,7 @@ Status LocalSite::Spawn(const Trial& trial) {
   SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
   SLUICE_TRY(WriteFile(folder + "/params.json", plan.params));
   SLUICE_TRY(WriteFile(folder + "/stdout", ""));
+  SLUICE_TRY(WriteSecret(folder));
   std::error_code error;
   std::filesystem::create_directories(plan.assign.checkpoint_dir, error);
   SLUICE_ASSIGN(const Spawned spawned,
@@ -100,7 +107,7 @@ Status LocalSite::Spawn(const Trial& trial) {
                                .environment = std::move(plan.environment),
                                .grace = study().spec.timeouts.grace,
                                .output_cap_bytes = study().spec.output_cap_bytes}));
-  AddProcess(WorkerName(at), spawned.pidfd, /*child=*/true);
+  AddProcess(WorkerName(at), spawned.pidfd, spawned.pid);
   return {};
 }
 
@@ -108,26 +115,27 @@ Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
   SLUICE_TRY(folders_.MakeFresh(at));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
-  if (!MakeClaim(folders_.Launch(at), claim))
-    return Unavailable("the launch was claimed by somebody else");
-  return {};
+  switch (MakeClaim(folders_.Launch(at), claim)) {
+    case Claimed::kMade: return {};
+    case Claimed::kTaken: return Unavailable("the launch was claimed by another process");
+    case Claimed::kFailed: break;
+  }
+  return Unavailable(
+      fmt::format("{}: cannot write: {}", folders_.Launch(at), std::strerror(errno)));
 }
 
 Inherited LocalSite::Look(wire::LaunchRef at) {
   const std::string folder = folders_.Launch(at);
   std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (!claim) {
-    // It was written down and perhaps never started. If we claim it, nobody will; if somebody was
+    // It was written down and perhaps never started. If we claim it, no launcher will; if one was
     // faster, it runs.
-    if (folders_.Make(at)) MakeClaim(folder, sluice::Claim{});
+    if (folders_.Make(at)) (void)MakeClaim(folder, sluice::Claim{});
     claim = ReadClaim(folder);
   }
   if (!claim || claim->pid == 0) return {};
-  const std::filesystem::path carrier(claim->host);
-  const std::string launch = carrier.filename().string().substr(std::strlen("launch-"));
-  Inherited found{
-      .fate = Inherited::Fate::kGone,
-      .worker = fmt::format("{}.{}", carrier.parent_path().filename().string(), launch)};
+  Inherited found{.fate = Inherited::Fate::kGone,
+                  .worker = WorkerName(TrialFolders::LaunchAt(claim->host).value_or(at))};
   if (processes_.contains(found.worker) || Reach(found.worker)) found.fate = Inherited::Fate::kRuns;
   return found;
 }
@@ -141,22 +149,44 @@ bool LocalSite::Reach(const std::string& worker) {
     close(pidfd);
     return false;
   }
-  AddProcess(worker, pidfd, /*child=*/false);
+  AddProcess(worker, pidfd, /*child=*/0);
   return true;
 }
 
 Speaker LocalSite::WhoSpeaks(const std::string& worker) {
-  Speaker speaker;
-  if (std::ifstream speaks(FolderOf(worker) + "/speaks"); speaks) {
-    speaker.speaks = true;
-    speaks >> speaker.pid;
-  }
-  return speaker;
+  const std::string speaks = ReadSmallFile(FolderOf(worker) + "/speaks");
+  char* rest = nullptr;
+  const std::int64_t pid = std::strtoll(speaks.c_str(), &rest, 10);
+  return {.speaks = !speaks.empty(), .pid = pid, .start = std::strtoull(rest, nullptr, 10)};
 }
 
-void LocalSite::Spoke(const std::string& worker, std::int64_t pid) {
+void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
   // If this fails, the next controller finds out as we did.
-  (void)WriteFile(FolderOf(worker) + "/speaks", fmt::format("{}\n", pid));
+  (void)WriteFile(FolderOf(worker) + "/speaks",
+                  fmt::format("{} {}\n", speaker.pid, speaker.start));
+}
+
+Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
+                                    const std::string& secret) {
+  const auto found = connections_.find(peer);
+  SLUICE_CHECK(found != connections_.end(), "a connection that was heard is known");
+  const Connection::Caller& caller = found->second->caller();
+  if (!caller.known || (caller.user != geteuid() && caller.user != 0))
+    return FailedPrecondition("the process is another user's");
+  const std::string folder = FolderOf(worker);
+  if (!secret.empty() && secret != ReadSmallFile(folder + "/secret"))
+    return FailedPrecondition("the secret is not that of this worker");
+  const std::optional<sluice::Claim> claim = ReadClaim(folder);
+  if (secret.empty() && (!claim || !IsBelow(static_cast<pid_t>(caller.pid), claim->pid)))
+    return FailedPrecondition("the process was not started by this worker, and has no secret of it");
+  return Speaker{.speaks = true,
+                 .pid = caller.pid,
+                 .start = StartOf(static_cast<pid_t>(caller.pid))};
+}
+
+bool LocalSite::Lives(const Speaker& speaker) {
+  const unsigned long long start = StartOf(static_cast<pid_t>(speaker.pid));
+  return start != 0 && (speaker.start == 0 || start == speaker.start);
 }
 
 void LocalSite::Signal(const std::string& worker, Force force) {
@@ -176,7 +206,7 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   const Process process = found->second;
   processes_.erase(found);
   loop_.Forget(process.pidfd);
-  if (process.child) {
+  if (process.child != 0) {
     siginfo_t info{};
     waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.pidfd), &info, WEXITED);
   }
@@ -185,7 +215,19 @@ void LocalSite::ProcessEnded(const std::string& worker) {
     inotify_rm_watch(inotify_, process.watch);
     output_watches_.erase(process.watch);
   }
+  // A launcher that wrote its exit record has left nothing behind.
+  if (!ReadExit(FolderOf(worker))) EndStrays();
   workforce_->HostEnded(worker);
+}
+
+// What came to us because its launcher is dead.
+void LocalSite::EndStrays() {
+  if (!adopts_) return;
+  std::vector<pid_t> launchers;
+  for (const auto& [name, process] : processes_) {
+    if (process.child != 0) launchers.push_back(process.child);
+  }
+  (void)KillStrays(launchers);
 }
 
 std::vector<std::string> LocalSite::Spool(wire::LaunchRef at) {
@@ -204,6 +246,10 @@ std::int64_t LocalSite::CheckpointBytes(TrialId trial) {
   return FolderBytes(folders_.Checkpoint(trial));
 }
 
+Work LocalSite::CheckpointWork(TrialId trial) {
+  return sluice::CheckpointWork(folders_.Checkpoint(trial)).value_or(0);
+}
+
 void LocalSite::RemoveCheckpoint(TrialId trial) {
   std::error_code ignored;
   std::filesystem::remove_all(folders_.Checkpoint(trial), ignored);
@@ -212,7 +258,7 @@ void LocalSite::RemoveCheckpoint(TrialId trial) {
 Result<std::optional<Work>> LocalSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
   const std::string copy = folders_.Checkpoint(to);
   SLUICE_TRY(CopyCheckpointFolder(folders_.Checkpoint(from), copy));
-  const std::optional<Work> work = CheckpointWork(copy);
+  const std::optional<Work> work = sluice::CheckpointWork(copy);
   if (work && *work >= end) {
     RemoveCheckpoint(to);
     return Unavailable(fmt::format("trial {} is done", Number(from)));
@@ -248,7 +294,7 @@ void LocalSite::OutputChanged() {
 
 std::uint64_t LocalSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                                     const LineHandler& handler) {
-  const int output = open((FolderOf(worker) + "/stdout").c_str(), O_RDONLY | O_CLOEXEC);
+  const int output = OpenRegular(FolderOf(worker) + "/stdout");
   if (output < 0) return from;
   std::string text;
   std::array<char, 65536> buffer;
@@ -302,13 +348,22 @@ void LocalSite::Accept() {
     connections_[peer] = std::make_unique<Connection>(
         loop_, descriptor,
         Connection::Handlers{
-            .line = [this, peer](std::string_view line) { workforce_->Heard(peer, line); },
+            .line = [this, peer](std::string_view line) { HeardFrom(peer, line); },
             .closed =
                 [this, peer] {
                   workforce_->Closed(peer);
                   Close(peer);
                 }});
   }
+}
+
+// A process that comes back, or has become another, has said what is in its former connection before.
+void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
+  if (workforce_->IsNewcomer(peer)) {
+    const auto former = connections_.find(workforce_->PeerBefore(line));
+    if (former != connections_.end()) former->second->Drain();
+  }
+  workforce_->Heard(peer, line);
 }
 
 // Those whose hello has not been read: somebody may have come, spoken and ended before we looked.

@@ -43,7 +43,10 @@ class LocalSite final : public Site {
   Inherited Look(wire::LaunchRef at) override;
   bool Reach(const std::string& worker) override;
   Speaker WhoSpeaks(const std::string& worker) override;
-  void Spoke(const std::string& worker, std::int64_t pid) override;
+  void Spoke(const std::string& worker, const Speaker& speaker) override;
+  Result<Speaker> Identify(PeerId peer, const std::string& worker,
+                           const std::string& secret) override;
+  bool Lives(const Speaker& speaker) override;
   void Signal(const std::string& worker, Force force) override;
   std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                            const LineHandler& handler) override;
@@ -52,6 +55,7 @@ class LocalSite final : public Site {
   LaunchEnd EndOf(wire::LaunchRef at, const std::string& worker) override;
   LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
   std::int64_t CheckpointBytes(TrialId trial) override;
+  Work CheckpointWork(TrialId trial) override;
   void RemoveCheckpoint(TrialId trial) override;
   Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;
@@ -61,16 +65,18 @@ class LocalSite final : public Site {
   // A launcher that lives.
   struct Process {
     int pidfd = -1;
-    bool child = false;  // ours to reap
-    int watch = -1;      // inotify's number for its output
+    pid_t child = 0;  // its number, if it is ours to reap
+    int watch = -1;   // inotify's number for its output
   };
 
   const Study& study() const;
   std::string FolderOf(const std::string& worker) const;
-  void AddProcess(const std::string& worker, int pidfd, bool child);
+  void AddProcess(const std::string& worker, int pidfd, pid_t child);
   void ProcessEnded(const std::string& worker);
+  void EndStrays();
   void OutputChanged();
   void Accept();
+  void HeardFrom(PeerId peer, std::string_view line);
   void HearNewcomers();
 
   EventLoop& loop_;
@@ -80,6 +86,7 @@ class LocalSite final : public Site {
   Workforce* workforce_ = nullptr;
   int listener_ = -1;
   int inotify_ = -1;
+  bool adopts_ = false;  // every child of this process that is no launcher was left by one
   std::map<std::string, Process> processes_;   // by worker name
   std::map<int, std::string> output_watches_;  // inotify's number to worker name
   std::map<PeerId, std::unique_ptr<Connection>> connections_;

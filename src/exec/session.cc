@@ -71,14 +71,16 @@ struct OpenedStudy {
   std::int64_t events_since_snapshot = 0;
 };
 
-Result<OpenedStudy> OpenStudy(const StorePaths& paths, const std::string& name) {
+Result<OpenedStudy> OpenStudy(const StorePaths& paths, const StoreLock& lock,
+                              const std::string& name) {
   // Through a reader first: a store that does not exist is not made here, and an unknown name gets
   // its suggestion.
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
   OpenedStudy opened;
   opened.id = info.id;
-  SLUICE_ASSIGN(opened.ledger, Ledger::Open(paths.database));
+  reader.reset();
+  SLUICE_ASSIGN(opened.ledger, OpenLocked(paths, lock));
   SLUICE_ASSIGN(opened.engine,
                 RecoverEngine(opened.ledger->database(), info.id, Recover::kFromSnapshot,
                               &opened.events_since_snapshot));
@@ -182,7 +184,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
-  SLUICE_ASSIGN(opened.ledger, Ledger::Open(request.paths.database));
+  SLUICE_ASSIGN(opened.ledger, OpenLocked(request.paths, lock));
   SLUICE_ASSIGN(const StudyId taken, StudyNamed(opened.ledger->database(), spec.name));
   if (IsSet(taken)) {
     return FailedPrecondition(
@@ -238,7 +240,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_TRY(Reader::Open(request.paths.database));
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", request.study)));
-  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, request.study));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, lock, request.study));
   const Study& study = *opened.engine->study(opened.id);
   const StudySpec spec = study.spec;
   SLUICE_TRY(CheckHasProgram(spec));
@@ -289,7 +291,7 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
-  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
   Silent silent;
@@ -317,7 +319,7 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
   }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
-  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   SLUICE_TRY(CheckHasProgram(opened.engine->study(opened.id)->spec));
   // Nothing starts before somebody resumes the study.
   return WriteDown(opened, {DrainAsked{}, RetryAsked{{opened.id, trial}}});
@@ -342,7 +344,7 @@ Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& nam
   }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("enqueueing points of '{}'", name)));
-  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, name));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   const Study& study = *opened.engine->study(opened.id);
   SLUICE_TRY(CheckHasProgram(study.spec));
   SLUICE_ASSIGN(PointsEnqueued enqueued, MakePoints(study, points));
@@ -367,7 +369,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
     SLUICE_TRY(StopStudy(paths, name));
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
-  SLUICE_ASSIGN(auto ledger, Ledger::Open(paths.database));
+  SLUICE_ASSIGN(auto ledger, OpenLocked(paths, lock));
   const auto id = Number(info.id);
   // Files first: a study without files can be deleted again, files without a study would be
   // forgotten.

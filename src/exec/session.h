@@ -28,6 +28,7 @@ enum class RunEnd {
   kFinished,     // the study is done
   kDrained,      // Ctrl-C: what ran has saved and left; resume goes on
   kInterrupted,  // Ctrl-C twice: what ran was killed; resume goes on from the checkpoints
+  kPaused,       // the machine could not go on (StudyInfo::pause says why); resume does
 };
 
 struct TuneRequest {

@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kLongestResult = 1 << 20;
+constexpr std::size_t kMostWaiting = 8 << 20;
 constexpr char kNotice[] = "\n[sluice: output beyond the cap was dropped]\n";
 
 }  // namespace
@@ -87,16 +88,35 @@ void Capture::EndLine() {
 }
 
 void Capture::Write(const char* bytes, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = write(to_, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {  // a full disk must not stop the program
-      dropped_ += static_cast<long long>(size);
-      return;
-    }
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
+  const std::size_t written = waiting_.empty() ? WriteNow(bytes, size) : 0;
+  if (written == size) return;
+  const std::size_t left = size - written;
+  if (waiting_.size() + left > kMostWaiting) {
+    lost_ += static_cast<long long>(left);
+    // What comes next does not continue a line of which a part is lost.
+    if (waiting_.empty() || waiting_.back() != '\n') waiting_ += '\n';
+    return;
   }
+  waiting_.append(bytes + written, left);
+}
+
+void Capture::TryAgain() { waiting_.erase(0, WriteNow(waiting_.data(), waiting_.size())); }
+
+void Capture::GiveUp() {
+  lost_ += static_cast<long long>(waiting_.size());
+  waiting_.clear();
+}
+
+// How much of it the disk takes.
+std::size_t Capture::WriteNow(const char* bytes, std::size_t size) const {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t written = write(to_, bytes + done, size - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
 }
 
 }  // namespace sluice

@@ -6,7 +6,8 @@ namespace sluice {
 
 // Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be
 // results (a '{' first) are kept, whole, up to a second cap of the same size; the rest is counted
-// and dropped.
+// and dropped. What a full disk does not take waits in memory, up to a bound, and is tried again: the
+// program does not wait for it.
 class Capture {
  public:
   Capture(int from, int to, long long cap_bytes)
@@ -14,20 +15,30 @@ class Capture {
 
   // Reads once what there is. False at the end of the stream.
   bool Pump();
+  // Whether something waits for room on the disk.
+  bool waits() const { return !waiting_.empty(); }
+  // Tries to write it.
+  void TryAgain();
+  // Counts it as lost.
+  void GiveUp();
   int descriptor() const { return from_; }
-  long long dropped_bytes() const { return dropped_; }
+  long long dropped_bytes() const { return dropped_; }  // beyond the cap
+  long long lost_bytes() const { return lost_; }        // that could not be written
 
  private:
   void Keep(const char* bytes, std::size_t size);
   void KeepResults(const char* bytes, std::size_t size);
   void EndLine();
   void Write(const char* bytes, std::size_t size);
+  std::size_t WriteNow(const char* bytes, std::size_t size) const;
 
   int from_;
   int to_;
   long long left_;
   long long left_for_results_;
   long long dropped_ = 0;
+  long long lost_ = 0;
+  std::string waiting_;
   bool capped_ = false;
   bool at_line_start_ = true;
   bool in_result_ = false;  // below the cap: the line that has begun may be a result

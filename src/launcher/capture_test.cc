@@ -115,6 +115,75 @@ TEST(CaptureTest, AnEndlessLineIsDropped) {
   EXPECT_GT(all.dropped_bytes, (3 << 20) - 10);
 }
 
+// A disk that is full for a while.
+class FullDisk {
+ public:
+  FullDisk() : file_(open("/dev/full", O_WRONLY | O_CLOEXEC)) {
+    if (pipe(ends_) != 0) abort();
+    fcntl(ends_[1], F_SETPIPE_SZ, 1 << 20);
+  }
+  ~FullDisk() {
+    close(ends_[0]);
+    close(ends_[1]);
+    close(file_);
+  }
+  Capture Start() const { return {ends_[0], file_, 64 << 20}; }
+  void Print(Capture& capture, const std::string& text) const {
+    if (write(ends_[1], text.data(), text.size()) < 0) abort();
+    EXPECT_TRUE(capture.Pump());
+  }
+  void GetRoom() const {
+    const int room =
+        open((folder_.path() + "/out").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    dup2(room, file_);
+    close(room);
+  }
+  std::string Written() const { return folder_.Read("out"); }
+
+ private:
+  LaunchFolder folder_;
+  int ends_[2];
+  int file_;
+};
+
+TEST(CaptureTest, WhatAFullDiskDoesNotTakeIsWrittenWhenItHasRoom) {
+  const FullDisk disk;
+  Capture capture = disk.Start();
+  disk.Print(capture, "{\"loss\":1}\n");
+  EXPECT_TRUE(capture.waits());
+  capture.TryAgain();
+  EXPECT_TRUE(capture.waits());
+  disk.Print(capture, "{\"loss\":2}\n");
+  disk.GetRoom();
+  disk.Print(capture, "{\"loss\":3}\n");
+  capture.TryAgain();
+  EXPECT_FALSE(capture.waits());
+  disk.Print(capture, "{\"loss\":4}\n");
+  EXPECT_EQ(disk.Written(), "{\"loss\":1}\n{\"loss\":2}\n{\"loss\":3}\n{\"loss\":4}\n");
+  EXPECT_EQ(capture.lost_bytes(), 0);
+  EXPECT_EQ(capture.dropped_bytes(), 0);
+}
+
+TEST(CaptureTest, WhatNeverFindsRoomIsCounted) {
+  const FullDisk disk;
+  Capture capture = disk.Start();
+  disk.Print(capture, "12345\n");
+  capture.GiveUp();
+  EXPECT_EQ(capture.lost_bytes(), 6);
+  EXPECT_FALSE(capture.waits());
+}
+
+TEST(CaptureTest, NoMoreThanABoundWaits) {
+  const FullDisk disk;
+  Capture capture = disk.Start();
+  const std::string line(65535, 'x');
+  for (int i = 0; i < 200; ++i) disk.Print(capture, line + "\n");
+  EXPECT_GT(capture.lost_bytes(), 4 << 20);
+  disk.GetRoom();
+  capture.TryAgain();
+  EXPECT_EQ(static_cast<long long>(disk.Written().size()) + capture.lost_bytes(), 200 << 16);
+}
+
 TEST(CaptureTest, ACapOfNothingKeepsNothing) {
   EXPECT_EQ(CaptureAll({"abc\n"}, 0).text, kNotice);
   EXPECT_EQ(CaptureAll({"abc\n"}, -5).text, kNotice);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,25 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "launcher/process.h"
+#include "launcher/small_file.h"
+
 namespace sluice {
 namespace {
 
-std::string ReadSmallFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return {};
-  char buffer[8192];
-  const ssize_t size = read(descriptor, buffer, sizeof buffer);
-  close(descriptor);
-  return size > 0 ? std::string(buffer, static_cast<std::size_t>(size)) : std::string();
-}
-
-bool WriteSmallFile(const std::string& path, const std::string& text) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return false;
-  const bool written =
-      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  return close(descriptor) == 0 && written;
-}
+// Behind this word an exit record holds more than the first ones did.
+constexpr const char* kSecondForm = "v2";
 
 std::string NextWord(const char*& text) {
   const char* end = std::strpbrk(text, " \n");
@@ -36,47 +26,49 @@ std::string NextWord(const char*& text) {
   return word;
 }
 
-// Field 22 of /proc/PID/stat, counted behind the command's name, which may hold anything; 0 if
-// there is no such process or it is a zombie.
-unsigned long long StartOf(pid_t pid) {
-  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return 0;
-  if (stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X') return 0;
-  const char* rest = stat.c_str() + name_end + 2;
-  for (int field = 3; field < 22; ++field) {
-    rest = std::strchr(rest, ' ');
-    if (rest == nullptr) return 0;
-    ++rest;
-  }
-  return std::strtoull(rest, nullptr, 10);
+std::string LineFrom(const char* text) {
+  std::string line = text;
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
 }
 
-std::string BootId() {
-  std::string boot = ReadSmallFile("/proc/sys/kernel/random/boot_id");
-  while (!boot.empty() && boot.back() == '\n') boot.pop_back();
-  return boot;
+// "DEVICE:INODE" of a folder; empty if it cannot be looked at.
+std::string IdentityOf(const std::string& folder) {
+  struct stat status{};
+  if (stat(folder.c_str(), &status) != 0) return {};
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+bool IsIdentity(const std::string& word) {
+  return word.find(':') != std::string::npos &&
+         word.find_first_not_of("0123456789:") == std::string::npos;
 }
 
 Claim ClaimOf(pid_t pid, const std::string& host) {
   return {.pid = pid, .start = StartOf(pid), .boot = BootId(), .host = host};
 }
 
-std::string Format(const Claim& claim) {
+std::string Format(const Claim& claim, const std::string& folder) {
   return std::to_string(claim.pid) + " " + std::to_string(claim.start) + " " +
-         (claim.boot.empty() ? "-" : claim.boot) + " " + claim.host + "\n";
+         (claim.boot.empty() ? "-" : claim.boot) + " " + IdentityOf(folder) + " " + claim.host +
+         "\n";
 }
 
-std::optional<Claim> ReadClaimFile(const std::string& path) {
-  const std::string text = ReadSmallFile(path);
+std::optional<Claim> ReadClaimFile(const std::string& folder, const char* name) {
+  const std::string text = ReadSmallFile(folder + "/" + name);
   if (text.empty()) return std::nullopt;
   const char* rest = text.c_str();
   Claim claim;
   claim.pid = static_cast<pid_t>(std::atol(NextWord(rest).c_str()));
   claim.start = std::strtoull(NextWord(rest).c_str(), nullptr, 10);
   claim.boot = NextWord(rest);
-  claim.host = rest;
-  while (!claim.host.empty() && claim.host.back() == '\n') claim.host.pop_back();
+  // The first claims did not say where they were made.
+  const char* behind = rest;
+  if (const std::string identity = NextWord(behind); IsIdentity(identity)) {
+    claim.copied = identity != IdentityOf(folder);
+    rest = behind;
+  }
+  claim.host = LineFrom(rest);
   return claim;
 }
 
@@ -84,38 +76,53 @@ std::optional<Claim> ReadClaimFile(const std::string& path) {
 
 Claim ClaimOfSelf(const std::string& host) { return ClaimOf(getpid(), host); }
 
-bool MakeClaim(const std::string& folder, const Claim& claim) {
+Claimed MakeClaim(const std::string& folder, const Claim& claim) {
   // Written aside and linked into place: whoever sees a claim sees all of it, and only one link
   // succeeds.
   const std::string aside = folder + "/claim." + std::to_string(getpid());
-  if (!WriteSmallFile(aside, Format(claim))) return false;
-  const bool first = link(aside.c_str(), (folder + "/claim").c_str()) == 0;
+  if (!WriteSmallFile(aside, Format(claim, folder))) {
+    const int error = errno;
+    unlink(aside.c_str());
+    errno = error;
+    return Claimed::kFailed;
+  }
+  const int error = link(aside.c_str(), (folder + "/claim").c_str()) == 0 ? 0 : errno;
   unlink(aside.c_str());
-  return first;
+  errno = error;
+  if (error == 0) return Claimed::kMade;
+  return error == EEXIST ? Claimed::kTaken : Claimed::kFailed;
 }
 
-std::optional<Claim> ReadClaim(const std::string& folder) {
-  return ReadClaimFile(folder + "/claim");
-}
+std::optional<Claim> ReadClaim(const std::string& folder) { return ReadClaimFile(folder, "claim"); }
 
 bool IsAlive(const Claim& claim) {
-  return claim.pid > 0 && claim.start != 0 && claim.boot == BootId() &&
+  return !claim.copied && claim.pid > 0 && claim.start != 0 && claim.boot == BootId() &&
          StartOf(claim.pid) == claim.start;
 }
 
-bool WriteProgram(const std::string& folder, pid_t pid) {
-  return WriteSmallFile(folder + "/program", Format(ClaimOf(pid, folder)));
+std::string MarkOf(const Claim& claim) {
+  return claim.boot + "." + std::to_string(claim.pid) + "." + std::to_string(claim.start);
 }
 
-void KillProgram(const std::string& folder) {
-  const std::optional<Claim> program = ReadClaimFile(folder + "/program");
+bool WriteProgram(const std::string& folder, pid_t pid) {
+  return WriteSmallFile(folder + "/program", Format(ClaimOf(pid, folder), folder));
+}
+
+bool KillLaunch(const std::string& folder) {
+  const std::optional<Claim> program = ReadClaimFile(folder, "program");
   if (program && IsAlive(*program)) kill(-program->pid, SIGKILL);
+  const std::optional<Claim> claim = ReadClaim(folder);
+  if (!claim || claim->copied || claim->pid == 0 || claim->boot != BootId()) return true;
+  return KillMarked(MarkOf(*claim));
 }
 
 bool WriteExit(const std::string& folder, const ExitRecord& record) {
   const std::string aside = folder + "/exit.tmp";
-  const std::string text = std::to_string(record.code) + " " + std::to_string(record.signal) + " " +
-                           std::to_string(record.dropped_bytes) + " " + record.error + "\n";
+  const std::string text =
+      std::string(kSecondForm) + " " + std::to_string(record.code) + " " +
+      std::to_string(record.signal) + " " + std::to_string(record.dropped_bytes) + " " +
+      std::to_string(record.lost_bytes) + " " + std::to_string(record.unkilled) + " " +
+      (record.machine ? "1" : "0") + " " + record.error + "\n";
   return WriteSmallFile(aside, text) && rename(aside.c_str(), (folder + "/exit").c_str()) == 0;
 }
 
@@ -124,11 +131,18 @@ std::optional<ExitRecord> ReadExit(const std::string& folder) {
   if (text.empty()) return std::nullopt;
   const char* rest = text.c_str();
   ExitRecord record;
-  record.code = std::atoi(NextWord(rest).c_str());
+  std::string word = NextWord(rest);
+  const bool second = word == kSecondForm;
+  if (second) word = NextWord(rest);
+  record.code = std::atoi(word.c_str());
   record.signal = std::atoi(NextWord(rest).c_str());
   record.dropped_bytes = std::atoll(NextWord(rest).c_str());
-  record.error = rest;
-  while (!record.error.empty() && record.error.back() == '\n') record.error.pop_back();
+  if (second) {
+    record.lost_bytes = std::atoll(NextWord(rest).c_str());
+    record.unkilled = std::atoi(NextWord(rest).c_str());
+    record.machine = NextWord(rest) == "1";
+  }
+  record.error = LineFrom(rest);
   return record;
 }
 

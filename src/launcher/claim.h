@@ -7,38 +7,50 @@
 
 namespace sluice {
 
-// Which process carries a launch. A claim is made once, atomically, by whoever is first: the
-// launcher that is about to start the program, or a controller that found the launch unclaimed and
-// takes it back. So nothing runs twice.
+// Which process carries a launch. A claim is made once, atomically, by whichever process is first:
+// the launcher that is about to start the program, or a controller that found the launch unclaimed
+// and takes it back. So nothing runs twice.
 struct Claim {
-  pid_t pid = 0;  // 0: taken back, nobody may start it
-  // When that process began, in the kernel's ticks: a pid alone may be somebody else's by now.
+  pid_t pid = 0;  // 0: taken back, nothing may start it
+  // When that process began, in the kernel's ticks: the number alone may be another's by now.
   unsigned long long start = 0;
   std::string boot;  // and in which life of the machine
   std::string host;  // folder of the launch that process was started for
+  // It was made in another folder, of which this one is a copy: the process is none of ours.
+  bool copied = false;
 };
 
 // The calling process, as a claim.
 Claim ClaimOfSelf(const std::string& host);
-// False if the launch was claimed before. Throws nothing; an unwritable folder counts as claimed by
-// somebody else.
-bool MakeClaim(const std::string& folder, const Claim& claim);
-std::optional<Claim> ReadClaim(const std::string& folder);
-// Whether the process of the claim still lives.
-bool IsAlive(const Claim& claim);
 
-// The program itself, for the case that its launcher is killed: whoever finds no exit record ends
-// what is left of it.
+enum class Claimed {
+  kMade,
+  kTaken,   // the launch was claimed before
+  kFailed,  // the folder cannot be written: errno says why
+};
+// A claim counts in the folder it is made in (its device and inode), and moves with it.
+Claimed MakeClaim(const std::string& folder, const Claim& claim);
+std::optional<Claim> ReadClaim(const std::string& folder);
+// Whether the process of the claim still lives, and is ours.
+bool IsAlive(const Claim& claim);
+// What the processes of a launch carry in their environment (kMarks): the launcher's claim.
+std::string MarkOf(const Claim& claim);
+
+// The program itself, for the case that its launcher is killed. Written before the program runs.
 bool WriteProgram(const std::string& folder, pid_t pid);
-// Kills the program's whole group, if it still lives.
-void KillProgram(const std::string& folder);
+// Kills whatever is left of a launch without an exit record: the program's group, and all that its
+// launcher's mark is found on. False if something still lives.
+bool KillLaunch(const std::string& folder);
 
 // How the program of a launch ended, as its launcher wrote it down.
 struct ExitRecord {
   int code = 0;                 // exit code, if it exited
   int signal = 0;               // signal, if it was killed
-  std::string error;            // why it could not be started
+  std::string error = {};       // why it could not be started
+  bool machine = false;         // that was the machine's fault: a full disk, no more processes
   long long dropped_bytes = 0;  // output beyond the cap
+  long long lost_bytes = 0;     // standard output that could not be written, results perhaps
+  int unkilled = 0;             // processes it left that may not be killed
 };
 bool WriteExit(const std::string& folder, const ExitRecord& record);
 std::optional<ExitRecord> ReadExit(const std::string& folder);

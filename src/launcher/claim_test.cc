@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "launcher/test_folder.h"
 
@@ -35,8 +36,8 @@ TEST(ClaimTest, OnlyTheFirstClaimCounts) {
   const LaunchFolder folder;
   EXPECT_FALSE(ReadClaim(folder.path()));
   const Claim mine = ClaimOfSelf("/a folder/with spaces");
-  EXPECT_TRUE(MakeClaim(folder.path(), mine));
-  EXPECT_FALSE(MakeClaim(folder.path(), Claim{}));
+  EXPECT_EQ(MakeClaim(folder.path(), mine), Claimed::kMade);
+  EXPECT_EQ(MakeClaim(folder.path(), Claim{}), Claimed::kTaken);
   const auto read = ReadClaim(folder.path());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->pid, getpid());
@@ -58,7 +59,7 @@ TEST(ClaimTest, OfManyProcessesOneGetsIt) {
         char byte = 0;
         close(go[1]);
         (void)!read(go[0], &byte, 1);  // all at once
-        _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) ? 1 : 0);
+        _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) == Claimed::kMade ? 1 : 0);
       }
       children.push_back(pid);
     }
@@ -77,8 +78,38 @@ TEST(ClaimTest, OfManyProcessesOneGetsIt) {
   }
 }
 
-TEST(ClaimTest, AFolderThatCannotBeWrittenCountsAsTaken) {
-  EXPECT_FALSE(MakeClaim("/proc/no-such-folder", ClaimOfSelf("h")));
+TEST(ClaimTest, AFolderThatCannotBeWrittenIsNoClaim) {
+  EXPECT_EQ(MakeClaim("/proc/no-such-folder", ClaimOfSelf("h")), Claimed::kFailed);
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(ClaimTest, AClaimCountsWhereItWasMade) {
+  const LaunchFolder folder;
+  const LaunchFolder copy;
+  ASSERT_EQ(MakeClaim(folder.path(), ClaimOfSelf("/h")), Claimed::kMade);
+  EXPECT_TRUE(IsAlive(*ReadClaim(folder.path())));
+  std::filesystem::copy(folder.path() + "/claim", copy.path() + "/claim");
+  ASSERT_TRUE(ReadClaim(copy.path()));
+  EXPECT_TRUE(ReadClaim(copy.path())->copied);
+  EXPECT_FALSE(IsAlive(*ReadClaim(copy.path())));
+  // What was moved is where it was.
+  std::filesystem::remove(copy.path() + "/claim");
+  std::filesystem::remove(copy.path());
+  std::filesystem::rename(folder.path(), copy.path());
+  EXPECT_FALSE(ReadClaim(copy.path())->copied);
+  EXPECT_TRUE(IsAlive(*ReadClaim(copy.path())));
+}
+
+TEST(ClaimTest, ClaimsOfBeforeSayNotWhereTheyWereMade) {
+  const LaunchFolder folder;
+  const Claim self = ClaimOfSelf("/h");
+  std::ofstream(folder.path() + "/claim")
+      << self.pid << " " << self.start << " " << self.boot << " /a folder/with: 1:2\n";
+  const auto claim = ReadClaim(folder.path());
+  ASSERT_TRUE(claim);
+  EXPECT_FALSE(claim->copied);
+  EXPECT_EQ(claim->host, "/a folder/with: 1:2");
+  EXPECT_TRUE(IsAlive(*claim));
 }
 
 TEST(ClaimTest, AProcessIsAliveUntilItEndsAndNoOtherIsTakenForIt) {
@@ -98,7 +129,7 @@ TEST(ClaimTest, AProcessIsAliveUntilItEndsAndNoOtherIsTakenForIt) {
 TEST(ClaimTest, AZombieIsDead) {
   const LaunchFolder folder;
   const pid_t pid = fork();
-  if (pid == 0) _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) ? 0 : 1);
+  if (pid == 0) _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) == Claimed::kMade ? 0 : 1);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT),
             0);  // it has ended and is not reaped
@@ -108,11 +139,11 @@ TEST(ClaimTest, AZombieIsDead) {
 
 TEST(ClaimTest, WhatAKilledLauncherLeftBehindIsKilled) {
   const LaunchFolder folder;
-  KillProgram(folder.path());  // nothing there
+  EXPECT_TRUE(KillLaunch(folder.path()));  // nothing there
   Child child;
   ASSERT_TRUE(Becomes([&] { return getpgid(child.pid()) == child.pid(); }));
   ASSERT_TRUE(WriteProgram(folder.path(), child.pid()));
-  KillProgram(folder.path());
+  EXPECT_TRUE(KillLaunch(folder.path()));
   int status = 0;
   ASSERT_EQ(waitpid(child.pid(), &status, 0), child.pid());
   EXPECT_TRUE(WIFSIGNALED(status));
@@ -123,15 +154,44 @@ TEST(ClaimTest, ExitRecordsComeBack) {
   EXPECT_FALSE(ReadExit(folder.path()));
   ASSERT_TRUE(WriteExit(
       folder.path(),
-      {.code = 127, .signal = 0, .error = "cannot start 'a b': no", .dropped_bytes = 1LL << 40}));
+      {.code = 127,
+       .signal = 0,
+       .error = "cannot start 'a b': no",
+       .machine = true,
+       .dropped_bytes = 1LL << 40,
+       .lost_bytes = 7,
+       .unkilled = 2}));
   const auto record = ReadExit(folder.path());
   ASSERT_TRUE(record);
+  EXPECT_TRUE(record->machine);
+  EXPECT_EQ(record->lost_bytes, 7);
+  EXPECT_EQ(record->unkilled, 2);
   EXPECT_EQ(record->code, 127);
   EXPECT_EQ(record->error, "cannot start 'a b': no");
   EXPECT_EQ(record->dropped_bytes, 1LL << 40);
-  ASSERT_TRUE(WriteExit(folder.path(), {.code = 0, .signal = 9, .error = "", .dropped_bytes = 0}));
+  ASSERT_TRUE(WriteExit(folder.path(), {.code = 0, .signal = 9, .error = ""}));
   EXPECT_EQ(ReadExit(folder.path())->signal, 9);
   EXPECT_EQ(ReadExit(folder.path())->error, "");
+  EXPECT_FALSE(ReadExit(folder.path())->machine);
+}
+
+TEST(ClaimTest, ExitRecordsOfBeforeAreRead) {
+  const LaunchFolder folder;
+  std::ofstream(folder.path() + "/exit") << "2 0 17 cannot start 'x': no\n";
+  const auto record = ReadExit(folder.path());
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->code, 2);
+  EXPECT_EQ(record->dropped_bytes, 17);
+  EXPECT_EQ(record->lost_bytes, 0);
+  EXPECT_EQ(record->error, "cannot start 'x': no");
+}
+
+TEST(ClaimTest, WhatIsNoFileIsNotRead) {
+  const LaunchFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() + "/exit").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", (folder.path() + "/claim").c_str()), 0);
+  EXPECT_FALSE(ReadExit(folder.path()));
+  EXPECT_FALSE(ReadClaim(folder.path()));
 }
 
 }  // namespace

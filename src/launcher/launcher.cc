@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,14 +18,17 @@
 
 #include "launcher/capture.h"
 #include "launcher/claim.h"
-
-extern char** environ;
+#include "launcher/process.h"
 
 namespace sluice {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr int kNeverRan = 127;
+constexpr int kCannotWrite = 126;
 constexpr long long kDrainMs = 1000;  // how long output may still come once the program has ended
+constexpr long long kDiskPatienceMs = 30'000;  // how long a disk may be full at the end
+constexpr int kAgainMs = 20;
 
 long long NowMs() {
   timespec now{};
@@ -34,7 +37,7 @@ long long NowMs() {
 }
 
 int OpenOutput(const std::string& path) {
-  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 }
 
 struct Pipe {
@@ -59,32 +62,72 @@ void LowerDescriptorLimit() {
   unsetenv(kDescriptorLimit);
 }
 
-// Starts the program as the leader of a new group, with default signals. 0 on success, else an
-// errno.
-int Spawn(char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.write_end, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write_end, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
+// What is not the program's fault.
+bool IsOfMachine(int error) {
+  return error == EAGAIN || error == ENOMEM || error == ENFILE || error == EMFILE ||
+         error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
+}
+
+// In the child, between fork and exec: the leader of a new group, with default signals and the
+// mark of its launcher. Waits for the word that the launch's folder names it, and then becomes the
+// program; says over the same line why it could not.
+[[noreturn]] void BecomeProgram(char** program, int line, const Pipe& out, const Pipe& err) {
+  setpgid(0, 0);
+  // Whatever kills the launcher ends the program with it, and the controller the rest.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char word = 0;
+  if (read(line, &word, 1) != 1) _exit(kNeverRan);  // the launcher died first
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  if (nothing != STDIN_FILENO) close(nothing);
+  dup2(out.write_end, STDOUT_FILENO);
+  dup2(err.write_end, STDERR_FILENO);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
+  }
   sigset_t none;
   sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawnp(&pid, program[0], &actions, &attributes, program, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execvp(program[0], program);
+  const int error = errno;
+  (void)!write(line, &error, sizeof error);
+  _exit(kNeverRan);
+}
+
+// Starts the program. No instant is left at which it runs and FOLDER/program does not say so. 0 on
+// success, else an errno.
+int Start(const std::string& folder, char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
+  int line[2];  // ours and the child's
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return errno;
+  pid = fork();
+  if (pid == 0) {
+    close(line[0]);
+    BecomeProgram(program, line[1], out, err);
+  }
+  int error = pid < 0 ? errno : 0;
+  close(line[1]);
+  if (error == 0) {
+    setpgid(pid, pid);
+    const char go = 1;
+    if (!WriteProgram(folder, pid)) {
+      error = errno;
+    } else if (write(line[0], &go, 1) == 1) {
+      // Until the child has become the program, or said why it could not.
+      if (read(line[0], &error, sizeof error) != sizeof error) error = 0;
+    }
+  }
+  close(line[0]);  // a child that had no word ends now
+  if (error != 0 && pid > 0) waitpid(pid, nullptr, 0);
   return error;
 }
 
-// The program from its start to its end.
+void AddMark(const Claim& claim) {
+  const char* outer = std::getenv(kMarks);
+  const std::string mark = MarkOf(claim);
+  setenv(kMarks, (outer != nullptr ? std::string(outer) + " " + mark : mark).c_str(), 1);
+}
+
+// The program from its start until nothing of it is left.
 class Watch {
  public:
   Watch(pid_t program, int signals, long long grace_ms, Capture out, Capture err)
@@ -95,12 +138,19 @@ class Watch {
         err_(std::move(err)) {}
 
   ExitRecord UntilEnd() {
-    while (!ended_ || ((out_open_ || err_open_) && NowMs() < drain_until_)) Step();
+    while (!ended_ || children_left_ || MoreToWrite()) Step();
+    out_.GiveUp();
     record_.dropped_bytes = out_.dropped_bytes() + err_.dropped_bytes();
+    record_.lost_bytes = out_.lost_bytes();
     return record_;
   }
 
  private:
+  bool MoreToWrite() const {
+    const bool more_comes = (out_open_ || err_open_) && NowMs() < ended_at_ + kDrainMs;
+    return more_comes || (out_.waits() && NowMs() < ended_at_ + kDiskPatienceMs);
+  }
+
   void Step() {
     pollfd polled[] = {{signals_, POLLIN, 0},
                        {out_open_ ? out_.descriptor() : -1, POLLIN, 0},
@@ -108,14 +158,17 @@ class Watch {
     if (poll(polled, 3, TimeoutMs()) < 0 && errno != EINTR) return;
     if (polled[1].revents != 0) out_open_ = out_.Pump();
     if (polled[2].revents != 0) err_open_ = err_.Pump();
+    if (out_.waits()) out_.TryAgain();
+    if (err_.waits()) err_.TryAgain();
     if (polled[0].revents != 0) Signals();
     if (!ended_ && kill_at_ != 0 && NowMs() >= kill_at_) Kill();
+    if (ended_ && children_left_) KillRest();
   }
 
   int TimeoutMs() const {
-    const long long until = ended_ ? drain_until_ : kill_at_;
-    if (until == 0) return -1;
-    const long long left = until - NowMs();
+    if (ended_ || out_.waits() || err_.waits()) return kAgainMs;
+    if (kill_at_ == 0) return -1;
+    const long long left = kill_at_ - NowMs();
     return left > 0 ? static_cast<int>(left < 60000 ? left : 60000) : 0;
   }
 
@@ -133,20 +186,37 @@ class Watch {
 
   void Kill() {
     kill(-program_, SIGKILL);
+    kill(program_, SIGKILL);  // it may have joined another group
     kill_at_ = NowMs() + 1000;  // again, should something in the group have been starting
   }
 
+  // We are the subreaper: what the program started is our child once its own parent is dead.
   void Reap() {
     int status = 0;
     pid_t pid = 0;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-      if (pid != program_) continue;  // an orphan of the program: we are its subreaper
+      if (pid != program_) continue;
       record_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
       record_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       ended_ = true;
-      drain_until_ = NowMs() + kDrainMs;
+      ended_at_ = NowMs();
       kill(-program_, SIGKILL);
     }
+    children_left_ = pid == 0;
+  }
+
+  // Those who die leave their children to us: until none is left, but for those we may not kill.
+  void KillRest() {
+    int refused = 0;
+    int killed = 0;
+    for (const pid_t child : Children()) {
+      const bool may = kill(child, SIGKILL) == 0 || errno != EPERM;
+      ++(may ? killed : refused);
+    }
+    Reap();
+    if (!children_left_ || killed > 0 || NowMs() < ended_at_ + kDrainMs) return;
+    record_.unkilled = refused;
+    children_left_ = false;
   }
 
   pid_t program_;
@@ -157,10 +227,17 @@ class Watch {
   bool out_open_ = true;
   bool err_open_ = true;
   bool ended_ = false;
+  bool children_left_ = true;
   long long kill_at_ = 0;
-  long long drain_until_ = 0;
+  long long ended_at_ = 0;
   ExitRecord record_;
 };
+
+// The disk may be full for a while.
+void WriteExitPatiently(const std::string& folder, const ExitRecord& record) {
+  const long long until = NowMs() + kDiskPatienceMs;
+  while (!WriteExit(folder, record) && NowMs() < until) poll(nullptr, 0, kAgainMs);
+}
 
 }  // namespace
 
@@ -188,8 +265,13 @@ int RunLauncher(int argc, char** argv) {
 
   LowerDescriptorLimit();
 
-  if (!MakeClaim(folder, ClaimOfSelf(folder)))
-    return 0;  // the launch was taken back: nobody waits for us
+  const Claim claim = ClaimOfSelf(folder);
+  switch (MakeClaim(folder, claim)) {
+    case Claimed::kMade: break;
+    case Claimed::kTaken: return 0;  // the launch was taken back: nobody waits for us
+    case Claimed::kFailed: return kCannotWrite;
+  }
+  AddMark(claim);
 
   Pipe out;
   Pipe err;
@@ -197,20 +279,22 @@ int RunLauncher(int argc, char** argv) {
   ExitRecord record;
   const int out_file = OpenOutput(folder + "/stdout");
   const int err_file = OpenOutput(folder + "/stderr");
-  int error = signals < 0 || out_file < 0 || err_file < 0 || !out.Open() || !err.Open() ? errno : 0;
-  if (error == 0) error = Spawn(argv + 4, out, err, program);
+  const bool ready =
+      signals >= 0 && out_file >= 0 && err_file >= 0 && out.Open() && err.Open();
+  const int unready = ready ? 0 : errno;
+  const int error = ready ? Start(folder, argv + 4, out, err, program) : unready;
   if (error != 0) {
     record.code = 127;
+    record.machine = !ready || IsOfMachine(error);
     record.error = std::string("cannot start '") + argv[4] + "': " + std::strerror(error);
   } else {
-    WriteProgram(folder, program);
     close(out.write_end);
     close(err.write_end);
     record = Watch(program, signals, grace_ms, Capture(out.read_end, out_file, cap_bytes),
                    Capture(err.read_end, err_file, cap_bytes))
                  .UntilEnd();
   }
-  WriteExit(folder, record);
+  WriteExitPatiently(folder, record);
   return record.code;
 }
 

@@ -57,7 +57,7 @@ TEST(LauncherTest, SaysWhyAProgramCannotBeStarted) {
 
 TEST(LauncherTest, LeavesAtOnceWhenTheLaunchIsTaken) {
   const LaunchFolder folder;
-  ASSERT_TRUE(MakeClaim(folder.path(), Claim{}));
+  ASSERT_EQ(MakeClaim(folder.path(), Claim{}), Claimed::kMade);
   TestLauncher launcher(folder.path(), Shell("echo ran"));
   EXPECT_EQ(launcher.Wait(), 0);
   EXPECT_EQ(folder.Read("stdout"), "");
@@ -143,7 +143,7 @@ TEST(LauncherTest, KillIsAtOnceAndTakesGrandchildrenToo) {
   EXPECT_TRUE(Becomes([&] { return !Exists(child); }));
 }
 
-TEST(LauncherTest, AProcessThatLeftTheGroupDoesNotHoldUpTheEnd) {
+TEST(LauncherTest, AProcessThatLeftTheGroupEndsWithTheProgram) {
   const LaunchFolder folder;
   TestLauncher launcher(folder.path(),
                         Shell("cd " + folder.path() +
@@ -153,8 +153,46 @@ TEST(LauncherTest, AProcessThatLeftTheGroupDoesNotHoldUpTheEnd) {
   EXPECT_EQ(launcher.Wait(), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_EQ(folder.Read("stdout"), "done\n");
+  EXPECT_FALSE(Exists(PidIn(folder, "child")));
+}
+
+// Sessions of their own, parents that are gone, and children that start others as they die.
+TEST(LauncherTest, NothingThatTheProgramStartedIsLeftWhenTheExitRecordIsWritten) {
+  constexpr const char* kTree =
+      "setsid sh -c 'trap \"\" TERM HUP; echo $$ >> pids; "
+      "(setsid sh -c \"echo \\$\\$ >> pids; sleep 1000\" &) ; sleep 1000' & "
+      "while [ $(wc -l < pids) -lt 2 ]; do sleep 0.01; done; ";
+  for (const std::string end : {"exit 0", "kill -9 $$", "sleep 1000"}) {
+    const LaunchFolder folder;
+    std::ofstream(folder.path() + "/pids").flush();
+    TestLauncher launcher(folder.path(),
+                          Shell("cd " + folder.path() + "; " + kTree + "echo up; " + end));
+    ASSERT_TRUE(Becomes([&] { return folder.Read("stdout") == "up\n"; }));
+    if (end == "sleep 1000") launcher.Signal(SIGUSR1);
+    ASSERT_TRUE(Becomes([&] { return ReadExit(folder.path()).has_value(); })) << end;
+    std::ifstream pids(folder.path() + "/pids");
+    int count = 0;
+    for (pid_t pid = 0; pids >> pid; ++count) EXPECT_FALSE(Exists(pid)) << end;
+    EXPECT_EQ(count, 2);
+    launcher.Wait();
+  }
+}
+
+TEST(LauncherTest, WhatAKilledLauncherLeavesIsFoundByItsMark) {
+  const LaunchFolder folder;
+  TestLauncher launcher(folder.path(),
+                        Shell("cd " + folder.path() +
+                              "; (setsid sh -c 'echo $$ > child; sleep 1000' &); "
+                              "while [ ! -s child ]; do sleep 0.01; done; echo up; sleep 1000"));
+  ASSERT_TRUE(Becomes([&] { return folder.Read("stdout") == "up\n"; }));
+  const pid_t program = PidIn(folder, "program");
   const pid_t child = PidIn(folder, "child");
-  if (child > 0) kill(child, SIGKILL);
+  launcher.Signal(SIGKILL);
+  launcher.Wait();
+  EXPECT_TRUE(Becomes([&] { return !Exists(program); })) << "the program dies with its launcher";
+  EXPECT_TRUE(Exists(child));
+  EXPECT_TRUE(KillLaunch(folder.path()));
+  EXPECT_FALSE(Exists(child));
 }
 
 TEST(LauncherTest, OutputBeyondTheCapIsDroppedExceptResults) {

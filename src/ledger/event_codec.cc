@@ -93,6 +93,7 @@ struct Encoder {
     json.Add("ending", static_cast<int>(e.ending));
     if (!e.reason.empty()) json.Add("reason", ReadableText(e.reason));
     if (e.checkpoint_bytes >= 0) json.Add("checkpoint_bytes", e.checkpoint_bytes);
+    if (e.checkpoint_work >= 0) json.Add("checkpoint_work", e.checkpoint_work);
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
   void operator()(const RetryAsked& e) {
@@ -280,9 +281,10 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   if (kind == "launch_heard") return event(in.OfLaunch<LaunchHeard>(study));
   if (kind == "launch_ended") {
     auto ended = in.OfLaunch<LaunchEnded>(study);
-    ended.ending = in.UpTo("ending", Ending::kStopped);
+    ended.ending = in.UpTo("ending", Ending::kNotStarted);
     ended.reason = in.TextOr("reason", "");
     if (in.Has("checkpoint_bytes")) ended.checkpoint_bytes = in.Integer("checkpoint_bytes");
+    if (in.Has("checkpoint_work")) ended.checkpoint_work = in.Integer("checkpoint_work");
     return event(std::move(ended));
   }
   if (kind == "lease_expired") return event(in.OfLaunch<LeaseExpired>(study));

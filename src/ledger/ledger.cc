@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/planted.h"
+#include "ledger/chain.h"
 #include "ledger/event_codec.h"
 #include "ledger/store.h"
 
@@ -33,7 +36,8 @@ StudyRow RowOf(const Study& study) {
           .ending = std::string(Name(study.ending)),
           .finished = study.finished,
           .best = study.best,
-          .counts = study.counts};
+          .counts = study.counts,
+          .pause = study.pause};
 }
 
 SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
@@ -82,14 +86,14 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
       database.Prepare(
           "UPDATE studies SET updated_us = ?9, trials = ?10, deadline_us = ?11, ending = ?12, "
           "finished = ?13, best = ?14, waiting = ?15, running = ?16, paused = ?17, complete = ?18, "
-          "stopped = ?19, failed = ?20 WHERE id = ?1"));
+          "stopped = ?19, failed = ?20, pause = ?21 WHERE id = ?1"));
   SLUICE_ASSIGN(
       ledger->insert_study_,
       database.Prepare(
           "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, "
           "updated_us, trials, deadline_us, ending, finished, best, waiting, running, paused, "
-          "complete, stopped, failed) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "complete, stopped, failed, pause) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(
       ledger->upsert_snapshot_,
       database.Prepare(
@@ -97,15 +101,21 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
   SLUICE_ASSIGN(ledger->patch_attributes_,
                 database.Prepare("UPDATE trials SET attributes = json_patch(attributes, ?) WHERE "
                                  "study = ? AND trial = ?"));
+  SLUICE_ASSIGN(ledger->read_chain_, database.Prepare("SELECT chain FROM studies WHERE id = ?"));
+  SLUICE_ASSIGN(ledger->update_chain_,
+                database.Prepare("UPDATE studies SET chain = ? WHERE id = ?"));
   return ledger;
 }
 
 Status Ledger::Commit(const Batch& batch) {
   SLUICE_TRY(begin_.Run());
   Status written = Write(batch);
+  if (written) written = WriteChains();
+  if (written && guard_) written = guard_();
   if (written) written = commit_.Run();
   if (!written) {
     (void)rollback_.Run();  // the first error is the one to tell
+    chains_.clear();
     return written;
   }
   if (!batch.events.empty()) last_ = batch.events.back().first;
@@ -139,7 +149,17 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
     insert_report_.Bind(6, static_cast<std::int64_t>(report->position.seq));
     insert_report_.Bind(7, static_cast<std::int64_t>(report->position.offset));
     insert_report_.Bind(8, report->work);
-    insert_report_.Bind(9, std::string_view(EncodeMetrics(report->metrics)));
+    const std::string metrics = EncodeMetrics(report->metrics);
+    insert_report_.Bind(9, std::string_view(metrics));
+    SLUICE_ASSIGN(std::uint64_t* const chain, ChainOf(report->trial.study));
+    *chain = Chain(*chain, {.seq = number,
+                            .time_us = Micros(event.time),
+                            .trial = Number(report->trial.trial),
+                            .launch = Number(report->launch),
+                            .message = report->position.seq,
+                            .offset = report->position.offset,
+                            .work = report->work,
+                            .metrics = metrics});
     return insert_report_.Run();
   }
   if (const auto* set = std::get_if<AttributesSet>(&event.body)) {
@@ -149,13 +169,38 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
     SLUICE_TRY(patch_attributes_.Run());
   }
   const EncodedEvent encoded = Encode(event);
+  const StudyId study = IsSet(encoded.study) ? encoded.study : owner;
+  SLUICE_ASSIGN(std::uint64_t* const chain, ChainOf(study));
+  *chain = Chain(*chain, {.seq = number,
+                          .time_us = Micros(event.time),
+                          .kind = encoded.kind,
+                          .body = encoded.body});
   insert_event_.Bind(1, number);
-  insert_event_.Bind(
-      2, static_cast<std::int64_t>(Number(IsSet(encoded.study) ? encoded.study : owner)));
+  insert_event_.Bind(2, static_cast<std::int64_t>(Number(study)));
   insert_event_.Bind(3, Micros(event.time));
   insert_event_.Bind(4, encoded.kind);
   insert_event_.Bind(5, std::string_view(encoded.body));
   return insert_event_.Run();
+}
+
+// Where the study's checksum stands.
+Result<std::uint64_t*> Ledger::ChainOf(StudyId study) {
+  lengthened_.insert(study);
+  if (const auto known = chains_.find(study); known != chains_.end()) return &known->second;
+  read_chain_.Bind(1, static_cast<std::int64_t>(Number(study)));
+  SLUICE_ASSIGN(const bool found, read_chain_.Step());
+  const std::uint64_t chain = found ? FromHex(read_chain_.Text(0)).value_or(0) : 0;
+  read_chain_.Reset();
+  return &(chains_[study] = chain);
+}
+
+Status Ledger::WriteChains() {
+  for (const StudyId study : std::exchange(lengthened_, {})) {
+    update_chain_.Bind(1, std::string_view(ToHex(chains_[study])));
+    update_chain_.Bind(2, static_cast<std::int64_t>(Number(study)));
+    SLUICE_TRY(update_chain_.Run());
+  }
+  return {};
 }
 
 Status Ledger::WriteTrial(const TrialRow& row) {
@@ -231,6 +276,7 @@ Status Ledger::Put(Statement& put, const StudyRow& row, Time updated) {
   for (std::size_t state = 0; state < kTrialStates; ++state) {
     put.Bind(15 + static_cast<int>(state), static_cast<std::int64_t>(row.counts[state]));
   }
+  put.Bind(21, std::string_view(row.pause));
   return put.Run();
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +37,7 @@ struct StudyRow {
   bool finished = false;
   TrialId best{};
   std::array<int, kTrialStates> counts{};
+  std::string pause = {};
 };
 StudyRow RowOf(const Study& study);
 
@@ -59,6 +63,8 @@ struct Batch {
 class Ledger {
  public:
   static Result<std::unique_ptr<Ledger>> Open(const std::string& path, const Disk& disk = {});
+  // Asked in the middle of every transaction: if it fails, nothing is committed.
+  void SetGuard(std::function<Status()> guard) { guard_ = std::move(guard); }
   Status Commit(const Batch& batch);
   EventSeq last() const { return last_; }
   Database& database() { return *database_; }
@@ -69,14 +75,19 @@ class Ledger {
   Status WriteTrial(const TrialRow& row);
   Status WriteLineage(const TrialRow& row);
   Status WriteStudy(const StudyRow& row, Time updated);
+  Result<std::uint64_t*> ChainOf(StudyId study);
+  Status WriteChains();
   static Status Put(Statement& put, const TrialRow& row);
   static Status Put(Statement& put, const StudyRow& row, Time updated);
 
   std::unique_ptr<Database> database_;
   Statement insert_event_, insert_report_, update_trial_, insert_trial_, update_study_,
-      insert_study_, upsert_snapshot_, patch_attributes_;
+      insert_study_, upsert_snapshot_, patch_attributes_, read_chain_, update_chain_;
   Statement begin_, commit_, rollback_;
   EventSeq last_{};
+  std::function<Status()> guard_;
+  std::map<StudyId, std::uint64_t> chains_;  // of the studies that were written to
+  std::set<StudyId> lengthened_;             // in this transaction
 };
 
 // The id of the study of this name; 0 if there is none.

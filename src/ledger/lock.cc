@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -11,7 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
+
+#include "ledger/files_owner.h"
 
 namespace sluice {
 namespace {
@@ -65,63 +69,150 @@ std::unexpected<Error> NoLocks(const std::string& folder) {
                   folder));
 }
 
+std::unexpected<Error> CannotWrite(const std::string& path, int error) {
+  return FailedPrecondition(
+      fmt::format("{}: cannot write ({}): name a store in a folder you can write with --store",
+                  path, std::strerror(error)));
+}
+
+std::optional<StoreIdentity> IdentityOf(const std::string& database) {
+  struct stat status{};
+  if (stat(database.c_str(), &status) != 0) return std::nullopt;
+  return StoreIdentity{status.st_dev, status.st_ino};
+}
+
+std::string LockPath(const StorePaths& paths, StoreIdentity store) {
+  return fmt::format("{}/lock-{:x}-{}", paths.run, store.device, store.inode);
+}
+
+// What Sluice locked before locks were named after stores.
+std::string FormerLockPath(const StorePaths& paths) { return paths.run + "/lock"; }
+
+// The database's file, which is made if there is none: without it there is nothing to name the lock
+// after.
+Result<StoreIdentity> FindOrMake(const std::string& database) {
+  const int made = open(database.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (made >= 0) close(made);
+  if (made < 0 && errno != EEXIST) return CannotWrite(database, errno);
+  struct stat status{};
+  if (stat(database.c_str(), &status) != 0) return CannotWrite(database, errno);
+  if (!S_ISREG(status.st_mode))
+    return FailedPrecondition(fmt::format("{}: expected a file as the store: name another with "
+                                          "--store", database));
+  if (status.st_nlink > 1) {
+    return FailedPrecondition(fmt::format(
+        "{0}: this file has {1} names (hard links), and a store has one: keep a copy instead ('cp "
+        "--reflink=auto {0} COPY'), and remove the other names",
+        database, status.st_nlink));
+  }
+  return StoreIdentity{status.st_dev, status.st_ino};
+}
+
+// Who holds the lock of an open file; pid 0: no process.
+LockHolder HolderOf(int descriptor) {
+  struct flock whole = WholeFile(F_RDLCK);
+  const bool known = fcntl(descriptor, F_OFD_GETLK, &whole) == 0;
+  const LockHolder holder =
+      known && whole.l_type != F_UNLCK ? ReadHolder(descriptor) : LockHolder{};
+  return IsAlive(holder.pid) ? holder : LockHolder{};
+}
+
+LockHolder HolderOf(const std::string& lock) {
+  const int descriptor = open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return {};
+  const LockHolder holder = HolderOf(descriptor);
+  close(descriptor);
+  return holder;
+}
+
+bool IsSameFile(int descriptor, const std::string& path) {
+  struct stat open{};
+  struct stat named{};
+  return fstat(descriptor, &open) == 0 && lstat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+std::unexpected<Error> InUse(const StorePaths& paths, const LockHolder& holder) {
+  return FailedPrecondition(fmt::format(
+      "{}: in use by process {} ({}): wait for it, stop it with 'sluice stop', or name another "
+      "store with --store",
+      paths.database, holder.pid, holder.purpose));
+}
+
+// The open and locked file of this path.
+Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
+  for (int tries = 0;;) {
+    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor < 0) return CannotWrite(path, errno);
+    struct flock whole = WholeFile(F_WRLCK);
+    if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) {
+      // Whoever removed the file meanwhile may have locked another of its name.
+      if (IsSameFile(descriptor, path)) return descriptor;
+      close(descriptor);
+      continue;
+    }
+    const int error = errno;
+    const LockHolder holder = ReadHolder(descriptor);
+    close(descriptor);
+    if (error != EAGAIN && error != EACCES) return NoLocks(paths.files);
+    // A process that was killed while it started another leaves the lock to that one until it has
+    // become itself.
+    if (IsAlive(holder.pid) || ++tries > kTries) return InUse(paths, holder);
+    usleep(kTryEveryUs);
+  }
+}
+
 }  // namespace
 
 Result<StoreLock> StoreLock::Acquire(const StorePaths& paths, const std::string& purpose) {
-  std::error_code error;
-  std::filesystem::create_directories(paths.run, error);
-  if (error) {
-    return FailedPrecondition(fmt::format(
-        "{}: cannot make this folder ({}): name a store in a folder you can write with --store",
-        paths.run, error.message()));
-  }
+  SLUICE_TRY(CheckFilesOwner(paths));
+  SLUICE_TRY(MakeOwnFolders(paths));
   if (IsNetworkFolder(paths.run)) return NoLocks(paths.files);
-  const int descriptor = open(paths.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return FailedPrecondition(
-        fmt::format("{}: cannot write ({}): name a store in a folder you can write with --store",
-                    paths.lock, std::strerror(errno)));
-  }
-  StoreLock lock(descriptor);
-  struct flock whole = WholeFile(F_WRLCK);
-  for (int tries = 0; fcntl(descriptor, F_OFD_SETLK, &whole) != 0; ++tries) {
-    if (errno != EAGAIN && errno != EACCES) return NoLocks(paths.files);
-    const LockHolder holder = ReadHolder(descriptor);
-    // A process that was killed while it started another leaves the lock to that one until it has
-    // become itself.
-    if (!IsAlive(holder.pid) && tries < kTries) {
-      usleep(kTryEveryUs);
-      continue;
-    }
-    return FailedPrecondition(fmt::format(
-        "{}: in use by process {} ({}): wait for it, stop it with 'sluice stop', or name another "
-        "store with --store",
-        paths.database, holder.pid, holder.purpose));
-  }
+  SLUICE_ASSIGN(const StoreIdentity store, FindOrMake(paths.database));
+  const std::string path = LockPath(paths, store);
+  SLUICE_ASSIGN(const int descriptor, TakeLock(paths, path));
+  StoreLock lock(descriptor, path, paths.database, store);
+  if (const LockHolder former = HolderOf(FormerLockPath(paths)); former.pid != 0)
+    return InUse(paths, former);
+  SLUICE_TRY(lock.Check());
   const std::string text = fmt::format("{} {}\n", getpid(), purpose);
   if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text.data(), text.size(), 0) < 0) {
-    return Unavailable(fmt::format("{}: cannot write ({})", paths.lock, std::strerror(errno)));
+    return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(errno)));
   }
   return lock;
 }
 
 StoreLock::StoreLock(StoreLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      database_(std::move(other.database_)),
+      store_(other.store_) {}
 
 StoreLock::~StoreLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+Status StoreLock::Check() const {
+  const bool ours = IsSameFile(descriptor_, path_);
+  if (ours && IdentityOf(database_) == store_) return {};
+  return FailedPrecondition(
+      fmt::format("{}: it was removed or replaced while this process used it, and another may use "
+                  "the store by now: nothing more is written; 'sluice resume' goes on",
+                  ours ? database_ : path_));
+}
+
+Result<std::unique_ptr<Ledger>> OpenLocked(const StorePaths& paths, const StoreLock& lock) {
+  SLUICE_ASSIGN(auto ledger, Ledger::Open(paths.database));
+  SLUICE_TRY(OwnFiles(paths, ledger->database()));
+  ledger->SetGuard([&lock] { return lock.Check(); });
+  return ledger;
+}
+
 LockHolder FindLockHolder(const StorePaths& paths) {
-  const int descriptor = open(paths.lock.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return {};
-  LockHolder holder;
-  struct flock whole = WholeFile(F_RDLCK);
-  const bool known = fcntl(descriptor, F_OFD_GETLK, &whole) == 0;
-  if (known && whole.l_type != F_UNLCK) holder = ReadHolder(descriptor);
-  if (!IsAlive(holder.pid)) holder = {};
-  close(descriptor);
-  return holder;
+  const std::optional<StoreIdentity> store = IdentityOf(paths.database);
+  if (!store) return {};
+  const LockHolder holder = HolderOf(LockPath(paths, *store));
+  return holder.pid != 0 ? holder : HolderOf(FormerLockPath(paths));
 }
 
 }  // namespace sluice

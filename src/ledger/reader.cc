@@ -13,10 +13,11 @@
 namespace sluice {
 namespace {
 
+// A store of schema 1 has no word of pauses.
 constexpr const char* kStudyColumns =
     "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, "
     "trials, ending, finished, "
-    "best, waiting, running, paused, complete, stopped, failed FROM studies ";
+    "best, waiting, running, paused, complete, stopped, failed, {} FROM studies ";
 
 StudyInfo ReadStudyRow(const Statement& row) {
   StudyInfo study;
@@ -37,6 +38,7 @@ StudyInfo ReadStudyRow(const Statement& row) {
   for (std::size_t state = 0; state < kTrialStates; ++state) {
     study.counts[state] = static_cast<int>(row.Integer(14 + static_cast<int>(state)));
   }
+  study.pause = row.Text(20);
   return study;
 }
 
@@ -88,11 +90,17 @@ int StudyInfo::made() const { return std::accumulate(counts.begin(), counts.end(
 
 Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path, const Disk& disk) {
   SLUICE_ASSIGN(auto database, OpenStoreForReading(path, disk));
-  return std::unique_ptr<Reader>(new Reader(std::move(database)));
+  SLUICE_ASSIGN(const int schema, SchemaOf(*database));
+  return std::unique_ptr<Reader>(new Reader(std::move(database), schema));
+}
+
+Result<Statement> Reader::PrepareStudies(std::string_view rest) {
+  return database_->Prepare(
+      fmt::format(fmt::runtime(kStudyColumns), schema_ < 2 ? "''" : "pause") + std::string(rest));
 }
 
 Result<std::vector<StudyInfo>> Reader::Studies() {
-  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format("{} ORDER BY id", kStudyColumns)));
+  SLUICE_ASSIGN(Statement query, PrepareStudies("ORDER BY id"));
   std::vector<StudyInfo> studies;
   while (true) {
     SLUICE_ASSIGN(const bool row, query.Step());
@@ -102,8 +110,7 @@ Result<std::vector<StudyInfo>> Reader::Studies() {
 }
 
 Result<StudyInfo> Reader::FindStudy(std::string_view name) {
-  SLUICE_ASSIGN(Statement query,
-                database_->Prepare(fmt::format("{} WHERE name = ?", kStudyColumns)));
+  SLUICE_ASSIGN(Statement query, PrepareStudies("WHERE name = ?"));
   query.Bind(1, name);
   SLUICE_ASSIGN(const bool row, query.Step());
   if (row) return ReadStudyRow(query);
@@ -115,8 +122,7 @@ Result<StudyInfo> Reader::FindStudy(std::string_view name) {
 }
 
 Result<StudyInfo> Reader::LatestStudy() {
-  SLUICE_ASSIGN(Statement query, database_->Prepare(fmt::format(
-                                     "{} ORDER BY updated_us DESC LIMIT 1", kStudyColumns)));
+  SLUICE_ASSIGN(Statement query, PrepareStudies("ORDER BY updated_us DESC LIMIT 1"));
   SLUICE_ASSIGN(const bool row, query.Step());
   if (!row)
     return NotFound(

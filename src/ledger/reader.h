@@ -34,6 +34,7 @@ struct StudyInfo {
   bool finished = false;
   TrialId best{};
   std::array<int, kTrialStates> counts{};
+  std::string pause;  // why the machine could not go on with it; empty: it could
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   int made() const;
@@ -112,8 +113,11 @@ class Reader {
   Database& database() { return *database_; }
 
  private:
-  explicit Reader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  Reader(std::unique_ptr<Database> database, int schema)
+      : database_(std::move(database)), schema_(schema) {}
+  Result<Statement> PrepareStudies(std::string_view rest);
   std::unique_ptr<Database> database_;
+  int schema_;
 };
 
 }  // namespace sluice

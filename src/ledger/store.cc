@@ -10,6 +10,8 @@
 namespace sluice {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::int64_t kApplicationId = 0x534c5543;  // "SLUC"
 
 // Step n brings a store from schema n to n + 1. Steps are never changed once released, only added
@@ -46,6 +48,17 @@ constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
   -- The engine's state after event seq, so that a restart need not replay everything.
   CREATE TABLE snapshots (
     study INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, state BLOB NOT NULL);
+)sql",
+                                                                 R"sql(
+  CREATE TABLE store (id TEXT NOT NULL);
+  INSERT INTO store VALUES (lower(hex(randomblob(16))));
+  -- Why the machine could not go on with the study; empty: it could.
+  ALTER TABLE studies ADD COLUMN pause TEXT NOT NULL DEFAULT '';
+  -- A checksum of all events and reports of the study behind seq chained_after, in order.
+  ALTER TABLE studies ADD COLUMN chain TEXT NOT NULL DEFAULT '';
+  ALTER TABLE studies ADD COLUMN chained_after INTEGER NOT NULL DEFAULT 0;
+  UPDATE studies SET chained_after = max(
+    coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM reports), 0));
 )sql"};
 
 Result<std::int64_t> Pragma(Database& database, const char* name) {
@@ -85,6 +98,33 @@ Result<int> SchemaVersion(Database& database) {
   return static_cast<int>(version);
 }
 
+// The last name may be a link to a store that is yet to be made.
+fs::path WithoutLinks(const std::string& database) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  fs::path path = fs::absolute(database).lexically_normal();
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = (path.parent_path() / target).lexically_normal();
+  }
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  return error ? path : resolved;
+}
+
+fs::path FilesOf(const fs::path& database) {
+  const fs::path folder = database.parent_path();
+  const fs::path by_stem = folder / (database.stem().string() + ".files");
+  const fs::path by_name = folder / (database.filename().string() + ".files");
+  if (database.extension() == ".db") return by_stem;
+  // Once all names had the folder of their stem: a store of then keeps it, if no other can claim it.
+  std::error_code error;
+  const bool of_then = fs::exists(database, error) && !fs::exists(by_name, error) &&
+                       fs::exists(by_stem / "studies", error) &&
+                       !fs::exists(folder / (database.stem().string() + ".db"), error);
+  return of_then ? by_stem : by_name;
+}
+
 Status Migrate(Database& database, int from) {
   for (int version = from; version < kSchemaVersion; ++version) {
     SLUICE_TRY(database.Execute("BEGIN IMMEDIATE"));
@@ -98,14 +138,24 @@ Status Migrate(Database& database, int from) {
 
 }  // namespace
 
+Result<int> SchemaOf(Database& database) { return SchemaVersion(database); }
+
+Result<std::string> StoreId(Database& database) {
+  SLUICE_ASSIGN(const int version, SchemaVersion(database));
+  if (version < 2) return std::string();
+  SLUICE_ASSIGN(Statement query, database.Prepare("SELECT id FROM store"));
+  SLUICE_ASSIGN(const bool found, query.Step());
+  return std::string(found ? query.Text(0) : "");
+}
+
 StorePaths StorePaths::For(const std::string& database) {
-  const std::filesystem::path path = std::filesystem::absolute(database).lexically_normal();
+  const fs::path path = WithoutLinks(database);
   StorePaths paths;
   paths.database = path.string();
-  paths.files = (path.parent_path() / (path.stem().string() + ".files")).string();
+  paths.files = FilesOf(path).string();
   paths.run = paths.files + "/run";
   paths.socket = paths.run + "/controller.sock";
-  paths.lock = paths.run + "/lock";
+  paths.owner = paths.files + "/store";
   return paths;
 }
 
@@ -121,12 +171,6 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, c
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   if (version == 0) return NotFound(fmt::format("{}: the store is empty", path));
-  if (version < kSchemaVersion) {
-    return FailedPrecondition(
-        fmt::format("{}: written by an older Sluice (schema {}; this one knows {}): 'sluice resume "
-                    "NAME' brings it forward",
-                    path, version, kSchemaVersion));
-  }
   return database;
 }
 

@@ -11,20 +11,21 @@ namespace sluice {
 // Where a store keeps what: one SQLite file, and beside it a folder for sockets, output and
 // checkpoints.
 struct StorePaths {
-  std::string database;  // DIR/NAME.db
-  std::string files;     // DIR/NAME.files
-  std::string run;       // DIR/NAME.files/run: lock and socket
+  std::string database;  // DIR/NAME.db, without links
+  std::string files;     // DIR/NAME.files; of a file that is not called .db: DIR/NAME.EXT.files
+  std::string run;       // lock and socket: FILES/run
   std::string socket;
-  std::string lock;
+  std::string owner;  // says whose the folder of files is: FILES/store
 
+  // Of a store by any of its names: links lead to the same paths.
   static StorePaths For(const std::string& database);
   std::string StudyFolder(const std::string& study) const;
 };
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 // Opens a store for reading: fails with not_found if there is none, and without touching it if it
-// is none of ours, or newer than this program knows.
+// is none of ours, or newer than this program knows. An older one is read as it is.
 Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path,
                                                       const Disk& disk = {});
 
@@ -32,5 +33,11 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path,
 // the lock held.
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path,
                                                       const Disk& disk = {});
+
+// The schema of an open store.
+Result<int> SchemaOf(Database& database);
+// What was drawn when the store was made, or first opened with schema 2: a copy has the same. Empty
+// before that.
+Result<std::string> StoreId(Database& database);
 
 }  // namespace sluice

@@ -98,8 +98,9 @@ PeerId FaultGround::AddLink(Link link) {
 
 bool FaultGround::Connect(FaultWorker& worker) {
   if (listener_ == nullptr || !NodeOf(worker).up) return false;
-  AddLink(
-      {.worker = &worker, .answer = {}, .up = true, .down = true, .last_up = {}, .last_down = {}});
+  Link link;
+  link.worker = &worker;
+  AddLink(std::move(link));
   return true;
 }
 
@@ -208,20 +209,33 @@ void FaultGround::Exited(FaultWorker& worker) {
 void FaultGround::Ask(const wire::Ask& ask, bool waits,
                       std::function<void(const wire::Answer&)> answer) {
   if (listener_ == nullptr) return;
-  const PeerId peer = AddLink({.worker = nullptr,
-                               .answer = std::move(answer),
-                               .up = true,
-                               .down = true,
-                               .last_up = {},
-                               .last_down = {}});
+  Link link;
+  link.answer = std::move(answer);
+  const PeerId peer = AddLink(std::move(link));
   SendUp(peer, wire::Encode(wire::FromWorker(ask)));
   if (!waits) HangUp(peer);
 }
 
-void FaultGround::Knock(const std::vector<wire::FromWorker>& words) {
+std::optional<std::int64_t> FaultGround::CallerOf(PeerId peer, const std::string& worker) const {
+  const auto found = links_.find(peer);
+  if (found == links_.end()) return std::nullopt;
+  const Link& link = found->second;
+  if (link.worker != nullptr)
+    return link.worker->name() == worker ? std::optional(link.worker->pid()) : std::nullopt;
+  return link.parent == worker ? std::optional(link.stranger) : std::nullopt;
+}
+
+bool FaultGround::Speaks(std::int64_t pid) const {
+  return std::ranges::any_of(living_, [&](const auto& each) { return each.second->pid() == pid; }) ||
+         std::ranges::any_of(links_, [&](const auto& each) { return each.second.stranger == pid; });
+}
+
+void FaultGround::Knock(const std::vector<wire::FromWorker>& words, const std::string& parent) {
   if (listener_ == nullptr) return;
-  const PeerId peer = AddLink(
-      {.worker = nullptr, .answer = {}, .up = true, .down = true, .last_up = {}, .last_down = {}});
+  Link link;
+  link.stranger = next_stranger_++;
+  link.parent = parent;
+  const PeerId peer = AddLink(std::move(link));
   for (const wire::FromWorker& word : words) SendUp(peer, wire::Encode(word));
   timeline_.After(Duration(static_cast<std::int64_t>(random_.Below(5'000'000))),
                   [this, peer, life = life_] {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,15 @@ class FaultGround final : public WorkerWorld {
   void Send(PeerId peer, std::string line);            // to the other end
   void Close(PeerId peer);
   bool RefusesProcess() { return random_.Chance(options_.faults.spawn_fails); }
+  // The process at the other end of a connection, if it is of this worker.
+  std::optional<std::int64_t> CallerOf(PeerId peer, const std::string& worker) const;
+  bool Speaks(std::int64_t pid) const;  // whether there is such a process
 
   // A connection of the command line; the answer is handed to it, if it waits for one.
   void Ask(const wire::Ask& ask, bool waits, std::function<void(const wire::Answer&)> answer);
-  // One of somebody who says this and hangs up a while later.
-  void Knock(const std::vector<wire::FromWorker>& words);
+  // One of a process that says this, hangs up a while later, and is no worker. It may be a child of
+  // the one that it names.
+  void Knock(const std::vector<wire::FromWorker>& words, const std::string& parent);
   std::vector<FaultWorker*> Reachable();  // those that a controller could find
 
   // Nodes. One that is lost takes its processes with it, in silence: whoever finds out asks for their
@@ -92,7 +97,9 @@ class FaultGround final : public WorkerWorld {
     if (problem_.empty()) problem_ = std::move(problem);
   }
   struct Link {
-    FaultWorker* worker = nullptr;  // or of the command line
+    FaultWorker* worker = nullptr;  // or of the command line, or of
+    std::int64_t stranger = 0;      // that process
+    std::string parent;             // started by this worker
     std::function<void(const wire::Answer&)> answer;
     bool up = true;    // lines reach the controller
     bool down = true;  // lines reach the worker
@@ -118,6 +125,7 @@ class FaultGround final : public WorkerWorld {
   std::uint64_t life_ = 0;  // of the listener
   std::map<PeerId, Link> links_;
   PeerId next_peer_ = 1;
+  std::int64_t next_stranger_ = 1 << 23;
   std::map<wire::LaunchRef, LaunchFiles> launches_;
   std::map<std::string, HostFiles> hosts_;
   std::map<TrialId, Checkpoint> checkpoints_;

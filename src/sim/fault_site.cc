@@ -93,9 +93,15 @@ Speaker FaultSite::WhoSpeaks(const std::string& worker) {
   return ground_.HostFilesOf(worker).speaker;
 }
 
-void FaultSite::Spoke(const std::string& worker, std::int64_t pid) {
+void FaultSite::Spoke(const std::string& worker, const Speaker& speaker) {
   Fuse();
-  ground_.HostFilesOf(worker).speaker = {.speaks = true, .pid = pid};
+  ground_.HostFilesOf(worker).speaker = speaker;
+}
+
+Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, const std::string&) {
+  const std::optional<std::int64_t> pid = ground_.CallerOf(peer, worker);
+  if (!pid) return FailedPrecondition("the process was not started by this worker");
+  return Speaker{.speaks = true, .pid = *pid};
 }
 
 void FaultSite::Signal(const std::string& worker, Force force) {

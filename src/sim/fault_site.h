@@ -42,7 +42,10 @@ class FaultSite final : public Site, public Listener {
   Inherited Look(wire::LaunchRef at) override;
   bool Reach(const std::string& worker) override;
   Speaker WhoSpeaks(const std::string& worker) override;
-  void Spoke(const std::string& worker, std::int64_t pid) override;
+  void Spoke(const std::string& worker, const Speaker& speaker) override;
+  Result<Speaker> Identify(PeerId peer, const std::string& worker,
+                           const std::string& secret) override;
+  bool Lives(const Speaker& speaker) override { return ground_.Speaks(speaker.pid); }
   void Signal(const std::string& worker, Force force) override;
   std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                            const LineHandler& handler) override;
@@ -51,6 +54,7 @@ class FaultSite final : public Site, public Listener {
   LaunchEnd EndOf(wire::LaunchRef at, const std::string& worker) override;
   LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
   std::int64_t CheckpointBytes(TrialId trial) override;
+  Work CheckpointWork(TrialId trial) override { return ground_.CheckpointOf(trial).work; }
   void RemoveCheckpoint(TrialId trial) override;
   Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;

@@ -179,16 +179,18 @@ void FaultWorld::Knock() {
   const std::vector<FaultWorker*> workers = ground_->Reachable();
   wire::Hello hello;
   hello.pid = 1;
+  std::string parent;
   if (!workers.empty()) {
     const FaultWorker& worker = *workers[random_.Below(workers.size())];
     hello.worker = worker.name();
     hello.pid = worker.pid();
     hello.at = worker.at();
     hello.study = hello.at ? "sim" : "";
+    if (random_.Chance(0.5)) parent = worker.name();
   }
   See("stranger");
   switch (random_.Below(9)) {
-    case 0: return ground_->Knock({wire::Heartbeat{}});
+    case 0: return ground_->Knock({wire::Heartbeat{}}, parent);
     case 1: hello.version = wire::kVersion + 1; break;
     case 2: hello.study = "another"; break;
     case 3: ++hello.pid; break;
@@ -198,12 +200,12 @@ void FaultWorld::Knock() {
       break;
     case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
     case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
-    case 7: return ground_->Knock({hello, wire::Ready{}});  // and cannot take another trial
+    case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // and cannot take another trial
     default:
       hello.worker = OneOf<const char*>(
           random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
   }
-  ground_->Knock({hello});
+  ground_->Knock({hello}, parent);
 }
 
 // Nobody on the machine notices but by its clock.

@@ -19,6 +19,10 @@ constexpr int kVersion = 1;
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr int kWindow = 1024;
 
+// The processes that speak for a launch, one after another, are counted from 0: the messages of the
+// n-th are numbered from n * kConversation + 1 on.
+constexpr std::uint64_t kConversation = 1ULL << 40;
+
 // One launch of one trial of the study that a controller runs.
 struct LaunchRef {
   TrialId trial{};
@@ -35,6 +39,7 @@ struct Hello {
   std::int64_t pid = 0;
   std::string client;
   bool reuse = false;
+  std::string secret = {};  // of the host; empty: it knows none
   std::string study;
   std::optional<LaunchRef> at;  // what it is doing
 };

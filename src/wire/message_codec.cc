@@ -26,6 +26,7 @@ struct Encoder {
   void operator()(const Hello& m) {
     Begin("hello").Add("version", m.version).Add("worker", m.worker).Add("pid", m.pid);
     json.Add("client", m.client).Add("reuse", m.reuse).Add("study", m.study);
+    if (!m.secret.empty()) json.Add("secret", m.secret);
     if (m.at) json.Add("trial", Number(m.at->trial)).Add("launch", Number(m.at->launch));
   }
   void operator()(const Heartbeat&) { Begin("heartbeat"); }
@@ -164,6 +165,7 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
     m.pid = in.Has("pid") ? in.Integer("pid", 0, INT32_MAX) : 0;
     m.client = in.Has("client") ? in.Text("client") : "";
     m.reuse = in.Has("reuse") && in.Boolean("reuse");
+    m.secret = in.Has("secret") ? in.Text("secret") : "";
     m.study = in.Has("study") ? in.Text("study") : "";
     if (in.Has("trial")) m.at = in.Launch();
     return finish(std::move(m));

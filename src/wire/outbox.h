@@ -12,7 +12,9 @@ namespace sluice::wire {
 // is handed.
 class Outbox {
  public:
-  explicit Outbox(LaunchRef at) : at_(at) {}
+  // Of the n-th process, counted from 0, that speaks for the launch.
+  explicit Outbox(LaunchRef at, std::uint64_t conversation = 0)
+      : at_(at), last_(conversation * kConversation) {}
 
   // Numbers the message and keeps it: the line to send.
   template <typename Message>

@@ -32,7 +32,14 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
         fmt::format("expected messages of the launch it was given, found trial {}, launch {}",
                     Number(numbered.at.trial), Number(numbered.at.launch)));
   }
-  if (numbered.seq > next_seq_) {
+  const std::uint64_t conversation = (numbered.seq - 1) / kConversation;
+  const std::uint64_t current = (next_seq_ - 1) / kConversation;
+  if (conversation < current) {
+    return InvalidArgument("expected the process that reports for this launch by now, found one "
+                           "that did before");
+  }
+  const bool begins = conversation > current && (numbered.seq - 1) % kConversation == 0;
+  if (numbered.seq > next_seq_ && !begins) {
     return InvalidArgument(
         fmt::format("expected message {}, found {}: some are missing", next_seq_, numbered.seq));
   }

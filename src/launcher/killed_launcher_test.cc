@@ -1,0 +1,109 @@
+// A launcher that is killed at each of its system calls, from its first to its last: no program runs
+// that the next controller does not find, and none runs on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/ptrace.h>
+
+#include <cstdlib>
+
+#include "launcher/test_folder.h"
+
+namespace sluice {
+namespace {
+
+// Processes whose environment has this variable.
+std::vector<pid_t> ProcessesWith(const std::string& variable) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+    if (environment.find(variable) == std::string::npos) continue;
+    found.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+// Runs a launcher to its stop of that number, before or after a system call, and kills it there.
+// How many stops there were: fewer if it ended before.
+int KillAtStop(const std::string& folder, const std::string& variable, int stop) {
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    setenv("SLUICE_TEST_LAUNCH", variable.c_str(), 1);
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);
+    std::vector<std::string> items = {
+        "sluice-launcher", folder, "1000", "1000", "sh", "-c",
+        "cd " + folder + "; echo > ran; setsid sleep 1000 & echo out; exit 0"};
+    std::vector<char*> argv;
+    for (std::string& item : items) argv.push_back(item.data());
+    argv.push_back(nullptr);
+    _exit(RunLauncher(static_cast<int>(items.size()), argv.data()));
+  }
+  int status = 0;
+  waitpid(launcher, &status, 0);
+  int at = 0;
+  for (; at < stop; ++at) {
+    ptrace(PTRACE_SYSCALL, launcher, nullptr, nullptr);
+    waitpid(launcher, &status, 0);
+    if (!WIFSTOPPED(status)) return at;
+  }
+  kill(launcher, SIGKILL);
+  waitpid(launcher, &status, 0);
+  return at;
+}
+
+TEST(KilledLauncherTest, LeavesNothingUnseenWhereverItIsKilled) {
+  const pid_t probe = fork();
+  if (probe == 0) _exit(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1);
+  int allowed = 0;
+  waitpid(probe, &allowed, 0);
+  if (!WIFEXITED(allowed) || WEXITSTATUS(allowed) != 0)
+    GTEST_SKIP() << "this machine does not let one process trace another";
+
+  int ran = 0;
+  int never_ran = 0;
+  int written = 0;
+  const LaunchFolder counted;
+  const int last = KillAtStop(counted.path(), "counted", 1'000'000);
+  // A share of them, and the last ones, where the exit record is written.
+  const int every = std::getenv("SLUICE_SOAK") != nullptr ? 1 : 3;
+  for (int stop = 1;; stop += stop > last - 20 ? 1 : every) {
+    const LaunchFolder folder;
+    const std::string variable = "killed-launcher-" + std::to_string(getpid()) + "-" +
+                                 std::to_string(stop) + ".";
+    if (KillAtStop(folder.path(), variable, stop) < stop) {
+      if (stop > last + 40) break;  // how many there are depends on how often it is woken
+      EXPECT_TRUE(ProcessesWith(variable).empty()) << "it has ended";
+      continue;
+    }
+    const bool claimed = ReadClaim(folder.path()).has_value();
+    if (ReadExit(folder.path())) {
+      ++written;
+      EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop << ": after the exit record";
+    }
+    // What the next controller does.
+    EXPECT_TRUE(KillLaunch(folder.path())) << "stop " << stop;
+    EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop;
+    const bool has_run = std::filesystem::exists(folder.path() + "/ran");
+    ++(has_run ? ran : never_ran);
+    if (has_run) {
+      EXPECT_TRUE(claimed) << "stop " << stop;
+      EXPECT_NE(folder.Read("program"), "") << "stop " << stop;
+      continue;
+    }
+    // One that waited for the word of its launcher never runs.
+    usleep(5000);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/ran")) << "stop " << stop;
+    EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop;
+  }
+  // All phases were met.
+  EXPECT_GT(ran, 5);
+  EXPECT_GT(never_ran, 5);
+  EXPECT_GT(written, 0);
+}
+
+}  // namespace
+}  // namespace sluice

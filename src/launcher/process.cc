@@ -1,0 +1,187 @@
+#include "launcher/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+#include "launcher/small_file.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kKillRounds = 2000;
+constexpr long kKillRoundNs = 2'000'000;
+constexpr std::size_t kLongestEnvironment = 8 << 20;
+constexpr int kDeepestTree = 1000;
+
+// Calls visit with the number of each entry that is one, of processes or of threads.
+template <typename Visit>
+void ForEachNumber(const char* folder, Visit visit) {
+  DIR* listing = opendir(folder);
+  if (listing == nullptr) return;
+  while (const dirent* entry = readdir(listing)) {
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0)
+      visit(static_cast<pid_t>(std::atol(entry->d_name)));
+  }
+  closedir(listing);
+}
+
+// What /proc/PID/stat says behind the command's name, which may hold anything; empty if there is no
+// such process.
+std::string StatOf(pid_t pid) {
+  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? std::string()
+                                                                      : stat.substr(name_end + 2);
+}
+
+// Field 3 is the first behind the name.
+const char* Field(const std::string& stat, int number) {
+  const char* rest = stat.c_str();
+  for (int field = 3; field < number; ++field) {
+    rest = std::strchr(rest, ' ');
+    if (rest == nullptr) return "";
+    ++rest;
+  }
+  return rest;
+}
+
+bool IsZombie(const std::string& stat) { return stat[0] == 'Z' || stat[0] == 'X'; }
+
+std::string EnvironmentOf(pid_t pid) {
+  std::string text;
+  const int descriptor =
+      open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return text;
+  char buffer[65536];
+  ssize_t size = 0;
+  while (text.size() < kLongestEnvironment &&
+         (size = read(descriptor, buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<std::size_t>(size));
+  close(descriptor);
+  return text;
+}
+
+bool HasMark(const std::string& environment, const std::string& mark) {
+  const std::string name = std::string(kMarks) + "=";
+  for (std::size_t at = 0; at < environment.size();) {
+    const char* variable = environment.c_str() + at;
+    if (std::strncmp(variable, name.c_str(), name.size()) == 0) {
+      const std::string marks = " " + std::string(variable + name.size()) + " ";
+      if (marks.find(" " + mark + " ") != std::string::npos) return true;
+    }
+    at += std::strlen(variable) + 1;
+  }
+  return false;
+}
+
+// Whether a process is just becoming another program: for a moment it has memory (as threads of the
+// kernel never have), and its environment is nowhere yet. Where things lie in processes that are not
+// ours to look into, the kernel does not say: their code is at 1.
+bool IsBecoming(pid_t pid) {
+  struct stat owner{};
+  if (stat(("/proc/" + std::to_string(pid)).c_str(), &owner) != 0 || owner.st_uid != geteuid())
+    return false;
+  const std::string its = StatOf(pid);
+  const auto number = [&](int field) { return std::strtoull(Field(its, field), nullptr, 10); };
+  return !its.empty() && !IsZombie(its) && number(23) != 0 && number(26) != 1 && number(51) == 0;
+}
+
+void Rest() {
+  const timespec round{.tv_sec = 0, .tv_nsec = kKillRoundNs};
+  nanosleep(&round, nullptr);
+}
+
+}  // namespace
+
+unsigned long long StartOf(pid_t pid) {
+  const std::string stat = StatOf(pid);
+  return stat.empty() || IsZombie(stat) ? 0 : std::strtoull(Field(stat, 22), nullptr, 10);
+}
+
+std::string BootId() {
+  std::string boot = ReadSmallFile("/proc/sys/kernel/random/boot_id");
+  while (!boot.empty() && boot.back() == '\n') boot.pop_back();
+  return boot;
+}
+
+pid_t ParentOf(pid_t pid) {
+  const std::string stat = StatOf(pid);
+  return stat.empty() ? 0 : static_cast<pid_t>(std::atol(Field(stat, 4)));
+}
+
+bool IsBelow(pid_t pid, pid_t ancestor) {
+  for (int depth = 0; pid > 0 && depth < kDeepestTree; ++depth) {
+    if (pid == ancestor) return true;
+    pid = ParentOf(pid);
+  }
+  return false;
+}
+
+std::vector<pid_t> Children() {
+  std::vector<pid_t> children;
+  bool listed = false;  // by the kernel itself, where it was built so
+  ForEachNumber("/proc/self/task", [&](pid_t thread) {
+    const std::string path = "/proc/self/task/" + std::to_string(thread) + "/children";
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    listed = true;
+    std::string text;
+    char buffer[4096];
+    ssize_t size = 0;
+    while ((size = read(descriptor, buffer, sizeof buffer)) > 0)
+      text.append(buffer, static_cast<std::size_t>(size));
+    close(descriptor);
+    char* rest = text.data();
+    for (long child; (child = std::strtol(rest, &rest, 10)) > 0;)
+      children.push_back(static_cast<pid_t>(child));
+  });
+  if (listed) return children;
+  ForEachNumber("/proc", [&](pid_t pid) {
+    if (ParentOf(pid) == getpid()) children.push_back(pid);
+  });
+  return children;
+}
+
+bool KillMarked(const std::string& mark) {
+  for (int round = 0; round < kKillRounds; ++round) {
+    bool found = false;
+    bool unclear = false;
+    ForEachNumber("/proc", [&](pid_t pid) {
+      const std::string environment = EnvironmentOf(pid);
+      if (environment.empty()) unclear = unclear || IsBecoming(pid);
+      if (pid == getpid() || !HasMark(environment, mark)) return;
+      found = true;
+      kill(pid, SIGKILL);
+    });
+    if (!found && !unclear) return true;
+    Rest();
+  }
+  return false;
+}
+
+bool KillStrays(const std::vector<pid_t>& known) {
+  for (int round = 0; round < kKillRounds; ++round) {
+    bool found = false;
+    for (const pid_t child : Children()) {
+      if (std::find(known.begin(), known.end(), child) != known.end()) continue;
+      found = true;
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, WNOHANG);
+    }
+    if (!found) return true;
+    Rest();
+  }
+  return false;
+}
+
+}  // namespace sluice

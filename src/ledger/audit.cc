@@ -1,0 +1,225 @@
+#include "ledger/audit.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "ledger/chain.h"
+#include "ledger/ledger.h"
+#include "ledger/recovery.h"
+#include "ledger/store.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMostFindings = 12;
+
+class Audit {
+ public:
+  Audit(Reader& reader, const StudyInfo& study)
+      : reader_(reader), database_(reader.database()), study_(study) {}
+
+  Result<std::vector<std::string>> Run() {
+    SLUICE_TRY(CheckChain());
+    auto engine = RecoverEngine(database_, study_.id, Recover::kFromEvents);
+    if (!engine) {
+      Say(fmt::format("its events do not read back: {}", engine.error().message));
+      return std::move(findings_);
+    }
+    const Study& made = *(*engine)->study(study_.id);
+    CheckStudyRow(made);
+    SLUICE_TRY(GatherAttributes(made));
+    SLUICE_ASSIGN(const std::vector<TrialInfo> rows, reader_.Trials(study_.id));
+    CheckTrialRows(made, rows);
+    SLUICE_TRY(CheckCounts(made));
+    return std::move(findings_);
+  }
+
+ private:
+  void Say(std::string finding) {
+    if (findings_.size() < kMostFindings) findings_.push_back(std::move(finding));
+  }
+
+  template <typename T>
+  void Compare(const std::string& whose, std::string_view what, const T& row, const T& made) {
+    if (row != made) Say(fmt::format("{}: {} is {}, and by its events {}", whose, what, row, made));
+  }
+  void CompareValue(const std::string& whose, std::string_view what, double row, double made) {
+    if (row == made || (std::isnan(row) && std::isnan(made))) return;
+    Say(fmt::format("{}: {} is {}, and by its events {}", whose, what, row, made));
+  }
+
+  // Events and reports in order, each with the checksum of all before it.
+  Status CheckChain() {
+    SLUICE_ASSIGN(const int schema, SchemaOf(database_));
+    if (schema < 2) return {};
+    const auto id = static_cast<std::int64_t>(Number(study_.id));
+    SLUICE_ASSIGN(Statement kept,
+                  database_.Prepare("SELECT chain, chained_after FROM studies WHERE id = ?"));
+    kept.Bind(1, id);
+    SLUICE_ASSIGN(const bool found, kept.Step());
+    if (!found) return {};
+    const std::string chain(kept.Text(0));
+    const std::int64_t after = kept.Integer(1);
+    SLUICE_ASSIGN(Statement events,
+                  database_.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND "
+                                    "+study = ? ORDER BY seq"));
+    SLUICE_ASSIGN(Statement reports,
+                  database_.Prepare("SELECT seq, time_us, trial, launch, message, output_offset, "
+                                    "work, metrics FROM reports WHERE seq > ? AND +study = ? ORDER "
+                                    "BY seq"));
+    events.Bind(1, after).Bind(2, id);
+    reports.Bind(1, after).Bind(2, id);
+    SLUICE_ASSIGN(bool more_events, events.Step());
+    SLUICE_ASSIGN(bool more_reports, reports.Step());
+    std::uint64_t sum = 0;
+    while (more_events || more_reports) {
+      if (more_events && (!more_reports || events.Integer(0) < reports.Integer(0))) {
+        sum = Chain(sum, ChainedEvent{.seq = events.Integer(0),
+                                      .time_us = events.Integer(1),
+                                      .kind = events.Text(2),
+                                      .body = events.Text(3)});
+        SLUICE_ASSIGN(more_events, events.Step());
+      } else {
+        sum = Chain(sum, ChainedReport{.seq = reports.Integer(0),
+                                       .time_us = reports.Integer(1),
+                                       .trial = static_cast<std::uint64_t>(reports.Integer(2)),
+                                       .launch = static_cast<std::uint64_t>(reports.Integer(3)),
+                                       .message = static_cast<std::uint64_t>(reports.Integer(4)),
+                                       .offset = static_cast<std::uint64_t>(reports.Integer(5)),
+                                       .work = reports.Integer(6),
+                                       .metrics = reports.Text(7)});
+        SLUICE_ASSIGN(more_reports, reports.Step());
+      }
+    }
+    const std::string computed = sum == 0 ? "" : ToHex(sum);
+    if (computed != chain)
+      Say("its events and reports are not those that were written: their checksum is another");
+    return {};
+  }
+
+  void CheckStudyRow(const Study& made) {
+    const StudyRow row = RowOf(made);
+    Compare("the study", "name", study_.name, row.name);
+    Compare("the study", "metric", study_.metric, row.metric);
+    Compare("the study", "folder", study_.folder, row.folder);
+    Compare("the study", "seed", study_.seed, row.seed);
+    Compare("the study", "number of trials", study_.trials, row.trials);
+    Compare("the study", "ending", study_.ending, row.ending);
+    Compare("the study", "finished", study_.finished, row.finished);
+    Compare("the study", "best trial", Number(study_.best), Number(row.best));
+    Compare("the study", "pause", study_.pause, row.pause);
+    for (std::size_t state = 0; state < kTrialStates; ++state) {
+      Compare("the study", fmt::format("number of {} trials", kTrialStateNames[state]),
+              study_.counts[state], row.counts[state]);
+    }
+  }
+
+  // What programs said of their trials, and where forks come from.
+  Status GatherAttributes(const Study& made) {
+    SLUICE_ASSIGN(Statement events,
+                  database_.Prepare(
+                      "SELECT json_extract(body, '$.trial'), json_extract(body, '$.attributes') "
+                      "FROM events WHERE study = ? AND kind = 'attributes_set' ORDER BY seq"));
+    SLUICE_ASSIGN(Statement patch, database_.Prepare("SELECT json_patch(?, ?)"));
+    const auto add = [&](TrialId trial, std::string_view more) -> Status {
+      std::string& attributes = attributes_.emplace(trial, "{}").first->second;
+      patch.Bind(1, std::string_view(attributes)).Bind(2, more);
+      SLUICE_TRY(patch.Step());
+      const std::string patched(patch.Text(0));
+      patch.Reset();
+      attributes = patched;
+      return {};
+    };
+    events.Bind(1, static_cast<std::int64_t>(Number(study_.id)));
+    while (true) {
+      SLUICE_ASSIGN(const bool row, events.Step());
+      if (!row) break;
+      const auto trial = TrialId(static_cast<std::uint32_t>(events.Integer(0)));
+      SLUICE_TRY(add(trial, std::string(events.Text(1))));
+    }
+    for (const Trial& trial : made.trials) {
+      if (trial.IsFork() && !trial.unborn)
+        SLUICE_TRY(add(trial.id, fmt::format(R"({{"parent":{},"forked_at":{}}})",
+                                             Number(trial.parent), trial.forked_at)));
+    }
+    return {};
+  }
+
+  void CheckTrialRows(const Study& made, const std::vector<TrialInfo>& rows) {
+    std::size_t next = 0;
+    for (const Trial& trial : made.trials) {
+      if (trial.unborn) continue;
+      while (next < rows.size() && rows[next].id < trial.id)
+        Say(fmt::format("trial {}: there is none by the study's events", Number(rows[next++].id)));
+      if (next == rows.size() || rows[next].id != trial.id) {
+        Say(fmt::format("trial {}: it is missing", Number(trial.id)));
+        continue;
+      }
+      CheckTrialRow(made, trial, rows[next++]);
+    }
+    for (; next < rows.size(); ++next)
+      Say(fmt::format("trial {}: there is none by the study's events", Number(rows[next].id)));
+  }
+
+  void CheckTrialRow(const Study& made, const Trial& trial, const TrialInfo& row) {
+    const std::string whose = fmt::format("trial {}", Number(trial.id));
+    Compare(whose, "state", Name(row.state), Name(trial.state));
+    Compare(whose, "parameters", row.params, made.spec.space.Encode(trial.point));
+    Compare(whose, "work", row.work, trial.work);
+    Compare(whose, "target", row.target.value_or(kNoLimit), trial.target);
+    CompareValue(whose, "value", row.value, trial.value);
+    CompareValue(whose, "best value", row.best_value, trial.best_value);
+    Compare(whose, "work of the best value", row.best_work, trial.best_work);
+    Compare(whose, "launch", Number(row.launch), Number(trial.launch));
+    Compare(whose, "number of failures", row.failures, static_cast<int>(trial.failures));
+    Compare(whose, "number of reports", row.reports, static_cast<int>(trial.reports));
+    Compare(whose, "time of making", Micros(row.created), Micros(trial.created));
+    Compare(whose, "time of starting", Micros(row.started), Micros(trial.started));
+    Compare(whose, "time of ending", Micros(row.ended), Micros(trial.ended));
+    Compare(whose, "time at work", row.busy.count(), trial.busy.count());
+    Compare(whose, "work of the checkpoint", row.saved_work, trial.saved_work);
+    Compare(whose, "size of the checkpoint", row.saved_bytes, trial.saved_bytes);
+    Compare(whose, "note", row.note,
+            trial.note.empty() && trial.enqueued ? std::string("enqueued") : trial.note);
+    const auto attributes = attributes_.find(trial.id);
+    Compare(whose, "attributes", row.attributes,
+            attributes == attributes_.end() ? std::string("{}") : attributes->second);
+  }
+
+  // The reports of each trial, against what they added up to.
+  Status CheckCounts(const Study& made) {
+    SLUICE_ASSIGN(Statement query,
+                  database_.Prepare(
+                      "SELECT trial, count(*) FROM reports WHERE study = ? GROUP BY trial"));
+    query.Bind(1, static_cast<std::int64_t>(Number(study_.id)));
+    std::map<TrialId, int> counts;
+    while (true) {
+      SLUICE_ASSIGN(const bool row, query.Step());
+      if (!row) break;
+      counts[TrialId(static_cast<std::uint32_t>(query.Integer(0)))] =
+          static_cast<int>(query.Integer(1));
+    }
+    for (const Trial& trial : made.trials) {
+      const auto found = counts.find(trial.id);
+      Compare(fmt::format("trial {}", Number(trial.id)), "number of reports that are kept",
+              found == counts.end() ? 0 : found->second, static_cast<int>(trial.reports));
+    }
+    return {};
+  }
+
+  Reader& reader_;
+  Database& database_;
+  const StudyInfo& study_;
+  std::map<TrialId, std::string> attributes_;
+  std::vector<std::string> findings_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& study) {
+  return Audit(reader, study).Run();
+}
+
+}  // namespace sluice
