@@ -60,8 +60,6 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"late-eviction", "a checkpoint that was given up is found by the trial's next launch"},
       {"start-charged", "a trial is charged for what the machine failed to start"},
       {"own-silence", "time that the controller lost counts as its workers' silence"},
-      {"any-speaker", "a second process of a worker takes over while the first reports"},
-      {"ahead", "a launch whose checkpoint is ahead of its reports is an end"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;

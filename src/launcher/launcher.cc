@@ -233,10 +233,11 @@ class Watch {
   ExitRecord record_;
 };
 
-// The disk may be full for a while.
+// The disk may be full for a while. A folder that is gone does not come back.
 void WriteExitPatiently(const std::string& folder, const ExitRecord& record) {
   const long long until = NowMs() + kDiskPatienceMs;
-  while (!WriteExit(folder, record) && NowMs() < until) poll(nullptr, 0, kAgainMs);
+  while (!WriteExit(folder, record) && IsOfMachine(errno) && NowMs() < until)
+    poll(nullptr, 0, kAgainMs);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ void Checker::Applied(const Engine& engine, const Event& event) {
     Seen& seen = seen_[Number(id) - 1];
     const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
     moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
-    seen = {trial.state, trial.work, trial.launch, trial.leaving, seen.failures};
+    seen = {trial.state, trial.work, trial.launch, trial.leaving, seen.failures, trial.failures};
   }
   std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
   CheckStudy(study);
@@ -102,6 +102,8 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
   if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
   if (ended->ending == Ending::kLost) lost_.emplace(trial.id, ended->launch);
+  if (ended->ending == Ending::kNotStarted && trial.failures > seen.charged)
+    Say(fmt::format("trial {} was charged for what the machine failed to start", Number(trial.id)));
   if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
     ++seen.failures;
 }

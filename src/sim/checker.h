@@ -69,6 +69,7 @@ class Checker {
     LaunchId launch{};
     bool leaving = false;
     std::uint32_t failures = 0;  // since it was retried by hand, as counted here
+    std::uint32_t charged = 0;   // as the engine counts
   };
   std::vector<Seen> seen_;
   std::vector<TrialId> open_;  // those that may change still, if nobody retries the others

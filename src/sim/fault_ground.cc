@@ -230,6 +230,13 @@ bool FaultGround::Speaks(std::int64_t pid) const {
          std::ranges::any_of(links_, [&](const auto& each) { return each.second.stranger == pid; });
 }
 
+bool FaultGround::SpeaksFor(wire::LaunchRef at) const {
+  return std::ranges::any_of(living_, [&](const auto& each) {
+    const FaultWorker& worker = *each.second;
+    return worker.at() == at && worker.Speaks() && !worker.zombie();
+  });
+}
+
 void FaultGround::Knock(const std::vector<wire::FromWorker>& words, const std::string& parent) {
   if (listener_ == nullptr) return;
   Link link;

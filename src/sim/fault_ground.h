@@ -58,6 +58,8 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it is of this worker.
   std::optional<std::int64_t> CallerOf(PeerId peer, const std::string& worker) const;
   bool Speaks(std::int64_t pid) const;  // whether there is such a process
+  // Whether the process that carries a launch has given no reason to give it up.
+  bool SpeaksFor(wire::LaunchRef at) const;
 
   // A connection of the command line; the answer is handed to it, if it waits for one.
   void Ask(const wire::Ask& ask, bool waits, std::function<void(const wire::Answer&)> answer);

@@ -254,6 +254,7 @@ void FaultWorker::Connect() {
   if (connected_) return;
   if (world_.Connect(*this)) {
     connected_ = true;
+    connected_since_ = world_.timeline().now();
     return Greet();
   }
   if (world_.timeline().now() >= alone_since_ + lease_) return GoAlone();

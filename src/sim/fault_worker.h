@@ -106,6 +106,10 @@ class FaultWorker {
   void BecomeZombie() { zombie_ = true; }
   bool zombie() const { return zombie_; }
   bool trains() const { return task_ && task_->left == Left::kNot; }
+  // Whether it has spoken as it should for a whole lease.
+  bool Speaks() const {
+    return alive_ && !hung_ && connected_ && world_.timeline().now() > connected_since_ + lease_;
+  }
 
  private:
   enum class Left { kNot, kDone, kPaused, kFailed };
@@ -159,6 +163,7 @@ class FaultWorker {
   int slowness_ = 1;
   Duration lease_ = std::chrono::seconds(60);
   Time alone_since_{};
+  Time connected_since_{};
   std::optional<Task> task_;
 };
 

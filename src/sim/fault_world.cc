@@ -236,6 +236,9 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
+    const auto* expired = std::get_if<LeaseExpired>(&event.body);
+    if (expired != nullptr && ground_->SpeaksFor({expired->trial.trial, expired->launch}))
+      checker_.Say("a worker that spoke was given up as silent");
   };
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));

@@ -186,7 +186,8 @@ void FaultWorld::Knock() {
     hello.pid = worker.pid();
     hello.at = worker.at();
     hello.study = hello.at ? "sim" : "";
-    if (random_.Chance(0.5)) parent = worker.name();
+    // Of its own stream: what else is drawn stays as it was.
+    if (random_.Fork("child").Fork(checker_.events()).Chance(0.5)) parent = worker.name();
   }
   See("stranger");
   switch (random_.Below(9)) {

@@ -136,12 +136,27 @@ os._exit(0)
     assert house.states() == {1: "complete"}
 
 
-def test_second_process_does_not_disturb_the_first(house):
+def test_a_process_that_is_none_of_the_launch_is_refused_whatever_it_says(house):
     process = start_waiting(house)
-    speaker = int((launch_folder(house) / "speaks").read_text())
+    speaker = int((launch_folder(house) / "speaks").read_text().split()[0])
+    for more in ({"pid": speaker}, {"pid": speaker + 1}, {"pid": speaker, "secret": "guessed"}):
+        stranger = Peer(house)
+        stranger.hello(study="adv", trial=1, launch=1, **more)
+        assert stranger.hear()["type"] == "refuse"
+        stranger.close()
+    house.write("go", "")
+    finish(process)
+    assert [work for _, work, _ in house.reports()] == [1, 2]
+    assert house.query("SELECT note FROM trials") == [("",)]
+
+
+def test_second_process_does_not_disturb_the_first(house):
+    """It knows the secret of the worker, as its children may."""
+    process = start_waiting(house)
+    secret = (launch_folder(house) / "secret").read_text()
     for _ in range(3):
         second = Peer(house)
-        second.hello(pid=speaker + 100_000, study="adv", trial=1, launch=1)
+        second.hello(pid=1, study="adv", trial=1, launch=1, secret=secret)
         assert second.hear()["type"] == "refuse"
         second.close()
     house.write("go", "")
@@ -523,9 +538,14 @@ def test_adoption_where_no_folder_can_be_made(house):
     trial = launch_folder(house).parent
     shutil.rmtree(trial)
     trial.write_text("in the way")
-    house.run("resume", "adv", "-q", seconds=15)
-    [(state, note)] = house.query("SELECT state, note FROM trials")
-    assert state == "failed" and "cannot make this folder" in note
+    done = house.run("resume", "adv", "-q", seconds=30, check=False)
+    assert done.returncode == 1 and "cannot make this folder" in done.stdout
+    [(state, failures)] = house.query("SELECT state, failures FROM trials")
+    assert state == "waiting" and failures == 0
+    trial.unlink()
+    house.write("go", "")
+    house.run("resume", "adv", "-q")
+    assert house.states() == {1: "complete"}
 
 
 def test_two_resumes_at_once(house):
