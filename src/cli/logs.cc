@@ -14,6 +14,7 @@
 #include "cli/print.h"
 #include "cli/print_json.h"
 #include "cli/verbs.h"
+#include "launcher/small_file.h"
 #include "ledger/lock.h"
 
 namespace sluice {
@@ -34,7 +35,7 @@ class Tail {
 
   // False while there is no such file.
   Result<bool> Pump() {
-    if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) descriptor_ = OpenRegular(path_);
     if (descriptor_ < 0 && errno == ENOENT) return false;
     if (descriptor_ < 0)
       return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));

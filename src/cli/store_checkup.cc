@@ -95,6 +95,21 @@ Checkup CheckStudy(Reader& reader, const StorePaths& paths, const StudyInfo& stu
           fmt::format("{} trials and their reports agree with all that happened", study.made())};
 }
 
+// What belongs to no study.
+std::optional<Checkup> CheckOrphans(Reader& reader) {
+  for (const char* table : {"events", "reports", "trials", "snapshots"}) {
+    auto query = reader.database().Prepare(fmt::format(
+        "SELECT count(*), min(study) FROM {} WHERE study NOT IN (SELECT id FROM studies)", table));
+    const auto row = query ? query->Step() : Result<bool>(std::unexpected(query.error()));
+    if (!row) return Checkup{"studies", Health::kProblem, row.error().message};
+    if (query->Integer(0) == 0) continue;
+    return Checkup{"studies", Health::kProblem,
+                   fmt::format("damaged: {} {} are of study {}, which is not there",
+                               query->Integer(0), table, query->Integer(1))};
+  }
+  return std::nullopt;
+}
+
 Result<Checkup> CheckPages(Reader& reader, const StorePaths& paths, std::size_t studies) {
   SLUICE_ASSIGN(Statement check, reader.database().Prepare("PRAGMA quick_check(1)"));
   SLUICE_ASSIGN(const bool row, check.Step());
@@ -131,6 +146,7 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   if (!pages) return problem(pages.error());
   std::vector<Checkup> checks = {*pages};
   if (pages->health == Health::kProblem) return checks;
+  if (auto orphans = CheckOrphans(**reader)) checks.push_back(std::move(*orphans));
   for (const StudyInfo& study : *studies) checks.push_back(CheckStudy(**reader, paths, study));
   return checks;
 }

@@ -22,6 +22,7 @@ struct Workforce::Host {
 
   Peer* peer = nullptr;
   Speaker speaker;         // if one speaks, its output is no report
+  bool renumbers = false;  // it came after another, and has said nothing yet
   bool ready = false;      // carries nothing, and would take another trial
   bool dismissed = false;  // was told to go home, or is being ended: gets no other trial
   int owed = 0;            // acknowledgements that wait for a commit

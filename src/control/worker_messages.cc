@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/check.h"
@@ -46,8 +48,9 @@ void Workforce::Heard(PeerId id, std::string_view line) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
   Peer& peer = *found->second;
-  const auto message = wire::DecodeFromWorker(line);
+  auto message = wire::DecodeFromWorker(line);
   if (!message) return Refuse(id, message.error().message);
+  if (peer.host != nullptr) Renumber(*peer.host, *message);
   const auto step = peer.link.Hear(*message, site_.Now());
   if (!step) return Refuse(id, step.error().message);
   if (peer.host != nullptr) {
@@ -107,6 +110,7 @@ void Workforce::Greeted(Peer& peer) {
   host->peer = &peer;
   host->heard = site_.Now();
   if (!host->speaker.speaks || another) {
+    host->renumbers = another;
     host->speaker = *speaker;
     site_.Spoke(host->name, *speaker);
   }
@@ -120,6 +124,25 @@ void Workforce::Greeted(Peer& peer) {
   } else {
     CarryOut(SetBudget{KeyOf(*hello.at), trial->launch, trial->target});
   }
+}
+
+// A process that counts its messages from 1, as one before it did for the same launch, is counted
+// behind that one.
+void Workforce::Renumber(Host& host, wire::FromWorker& message) {
+  const wire::Numbered numbered = wire::NumberOf(message);
+  const Trial* trial = numbered.seq == 0 ? nullptr : TrialOf(numbered.at);
+  if (trial == nullptr) return;
+  if (std::exchange(host.renumbers, false) && trial->seq > 0) {
+    const std::uint64_t its = (numbered.seq - 1) / wire::kConversation;
+    const std::uint64_t last = (trial->seq - 1) / wire::kConversation;
+    if (its <= last) host.speaker.base = (last + 1 - its) * wire::kConversation;
+    if (its <= last) site_.Spoke(host.name, host.speaker);
+  }
+  std::visit(
+      [&](auto& each) {
+        if constexpr (requires { each.seq; }) each.seq += host.speaker.base;
+      },
+      message);
 }
 
 void Workforce::WorkerReady(Peer& peer, Host& host) {

@@ -3,6 +3,7 @@
 #include "control/workforce.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -134,6 +135,7 @@ Status Workforce::AssignTo(Host& host, const Trial& trial) {
   host.at = at;
   host.ready = false;
   host.grant = trial.grant;
+  if (std::exchange(host.speaker.base, 0) != 0) site_.Spoke(host.name, host.speaker);
   host.peer->link.Hold(at, trial.seq);
   Tell(host, MakeAssign(study(), trial, site_.PlacesOf(at)));
   return {};
@@ -209,8 +211,11 @@ void Workforce::CarryOut(const Evict& command) { site_.RemoveCheckpoint(command.
 void Workforce::Acknowledge(const Receipt& receipt, int count) {
   const auto found = hosts_.find(receipt.worker);
   if (found == hosts_.end()) return;
-  found->second->owed -= count;
-  Tell(*found->second, wire::Ack{receipt.at, receipt.seq});
+  Host& host = *found->second;
+  host.owed -= count;
+  // What an earlier process of the launch said needs no acknowledgement any more.
+  if (receipt.seq > host.speaker.base)
+    Tell(host, wire::Ack{receipt.at, receipt.seq - host.speaker.base});
 }
 
 void Workforce::DismissIdle() {

@@ -117,6 +117,7 @@ class Workforce {
   void Refuse(PeerId peer, const std::string& reason);
   void Greeted(Peer& peer);
   void WorkerReady(Peer& peer, Host& host);
+  void Renumber(Host& host, wire::FromWorker& message);
   void Numbered(Host& host, const wire::FromWorker& message, bool live);
   void CheckLeases();
 

@@ -157,13 +157,17 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
   const std::string speaks = ReadSmallFile(FolderOf(worker) + "/speaks");
   char* rest = nullptr;
   const std::int64_t pid = std::strtoll(speaks.c_str(), &rest, 10);
-  return {.speaks = !speaks.empty(), .pid = pid, .start = std::strtoull(rest, nullptr, 10)};
+  const std::uint64_t start = std::strtoull(rest, &rest, 10);
+  return {.speaks = !speaks.empty(),
+          .pid = pid,
+          .start = start,
+          .base = std::strtoull(rest, nullptr, 10)};
 }
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
   // If this fails, the next controller finds out as we did.
   (void)WriteFile(FolderOf(worker) + "/speaks",
-                  fmt::format("{} {}\n", speaker.pid, speaker.start));
+                  fmt::format("{} {} {}\n", speaker.pid, speaker.start, speaker.base));
 }
 
 Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,

@@ -53,6 +53,7 @@ class Audit {
   // Events and reports in order, each with the checksum of all before it.
   Status CheckChain() {
     SLUICE_ASSIGN(const int schema, SchemaOf(database_));
+    last_us_ = Micros(study_.updated);
     if (schema < 2) return {};
     const auto id = static_cast<std::int64_t>(Number(study_.id));
     SLUICE_ASSIGN(Statement kept,
@@ -62,6 +63,7 @@ class Audit {
     if (!found) return {};
     const std::string chain(kept.Text(0));
     const std::int64_t after = kept.Integer(1);
+    last_us_ = Micros(study_.updated);  // where nothing came after
     SLUICE_ASSIGN(Statement events,
                   database_.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND "
                                     "+study = ? ORDER BY seq"));
@@ -75,6 +77,9 @@ class Audit {
     SLUICE_ASSIGN(bool more_reports, reports.Step());
     std::uint64_t sum = 0;
     while (more_events || more_reports) {
+      last_us_ = more_events && (!more_reports || events.Integer(0) < reports.Integer(0))
+                     ? events.Integer(1)
+                     : reports.Integer(1);
       if (more_events && (!more_reports || events.Integer(0) < reports.Integer(0))) {
         sum = Chain(sum, ChainedEvent{.seq = events.Integer(0),
                                       .time_us = events.Integer(1),
@@ -105,6 +110,12 @@ class Audit {
     Compare("the study", "metric", study_.metric, row.metric);
     Compare("the study", "folder", study_.folder, row.folder);
     Compare("the study", "seed", study_.seed, row.seed);
+    Compare("the study", "unit", study_.unit, row.unit);
+    Compare("the study", "direction", study_.direction,
+            std::string(row.direction == Direction::kMinimize ? "minimize" : "maximize"));
+    Compare("the study", "time of making", Micros(study_.created), Micros(row.created));
+    Compare("the study", "deadline", Micros(study_.deadline), Micros(row.deadline));
+    Compare("the study", "time of the last change", Micros(study_.updated), last_us_);
     Compare("the study", "number of trials", study_.trials, row.trials);
     Compare("the study", "ending", study_.ending, row.ending);
     Compare("the study", "finished", study_.finished, row.finished);
@@ -213,6 +224,7 @@ class Audit {
   Database& database_;
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
+  std::int64_t last_us_ = 0;  // when the last event was
   std::vector<std::string> findings_;
 };
 

@@ -43,7 +43,7 @@ Status CheckFolder(const std::string& folder) {
   if (lstat(folder.c_str(), &status) != 0)
     return Unavailable(fmt::format("{}: cannot look at it ({})", folder, std::strerror(errno)));
   const uid_t us = geteuid();
-  const auto is_ours = [&] { return status.st_uid == us || status.st_uid == 0 || us == 0; };
+  const auto is_ours = [&] { return status.st_uid == us || status.st_uid == 0; };
   const bool planted = S_ISLNK(status.st_mode) && status.st_uid != us && status.st_uid != 0;
   if (!planted && S_ISLNK(status.st_mode) && stat(folder.c_str(), &status) != 0)
     return Unavailable(fmt::format("{}: cannot look at it ({})", folder, std::strerror(errno)));
@@ -112,6 +112,7 @@ Status MakeOwnFolders(const StorePaths& paths) {
   std::error_code error;
   fs::create_directories(fs::path(paths.files).parent_path(), error);
   SLUICE_TRY(MakeFolder(paths.files, 0777, 0002));
+  SLUICE_TRY(MakeFolder(paths.files + "/studies", 0777, 0002));
   return MakeFolder(paths.run, 0700, 0077);
 }
 

@@ -99,12 +99,7 @@ Result<StoreIdentity> FindOrMake(const std::string& database) {
   if (!S_ISREG(status.st_mode))
     return FailedPrecondition(fmt::format("{}: expected a file as the store: name another with "
                                           "--store", database));
-  if (status.st_nlink > 1) {
-    return FailedPrecondition(fmt::format(
-        "{0}: this file has {1} names (hard links), and a store has one: keep a copy instead ('cp "
-        "--reflink=auto {0} COPY'), and remove the other names",
-        database, status.st_nlink));
-  }
+  SLUICE_TRY(CheckOneName(database));
   return StoreIdentity{status.st_dev, status.st_ino};
 }
 

@@ -25,7 +25,8 @@ StudyInfo ReadStudyRow(const Statement& row) {
   study.name = row.Text(1);
   study.folder = row.Text(2);
   study.metric = row.Text(3);
-  study.maximize = row.Text(4) == "maximize";
+  study.direction = row.Text(4);
+  study.maximize = study.direction == "maximize";
   study.unit = row.Text(5);
   study.seed = static_cast<std::uint64_t>(row.Integer(6));
   study.created = FromMicros(row.Integer(7));

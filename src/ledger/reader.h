@@ -23,6 +23,7 @@ struct StudyInfo {
   std::string name;
   std::string folder;
   std::string metric;
+  std::string direction;  // as it is written
   bool maximize = false;
   std::string unit;
   std::uint64_t seed = 0;

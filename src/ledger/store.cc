@@ -1,6 +1,7 @@
 #include "ledger/store.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <filesystem>
@@ -138,6 +139,15 @@ Status Migrate(Database& database, int from) {
 
 }  // namespace
 
+Status CheckOneName(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0 || status.st_nlink < 2) return {};
+  return FailedPrecondition(fmt::format(
+      "{0}: this file has {1} names (hard links), and a store has one: keep a copy instead ('cp "
+      "--reflink=auto {0} COPY'), and remove the other names",
+      path, status.st_nlink));
+}
+
 Result<int> SchemaOf(Database& database) { return SchemaVersion(database); }
 
 Result<std::string> StoreId(Database& database) {
@@ -168,6 +178,7 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, c
     return NotFound(fmt::format(
         "{}: no store here yet: run 'sluice tune study.yaml' or name another with --store", path));
   }
+  if (disk.vfs.empty()) SLUICE_TRY(CheckOneName(path));
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
   if (version == 0) return NotFound(fmt::format("{}: the store is empty", path));

@@ -34,6 +34,10 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path,
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path,
                                                       const Disk& disk = {});
 
+// Fails with failed_precondition if the file has several hard links: what SQLite keeps beside it would
+// be found by one of its names only.
+Status CheckOneName(const std::string& path);
+
 // The schema of an open store.
 Result<int> SchemaOf(Database& database);
 // What was drawn when the store was made, or first opened with schema 2: a copy has the same. Empty

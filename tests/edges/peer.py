@@ -1,0 +1,83 @@
+"""The worker protocol of docs/protocol.md by hand, without any secret.
+
+The tests speak with it from outside of a trial; as a program it speaks for the launch that it was
+started in:
+
+    python peer.py witness=FOLDER first=1 last=3 [seq=1] [then=kill]
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+
+
+class Peer:
+    """One connection. A call that hears nothing for `seconds` raises TimeoutError."""
+
+    def __init__(self, path, seconds=10.0):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(seconds)
+        folder = os.open(os.path.dirname(path), os.O_PATH)
+        try:  # a path may be longer than a socket's address
+            self.socket.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+        finally:
+            os.close(folder)
+        self.file = self.socket.makefile("rb")
+
+    def say(self, **message):
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def hello(self, worker, pid, **more):
+        self.say(type="hello", version=1, worker=worker, pid=pid, client="peer 1", **more)
+
+    def hear(self):
+        """The next message, or None where the other end hung up."""
+        line = self.file.readline()
+        return json.loads(line) if line else None
+
+    def hear_until(self, *types):
+        while True:
+            message = self.hear()
+            if message is None or message["type"] in types:
+                return message
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+def speak(settings):
+    """Reports the epochs first..last for the launch of this process, each acknowledged."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
+    from witness import Witness
+
+    witness = Witness(settings)
+    trial, launch = int(os.environ["SLUICE_TRIAL"]), int(os.environ["SLUICE_LAUNCH"])
+    peer = Peer(os.environ["SLUICE_SOCKET"])
+    place = {"trial": trial, "launch": launch}
+    study = os.environ["SLUICE_STUDY"]
+    peer.hello(os.environ["SLUICE_WORKER"], os.getpid(), reuse=False, study=study, **place)
+    answer = peer.hear_until("welcome", "refuse")
+    witness.note("heard", trial, launch, json.dumps(answer))
+    if not answer or answer["type"] != "welcome":
+        sys.exit(4)
+    seq = witness.number("seq", 1)
+    for epoch in range(witness.number("first"), witness.number("last") + 1):
+        peer.say(type="report", seq=seq, work=epoch, values={"loss": epoch}, **place)
+        while True:
+            answer = peer.hear_until("ack", "refuse")
+            if not answer or answer["type"] == "refuse":
+                witness.note("unheard", trial, launch, epoch, json.dumps(answer))
+                sys.exit(5)
+            if answer["seq"] >= seq:
+                break
+        witness.note("acked", trial, launch, epoch)
+        seq += 1
+    if settings.get("then") == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    speak(dict(word.split("=", 1) for word in sys.argv[1:]))
