@@ -425,6 +425,9 @@ class Disturbed:
 
     def check_trials(self):
         edge = self.edge
+        twice = edge.query("SELECT seq FROM events INTERSECT SELECT seq FROM reports")
+        if twice:
+            raise Broken(f"an event and a report have the same number: {twice}")
         rows = edge.query("SELECT trial, state, params, note FROM trials ORDER BY trial")
         if [row[0] for row in rows] != list(range(1, self.trials + 1)):
             raise Broken(f"the trials are {rows}")

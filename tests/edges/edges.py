@@ -288,9 +288,9 @@ class Edge(House):
         raise AssertionError("there is no socket of a controller")
 
     def kill(self, process):
-        """kill -9 of a controller that this house started."""
+        """kill -9 of a controller that this house started; nothing else holds its output open."""
         process.kill()
-        process.communicate()
+        process.communicate(timeout=10)
 
     def finish(self, process, code=0, seconds=40):
         out, err = process.communicate(timeout=seconds)

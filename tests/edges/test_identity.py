@@ -3,9 +3,11 @@ whatever name it is called by."""
 
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 from edges import IS_SOAK, is_alive, wait_until
@@ -532,3 +534,45 @@ def test_lock_removed_between_two_controllers_again_and_again(edge):
     one_of(controllers)
     edge.run("resume", "edge", "-q", check=False)
     edge.assert_complete(2, epochs=8)
+
+
+def test_controller_after_a_removed_lock_can_be_reached(edge):
+    """The first one, as it ends, takes nothing away from the second: later trials find it."""
+    more = "budget: {max: 6}"  # a program waits there for the controller's word
+    edge.study("package", trials=8, parallelism=2, gates="2:go", more=more)
+    controllers = [edge.start("tune", "study.yaml", "-q")]
+    edge.await_reports(2)
+    take_lock_away(edge, "removed")
+    controllers.append(edge.start("resume", "edge", "-q"))
+    wait_until(
+        lambda: any(each.poll() is not None for each in controllers)
+        or f"(pid {controllers[1].pid})" in edge.run("status", "edge", check=False).stdout,
+        seconds=10,
+        what="the second controller",
+    )
+    edge.open_gate()
+    one_of(controllers, seconds=30)
+    edge.run("resume", "edge", "-q", check=False, seconds=30)
+    edge.assert_complete(8)
+
+
+@pytest.mark.parametrize("kind", ["plain", "warm", pytest.param("package", marks=soak_only)])
+@pytest.mark.parametrize("seed", range(8 if IS_SOAK else 2))
+def test_lock_removed_while_reports_stream_in(edge, kind, seed):
+    """A second controller begins in the middle of the first one's commits: every number once."""
+    chance = random.Random(f"stream {kind} {seed}")
+    more = "timeouts: {report: 10s}"
+    edge.study(kind, trials=12, epochs=60, pause=2, parallelism=3, retries=100, more=more)
+    controllers = [edge.start("tune", "study.yaml", "-q")]
+    edge.await_reports(5)
+    for _ in range(10):
+        time.sleep(chance.uniform(0.05, 0.25))
+        if locks(edge):
+            take_lock_away(edge, "removed")
+        controllers.append(edge.start("resume", "edge", "-q"))
+    one_of(controllers)
+    edge.run("resume", "edge", "-q", check=False)
+    both = edge.query("SELECT seq FROM events INTERSECT SELECT seq FROM reports")
+    assert not both, f"two controllers gave the numbers {both}"
+    edge.assert_complete(12, epochs=60)
+    assert edge.run("doctor", "--replay", "edge", check=False).returncode == 0
