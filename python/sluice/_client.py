@@ -132,6 +132,8 @@ class Client:
 
     def begin(self, trial) -> None:
         with self._lock:
+            if self._trial._acknowledged is not None:
+                self._trial._acknowledged.close()
             self._trial = trial
             self._hear_terms(trial._terms)
 
@@ -181,6 +183,7 @@ class Client:
         if trial._seq is None:
             trial._seq = _spool.next_conversation(trial._folder) * _CONVERSATION
             trial._spooled = trial._seq
+            trial._acknowledged = _spool.Acknowledged(trial._folder)
         names = {"type": kind, "trial": trial.number, "launch": trial.launch}
         line = encode({**names, "seq": trial._seq + 1, **content})
         if work is not None:
@@ -455,7 +458,10 @@ class Client:
             and waiting[count][1] <= message["seq"]
         ):
             count += 1
-        del waiting[:count]
+        if count:
+            trial, seq, _ = waiting[count - 1]
+            trial._acknowledged.note(seq)
+            del waiting[:count]
 
     def _hear_terms(self, terms: dict) -> None:
         self._lease_s = terms.get("lease_ms", self._lease_s * 1000) / 1000

@@ -42,6 +42,34 @@ def next_conversation(folder) -> int:
         os.close(file)
 
 
+class Acknowledged:
+    """The file `acknowledged`: how far the controller has said that the messages are on disk.
+
+    From it `sluice doctor` sees that an older copy of a store was put back.
+    """
+
+    def __init__(self, folder):
+        self._file = None
+        if folder is not None:
+            try:
+                path = os.path.join(folder, "acknowledged")
+                self._file = os.open(path, os.O_WRONLY | _FLAGS, 0o644)
+            except OSError:
+                pass
+
+    def note(self, seq: int) -> None:
+        if self._file is not None:
+            try:
+                os.pwrite(self._file, b"%020d\n" % seq, 0)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
 def read_secret() -> str:
     """Which shows the controller that this process is one of the worker's; "" if there is none."""
     trial_file = os.environ.get("SLUICE_TRIAL_FILE", "")

@@ -32,6 +32,7 @@ class Trial:
         self._reported = -1
         self._seq = None  # of its last message; none yet
         self._spooled = 0  # the last of them that the spool has
+        self._acknowledged = None  # where it is noted how far they are on disk
         self._verdict = None
         self._why = None  # of a verdict to stop
         self._was_cut_short = False

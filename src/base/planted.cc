@@ -60,6 +60,11 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"late-eviction", "a checkpoint that was given up is found by the trial's next launch"},
       {"start-charged", "a trial is charged for what the machine failed to start"},
       {"own-silence", "time that the controller lost counts as its workers' silence"},
+      {"late-chain", "now and then the checksum of what happened is written with a later commit"},
+      {"ahead-complete", "a trial whose checkpoint is ahead of its reports is taken for complete"},
+      {"never-begun", "an idle worker that leaves as it is given a trial is taken to have done it"},
+      {"any-speaker", "whoever says that it is a worker may report for it"},
+      {"same-numbers", "what a second process of a launch says is taken for what the first said"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "cli/print.h"
 #include "exec/launch_folder.h"
+#include "launcher/small_file.h"
 #include "ledger/audit.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
@@ -41,42 +43,66 @@ std::vector<std::uint32_t> NumbersIn(const std::string& folder, std::string_view
   return numbers;
 }
 
-// Whether a launch kept messages whose predecessors were acknowledged and are not known here.
-bool SpoolIsAhead(const std::string& folder, std::uint64_t seen) {
-  for (const std::string& line : ReadSpool(folder)) {
-    const auto message = wire::DecodeFromWorker(line);
-    if (!message) continue;
-    const std::uint64_t seq = wire::NumberOf(*message).seq;
-    const bool begins = (seq - 1) % wire::kConversation == 0;
-    return seq > seen + 1 && !begins;
-  }
-  return false;
+// What the files of a trial know.
+struct TrialFiles {
+  std::uint32_t trial = 0;
+  std::uint32_t launch = 0;        // the last one
+  std::uint64_t acknowledged = 0;  // its last message that is said to be on disk; 0: unknown
+};
+
+// As the package notes it.
+std::uint64_t ReadAcknowledged(const std::string& folder) {
+  const std::string text = ReadSmallFile(folder + "/acknowledged");
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && std::string_view(read.ptr) == "\n" ? number : 0;
 }
 
-// What the files know and the store does not; empty: nothing. A launch is in the store before its
-// folder is made.
-Result<std::string> FindAhead(Reader& reader, const StorePaths& paths, const StudyInfo& study) {
-  const TrialFolders folders(paths, study.name);
-  const std::string trials = paths.StudyFolder(study.name) + "/trials";
-  std::unique_ptr<Engine> engine;
-  for (const std::uint32_t number : NumbersIn(trials, "")) {
-    if (engine == nullptr) {
-      SLUICE_ASSIGN(engine, RecoverEngine(reader.database(), study.id));
+// As the messages tell that a launch kept: those before them were acknowledged.
+std::uint64_t AcknowledgedBeforeSpool(const std::string& folder) {
+  for (const std::string& line : ReadSpool(folder)) {
+    const auto message = wire::DecodeFromWorker(line);
+    if (!message || wire::NumberOf(*message).seq == 0) continue;
+    const std::uint64_t before = wire::NumberOf(*message).seq - 1;
+    return before % wire::kConversation == 0 ? 0 : before;
+  }
+  return 0;
+}
+
+std::vector<TrialFiles> ReadTrialFiles(const StorePaths& paths, const std::string& study) {
+  std::vector<TrialFiles> all;
+  const std::string trials = paths.StudyFolder(study) + "/trials";
+  for (const std::uint32_t trial : NumbersIn(trials, "")) {
+    const auto launches = NumbersIn(fmt::format("{}/{}", trials, trial), "launch-");
+    const std::uint32_t launch = launches.empty() ? 0 : launches.back();
+    const std::string last = fmt::format("{}/{}/launch-{}", trials, trial, launch);
+    all.push_back(
+        {trial, launch, std::max(ReadAcknowledged(last), AcknowledgedBeforeSpool(last))});
+  }
+  return all;
+}
+
+// What the files know and the store does not; empty: nothing. Everything is in the store before it
+// is in the files: they were read first.
+Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
+                              const std::vector<TrialFiles>& files) {
+  if (files.empty()) return std::string();
+  SLUICE_ASSIGN(const auto engine, RecoverEngine(reader.database(), study.id));
+  for (const TrialFiles& seen : files) {
+    const Trial* trial = engine->trial({study.id, TrialId(seen.trial)});
+    if (trial == nullptr) return fmt::format("there are files of trial {}", seen.trial);
+    const std::uint32_t known = Number(trial->launch);
+    if (seen.launch > known) {
+      return fmt::format("there are files of launch {} of trial {}, and the store knows {}",
+                         seen.launch, seen.trial, known);
     }
-    const Trial* trial = engine->trial({study.id, TrialId(number)});
-    if (trial == nullptr) return fmt::format("there are files of trial {}", number);
-    for (const std::uint32_t launch : NumbersIn(fmt::format("{}/{}", trials, number), "launch-")) {
-      if (launch > Number(trial->launch))
-        return fmt::format("there are files of launch {} of trial {}, and the store knows {}",
-                           launch, number, Number(trial->launch));
-    }
-    if (SpoolIsAhead(folders.Launch({trial->id, trial->launch}), trial->seq))
-      return fmt::format("trial {} has had more acknowledged than the store knows", number);
+    if (seen.launch == known && seen.acknowledged > trial->seq)
+      return fmt::format("trial {} has had more acknowledged than the store knows", seen.trial);
   }
   return std::string();
 }
 
-Checkup CheckStudy(Reader& reader, const StorePaths& paths, const StudyInfo& study) {
+Checkup CheckStudy(Reader& reader, const StudyInfo& study, const std::vector<TrialFiles>& files) {
   const std::string what = fmt::format("study {}", study.name);
   const auto findings = AuditStudy(reader, study);
   if (!findings) return {what, Health::kProblem, findings.error().message};
@@ -84,7 +110,7 @@ Checkup CheckStudy(Reader& reader, const StorePaths& paths, const StudyInfo& stu
     return {what, Health::kProblem,
             fmt::format("damaged: {}", fmt::join(*findings, "; "))};
   }
-  const auto ahead = FindAhead(reader, paths, study);
+  const auto ahead = FindAhead(reader, study, files);
   if (!ahead) return {what, Health::kProblem, ahead.error().message};
   if (!ahead->empty()) {
     return {what, Health::kProblem,
@@ -93,6 +119,14 @@ Checkup CheckStudy(Reader& reader, const StorePaths& paths, const StudyInfo& stu
   }
   return {what, Health::kOk,
           fmt::format("{} trials and their reports agree with all that happened", study.made())};
+}
+
+// A study whose row is gone is still named by its first event.
+std::string NameOfLost(Reader& reader, StudyId id) {
+  const auto engine = RecoverEngine(reader.database(), id);
+  const Study* study = engine ? (*engine)->study(id) : nullptr;
+  return study == nullptr ? fmt::format("study {}", Number(id))
+                          : fmt::format("study {} ('{}')", Number(id), study->spec.name);
 }
 
 // What belongs to no study.
@@ -104,8 +138,8 @@ std::optional<Checkup> CheckOrphans(Reader& reader) {
     if (!row) return Checkup{"studies", Health::kProblem, row.error().message};
     if (query->Integer(0) == 0) continue;
     return Checkup{"studies", Health::kProblem,
-                   fmt::format("damaged: {} {} are of study {}, which is not there",
-                               query->Integer(0), table, query->Integer(1))};
+                   fmt::format("damaged: {} {} are of {}, which is not there", query->Integer(0), table,
+                               NameOfLost(reader, StudyId(static_cast<std::uint32_t>(query->Integer(1)))))};
   }
   return std::nullopt;
 }
@@ -137,6 +171,10 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
              fmt::format("{}: none yet, the first study makes it", paths.database)}};
   }
   if (!reader) return problem(reader.error());
+  const auto studies_before = (*reader)->Studies();
+  if (!studies_before) return problem(studies_before.error());
+  std::map<StudyId, std::vector<TrialFiles>> files;
+  for (const StudyInfo& study : *studies_before) files[study.id] = ReadTrialFiles(paths, study.name);
   // A reader's view of one moment, while a controller may go on writing.
   if (const Status begun = (*reader)->database().Execute("BEGIN"); !begun)
     return problem(begun.error());
@@ -147,7 +185,7 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   std::vector<Checkup> checks = {*pages};
   if (pages->health == Health::kProblem) return checks;
   if (auto orphans = CheckOrphans(**reader)) checks.push_back(std::move(*orphans));
-  for (const StudyInfo& study : *studies) checks.push_back(CheckStudy(**reader, paths, study));
+  for (const StudyInfo& study : *studies) checks.push_back(CheckStudy(**reader, study, files[study.id]));
   return checks;
 }
 

@@ -47,10 +47,12 @@ struct Speaker {
   bool speaks = false;
   std::int64_t pid = 0;
   std::uint64_t start = 0;  // tells it from a later process of the same number; 0: not known
+  std::uint64_t image = 0;  // and from what it was before it replaced itself; 0: not known
   // Added to the numbers of its messages, if it counts as another process of the launch did before.
   std::uint64_t base = 0;
   bool Is(const Speaker& other) const {
-    return pid == other.pid && (start == other.start || start == 0 || other.start == 0);
+    return pid == other.pid && (start == other.start || start == 0 || other.start == 0) &&
+           (image == other.image || image == 0 || other.image == 0);
   }
 };
 

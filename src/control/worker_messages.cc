@@ -86,7 +86,8 @@ void Workforce::Greeted(Peer& peer) {
     return Refuse(peer.id, fmt::format("launch {} of trial {} was given up",
                                        Number(hello.at->launch), Number(hello.at->trial)));
   }
-  const auto speaker = site_.Identify(peer.id, host->name, hello.secret);
+  auto speaker = site_.Identify(peer.id, host->name, hello.secret);
+  if (Planted("any-speaker")) speaker = Speaker{.speaks = true, .pid = hello.pid};
   if (!speaker) return Refuse(peer.id, speaker.error().message);
   const bool another = host->speaker.pid != 0 && !speaker->Is(host->speaker);
   if (another && site_.Lives(host->speaker)) {
@@ -110,9 +111,12 @@ void Workforce::Greeted(Peer& peer) {
   host->peer = &peer;
   host->heard = site_.Now();
   if (!host->speaker.speaks || another) {
-    host->renumbers = another;
+    host->renumbers = another && !Planted("same-numbers");
     host->speaker = *speaker;
     site_.Spoke(host->name, *speaker);
+    // What a process before it could not deliver comes first: its numbers are lower.
+    if (host->at && host->at == hello.at) ReadSpool(*host, *host->at);
+    if (hello.at) trial = TrialOf(*hello.at);
   }
   if (trial != nullptr) peer.link.Hold(*hello.at, trial->seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;

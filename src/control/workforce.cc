@@ -289,11 +289,7 @@ void Workforce::LaunchOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
   if (!gone.at) return;
   const wire::LaunchRef at = *gone.at;
-  for (const std::string& line : site_.Spool(at)) {
-    if (Planted("lost-spool")) break;
-    const auto message = wire::DecodeFromWorker(line);
-    if (message && wire::NumberOf(*message).at == at) Numbered(gone, *message, /*live=*/false);
-  }
+  ReadSpool(gone, at);
   const Trial* trial = TrialOf(at);
   if (trial == nullptr || trial->state != TrialState::kRunning) return;
   const LaunchEnd end = site_.EndOf(at, gone.name);
@@ -305,6 +301,9 @@ void Workforce::LaunchOver(Host& gone) {
     case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
     case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;
   }
+  // An idle worker that left just as it was given the launch: it has never begun.
+  const bool unheard = gone.name != WorkerName(at) && trial->seq == 0;
+  if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),
                               .launch = at.launch,
                               .position = {},
@@ -313,6 +312,14 @@ void Workforce::LaunchOver(Host& gone) {
                               .checkpoint_bytes = site_.CheckpointBytes(at.trial),
                               .checkpoint_work = site_.CheckpointWork(at.trial)},
                   std::nullopt);
+}
+
+void Workforce::ReadSpool(Host& host, wire::LaunchRef at) {
+  for (const std::string& line : site_.Spool(at)) {
+    if (Planted("lost-spool")) break;
+    const auto message = wire::DecodeFromWorker(line);
+    if (message && wire::NumberOf(*message).at == at) Numbered(host, *message, /*live=*/false);
+  }
 }
 
 std::vector<PeerId> Workforce::Newcomers() const {

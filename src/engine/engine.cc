@@ -419,7 +419,7 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.lost = trial.lost || event.ending == Ending::kLost;
   if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused)
     return PutBack(study, trial, event.reason);
-  if (IsAhead(trial, event)) return BeginAgain(study, trial);
+  if (IsAhead(trial, event) && !Planted("ahead-complete")) return BeginAgain(study, trial);
   if (event.ending == Ending::kStopped) {
     Close(study, trial, TrialState::kStopped);
     return EndSearch(study, trial, /*failed=*/true);

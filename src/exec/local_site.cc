@@ -29,6 +29,14 @@ namespace {
 
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 
+// As the kernel knows it now.
+Speaker SpeakerOf(std::int64_t pid) {
+  return {.speaks = true,
+          .pid = pid,
+          .start = StartOf(static_cast<pid_t>(pid)),
+          .image = ImageOf(static_cast<pid_t>(pid))};
+}
+
 }  // namespace
 
 LocalSite::LocalSite(EventLoop& loop, const Engine& engine, Options options)
@@ -158,16 +166,19 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
   char* rest = nullptr;
   const std::int64_t pid = std::strtoll(speaks.c_str(), &rest, 10);
   const std::uint64_t start = std::strtoull(rest, &rest, 10);
+  const std::uint64_t base = std::strtoull(rest, &rest, 10);
   return {.speaks = !speaks.empty(),
           .pid = pid,
           .start = start,
-          .base = std::strtoull(rest, nullptr, 10)};
+          .image = std::strtoull(rest, nullptr, 10),
+          .base = base};
 }
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
   // If this fails, the next controller finds out as we did.
   (void)WriteFile(FolderOf(worker) + "/speaks",
-                  fmt::format("{} {} {}\n", speaker.pid, speaker.start, speaker.base));
+                  fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base,
+                              speaker.image));
 }
 
 Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
@@ -183,14 +194,12 @@ Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
   const std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (secret.empty() && (!claim || !IsBelow(static_cast<pid_t>(caller.pid), claim->pid)))
     return FailedPrecondition("the process was not started by this worker, and has no secret of it");
-  return Speaker{.speaks = true,
-                 .pid = caller.pid,
-                 .start = StartOf(static_cast<pid_t>(caller.pid))};
+  return SpeakerOf(caller.pid);
 }
 
 bool LocalSite::Lives(const Speaker& speaker) {
-  const unsigned long long start = StartOf(static_cast<pid_t>(speaker.pid));
-  return start != 0 && (speaker.start == 0 || start == speaker.start);
+  const Speaker living = SpeakerOf(speaker.pid);
+  return living.start != 0 && living.Is(speaker);
 }
 
 void LocalSite::Signal(const std::string& worker, Force force) {

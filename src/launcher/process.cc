@@ -108,6 +108,11 @@ unsigned long long StartOf(pid_t pid) {
   return stat.empty() || IsZombie(stat) ? 0 : std::strtoull(Field(stat, 22), nullptr, 10);
 }
 
+unsigned long long ImageOf(pid_t pid) {
+  const std::string stat = StatOf(pid);
+  return stat.empty() ? 0 : std::strtoull(Field(stat, 28), nullptr, 10);
+}
+
 std::string BootId() {
   std::string boot = ReadSmallFile("/proc/sys/kernel/random/boot_id");
   while (!boot.empty() && boot.back() == '\n') boot.pop_back();

@@ -12,6 +12,9 @@ namespace sluice {
 // When a process began, in the kernel's ticks; 0 if there is none of that number, or a zombie. With
 // the machine's boot it tells a process from a later one of the same number.
 unsigned long long StartOf(pid_t pid);
+// Where the kernel has put the program that a process runs: elsewhere once it has replaced itself
+// (exec), where the kernel places programs at random. 0 if the kernel does not say.
+unsigned long long ImageOf(pid_t pid);
 std::string BootId();
 // 0 if there is no such process.
 pid_t ParentOf(pid_t pid);

@@ -42,6 +42,18 @@ TEST(ProcessTest, ChildrenAreThoseOfThisProcess) {
   EXPECT_FALSE(IsBelow(child, getpid()));
 }
 
+TEST(ProcessTest, OneThatReplacedItselfIsAnotherImage) {
+  const pid_t child = StartShell("sleep 0.2; exec sh -c 'exec sleep 1000'");
+  usleep(50'000);  // until it has become a shell
+  const auto start = StartOf(child);
+  const auto shell = ImageOf(child);
+  EXPECT_NE(shell, 0U);
+  EXPECT_TRUE(Becomes([&] { return ImageOf(child) != shell; }));
+  EXPECT_EQ(StartOf(child), start);
+  EndShell(child);
+  EXPECT_EQ(ImageOf(child), 0U);
+}
+
 TEST(ProcessTest, MarkedProcessesAreKilledAndNoOthers) {
   const pid_t marked = StartShell("exec sleep 1000", "a.1.2 b.3.4");
   const pid_t inner = StartShell("exec sleep 1000", "b.3.4 c.5.6");

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
@@ -148,12 +150,16 @@ class Audit {
       SLUICE_ASSIGN(const bool row, events.Step());
       if (!row) break;
       const auto trial = TrialId(static_cast<std::uint32_t>(events.Integer(0)));
-      SLUICE_TRY(add(trial, std::string(events.Text(1))));
+      const std::string said(events.Text(1));
+      for (const char* name : {"\"parent\"", "\"forked_at\""}) {
+        if (said.find(name) != std::string::npos) own_lineage_.insert(trial);
+      }
+      SLUICE_TRY(add(trial, said));
     }
     for (const Trial& trial : made.trials) {
-      if (trial.IsFork() && !trial.unborn)
-        SLUICE_TRY(add(trial.id, fmt::format(R"({{"parent":{},"forked_at":{}}})",
-                                             Number(trial.parent), trial.forked_at)));
+      if (!trial.IsFork() || trial.unborn) continue;
+      SLUICE_TRY(add(trial.id, fmt::format(R"({{"parent":{},"forked_at":{}}})",
+                                           Number(trial.parent), trial.forked_at)));
     }
     return {};
   }
@@ -195,8 +201,20 @@ class Audit {
     Compare(whose, "note", row.note,
             trial.note.empty() && trial.enqueued ? std::string("enqueued") : trial.note);
     const auto attributes = attributes_.find(trial.id);
-    Compare(whose, "attributes", row.attributes,
-            attributes == attributes_.end() ? std::string("{}") : attributes->second);
+    const std::string made_of = attributes == attributes_.end() ? "{}" : attributes->second;
+    const nlohmann::json members = Members(row.attributes, trial);
+    if (!members.is_object() || members != Members(made_of, trial))
+      Compare(whose, "attributes", row.attributes, made_of);
+  }
+
+  // In whatever order. Where a fork comes from, its program may have said otherwise: then either is
+  // there, by what was written last.
+  nlohmann::json Members(const std::string& attributes, const Trial& trial) const {
+    auto members = nlohmann::json::parse(attributes, nullptr, /*allow_exceptions=*/false);
+    if (!members.is_object() || !own_lineage_.contains(trial.id)) return members;
+    members.erase("parent");
+    members.erase("forked_at");
+    return members;
   }
 
   // The reports of each trial, against what they added up to.
@@ -224,6 +242,7 @@ class Audit {
   Database& database_;
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
+  std::set<TrialId> own_lineage_;  // their programs said something of that name
   std::int64_t last_us_ = 0;  // when the last event was
   std::vector<std::string> findings_;
 };

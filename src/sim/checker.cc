@@ -78,8 +78,10 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   const bool nodes = std::holds_alternative<NodesChanged>(event.body) ||
                      std::holds_alternative<ControllerStarted>(event.body);
   if (nodes && before.state == TrialState::kRunning &&
-      (trial.state != TrialState::kRunning || trial.launch != before.launch))
+      (trial.state != TrialState::kRunning || trial.launch != before.launch)) {
     lost_.emplace(trial.id, before.launch);
+    astray_.insert(trial.id);
+  }
   // A fork whose parent's checkpoint could not be copied begins anew.
   const bool anew = trial.IsFork() && trial.reports == 0;
   if (trial.work < before.work && !anew)
@@ -90,6 +92,11 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   if (before.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
     Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
   const auto* report = std::get_if<Reported>(&event.body);
+  if (report != nullptr && report->trial.trial == trial.id) {
+    const auto is_strangers = [](const auto& each) { return each.second == kStrangersValue; };
+    if (std::ranges::any_of(report->metrics, is_strangers))
+      Say(fmt::format("a stranger's report counts for trial {}", Number(trial.id)));
+  }
   if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch)
     Say(fmt::format("a report of launch {} of trial {} was taken, which has launch {}",
                     Number(report->launch), Number(trial.id), Number(trial.launch)));
@@ -196,7 +203,10 @@ void Checker::Durable(const Batch& batch) {
     (void)shadow_->Apply(event);
     if (std::string wrong = rungs_.After(*shadow_, event); !wrong.empty()) Say(std::move(wrong));
     last_ = seq;
-    if (std::holds_alternative<Reported>(event.body)) ++reports_;
+    if (const auto* report = std::get_if<Reported>(&event.body)) {
+      ++reports_;
+      reported_.emplace(report->trial.trial, report->work);
+    }
     VisitMessage(event, [&](TrialId trial, LaunchId launch, std::uint64_t message) {
       if (!durable_.emplace(trial, launch, message).second)
         Say(fmt::format("message {} of launch {} of trial {} was written twice", message,
@@ -212,6 +222,21 @@ void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
   if (found == highest_.end() || found->second < seq)
     Say(fmt::format("message {} of launch {} of trial {} was acknowledged before it was on disk",
                     seq, Number(at.launch), Number(at.trial)));
+}
+
+void Checker::Told(TrialId trial, Work work) {
+  // Up to where a fork comes from, its parent has reported.
+  const Trial& its = shadow_->studies().front()->trial(trial);
+  const bool parents = its.IsFork() && work <= its.forked_at;
+  if (!reported_.contains({trial, work}) && !parents && !astray_.contains(trial))
+    Say(fmt::format("a report of trial {} at {} was acknowledged, and does not count",
+                    Number(trial), work));
+}
+
+void Checker::Begins(const Trial& trial, Work checkpoint) {
+  if (checkpoint > trial.work && !astray_.contains(trial.id))
+    Say(fmt::format("trial {} begins from a checkpoint at {}, and only {} is known of it",
+                    Number(trial.id), checkpoint, trial.work));
 }
 
 void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {

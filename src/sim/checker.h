@@ -20,6 +20,9 @@ namespace sluice {
 // workers are told, and what a restart finds. Keeps the first thing that was wrong.
 class Checker {
  public:
+  // What a stranger reports, and nobody else.
+  static constexpr double kStrangersValue = -1e9;
+
   // Empty while all is well.
   const std::string& problem() const { return problem_; }
   void Say(std::string problem);
@@ -33,6 +36,10 @@ class Checker {
   void InDoubt(Batch batch);
   // A worker or the command line hears that something is on disk.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
+  // A worker has heard that its report is on disk.
+  void Told(TrialId trial, Work work);
+  // A launch of the trial begins, with a checkpoint of this work.
+  void Begins(const Trial& trial, Work checkpoint);
   // A controller takes over with this engine, made from what the ledger says. In depth: everything that
   // ever happened is replayed too.
   void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
@@ -83,7 +90,9 @@ class Checker {
   std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more
   EventSeq last_{};                                                // on disk
   std::vector<Batch> in_doubt_;                                    // what may be there beyond it
+  std::set<TrialId> astray_;  // their nodes were lost while they ran: they may still go on there
   std::uint64_t reports_ = 0;
+  std::set<std::pair<TrialId, Work>> reported_;  // on disk
 };
 
 }  // namespace sluice

@@ -53,7 +53,7 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   FaultWorker& added = *workers_.back();
   HostFilesOf(worker) = {};
   FilesOf(assign.at) = {
-      .claim = worker, .taken_back = false, .paused = false, .spool = {}, .spool_noise = {}};
+      .claim = worker, .taken_back = false, .paused = false, .conversations = 0, .spool = {}, .spool_noise = {}};
   if (!options_.nodes[Number(grant.node) - 1].up) {  // gone without our knowledge: nothing starts
     lost_.push_back(worker);
     return {};
@@ -100,6 +100,8 @@ bool FaultGround::Connect(FaultWorker& worker) {
   if (listener_ == nullptr || !NodeOf(worker).up) return false;
   Link link;
   link.worker = &worker;
+  link.speaker = worker.speaker();
+  link.parent = worker.name();
   AddLink(std::move(link));
   return true;
 }
@@ -216,18 +218,20 @@ void FaultGround::Ask(const wire::Ask& ask, bool waits,
   if (!waits) HangUp(peer);
 }
 
-std::optional<std::int64_t> FaultGround::CallerOf(PeerId peer, const std::string& worker) const {
+std::optional<Speaker> FaultGround::CallerOf(PeerId peer, const std::string& worker) const {
   const auto found = links_.find(peer);
   if (found == links_.end()) return std::nullopt;
-  const Link& link = found->second;
-  if (link.worker != nullptr)
-    return link.worker->name() == worker ? std::optional(link.worker->pid()) : std::nullopt;
-  return link.parent == worker ? std::optional(link.stranger) : std::nullopt;
+  return found->second.parent == worker ? std::optional(found->second.speaker) : std::nullopt;
 }
 
-bool FaultGround::Speaks(std::int64_t pid) const {
-  return std::ranges::any_of(living_, [&](const auto& each) { return each.second->pid() == pid; }) ||
-         std::ranges::any_of(links_, [&](const auto& each) { return each.second.stranger == pid; });
+bool FaultGround::Lives(const Speaker& speaker) const {
+  return std::ranges::any_of(
+             living_, [&](const auto& each) { return each.second->speaker().Is(speaker); }) ||
+         std::ranges::any_of(links_,
+                             [&](const auto& each) {
+                               const Link& link = each.second;
+                               return link.worker == nullptr && link.speaker.Is(speaker);
+                             });
 }
 
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {
@@ -240,7 +244,7 @@ bool FaultGround::SpeaksFor(wire::LaunchRef at) const {
 void FaultGround::Knock(const std::vector<wire::FromWorker>& words, const std::string& parent) {
   if (listener_ == nullptr) return;
   Link link;
-  link.stranger = next_stranger_++;
+  link.speaker = {.speaks = true, .pid = next_stranger_++};
   link.parent = parent;
   const PeerId peer = AddLink(std::move(link));
   for (const wire::FromWorker& word : words) SendUp(peer, wire::Encode(word));

@@ -56,8 +56,8 @@ class FaultGround final : public WorkerWorld {
   void Close(PeerId peer);
   bool RefusesProcess() { return random_.Chance(options_.faults.spawn_fails); }
   // The process at the other end of a connection, if it is of this worker.
-  std::optional<std::int64_t> CallerOf(PeerId peer, const std::string& worker) const;
-  bool Speaks(std::int64_t pid) const;  // whether there is such a process
+  std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
+  bool Lives(const Speaker& speaker) const;
   // Whether the process that carries a launch has given no reason to give it up.
   bool SpeaksFor(wire::LaunchRef at) const;
 
@@ -77,8 +77,13 @@ class FaultGround final : public WorkerWorld {
   // and refused, and the others are ended.
   void BringBackNode(std::size_t index);
   const std::vector<Node>& nodes() const { return options_.nodes; }
+  const ProgramTraits& program() const { return options_.program; }
   std::vector<std::string> Living() const;  // workers, for people
   std::vector<std::string> TakeLost() { return std::exchange(lost_, {}); }
+  // Reports that were acknowledged to workers.
+  std::vector<std::pair<TrialId, Work>> TakeAcknowledged() {
+    return std::exchange(acknowledged_, {});
+  }
 
   Timeline& timeline() override { return timeline_; }
   const FaultPlan& faults() const override { return options_.faults; }
@@ -90,6 +95,7 @@ class FaultGround final : public WorkerWorld {
   void Disconnect(FaultWorker& worker) override;
   void Send(FaultWorker& worker, std::string line) override;
   void Printed(FaultWorker& worker) override;
+  void Acknowledged(TrialId trial, Work work) override { acknowledged_.emplace_back(trial, work); }
   void Exited(FaultWorker& worker) override;
 
   const std::map<wire::LaunchRef, LaunchFiles>& launches() const { return launches_; }
@@ -99,9 +105,9 @@ class FaultGround final : public WorkerWorld {
     if (problem_.empty()) problem_ = std::move(problem);
   }
   struct Link {
-    FaultWorker* worker = nullptr;  // or of the command line, or of
-    std::int64_t stranger = 0;      // that process
-    std::string parent;             // started by this worker
+    FaultWorker* worker = nullptr;  // or of somebody else
+    Speaker speaker;                // the process that made it,
+    std::string parent;             // which is this worker, or was started by it
     std::function<void(const wire::Answer&)> answer;
     bool up = true;    // lines reach the controller
     bool down = true;  // lines reach the worker
@@ -133,6 +139,7 @@ class FaultGround final : public WorkerWorld {
   std::map<TrialId, Checkpoint> checkpoints_;
   std::map<std::string, FaultWorker*> living_;
   std::vector<std::string> lost_;
+  std::vector<std::pair<TrialId, Work>> acknowledged_;
   std::string problem_;
   std::vector<std::unique_ptr<FaultWorker>> workers_;  // all there ever were
 };

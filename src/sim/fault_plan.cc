@@ -39,6 +39,7 @@ FaultPlan DrawFaults(Random random) {
   plan.user = DrawMean(random, 5);
   plan.stranger = DrawMean(random, 5);
   plan.suspend = DrawMean(random, 30);
+  plan.exec = DrawChance(random, 0.02);
   return plan;
 }
 

@@ -12,6 +12,7 @@ struct FaultPlan {
   double crash = 0;
   double hang = 0;
   double slow = 0;  // for good: ten times slower
+  double exec = 0;  // replaces itself by a new process of the same program
   double lie = 0;   // says something that the protocol forbids, or that is not true
   // Of processes that are to be started.
   double spawn_fails = 0;

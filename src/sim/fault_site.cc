@@ -99,9 +99,9 @@ void FaultSite::Spoke(const std::string& worker, const Speaker& speaker) {
 }
 
 Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, const std::string&) {
-  const std::optional<std::int64_t> pid = ground_.CallerOf(peer, worker);
-  if (!pid) return FailedPrecondition("the process was not started by this worker");
-  return Speaker{.speaks = true, .pid = *pid};
+  const std::optional<Speaker> caller = ground_.CallerOf(peer, worker);
+  if (!caller) return FailedPrecondition("the process was not started by this worker");
+  return *caller;
 }
 
 void FaultSite::Signal(const std::string& worker, Force force) {
@@ -171,8 +171,11 @@ void FaultSite::CheckOrigin(const Trial& trial) {
   if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
     checker_.Say(
         fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
-  if (!trial.IsFork() || Number(trial.launch) != 1) return;
   const Work begins = ground_.CheckpointOf(trial.id).work;
+  if (!trial.IsFork() || Number(trial.launch) != 1) {
+    if (!ground_.program().careless) checker_.Begins(trial, begins);
+    return;
+  }
   if (begins == trial.forked_at) return;
   checker_.Say(fmt::format("trial {} was forked at {}, and begins from a checkpoint at {}",
                            Number(trial.id), trial.forked_at, begins));

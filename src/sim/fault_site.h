@@ -45,7 +45,7 @@ class FaultSite final : public Site, public Listener {
   void Spoke(const std::string& worker, const Speaker& speaker) override;
   Result<Speaker> Identify(PeerId peer, const std::string& worker,
                            const std::string& secret) override;
-  bool Lives(const Speaker& speaker) override { return ground_.Speaks(speaker.pid); }
+  bool Lives(const Speaker& speaker) override { return ground_.Lives(speaker); }
   void Signal(const std::string& worker, Force force) override;
   std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                            const LineHandler& handler) override;

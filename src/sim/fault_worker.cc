@@ -54,16 +54,30 @@ void FaultWorker::Start(const wire::Assign& assign) {
 }
 
 void FaultWorker::Begin(const wire::Assign& assign) {
-  task_.emplace(assign.at);
-  task_->work = world_.CheckpointOf(assign.at.trial).work;
-  task_->target = assign.target;
+  BeginTask(assign.at, assign.target);
+}
+
+void FaultWorker::BeginTask(wire::LaunchRef at, std::optional<Work> target) {
+  const int conversation = traits_.counts ? world_.FilesOf(at).conversations++ : 0;
+  task_.emplace(at, conversation);
+  task_->work = world_.CheckpointOf(at.trial).work;
+  task_->target = task_->first_target = target;
 }
 
 void FaultWorker::Boot() {
   if (random_.Chance(world_.faults().stillborn))
     return Exit(LaunchEnd::Kind::kFailed, "exit code 1: ImportError");
   if (traits_.speaks) Connect();
+  if (IsAtEnd()) return Leave(Left::kDone);
   PlanStep();
+}
+
+// Whether there is nothing left for it to train.
+bool FaultWorker::IsAtEnd() const {
+  const bool hears_target = !traits_.speaks && !traits_.endless;
+  const Work end = hears_target ? std::min(traits_.own_end, task_->target.value_or(traits_.own_end))
+                                : traits_.own_end;
+  return task_->work >= end;
 }
 
 // Whether it has reported at its target and is to wait for what becomes of it. One that begins there,
@@ -87,12 +101,9 @@ void FaultWorker::Step() {
   if (traits_.speaks && task_->outbox.Full(kWindow)) return PlanStep();
   if (Misbehave()) return;
   ++task_->work;
-  if (random_.Chance(traits_.save)) Save();
   Report(task_->work, {{"loss", world_.ValueAt(task_->at.trial, task_->work)}});
-  const bool hears_target = !traits_.speaks && !traits_.endless;
-  const Work end = hears_target ? std::min(traits_.own_end, task_->target.value_or(traits_.own_end))
-                                : traits_.own_end;
-  if (task_->work >= end) return Leave(Left::kDone);
+  if (random_.Chance(traits_.save)) Save();
+  if (IsAtEnd()) return Leave(Left::kDone);
   PlanStep();
 }
 
@@ -115,6 +126,11 @@ bool FaultWorker::Misbehave() {
     return true;
   }
   if (random_.Chance(faults.slow)) slowness_ = 10;
+  // Of its own stream: what else is drawn stays as it was.
+  if (!traits_.reuse && random_.Fork("exec").Chance(faults.exec)) {
+    Replace();
+    return true;
+  }
   if (random_.Chance(faults.lie)) {
     if (traits_.speaks) {
       Lie();
@@ -123,6 +139,16 @@ bool FaultWorker::Misbehave() {
     }
   }
   return !alive_;
+}
+
+// By a new process of the same program, which knows what the files say. What it sent still arrives.
+void FaultWorker::Replace() {
+  world_.Disconnect(*this);
+  connected_ = false;
+  alone_since_ = world_.timeline().now();
+  ++image_;
+  BeginTask(task_->at, task_->first_target);
+  After(traits_.startup, &FaultWorker::Boot);
 }
 
 // The end of its standard error, whatever it wrote there.
@@ -194,6 +220,10 @@ void FaultWorker::Lie() {
 }
 
 void FaultWorker::Save() {
+  if (!traits_.careless) {
+    Keep();
+    if (!CanKeep() && !task_->outbox.unacknowledged().empty()) return;
+  }
   Checkpoint& checkpoint = world_.CheckpointOf(task_->at.trial);
   checkpoint = {.work = task_->work, .bytes = static_cast<std::int64_t>(1 + random_.Below(100))};
   if (traits_.speaks) Say(wire::Saved{{}, 0, checkpoint.work, checkpoint.bytes});
@@ -216,7 +246,19 @@ void FaultWorker::Report(Work work, wire::Values values) {
 template <typename Message>
 void FaultWorker::Say(Message message) {
   const std::string& line = task_->outbox.Add(std::move(message));
-  if (connected_) world_.Send(*this, line);
+  if (connected_) return world_.Send(*this, line);
+  if (!traits_.careless) Keep();
+}
+
+// In the spool: what is not acknowledged, and not there yet.
+void FaultWorker::Keep() {
+  if (!task_ || !CanKeep()) return;
+  const auto& lines = task_->outbox.unacknowledged();
+  const std::uint64_t last = task_->outbox.last();
+  const std::uint64_t left = std::min<std::uint64_t>(lines.size(), last - task_->spooled);
+  auto& spool = world_.FilesOf(task_->at).spool;
+  spool.insert(spool.end(), lines.end() - static_cast<std::ptrdiff_t>(left), lines.end());
+  task_->spooled = last;
 }
 
 void FaultWorker::SayRaw(const wire::FromWorker& message) {
@@ -293,6 +335,7 @@ void FaultWorker::Beat() {
 void FaultWorker::Closed() {
   if (!alive_) return;
   connected_ = false;
+  if (!traits_.careless) Keep();
   alone_since_ = world_.timeline().now();
   After(Duration(static_cast<std::int64_t>(random_.Below(300'000))), &FaultWorker::Connect);
 }
@@ -305,9 +348,7 @@ void FaultWorker::GoAlone() {
     world_.FilesOf(task_->at).paused = true;
   }
   if (task_) {
-    auto& spool = world_.FilesOf(task_->at).spool;
-    spool.insert(spool.end(), task_->outbox.unacknowledged().begin(),
-                 task_->outbox.unacknowledged().end());
+    Keep();
     if (random_.Chance(world_.faults().lie)) {
       wire::Outbox others({TrialId(Number(task_->at.trial) + 1), task_->at.launch});
       world_.FilesOf(task_->at).spool_noise = {others.Add(wire::Done{}), "{\"type\": \"rep"};
@@ -332,7 +373,7 @@ void FaultWorker::Hear(std::string_view line) {
     PlanStep();
   } else if (const auto* ack = std::get_if<wire::Ack>(&*message)) {
     if (!task_ || task_->at != ack->at) return;
-    task_->outbox.Acknowledge(ack->seq);
+    HearAck(ack->seq);
     FinishLeaving();
   } else if (const auto* budget = std::get_if<wire::Budget>(&*message)) {
     if (!is_mine(budget->at)) return;
@@ -347,6 +388,17 @@ void FaultWorker::Hear(std::string_view line) {
   } else if (std::holds_alternative<wire::Refuse>(*message)) {
     GoAlone();
   }
+}
+
+void FaultWorker::HearAck(std::uint64_t seq) {
+  const auto& lines = task_->outbox.unacknowledged();
+  const std::uint64_t before = task_->outbox.last() - lines.size();
+  for (std::uint64_t at = before + 1; at <= seq && at <= task_->outbox.last(); ++at) {
+    const auto message = wire::DecodeFromWorker(lines[at - before - 1]);
+    const auto* report = message ? std::get_if<wire::Report>(&*message) : nullptr;
+    if (report != nullptr) world_.Acknowledged(task_->at.trial, report->work);
+  }
+  task_->outbox.Acknowledge(seq);
 }
 
 void FaultWorker::Signal(Force force) {

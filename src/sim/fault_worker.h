@@ -28,7 +28,9 @@ struct ProgramTraits {
   bool endless = false;   // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
-  double save = 0.3;  // how often it saves a checkpoint
+  bool counts = true;     // its processes number what they say apart, and can leave it in the spool
+  bool careless = false;  // saves before what it said is safe
+  double save = 0.3;      // how often it saves a checkpoint
   Work own_end = 30;  // it ends by itself here
   Duration grace{0};  // of its launcher
   // Nobody can tell a program that hangs from one that is slow, unless it is known to speak.
@@ -45,6 +47,7 @@ struct LaunchFiles {
   std::string claim;  // by this worker, or
   bool taken_back = false;
   bool paused = false;
+  int conversations = 0;  // processes that have spoken for it
   std::vector<std::string> spool;
   std::vector<std::string> spool_noise;  // and what is not to be read as a message of it
 };
@@ -71,6 +74,8 @@ class WorkerWorld {
   virtual void Disconnect(FaultWorker& worker) = 0;
   virtual void Send(FaultWorker& worker, std::string line) = 0;
   virtual void Printed(FaultWorker& worker) = 0;
+  // A report of this work was acknowledged to it.
+  virtual void Acknowledged(TrialId trial, Work work) = 0;
   // Its process is gone; it is destroyed later.
   virtual void Exited(FaultWorker& worker) = 0;
 };
@@ -97,7 +102,7 @@ class FaultWorker {
   void Closed();
 
   const std::string& name() const { return name_; }
-  std::int64_t pid() const { return pid_; }
+  Speaker speaker() const { return {.speaks = true, .pid = pid_, .start = 1, .image = image_}; }
   const Grant& grant() const { return grant_; }
   bool alive() const { return alive_; }
   std::string Describe() const;  // for people
@@ -114,20 +119,26 @@ class FaultWorker {
  private:
   enum class Left { kNot, kDone, kPaused, kFailed };
   struct Task {
-    explicit Task(wire::LaunchRef its) : at(its), outbox(its) {}
+    Task(wire::LaunchRef its, std::uint64_t conversation)
+        : at(its), outbox(its, conversation), spooled(outbox.last()) {}
     wire::LaunchRef at;
     wire::Outbox outbox;
     Work work = 0;
-    Work reported = 0;  // by this launch
+    Work reported = 0;  // by this process, for this launch
+    std::uint64_t spooled = 0;  // the last message that is in the spool
     std::optional<Work> target;
+    std::optional<Work> first_target;  // as its file has it
     Left left = Left::kNot;
   };
 
   void Begin(const wire::Assign& assign);
+  void BeginTask(wire::LaunchRef at, std::optional<Work> target);
   void Boot();
+  bool IsAtEnd() const;
   void PlanStep();
   void Step();
   bool Misbehave();
+  void Replace();
   void Lie();
   void PrintNonsense();
   std::string LastWords();
@@ -136,6 +147,8 @@ class FaultWorker {
   template <typename Message>
   void Say(Message message);
   void SayRaw(const wire::FromWorker& message);
+  bool CanKeep() const { return traits_.speaks && (traits_.counts || image_ == 1); }
+  void Keep();
   void Leave(Left how);
   void FinishLeaving();
   void Connect();
@@ -143,6 +156,7 @@ class FaultWorker {
   void Greet();
   void Beat();
   void GoAlone();
+  void HearAck(std::uint64_t seq);
   void Exit(LaunchEnd::Kind kind, std::string reason);
   void After(Duration delay, void (FaultWorker::*what)());
   bool Awaits() const;
@@ -153,6 +167,7 @@ class FaultWorker {
   Grant grant_;
   Random random_;
   std::int64_t pid_;
+  std::uint64_t image_ = 1;
   bool alive_ = true;
   bool hung_ = false;
   bool zombie_ = false;

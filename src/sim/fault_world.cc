@@ -7,6 +7,8 @@
 #include <deque>
 
 #include "base/check.h"
+#include "ledger/audit.h"
+#include "ledger/reader.h"
 #include "ledger/recovery.h"
 #include "search/sampler.h"
 #include "sim/fault_life.h"
@@ -68,6 +70,11 @@ FaultWorld::FaultWorld(const Options& options)
     }
     ground.nodes.push_back(std::move(node));
   }
+  // Of its own stream: what else is drawn stays as it was.
+  Random programs = random_.Fork("programs");
+  ground.program.counts = programs.Chance(0.8);
+  ground.program.careless = programs.Chance(0.2);
+  truthful_ = ground.faults.lie == 0;
   ground_ = std::make_unique<FaultGround>(std::move(ground));
   sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
 }
@@ -169,6 +176,9 @@ void FaultWorld::Step() {
     if (ground_->timeline().empty()) return checker_.Say("nothing will ever happen again");
     ground_->timeline().Step();
     if (!ground_->problem().empty()) return checker_.Say(ground_->problem());
+    for (const auto& [trial, work] : ground_->TakeAcknowledged()) {
+      if (truthful_ && !ground_->program().careless) checker_.Told(trial, work);
+    }
     if (life_ != nullptr) EndLife();
   } catch (const ControllerDied&) {
     See("died at a step");
@@ -327,6 +337,7 @@ void FaultWorld::EndLife() {
     for (const auto& [at, files] : ground_->launches()) {
       for (const std::string& line : files.spool) checker_.Spooled(line);
     }
+    CheckEnd();
     finished_ = true;
     return;
   }
@@ -346,6 +357,26 @@ void FaultWorld::EndLife() {
   }
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();
+}
+
+// All that is stored agrees, and whoever is complete got to its end.
+void FaultWorld::CheckEnd() {
+  const auto reader = Reader::Open(kStore, disk_.disk());
+  if (!reader) return checker_.Say(reader.error().message);
+  const auto stored = (*reader)->FindStudy("sim");
+  if (!stored) return checker_.Say(stored.error().message);
+  const auto findings = AuditStudy(**reader, *stored);
+  if (!findings) return checker_.Say(findings.error().message);
+  if (!findings->empty()) return checker_.Say("an audit says: " + findings->front());
+
+  const Study& study = life_->controller->study();
+  const ProgramTraits& program = ground_->program();
+  if (program.has_timeout || program.endless || study.deadline != kNever || !truthful_) return;
+  const Work end = std::min(program.own_end, study.spec.stopper.max_budget);
+  for (const Trial& trial : study.trials) {
+    if (trial.state == TrialState::kComplete && !trial.restarted && trial.work < end)
+      checker_.Say(fmt::format("trial {} is complete at {} of {}", Number(trial.id), trial.work, end));
+  }
 }
 
 }  // namespace sluice

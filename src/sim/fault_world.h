@@ -60,6 +60,7 @@ class FaultWorld {
   void StartLater();
   void After();
   void EndLife();
+  void CheckEnd();
 
   void CrashController();
   void CutPower();
@@ -85,6 +86,7 @@ class FaultWorld {
   std::unique_ptr<Life> life_;
   Duration clock_offset_{0};
   Duration sync_{0};                  // takes no longer
+  bool truthful_ = true;              // no worker says what is not true
   std::uint64_t reads_to_start_ = 0;  // of the last controller
   bool healed_ = false;
   bool starting_ = false;

@@ -183,11 +183,13 @@ void FaultWorld::Knock() {
   if (!workers.empty()) {
     const FaultWorker& worker = *workers[random_.Below(workers.size())];
     hello.worker = worker.name();
-    hello.pid = worker.pid();
+    hello.pid = worker.speaker().pid;
     hello.at = worker.at();
     hello.study = hello.at ? "sim" : "";
-    // Of its own stream: what else is drawn stays as it was.
-    if (random_.Fork("child").Fork(checker_.events()).Chance(0.5)) parent = worker.name();
+    // Of its own stream: what else is drawn stays as it was. Where a program prints its results, a
+    // child that speaks would speak for it from then on.
+    const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
+    if (is_child && ground_->program().speaks) parent = worker.name();
   }
   See("stranger");
   switch (random_.Below(9)) {
@@ -206,7 +208,12 @@ void FaultWorld::Knock() {
       hello.worker = OneOf<const char*>(
           random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
   }
-  ground_->Knock({hello}, parent);
+  std::vector<wire::FromWorker> words = {hello};
+  if (parent.empty() && hello.at) {
+    const Work work = 1 + static_cast<Work>(random_.Fork("work").Fork(checker_.events()).Below(30));
+    words.push_back(wire::Report{*hello.at, 1, work, {{"loss", Checker::kStrangersValue}}});
+  }
+  ground_->Knock(words, parent);
 }
 
 // Nobody on the machine notices but by its clock.

@@ -3,7 +3,9 @@
 The tests speak with it from outside of a trial; as a program it speaks for the launch that it was
 started in:
 
-    python peer.py witness=FOLDER first=1 last=3 [seq=1] [then=kill]
+    python peer.py witness=FOLDER first=1 last=3 [seq=1] [then=kill|exec]
+
+With then=exec it replaces itself by a process that reports the next three and ends.
 """
 
 import json
@@ -77,6 +79,11 @@ def speak(settings):
         seq += 1
     if settings.get("then") == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if settings.get("then") == "exec":
+        last = witness.number("last")
+        more = {**settings, "first": last + 1, "last": last + 3, "then": "end"}
+        words = [f"{key}={value}" for key, value in more.items()]
+        os.execv(sys.executable, [sys.executable, os.path.abspath(__file__), *words])
 
 
 if __name__ == "__main__":

@@ -193,6 +193,15 @@ def test_what_is_acknowledged_counts(edge, then):
     assert works(edge) == [(1, epoch) for epoch in acked], edge.notes()
 
 
+def test_client_that_replaces_itself_and_counts_from_1_again(edge):
+    """The same process to the kernel, and another program: what is acknowledged counts."""
+    edge.study(raw(edge, 1, 3, then="exec"), retries=0)
+    run(edge)
+    acked = [int(note[4]) for note in edge.notes("acked")]
+    assert acked == [1, 2, 3, 4, 5, 6], edge.notes()
+    assert works(edge) == [(1, epoch) for epoch in acked], edge.notes()
+
+
 def test_package_after_a_raw_client(edge):
     """The package cannot know how the client before it has numbered its messages."""
     script = edge.write("reports.py", REPORTS)
