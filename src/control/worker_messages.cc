@@ -114,9 +114,7 @@ void Workforce::Greeted(Peer& peer) {
     host->renumbers = another && !Planted("same-numbers");
     host->speaker = *speaker;
     site_.Spoke(host->name, *speaker);
-    // What a process before it could not deliver comes first: its numbers are lower.
-    if (host->at && host->at == hello.at) ReadSpool(*host, *host->at);
-    if (hello.at) trial = TrialOf(*hello.at);
+    host->is_new = true;
   }
   if (trial != nullptr) peer.link.Hold(*hello.at, trial->seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
@@ -130,15 +128,18 @@ void Workforce::Greeted(Peer& peer) {
   }
 }
 
-// A process that counts its messages from 1, as one before it did for the same launch, is counted
-// behind that one.
+// What processes before it could not deliver comes before the first words of another one: its numbers
+// are higher. One that counts its messages from 1, as one before it did for the same launch, is
+// counted behind that one.
 void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const wire::Numbered numbered = wire::NumberOf(message);
-  const Trial* trial = numbered.seq == 0 ? nullptr : TrialOf(numbered.at);
-  if (trial == nullptr) return;
+  const std::uint64_t its = wire::ConversationOf(numbered.seq);
+  if (numbered.seq == 0 || TrialOf(numbered.at) == nullptr) return;
+  if (std::exchange(host.is_new, false) && host.at == numbered.at)
+    ReadSpool(host, numbered.at, /*before=*/its);
+  const Trial* trial = TrialOf(numbered.at);
   if (std::exchange(host.renumbers, false) && trial->seq > 0) {
-    const std::uint64_t its = (numbered.seq - 1) / wire::kConversation;
-    const std::uint64_t last = (trial->seq - 1) / wire::kConversation;
+    const std::uint64_t last = wire::ConversationOf(trial->seq);
     if (its <= last) host.speaker.base = (last + 1 - its) * wire::kConversation;
     if (its <= last) site_.Spoke(host.name, host.speaker);
   }

@@ -289,7 +289,7 @@ void Workforce::LaunchOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
   if (!gone.at) return;
   const wire::LaunchRef at = *gone.at;
-  ReadSpool(gone, at);
+  ReadSpool(gone, at, /*before=*/UINT64_MAX);
   const Trial* trial = TrialOf(at);
   if (trial == nullptr || trial->state != TrialState::kRunning) return;
   const LaunchEnd end = site_.EndOf(at, gone.name);
@@ -314,11 +314,15 @@ void Workforce::LaunchOver(Host& gone) {
                   std::nullopt);
 }
 
-void Workforce::ReadSpool(Host& host, wire::LaunchRef at) {
+// What the processes of a launch could not deliver, of the conversations before this one.
+void Workforce::ReadSpool(Host& host, wire::LaunchRef at, std::uint64_t before) {
+  if (before == 0 || Planted("lost-spool")) return;
   for (const std::string& line : site_.Spool(at)) {
-    if (Planted("lost-spool")) break;
     const auto message = wire::DecodeFromWorker(line);
-    if (message && wire::NumberOf(*message).at == at) Numbered(host, *message, /*live=*/false);
+    if (!message) continue;
+    const wire::Numbered numbered = wire::NumberOf(*message);
+    const bool is_before = wire::ConversationOf(numbered.seq) < before;
+    if (numbered.at == at && is_before) Numbered(host, *message, /*live=*/false);
   }
 }
 

@@ -118,7 +118,7 @@ class Workforce {
   void Greeted(Peer& peer);
   void WorkerReady(Peer& peer, Host& host);
   void Renumber(Host& host, wire::FromWorker& message);
-  void ReadSpool(Host& host, wire::LaunchRef at);
+  void ReadSpool(Host& host, wire::LaunchRef at, std::uint64_t before);
   void Numbered(Host& host, const wire::FromWorker& message, bool live);
   void CheckLeases();
 

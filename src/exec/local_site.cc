@@ -6,6 +6,7 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,13 @@ namespace sluice {
 namespace {
 
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
+
+// Device and inode of what has this name.
+std::pair<dev_t, ino_t> FileAt(const std::string& path) {
+  struct stat file{};
+  return lstat(path.c_str(), &file) == 0 ? std::pair(file.st_dev, file.st_ino)
+                                         : std::pair<dev_t, ino_t>();
+}
 
 // As the kernel knows it now.
 Speaker SpeakerOf(std::int64_t pid) {
@@ -52,12 +60,14 @@ LocalSite::~LocalSite() {
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
+  // Unless another controller listens there by now. While ours is open no other file has its number.
+  if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
+    unlink(options_.paths.socket.c_str());
   for (int descriptor : {listener_, inotify_}) {
     if (descriptor < 0) continue;
     loop_.Forget(descriptor);
     close(descriptor);
   }
-  if (listener_ >= 0) unlink(options_.paths.socket.c_str());
 }
 
 Status LocalSite::Open(Workforce& workforce) {
@@ -75,6 +85,7 @@ Status LocalSite::Open(Workforce& workforce) {
 
 Status LocalSite::Listen() {
   SLUICE_ASSIGN(listener_, ListenAt(options_.paths.socket));
+  socket_ = FileAt(options_.paths.socket);
   loop_.Watch(listener_, [this] { Accept(); });
   return {};
 }

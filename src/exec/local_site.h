@@ -85,6 +85,7 @@ class LocalSite final : public Site {
   TrialFolders folders_;
   Workforce* workforce_ = nullptr;
   int listener_ = -1;
+  std::pair<dev_t, ino_t> socket_;  // device and inode of its file
   int inotify_ = -1;
   bool adopts_ = false;  // every child of this process that is no launcher was left by one
   std::map<std::string, Process> processes_;   // by worker name

@@ -20,6 +20,13 @@ void BindTime(Statement& statement, int index, Time time) {
   }
 }
 
+Result<std::int64_t> ReadNumber(Statement& query) {
+  SLUICE_TRY(query.Step());
+  const std::int64_t number = query.Integer(0);
+  query.Reset();
+  return number;
+}
+
 }  // namespace
 
 StudyRow RowOf(const Study& study) {
@@ -51,11 +58,14 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
   auto ledger = std::make_unique<Ledger>();
   SLUICE_ASSIGN(ledger->database_, OpenStoreForWriting(path, disk));
   Database& database = *ledger->database_;
-  SLUICE_ASSIGN(Statement last,
+  SLUICE_ASSIGN(ledger->read_last_,
                 database.Prepare("SELECT max(coalesce((SELECT max(seq) FROM events), 0), "
                                  "coalesce((SELECT max(seq) FROM reports), 0))"));
-  SLUICE_TRY(last.Step());
-  ledger->last_ = EventSeq(static_cast<std::uint64_t>(last.Integer(0)));
+  // Changes when another connection has committed something.
+  SLUICE_ASSIGN(ledger->read_version_, database.Prepare("PRAGMA data_version"));
+  SLUICE_ASSIGN(ledger->version_, ReadNumber(ledger->read_version_));
+  SLUICE_ASSIGN(const std::int64_t last, ReadNumber(ledger->read_last_));
+  ledger->last_ = EventSeq(static_cast<std::uint64_t>(last));
   SLUICE_ASSIGN(ledger->begin_, database.Prepare("BEGIN IMMEDIATE"));
   SLUICE_ASSIGN(ledger->commit_, database.Prepare("COMMIT"));
   SLUICE_ASSIGN(ledger->rollback_, database.Prepare("ROLLBACK"));
@@ -109,7 +119,8 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
 
 Status Ledger::Commit(const Batch& batch) {
   SLUICE_TRY(begin_.Run());
-  Status written = Write(batch);
+  Status written = CheckAlone();
+  if (written) written = Write(batch);
   if (written) written = WriteChains();
   if (written && guard_) written = guard_();
   if (written) written = commit_.Run();
@@ -120,6 +131,22 @@ Status Ledger::Commit(const Batch& batch) {
     return written;
   }
   if (!batch.events.empty()) last_ = batch.events.back().first;
+  return {};
+}
+
+// What we know of the store is still so: two controllers could give the same number to an event and
+// to a report, which SQLite would not see.
+Status Ledger::CheckAlone() {
+  SLUICE_ASSIGN(const std::int64_t version, ReadNumber(read_version_));
+  if (version == version_) return {};
+  SLUICE_ASSIGN(const std::int64_t last, ReadNumber(read_last_));
+  if (last != static_cast<std::int64_t>(Number(last_))) {
+    return FailedPrecondition(
+        fmt::format("{}: another process has written to this store: its events end at {}, and {} "
+                    "are known here",
+                    database_->path(), last, Number(last_)));
+  }
+  version_ = version;
   return {};
 }
 

@@ -70,6 +70,7 @@ class Ledger {
   Database& database() { return *database_; }
 
  private:
+  Status CheckAlone();
   Status Write(const Batch& batch);
   Status WriteEvent(StudyId owner, EventSeq seq, const Event& event);
   Status WriteTrial(const TrialRow& row);
@@ -83,8 +84,9 @@ class Ledger {
   std::unique_ptr<Database> database_;
   Statement insert_event_, insert_report_, update_trial_, insert_trial_, update_study_,
       insert_study_, upsert_snapshot_, patch_attributes_, read_chain_, update_chain_;
-  Statement begin_, commit_, rollback_;
+  Statement begin_, commit_, rollback_, read_last_, read_version_;
   EventSeq last_{};
+  std::int64_t version_ = 0;  // of the database, as this connection has seen it
   std::function<Status()> guard_;
   std::map<StudyId, std::uint64_t> chains_;  // of the studies that were written to
   std::set<StudyId> lengthened_;             // in this transaction

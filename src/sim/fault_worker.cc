@@ -24,6 +24,7 @@ FaultWorker::FaultWorker(WorkerWorld& world, std::string name, const ProgramTrai
       traits_(traits),
       grant_(std::move(grant)),
       random_(random),
+      more_(random.Fork("more")),
       pid_(static_cast<std::int64_t>(1 + random_.Below(1 << 22))) {}
 
 void FaultWorker::After(Duration delay, void (FaultWorker::*what)()) {
@@ -126,8 +127,7 @@ bool FaultWorker::Misbehave() {
     return true;
   }
   if (random_.Chance(faults.slow)) slowness_ = 10;
-  // Of its own stream: what else is drawn stays as it was.
-  if (!traits_.reuse && random_.Fork("exec").Chance(faults.exec)) {
+  if (!traits_.reuse && more_.Chance(faults.exec)) {
     Replace();
     return true;
   }
@@ -290,6 +290,13 @@ void FaultWorker::FinishLeaving() {
   if (!traits_.reuse) return Exit(LaunchEnd::Kind::kDone, "");
   task_.reset();
   SayRaw(wire::Ready{});
+  // Now and then its program has had enough, whatever the controller is about to give it.
+  if (more_.Chance(world_.faults().stillborn))
+    After(Duration(static_cast<std::int64_t>(more_.Below(300'000))), &FaultWorker::LeaveIdle);
+}
+
+void FaultWorker::LeaveIdle() {
+  if (!task_) Exit(LaunchEnd::Kind::kDone, "");
 }
 
 void FaultWorker::Connect() {

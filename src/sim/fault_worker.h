@@ -151,6 +151,7 @@ class FaultWorker {
   void Keep();
   void Leave(Left how);
   void FinishLeaving();
+  void LeaveIdle();
   void Connect();
   wire::Hello MakeHello() const;
   void Greet();
@@ -166,6 +167,7 @@ class FaultWorker {
   ProgramTraits traits_;
   Grant grant_;
   Random random_;
+  Random more_;  // of its own, so that what random_ draws stays as it was
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;

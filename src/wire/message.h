@@ -22,6 +22,9 @@ constexpr int kWindow = 1024;
 // The processes that speak for a launch, one after another, are counted from 0: the messages of the
 // n-th are numbered from n * kConversation + 1 on.
 constexpr std::uint64_t kConversation = 1ULL << 40;
+constexpr std::uint64_t ConversationOf(std::uint64_t seq) {
+  return seq == 0 ? 0 : (seq - 1) / kConversation;
+}
 
 // One launch of one trial of the study that a controller runs.
 struct LaunchRef {

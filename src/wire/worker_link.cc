@@ -32,8 +32,8 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
         fmt::format("expected messages of the launch it was given, found trial {}, launch {}",
                     Number(numbered.at.trial), Number(numbered.at.launch)));
   }
-  const std::uint64_t conversation = (numbered.seq - 1) / kConversation;
-  const std::uint64_t current = (next_seq_ - 1) / kConversation;
+  const std::uint64_t conversation = ConversationOf(numbered.seq);
+  const std::uint64_t current = ConversationOf(next_seq_);
   if (conversation < current) {
     return InvalidArgument("expected the process that reports for this launch by now, found one "
                            "that did before");

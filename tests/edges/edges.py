@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 from house import House, wait_until  # noqa: E402
+from peer import Peer  # noqa: E402
 
 PROGRAMS = HERE / "programs"
 IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
@@ -250,8 +251,11 @@ class Edge(House):
     def await_controller(self, process):
         """Waits until the process runs the study."""
         wait_until(
-            lambda: f"(pid {process.pid})" in self.run("status", "edge", check=False).stdout
-            or process.poll() is not None,
+            lambda: process.poll() is not None
+            or (
+                f"(pid {process.pid})" in self.run("status", "edge", check=False).stdout
+                and self.is_answered()
+            ),
             what="the controller",
         )
         assert process.poll() is None, process.communicate()
@@ -286,6 +290,13 @@ class Edge(House):
             if stat.S_ISSOCK(path.lstat().st_mode):
                 return str(path)
         raise AssertionError("there is no socket of a controller")
+
+    def is_answered(self):
+        """Whether a controller listens at the socket of the store."""
+        with contextlib.suppress(OSError, AssertionError):
+            Peer(self.socket()).close()
+            return True
+        return False
 
     def kill(self, process):
         """kill -9 of a controller that this house started; nothing else holds its output open."""

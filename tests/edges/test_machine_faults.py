@@ -69,7 +69,7 @@ class ReadOnlyDisk(FullDisk):
 class FileInTheWay(Fault):
     """`studies`, or the folder of the study, is a file."""
 
-    words = "cannot|[Nn]ot a directory|exists"
+    words = "cannot|[Nn]ot a directory|exists|expected a folder"
 
     def come(self):
         studies = self.edge.files / "studies"

@@ -93,6 +93,31 @@ def test_program_that_executes_itself_while_no_controller_lives(edge):
     assert edge.states() == {1: "complete"} and edge.launches() == [1]
 
 
+def test_what_was_said_before_it_executed_itself_comes_before_what_it_says_then(edge):
+    """Epochs 4 to 6 are said while no controller lives; 7 to 9, by what the program became, to one."""
+    program_of(edge, EXECS, retries=0, more="environment: {STAGES: '2'}")
+    controller = start(edge)
+    edge.await_reports(3)
+    edge.kill(controller)
+    edge.open_gate("stage.0")
+    edge.await_notes("stage", 2)
+    controller = edge.start("resume", "edge", "-q")
+    edge.await_controller(controller)
+    edge.kill(controller)  # whatever it has heard of stage 1
+    edge.open_gate("stage.1")
+    edge.await_notes("stage", 3)
+    controller = edge.start("resume", "edge", "-q")
+    wait_until(
+        lambda: (1, 9) in works(edge) or controller.poll() is not None,
+        seconds=10,
+        what="what it says live",
+    )
+    edge.open_gate("stage.2")
+    edge.finish(controller)
+    assert works(edge) == [(1, epoch) for epoch in range(1, 10)]
+    assert edge.states() == {1: "complete"} and edge.launches() == [1]
+
+
 # Programs whose children report in turn.
 
 REPORTS = (
