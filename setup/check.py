@@ -2,8 +2,8 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or contract, python, oracle, e2e, includes, lean, fuzz, plants, or edges,
-which runs only when it is named. With a preset other than release only the C++ tests are run, those
+A room is a folder of src, or contract, python, oracle, e2e, edges, includes, lean, fuzz, or plants.
+With a preset other than release only the C++ tests are run, those
 of its build. Passing tests are silent.
 """
 
@@ -30,7 +30,6 @@ PYTEST_SUITES = {
 }
 # Worth a process for each core. The oracle is not: its tests share networks that they exported.
 PARALLEL_SUITES = ("e2e", "python", "edges")
-ON_DEMAND = ("edges",)
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
     r"Total Test time|Errors while running|\d+% tests passed|Label Time Summary|$)"
@@ -177,7 +176,7 @@ def main():
         suites.append(("C++", lambda: run_ctest(options.preset, room, options.jobs)))
     if options.preset == "release":
         for name, path in PYTEST_SUITES.items():
-            if (name == room or (not room and name not in ON_DEMAND)) and (ROOT / path).exists():
+            if room in ("", name) and (ROOT / path).exists():
                 suites.append((name, lambda name=name: run_pytest(name, options.jobs)))
         if room in ("", "fuzz"):
             suites.append(("fuzz", lambda: run_fuzzers(options.fuzz_seconds, options.jobs)))

@@ -22,7 +22,7 @@ struct Workforce::Host {
 
   Peer* peer = nullptr;
   Speaker speaker;         // if one speaks, its output is no report
-  bool is_new = false;     // who speaks for it has said nothing yet,
+  bool is_new = true;      // who speaks for it has said nothing to us yet,
   bool renumbers = false;  // and came after another
   bool ready = false;      // carries nothing, and would take another trial
   bool dismissed = false;  // was told to go home, or is being ended: gets no other trial
