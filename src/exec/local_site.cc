@@ -73,6 +73,7 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
+  KillOrphans(options_.paths.files + "/studies");
   // What a launcher leaves when it is killed comes to us. Children that we were started with (a shell
   // that became us had them) are not ours to end, and neither is what they leave.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
@@ -240,7 +241,10 @@ void LocalSite::ProcessEnded(const std::string& worker) {
     output_watches_.erase(process.watch);
   }
   // A launcher that wrote its exit record has left nothing behind.
-  if (!ReadExit(FolderOf(worker))) EndStrays();
+  if (!ReadExit(FolderOf(worker))) {
+    EndStrays();
+    KillLaunch(FolderOf(worker));
+  }
   workforce_->HostEnded(worker);
 }
 

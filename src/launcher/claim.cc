@@ -116,6 +116,13 @@ bool KillLaunch(const std::string& folder) {
   return KillMarked(MarkOf(*claim));
 }
 
+void KillOrphans(const std::string& root) {
+  for (const std::string& folder : LaunchesAlive(root)) {
+    const std::optional<Claim> claim = ReadClaim(folder);
+    if (claim && !claim->copied && !IsAlive(*claim)) KillLaunch(folder);
+  }
+}
+
 bool WriteExit(const std::string& folder, const ExitRecord& record) {
   const std::string aside = folder + "/exit.tmp";
   const std::string text =

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "launcher/process.h"
 #include "launcher/test_folder.h"
 
 namespace sluice {
@@ -147,6 +148,44 @@ TEST(ClaimTest, WhatAKilledLauncherLeftBehindIsKilled) {
   int status = 0;
   ASSERT_EQ(waitpid(child.pid(), &status, 0), child.pid());
   EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+// What a launch's program has started, as its environment says.
+pid_t StartOrphan(const std::string& folder, const Claim& launcher) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  setsid();
+  setenv(kMarks, MarkOf(launcher).c_str(), 1);
+  setenv("SLUICE_TRIAL_FILE", (folder + "/trial.json").c_str(), 1);
+  execlp("sleep", "sleep", "1000", nullptr);
+  _exit(127);
+}
+
+TEST(ClaimTest, WhatIsLeftOfLaunchesWithoutLaunchersIsKilledAndNothingElse) {
+  const LaunchFolder root;
+  const LaunchFolder elsewhere;
+  Claim dead = ClaimOfSelf("h");
+  dead.start -= 1;
+  const auto launch = [](const std::string& folder, const Claim& launcher) {
+    std::filesystem::create_directories(folder);
+    EXPECT_EQ(MakeClaim(folder, launcher), Claimed::kMade);
+    return StartOrphan(folder, launcher);
+  };
+  const pid_t orphan = launch(root.path() + "/a/trials/1/launch-1", dead);
+  const pid_t living = launch(root.path() + "/a/trials/2/launch-1", ClaimOfSelf("h"));
+  Claim other = dead;
+  other.start -= 1;
+  const pid_t other_store = launch(elsewhere.path() + "/a/trials/1/launch-1", other);
+  ASSERT_TRUE(Becomes([&] { return LaunchesAlive(root.path()).size() == 2; }));
+  ASSERT_TRUE(Becomes([&] { return LaunchesAlive(elsewhere.path()).size() == 1; }));
+  KillOrphans(root.path());
+  EXPECT_FALSE(Exists(orphan));
+  EXPECT_TRUE(Exists(living));
+  EXPECT_TRUE(Exists(other_store));
+  for (const pid_t pid : {orphan, living, other_store}) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
 }
 
 TEST(ClaimTest, ExitRecordsComeBack) {

@@ -174,6 +174,23 @@ bool KillMarked(const std::string& mark) {
   return false;
 }
 
+std::set<std::string> LaunchesAlive(const std::string& root) {
+  std::set<std::string> folders;
+  const std::string name = "SLUICE_TRIAL_FILE=" + root + "/";
+  ForEachNumber("/proc", [&](pid_t pid) {
+    const std::string environment = EnvironmentOf(pid);
+    for (std::size_t at = 0; at < environment.size();) {
+      const std::string variable = environment.c_str() + at;
+      if (variable.starts_with(name)) {
+        const std::size_t begin = variable.find('=') + 1;
+        folders.insert(variable.substr(begin, variable.rfind('/') - begin));
+      }
+      at += variable.size() + 1;
+    }
+  });
+  return folders;
+}
+
 bool KillStrays(const std::vector<pid_t>& known) {
   for (int round = 0; round < kKillRounds; ++round) {
     bool found = false;

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ constexpr const char* kMarks = "SLUICE_LAUNCHERS";
 // Kills every process whose marks hold this one, until none is left. False if some still are after a
 // few seconds: they cannot be killed, or the kernel is not done with them.
 bool KillMarked(const std::string& mark);
+
+// Folders below `root` of the launches whose programs, or what those started, are alive: as their
+// environments tell.
+std::set<std::string> LaunchesAlive(const std::string& root);
 
 // Kills the children of this process that are none of these, and what comes to it when they die (it
 // must be a subreaper), until none is left. False if some still are after a few seconds.
