@@ -73,7 +73,6 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
-  KillOrphans(options_.paths.files + "/studies");
   // What a launcher leaves when it is killed comes to us. Children that we were started with (a shell
   // that became us had them) are not ours to end, and neither is what they leave.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;

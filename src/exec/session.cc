@@ -16,6 +16,7 @@
 #include "exec/local_controller.h"
 #include "exec/machine.h"
 #include "ledger/earlier_study.h"
+#include "launcher/claim.h"
 #include "ledger/lock.h"
 #include "ledger/optuna_study_file.h"
 #include "ledger/reader.h"
@@ -23,6 +24,13 @@
 
 namespace sluice {
 namespace {
+
+// Whoever holds the lock ends what the launchers of the store have left that were killed while no
+// controller lived.
+Result<std::unique_ptr<Ledger>> OpenSwept(const StorePaths& paths, const StoreLock& lock) {
+  KillOrphans(paths.files + "/studies");
+  return OpenLocked(paths, lock);
+}
 
 constexpr int kAnswerSeconds = 30;
 
@@ -80,7 +88,7 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const StoreLock& lock,
   OpenedStudy opened;
   opened.id = info.id;
   reader.reset();
-  SLUICE_ASSIGN(opened.ledger, OpenLocked(paths, lock));
+  SLUICE_ASSIGN(opened.ledger, OpenSwept(paths, lock));
   SLUICE_ASSIGN(opened.engine,
                 RecoverEngine(opened.ledger->database(), info.id, Recover::kFromSnapshot,
                               &opened.events_since_snapshot));
@@ -184,7 +192,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", spec.name)));
   OpenedStudy opened;
-  SLUICE_ASSIGN(opened.ledger, OpenLocked(request.paths, lock));
+  SLUICE_ASSIGN(opened.ledger, OpenSwept(request.paths, lock));
   SLUICE_ASSIGN(const StudyId taken, StudyNamed(opened.ledger->database(), spec.name));
   if (IsSet(taken)) {
     return FailedPrecondition(
@@ -369,7 +377,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
     SLUICE_TRY(StopStudy(paths, name));
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
-  SLUICE_ASSIGN(auto ledger, OpenLocked(paths, lock));
+  SLUICE_ASSIGN(auto ledger, OpenSwept(paths, lock));
   const auto id = Number(info.id);
   // Files first: a study without files can be deleted again, files without a study would be
   // forgotten.

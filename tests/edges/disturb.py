@@ -13,7 +13,8 @@ After its disturbances each study is left alone and must come to its end. Then h
 - every trial is complete, with the right value of each epoch once. Not so a trial that spoiled its
   own files, nor one without the package whose output met a full disk: that one says so in its note;
 - no two launches of a trial were ever at work at once, and no stranger's report counts;
-- nothing of it runs, neither at its end nor after a second Ctrl-C;
+- nothing of it runs, neither at its end nor after a second Ctrl-C; if its last controller was
+  killed, at the end of the next command that has the store's lock;
 - `sluice doctor` and its replay say ok.
 """
 
@@ -65,6 +66,7 @@ class Disturbed:
         self.exempt = set()  # trials that spoiled their own files
         self.begin = time.monotonic()
         self.disk = None
+        self.last_code = 0  # how the last controller ended
         self.draw()
 
     def draw(self):
@@ -161,6 +163,7 @@ class Disturbed:
     def judge(self, process):
         """A controller may be refused, or end with an error; it does not crash."""
         out, err = process.communicate()
+        self.last_code = process.returncode
         if process.returncode in CRASHES:
             raise Broken(f"a controller ended by signal {-process.returncode}: {out}{err}")
         usual = (0, 130, -signal.SIGKILL, -signal.SIGINT)  # SIGINT: before it could hear it
@@ -408,6 +411,7 @@ class Disturbed:
 
     def check(self):
         edge = self.edge
+        self.sweep()
         self.assert_gone(edge.folder, "left at the end", 8.0)
         self.check_witness()
         self.check_trials()
@@ -417,6 +421,11 @@ class Disturbed:
                 checks = json.loads(done.stdout or '{"checks": []}')["checks"]
                 wrong = [each for each in checks if each.get("state") != "ok"]
                 raise Broken(f"{' '.join(words)} says: {wrong} {done.stderr}")
+
+    def sweep(self):
+        """Controller and launchers killed at the very end: what they leave is the next one's."""
+        if self.last_code == -signal.SIGKILL:
+            self.edge.run("resume", "edge", "-q", check=False)
 
     def check_witness(self):
         twice = self.edge.notes("twice")
