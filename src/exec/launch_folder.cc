@@ -69,9 +69,10 @@ Status TrialFolders::Make(wire::LaunchRef at) const {
   return {};
 }
 
-Status TrialFolders::MakeFresh(wire::LaunchRef at) const {
+Status TrialFolders::MakeFresh(wire::LaunchRef at, const std::function<Status()>& guard) const {
   const std::string folder = Launch(at);
   if (ReadClaim(folder)) {
+    if (guard) SLUICE_TRY(guard());
     KillLaunch(folder);
     SLUICE_TRY(MoveAside(folder));
   }

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,8 @@ class TrialFolders {
   // Makes the launch's folder and what leads there.
   Status Make(wire::LaunchRef at) const;
   // The same for a launch that nobody can have seen: what lies there is of an earlier life of the
-  // store.
-  Status MakeFresh(wire::LaunchRef at) const;
+  // store, unless the guard fails: then another controller has looked for the launch.
+  Status MakeFresh(wire::LaunchRef at, const std::function<Status()>& guard) const;
 
  private:
   std::string root_;

@@ -42,6 +42,21 @@ TEST(LaunchFolderTest, FoldersOfAStudy) {
   EXPECT_TRUE(std::filesystem::is_directory(folders.Launch(at)));
 }
 
+TEST(LaunchFolderTest, WhatAnEarlierLifeLeftIsMovedAsideAndWhatAnotherControllerLeftIsNot) {
+  const TestFolder folder;
+  const TrialFolders folders(StorePaths::For(folder / "s.db"), "study");
+  const wire::LaunchRef at{TrialId(7), LaunchId(2)};
+  ASSERT_TRUE(folders.Make(at));
+  ASSERT_EQ(MakeClaim(folders.Launch(at), Claim{}), Claimed::kMade);  // taken back
+  const auto lost = [] { return Status(FailedPrecondition("the store is another's")); };
+  EXPECT_FALSE(folders.MakeFresh(at, lost));
+  EXPECT_TRUE(ReadClaim(folders.Launch(at)));
+  EXPECT_TRUE(folders.MakeFresh(at, [] { return Status(); }));
+  EXPECT_FALSE(ReadClaim(folders.Launch(at)));
+  EXPECT_TRUE(ReadClaim(folders.Launch(at) + ".old-1"));
+  EXPECT_TRUE(folders.MakeFresh(at, lost)) << "nothing has looked for it";
+}
+
 TEST(LaunchFolderTest, EndsAsTheProgramDid) {
   EXPECT_EQ(EndWith({}).kind, Kind::kDone);
   EXPECT_EQ(EndWith({}, "a warning", /*paused=*/true).kind, Kind::kPaused);

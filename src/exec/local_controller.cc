@@ -54,7 +54,10 @@ LocalController::LocalController(Parts parts, Watcher& watcher)
       writer_(std::make_unique<Writer>(std::move(parts.ledger), commit_done_)),
       search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
       site_(*loop_, *parts.controller.engine,
-            {.paths = parts.paths, .launcher = parts.launcher, .study = parts.controller.study}),
+            {.paths = parts.paths,
+             .launcher = parts.launcher,
+             .study = parts.controller.study,
+             .guard = parts.guard}),
       controller_(std::move(parts.controller), site_, *writer_, *search_) {
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
                "the system gives us three descriptors");

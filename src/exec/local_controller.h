@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ class LocalController {
     std::string launcher;
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<Ledger> ledger;
+    std::function<Status()> guard;  // the ledger's
     std::unique_ptr<Sampler> sampler;
     Controller::Parts controller;
   };

@@ -108,7 +108,7 @@ void LocalSite::AddProcess(const std::string& worker, int pidfd, pid_t child) {
 
 Status LocalSite::Spawn(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
-  SLUICE_TRY(folders_.MakeFresh(at));
+  SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const Node& node = engine_.cluster().node(trial.grant.node);
   LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at), options_.paths.socket);
   const std::string& folder = plan.assign.folder;
@@ -132,7 +132,7 @@ Status LocalSite::Spawn(const Trial& trial) {
 
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch};
-  SLUICE_TRY(folders_.MakeFresh(at));
+  SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {
     case Claimed::kMade: return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ class LocalSite final : public Site {
     StorePaths paths;
     std::string launcher;
     StudyId study{};
+    std::function<Status()> guard;  // fails once the store is another controller's; none: never
   };
 
   // The engine is looked at when a process is started.

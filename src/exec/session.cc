@@ -104,6 +104,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
+  parts.guard = parts.ledger->guard();
   Controller::Parts& controller = parts.controller;
   controller.study = opened.id;
   controller.last = parts.ledger->last();

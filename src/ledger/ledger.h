@@ -65,6 +65,7 @@ class Ledger {
   static Result<std::unique_ptr<Ledger>> Open(const std::string& path, const Disk& disk = {});
   // Asked in the middle of every transaction: if it fails, nothing is committed.
   void SetGuard(std::function<Status()> guard) { guard_ = std::move(guard); }
+  const std::function<Status()>& guard() const { return guard_; }
   Status Commit(const Batch& batch);
   EventSeq last() const { return last_; }
   Database& database() { return *database_; }

@@ -173,7 +173,9 @@ void FaultSite::CheckOrigin(const Trial& trial) {
         fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
   const Work begins = ground_.CheckpointOf(trial.id).work;
   if (!trial.IsFork() || Number(trial.launch) != 1) {
-    if (!ground_.program().careless) checker_.Begins(trial, begins);
+    // One that does not report everything may have saved what it has not reported.
+    const ProgramTraits& program = ground_.program();
+    if (!program.careless && program.every == 1) checker_.Begins(trial, begins);
     return;
   }
   if (begins == trial.forked_at) return;

@@ -102,7 +102,8 @@ void FaultWorker::Step() {
   if (traits_.speaks && task_->outbox.Full(kWindow)) return PlanStep();
   if (Misbehave()) return;
   ++task_->work;
-  Report(task_->work, {{"loss", world_.ValueAt(task_->at.trial, task_->work)}});
+  if (task_->work % traits_.every == 0 || IsAtEnd())
+    Report(task_->work, {{"loss", world_.ValueAt(task_->at.trial, task_->work)}});
   if (random_.Chance(traits_.save)) Save();
   if (IsAtEnd()) return Leave(Left::kDone);
   PlanStep();

@@ -30,6 +30,7 @@ struct ProgramTraits {
   Duration step = std::chrono::milliseconds(400);
   bool counts = true;     // its processes number what they say apart, and can leave it in the spool
   bool careless = false;  // saves before what it said is safe
+  Work every = 1;         // reports only then, and at its end
   double save = 0.3;      // how often it saves a checkpoint
   Work own_end = 30;  // it ends by itself here
   Duration grace{0};  // of its launcher

@@ -74,6 +74,7 @@ FaultWorld::FaultWorld(const Options& options)
   Random programs = random_.Fork("programs");
   ground.program.counts = programs.Chance(0.8);
   ground.program.careless = programs.Chance(0.2);
+  if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
   truthful_ = ground.faults.lie == 0;
   ground_ = std::make_unique<FaultGround>(std::move(ground));
   sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
