@@ -56,6 +56,7 @@ class Client:
         self._waiters = []
         self._postponed = []  # what such handlers said
         self._unacknowledged = []  # (trial, seq, line), in the order of sending
+        self._heard_acks = {}  # the last of each trial that is not noted in its folder yet
         self._is_started = False
         self._wake_reader = self._wake_writer = -1
         self._socket = None
@@ -180,10 +181,7 @@ class Client:
         self._wait(self._has_room)
         if trial._over:
             raise RuntimeError(f"trial {trial.number} is over: it takes no more {kind}")
-        if trial._seq is None:
-            trial._seq = _spool.next_conversation(trial._folder) * _CONVERSATION
-            trial._spooled = trial._seq
-            trial._acknowledged = _spool.Acknowledged(trial._folder)
+        _open_conversation(trial)
         names = {"type": kind, "trial": trial.number, "launch": trial.launch}
         line = encode({**names, "seq": trial._seq + 1, **content})
         if work is not None:
@@ -236,6 +234,7 @@ class Client:
             return
         self._is_started = True
         self._alone_since = monotonic()
+        _open_conversation(self._trial)  # before there are two threads that take turns
         self._wake_reader, self._wake_writer = os.pipe()
         os.set_blocking(self._wake_writer, False)
         self._connect()
@@ -384,6 +383,7 @@ class Client:
                     *lines, heard = (heard + self._receive()).split(b"\n")
                     for line in lines:
                         self._hear(line)
+                    self._note_acks()
                 if monotonic() >= next_heartbeat:
                     last_heartbeat = monotonic()
                     self._end_if_alone_too_long()
@@ -460,8 +460,13 @@ class Client:
             count += 1
         if count:
             trial, seq, _ = waiting[count - 1]
-            trial._acknowledged.note(seq)
+            self._heard_acks[trial] = seq
             del waiting[:count]
+
+    def _note_acks(self) -> None:
+        for trial, seq in self._heard_acks.items():
+            trial._acknowledged.note(seq)
+        self._heard_acks.clear()
 
     def _hear_terms(self, terms: dict) -> None:
         self._lease_s = terms.get("lease_ms", self._lease_s * 1000) / 1000
@@ -523,6 +528,13 @@ class Client:
             write(folder, *what)
         except OSError as error:
             _tell(f"the launch's last words are lost: {error}")
+
+
+def _open_conversation(trial) -> None:
+    if trial._seq is None:
+        trial._seq = _spool.next_conversation(trial._folder) * _CONVERSATION
+        trial._spooled = trial._seq
+        trial._acknowledged = _spool.Acknowledged(trial._folder)
 
 
 def _is_to_be_resumed(trial) -> bool:
