@@ -20,7 +20,7 @@ import time
 
 RECORDED = pathlib.Path(__file__).resolve().parent.parent / "tests" / "sim" / "plants.txt"
 QUICK_SEEDS = 20
-QUICK_HUNT = 800
+QUICK_HUNT = 300
 
 
 @dataclasses.dataclass

@@ -52,8 +52,8 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                                                    random_.Fork(workers_.size())));
   FaultWorker& added = *workers_.back();
   HostFilesOf(worker) = {};
-  FilesOf(assign.at) = {
-      .claim = worker, .taken_back = false, .paused = false, .conversations = 0, .spool = {}, .spool_noise = {}};
+  FilesOf(assign.at) = LaunchFiles();
+  FilesOf(assign.at).claim = worker;
   if (!options_.nodes[Number(grant.node) - 1].up) {  // gone without our knowledge: nothing starts
     lost_.push_back(worker);
     return {};

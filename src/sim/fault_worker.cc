@@ -61,6 +61,7 @@ void FaultWorker::Begin(const wire::Assign& assign) {
 void FaultWorker::BeginTask(wire::LaunchRef at, std::optional<Work> target) {
   const int conversation = traits_.counts ? world_.FilesOf(at).conversations++ : 0;
   task_.emplace(at, conversation);
+  world_.FilesOf(at).begun = true;
   task_->work = world_.CheckpointOf(at.trial).work;
   task_->target = task_->first_target = target;
 }

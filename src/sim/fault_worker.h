@@ -48,6 +48,7 @@ struct LaunchFiles {
   std::string claim;  // by this worker, or
   bool taken_back = false;
   bool paused = false;
+  bool begun = false;     // by some process
   int conversations = 0;  // processes that have spoken for it
   std::vector<std::string> spool;
   std::vector<std::string> spool_noise;  // and what is not to be read as a message of it

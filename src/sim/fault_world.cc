@@ -250,6 +250,10 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
     const auto* expired = std::get_if<LeaseExpired>(&event.body);
     if (expired != nullptr && ground_->SpeaksFor({expired->trial.trial, expired->launch}))
       checker_.Say("a worker that spoke was given up as silent");
+    const auto* ended = std::get_if<LaunchEnded>(&event.body);
+    if (ended != nullptr && ended->ending == Ending::kDone &&
+        !ground_->FilesOf({ended->trial.trial, ended->launch}).begun)
+      checker_.Say("a launch that nothing has begun is taken to be done");
   };
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));
