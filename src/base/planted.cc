@@ -64,7 +64,6 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"ahead-complete", "a trial whose checkpoint is ahead of its reports is taken for complete"},
       {"never-begun", "an idle worker that leaves as it is given a trial is taken to have done it"},
       {"any-speaker", "whoever says that it is a worker may report for it"},
-      {"same-numbers", "what a second process of a launch says is taken for what the first said"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;

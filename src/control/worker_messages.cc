@@ -111,7 +111,7 @@ void Workforce::Greeted(Peer& peer) {
   host->peer = &peer;
   host->heard = site_.Now();
   if (!host->speaker.speaks || another) {
-    host->renumbers = another && !Planted("same-numbers");
+    host->renumbers = another;
     host->speaker = *speaker;
     site_.Spoke(host->name, *speaker);
     host->is_new = true;

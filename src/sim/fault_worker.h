@@ -149,7 +149,7 @@ class FaultWorker {
   template <typename Message>
   void Say(Message message);
   void SayRaw(const wire::FromWorker& message);
-  bool CanKeep() const { return traits_.speaks && (traits_.counts || image_ == 1); }
+  bool CanKeep() const { return traits_.speaks && traits_.counts; }
   void Keep();
   void Leave(Left how);
   void FinishLeaving();
