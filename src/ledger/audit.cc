@@ -4,9 +4,10 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "base/json_reader.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/recovery.h"
@@ -202,18 +203,24 @@ class Audit {
             trial.note.empty() && trial.enqueued ? std::string("enqueued") : trial.note);
     const auto attributes = attributes_.find(trial.id);
     const std::string made_of = attributes == attributes_.end() ? "{}" : attributes->second;
-    const nlohmann::json members = Members(row.attributes, trial);
-    if (!members.is_object() || members != Members(made_of, trial))
+    const auto members = Members(row.attributes, trial);
+    if (!members || members != Members(made_of, trial))
       Compare(whose, "attributes", row.attributes, made_of);
   }
 
   // In whatever order. Where a fork comes from, its program may have said otherwise: then either is
   // there, by what was written last.
-  nlohmann::json Members(const std::string& attributes, const Trial& trial) const {
-    auto members = nlohmann::json::parse(attributes, nullptr, /*allow_exceptions=*/false);
-    if (!members.is_object() || !own_lineage_.contains(trial.id)) return members;
-    members.erase("parent");
-    members.erase("forked_at");
+  using Attributes = std::map<std::string, std::string>;
+  std::optional<Attributes> Members(const std::string& text, const Trial& trial) const {
+    const auto document = JsonDocument::Read(text);
+    if (!document) return std::nullopt;
+    Attributes members;
+    const auto all = document->object().Members();
+    for (const auto& [name, value] : *all) members.emplace(name, value.Written());
+    if (own_lineage_.contains(trial.id)) {
+      members.erase("parent");
+      members.erase("forked_at");
+    }
     return members;
   }
 
