@@ -30,8 +30,9 @@ What the promise that nothing is lost costs: the build before its last mends (th
 with them, in turn. Reports: 8 native programs report at once, as fast as the window lets them, from
 the first report made to the last acknowledgement; and one Python program alone, each with its
 checkout's package. Starts: the whole of `sluice tune` over its trials, each a native program that
-prints one result; and a Python one. Instructions, by callgrind: of the controller and of the launchers,
-the difference of a study twice as long, over what it had more of.
+prints one result; and a Python one. Instructions, by callgrind: of the controller and of the
+launchers, the difference of a study twice as long, over what it had more of; not measured by a
+valgrind that does not know pidfd_open, under which nothing can be started.
 """
 
 STUDY = """
@@ -59,6 +60,10 @@ import sluice
 
 sluice.report(1, loss=sluice.params()["x"])
 """
+
+
+class Unmeasured(Exception):
+    """Nothing could be started under callgrind."""
 
 
 class Build:
@@ -137,8 +142,11 @@ class Build:
             ]
             environment = {**os.environ, "SLUICE_STORE": str(house.store)}
             subprocess.run(
-                words, cwd=house.folder, env=environment, check=True, capture_output=True
+                words, cwd=house.folder, env=environment, check=False, capture_output=True
             )
+            with contextlib.closing(sqlite3.connect(house.store)) as database:
+                if not database.execute("SELECT count(*) FROM reports").fetchone()[0]:
+                    raise Unmeasured
             counted = {"sluice": 0, "sluice-launcher": 0}
             for path in house.folder.glob("callgrind.*"):
                 name, count = read_callgrind(path)
@@ -231,7 +239,10 @@ def main():
             bar = "at most 10 % or 0.2 ms longer"
             texts = [bench.spread(other, 2), bench.spread(this, 2)]
         rows.append([what, *texts, f"{after / before:.3f}", f"{bar}: {bench.verdict(holds)}"])
-    before, after = (cost(build, options) for build in builds)
+    try:
+        before, after = (cost(build, options) for build in builds)
+    except Unmeasured:
+        before = after = ()
     for what, old, new in zip(
         [
             "instructions of a launch, controller",
@@ -240,7 +251,7 @@ def main():
         ],
         before,
         after,
-        strict=True,
+        strict=False,
     ):
         rows.append([what, f"{old:,.0f}", f"{new:,.0f}", f"{new / old:.3f}", ""])
     bench.write_page(

@@ -137,9 +137,10 @@ std::optional<Checkup> CheckOrphans(Reader& reader) {
     const auto row = query ? query->Step() : Result<bool>(std::unexpected(query.error()));
     if (!row) return Checkup{"studies", Health::kProblem, row.error().message};
     if (query->Integer(0) == 0) continue;
+    const StudyId lost{static_cast<std::uint32_t>(query->Integer(1))};
     return Checkup{"studies", Health::kProblem,
-                   fmt::format("damaged: {} {} are of {}, which is not there", query->Integer(0), table,
-                               NameOfLost(reader, StudyId(static_cast<std::uint32_t>(query->Integer(1)))))};
+                   fmt::format("damaged: {} {} are of {}, which is not there", query->Integer(0),
+                               table, NameOfLost(reader, lost))};
   }
   return std::nullopt;
 }
@@ -174,7 +175,8 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   const auto studies_before = (*reader)->Studies();
   if (!studies_before) return problem(studies_before.error());
   std::map<StudyId, std::vector<TrialFiles>> files;
-  for (const StudyInfo& study : *studies_before) files[study.id] = ReadTrialFiles(paths, study.name);
+  for (const StudyInfo& study : *studies_before)
+    files[study.id] = ReadTrialFiles(paths, study.name);
   // A reader's view of one moment, while a controller may go on writing.
   if (const Status begun = (*reader)->database().Execute("BEGIN"); !begun)
     return problem(begun.error());
@@ -185,7 +187,8 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   std::vector<Checkup> checks = {*pages};
   if (pages->health == Health::kProblem) return checks;
   if (auto orphans = CheckOrphans(**reader)) checks.push_back(std::move(*orphans));
-  for (const StudyInfo& study : *studies) checks.push_back(CheckStudy(**reader, study, files[study.id]));
+  for (const StudyInfo& study : *studies)
+    checks.push_back(CheckStudy(**reader, study, files[study.id]));
   return checks;
 }
 

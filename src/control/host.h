@@ -22,8 +22,8 @@ struct Workforce::Host {
 
   Peer* peer = nullptr;
   Speaker speaker;         // if one speaks, its output is no report
-  bool is_new = true;      // who speaks for it has said nothing to us yet,
-  bool renumbers = false;  // and came after another
+  bool is_new = true;      // the speaker has not told this controller anything yet,
+  bool renumbers = false;  // and another one spoke before it
   bool ready = false;      // carries nothing, and would take another trial
   bool dismissed = false;  // was told to go home, or is being ended: gets no other trial
   int owed = 0;            // acknowledgements that wait for a commit

@@ -128,9 +128,9 @@ void Workforce::Greeted(Peer& peer) {
   }
 }
 
-// What processes before it could not deliver comes before the first words of another one: its numbers
-// are higher. One that counts its messages from 1, as one before it did for the same launch, is
-// counted behind that one.
+// Before the first words of a process comes what earlier processes of the launch could not deliver:
+// their numbers are lower. A process that counts its messages from 1, as one before it did for the
+// same launch, is counted behind that one.
 void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const std::uint64_t its = wire::ConversationOf(numbered.seq);

@@ -60,7 +60,7 @@ LocalSite::~LocalSite() {
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
-  // Unless another controller listens there by now. While ours is open no other file has its number.
+  // Unless another controller listens there by now. While ours is open, no other file has its inode.
   if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
     unlink(options_.paths.socket.c_str());
   for (int descriptor : {listener_, inotify_}) {
@@ -239,7 +239,8 @@ void LocalSite::ProcessEnded(const std::string& worker) {
     inotify_rm_watch(inotify_, process.watch);
     output_watches_.erase(process.watch);
   }
-  // A launcher that wrote its exit record has left nothing behind.
+  // A launcher that wrote its exit record has left nothing behind. Of another one, what an idle worker
+  // started is looked for only here.
   if (!ReadExit(FolderOf(worker))) {
     EndStrays();
     KillLaunch(FolderOf(worker));

@@ -15,8 +15,8 @@
 #include "exec/launch_folder.h"
 #include "exec/local_controller.h"
 #include "exec/machine.h"
-#include "ledger/earlier_study.h"
 #include "launcher/claim.h"
+#include "ledger/earlier_study.h"
 #include "ledger/lock.h"
 #include "ledger/optuna_study_file.h"
 #include "ledger/reader.h"
@@ -25,8 +25,8 @@
 namespace sluice {
 namespace {
 
-// Whoever holds the lock ends what the launchers of the store have left that were killed while no
-// controller lived.
+// With the store's lock held: launchers that were killed while no controller lived may have left
+// processes, and those end first.
 Result<std::unique_ptr<Ledger>> OpenSwept(const StorePaths& paths, const StoreLock& lock) {
   KillOrphans(paths.files + "/studies");
   return OpenLocked(paths, lock);

@@ -42,8 +42,8 @@ bool WriteProgram(const std::string& folder, pid_t pid);
 // launcher's mark is found on. False if something still lives.
 bool KillLaunch(const std::string& folder);
 
-// The same for every launch below a folder whose launcher is dead: also for those of an idle worker,
-// which nothing else looks for.
+// The same for every launch below a folder whose launcher is dead: also for the launches of an idle
+// worker, which nothing else looks for.
 void KillOrphans(const std::string& root);
 
 // How the program of a launch ended, as its launcher wrote it down.

@@ -12,6 +12,8 @@
 namespace sluice {
 namespace {
 
+using ::testing::IsEmpty;
+
 // Processes whose environment has this variable.
 std::vector<pid_t> ProcessesWith(const std::string& variable) {
   std::vector<pid_t> found;
@@ -26,16 +28,24 @@ std::vector<pid_t> ProcessesWith(const std::string& variable) {
   return found;
 }
 
+// From which stop on they are counted.
+enum class From { kStart, kExitRecord };
+
 // Runs a launcher to its stop of that number, before or after a system call, and kills it there.
 // How many stops there were: fewer if it ended before.
-int KillAtStop(const std::string& folder, const std::string& variable, int stop) {
+int KillAtStop(const std::string& folder, const std::string& variable, From from, int stop) {
   const pid_t launcher = fork();
   if (launcher == 0) {
     setenv("SLUICE_TEST_LAUNCH", variable.c_str(), 1);
     ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     raise(SIGSTOP);
     std::vector<std::string> items = {
-        "sluice-launcher", folder, "1000", "1000", "sh", "-c",
+        "sluice-launcher",
+        folder,
+        "1000",
+        "1000",
+        "sh",
+        "-c",
         "cd " + folder + "; echo > ran; setsid sleep 1000 & echo out; exit 0"};
     std::vector<char*> argv;
     for (std::string& item : items) argv.push_back(item.data());
@@ -45,10 +55,11 @@ int KillAtStop(const std::string& folder, const std::string& variable, int stop)
   int status = 0;
   waitpid(launcher, &status, 0);
   int at = 0;
-  for (; at < stop; ++at) {
+  for (bool counts = from == From::kStart; at < stop; at += counts ? 1 : 0) {
     ptrace(PTRACE_SYSCALL, launcher, nullptr, nullptr);
     waitpid(launcher, &status, 0);
     if (!WIFSTOPPED(status)) return at;
+    counts = counts || ReadExit(folder).has_value();
   }
   kill(launcher, SIGKILL);
   waitpid(launcher, &status, 0);
@@ -66,39 +77,42 @@ TEST(KilledLauncherTest, LeavesNothingUnseenWhereverItIsKilled) {
   int ran = 0;
   int never_ran = 0;
   int written = 0;
-  const LaunchFolder counted;
-  const int last = KillAtStop(counted.path(), "counted", 1'000'000);
-  // A share of them, and the last ones, where the exit record is written.
-  const int every = std::getenv("SLUICE_SOAK") != nullptr ? 1 : 3;
-  for (int stop = 1;; stop += stop > last - 20 ? 1 : every) {
+  // False if the launcher ended before that stop.
+  const auto try_stop = [&](From from, int stop) {
+    const std::string name = std::to_string(stop) + (from == From::kStart ? "" : "-after-exit");
+    SCOPED_TRACE("stop " + name);
     const LaunchFolder folder;
-    const std::string variable = "killed-launcher-" + std::to_string(getpid()) + "-" +
-                                 std::to_string(stop) + ".";
-    if (KillAtStop(folder.path(), variable, stop) < stop) {
-      if (stop > last + 40) break;  // how many there are depends on how often it is woken
-      EXPECT_TRUE(ProcessesWith(variable).empty()) << "it has ended";
-      continue;
-    }
+    const std::string variable = "killed-launcher-" + std::to_string(getpid()) + "-" + name + ".";
+    const bool stopped = KillAtStop(folder.path(), variable, from, stop) == stop;
     const bool claimed = ReadClaim(folder.path()).has_value();
-    if (ReadExit(folder.path())) {
-      ++written;
-      EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop << ": after the exit record";
+    const bool ended = ReadExit(folder.path()).has_value();
+    if (!stopped || ended) {
+      EXPECT_THAT(ProcessesWith(variable), IsEmpty());
     }
+    if (!stopped) return false;
+    written += ended ? 1 : 0;
     // What the next controller does.
-    EXPECT_TRUE(KillLaunch(folder.path())) << "stop " << stop;
-    EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop;
+    EXPECT_TRUE(KillLaunch(folder.path()));
+    EXPECT_THAT(ProcessesWith(variable), IsEmpty());
     const bool has_run = std::filesystem::exists(folder.path() + "/ran");
     ++(has_run ? ran : never_ran);
     if (has_run) {
-      EXPECT_TRUE(claimed) << "stop " << stop;
-      EXPECT_NE(folder.Read("program"), "") << "stop " << stop;
-      continue;
+      EXPECT_TRUE(claimed);
+      EXPECT_NE(folder.Read("program"), "");
+      return true;
     }
     // One that waited for the word of its launcher never runs.
     usleep(5000);
-    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/ran")) << "stop " << stop;
-    EXPECT_TRUE(ProcessesWith(variable).empty()) << "stop " << stop;
-  }
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/ran"));
+    EXPECT_THAT(ProcessesWith(variable), IsEmpty());
+    return true;
+  };
+  // How many stops there are depends on how often it is woken: it is past the last one only when
+  // several in a row were.
+  const int every = std::getenv("SLUICE_SOAK") != nullptr ? 1 : 3;
+  for (int stop = 1, past = 0; past < 10; stop += every)
+    past = try_stop(From::kStart, stop) ? 0 : past + 1;
+  for (int stop = 1; try_stop(From::kExitRecord, stop);) ++stop;
   // All phases were met.
   EXPECT_GT(ran, 5);
   EXPECT_GT(never_ran, 5);

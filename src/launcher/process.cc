@@ -71,17 +71,19 @@ std::string EnvironmentOf(pid_t pid) {
   return text;
 }
 
-bool HasMark(const std::string& environment, const std::string& mark) {
-  const std::string name = std::string(kMarks) + "=";
+// The value of a variable in an environment; empty if it has none.
+std::string VariableOf(const std::string& environment, const std::string& name) {
   for (std::size_t at = 0; at < environment.size();) {
-    const char* variable = environment.c_str() + at;
-    if (std::strncmp(variable, name.c_str(), name.size()) == 0) {
-      const std::string marks = " " + std::string(variable + name.size()) + " ";
-      if (marks.find(" " + mark + " ") != std::string::npos) return true;
-    }
-    at += std::strlen(variable) + 1;
+    const std::string variable = environment.c_str() + at;
+    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
+    at += variable.size() + 1;
   }
-  return false;
+  return "";
+}
+
+bool HasMark(const std::string& environment, const std::string& mark) {
+  const std::string marks = " " + VariableOf(environment, kMarks) + " ";
+  return marks.find(" " + mark + " ") != std::string::npos;
 }
 
 // Whether a process is just becoming another program: for a moment it has memory (as threads of the
@@ -176,17 +178,9 @@ bool KillMarked(const std::string& mark) {
 
 std::set<std::string> LaunchesAlive(const std::string& root) {
   std::set<std::string> folders;
-  const std::string name = "SLUICE_TRIAL_FILE=" + root + "/";
   ForEachNumber("/proc", [&](pid_t pid) {
-    const std::string environment = EnvironmentOf(pid);
-    for (std::size_t at = 0; at < environment.size();) {
-      const std::string variable = environment.c_str() + at;
-      if (variable.starts_with(name)) {
-        const std::size_t begin = variable.find('=') + 1;
-        folders.insert(variable.substr(begin, variable.rfind('/') - begin));
-      }
-      at += variable.size() + 1;
-    }
+    const std::string file = VariableOf(EnvironmentOf(pid), "SLUICE_TRIAL_FILE");
+    if (file.starts_with(root + "/")) folders.insert(file.substr(0, file.rfind('/')));
   });
   return folders;
 }

@@ -134,8 +134,8 @@ Status Ledger::Commit(const Batch& batch) {
   return {};
 }
 
-// What we know of the store is still so: two controllers could give the same number to an event and
-// to a report, which SQLite would not see.
+// That the store still ends where it did. Otherwise another controller and this one could give the
+// same number to an event and to a report, which SQLite would not see.
 Status Ledger::CheckAlone() {
   SLUICE_ASSIGN(const std::int64_t version, ReadNumber(read_version_));
   if (version == version_) return {};
@@ -143,7 +143,7 @@ Status Ledger::CheckAlone() {
   if (last != static_cast<std::int64_t>(Number(last_))) {
     return FailedPrecondition(
         fmt::format("{}: another process has written to this store: its events end at {}, and {} "
-                    "are known here",
+                    "are known here: nothing more is written; 'sluice resume' goes on",
                     database_->path(), last, Number(last_)));
   }
   version_ = version;

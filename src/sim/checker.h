@@ -20,7 +20,7 @@ namespace sluice {
 // workers are told, and what a restart finds. Keeps the first thing that was wrong.
 class Checker {
  public:
-  // What a stranger reports, and nobody else.
+  // What only strangers report.
   static constexpr double kStrangersValue = -1e9;
 
   // Empty while all is well.

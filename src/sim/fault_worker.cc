@@ -50,15 +50,11 @@ std::string FaultWorker::Describe() const {
 void FaultWorker::Start(const wire::Assign& assign) {
   lease_ = std::chrono::milliseconds(assign.lease_ms);
   alone_since_ = world_.timeline().now();
-  Begin(assign);
+  Begin(assign.at, assign.target);
   After(traits_.startup, &FaultWorker::Boot);
 }
 
-void FaultWorker::Begin(const wire::Assign& assign) {
-  BeginTask(assign.at, assign.target);
-}
-
-void FaultWorker::BeginTask(wire::LaunchRef at, std::optional<Work> target) {
+void FaultWorker::Begin(wire::LaunchRef at, std::optional<Work> target) {
   const int conversation = traits_.counts ? world_.FilesOf(at).conversations++ : 0;
   task_.emplace(at, conversation);
   world_.FilesOf(at).begun = true;
@@ -149,7 +145,7 @@ void FaultWorker::Replace() {
   connected_ = false;
   alone_since_ = world_.timeline().now();
   ++image_;
-  BeginTask(task_->at, task_->first_target);
+  Begin(task_->at, task_->first_target);
   After(traits_.startup, &FaultWorker::Boot);
 }
 
@@ -378,7 +374,7 @@ void FaultWorker::Hear(std::string_view line) {
     welcomed_ = true;
   } else if (const auto* assign = std::get_if<wire::Assign>(&*message)) {
     if (task_) return;  // heard already
-    Begin(*assign);
+    Begin(assign->at, assign->target);
     PlanStep();
   } else if (const auto* ack = std::get_if<wire::Ack>(&*message)) {
     if (!task_ || task_->at != ack->at) return;

@@ -133,8 +133,7 @@ class FaultWorker {
     Left left = Left::kNot;
   };
 
-  void Begin(const wire::Assign& assign);
-  void BeginTask(wire::LaunchRef at, std::optional<Work> target);
+  void Begin(wire::LaunchRef at, std::optional<Work> target);
   void Boot();
   bool IsAtEnd() const;
   void PlanStep();

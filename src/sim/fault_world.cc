@@ -364,7 +364,7 @@ void FaultWorld::EndLife() {
   StartLater();
 }
 
-// All that is stored agrees, and whoever is complete got to its end.
+// All that is stored agrees, and each complete trial got to its end.
 void FaultWorld::CheckEnd() {
   const auto reader = Reader::Open(kStore, disk_.disk());
   if (!reader) return checker_.Say(reader.error().message);
@@ -380,7 +380,8 @@ void FaultWorld::CheckEnd() {
   const Work end = std::min(program.own_end, study.spec.stopper.max_budget);
   for (const Trial& trial : study.trials) {
     if (trial.state == TrialState::kComplete && !trial.restarted && trial.work < end)
-      checker_.Say(fmt::format("trial {} is complete at {} of {}", Number(trial.id), trial.work, end));
+      checker_.Say(
+          fmt::format("trial {} is complete at {} of {}", Number(trial.id), trial.work, end));
   }
 }
 

@@ -80,13 +80,18 @@ def test_program_that_executes_itself_anew(edge, stages):
     assert edge.states() == {1: "complete"} and edge.launches() == [1]
 
 
-def test_program_that_executes_itself_while_no_controller_lives(edge):
-    program_of(edge, EXECS, retries=0, more="environment: {STAGES: '1'}")
+def execute_alone(edge, stages):
+    """The program executes itself once, and has said what it says then, without a controller."""
+    program_of(edge, EXECS, retries=0, more=f"environment: {{STAGES: '{stages}'}}")
     controller = start(edge)
     edge.await_reports(3)
     edge.kill(controller)
     edge.open_gate("stage.0")
     edge.await_notes("stage", 2)
+
+
+def test_program_that_executes_itself_while_no_controller_lives(edge):
+    execute_alone(edge, stages=1)
     edge.open_gate("stage.1")
     edge.run("resume", "edge", "-q")
     assert works(edge) == [(1, epoch) for epoch in range(1, 7)]
@@ -94,13 +99,8 @@ def test_program_that_executes_itself_while_no_controller_lives(edge):
 
 
 def test_what_was_said_before_it_executed_itself_comes_before_what_it_says_then(edge):
-    """Epochs 4 to 6 are said while no controller lives; 7 to 9, by what the program became, to one."""
-    program_of(edge, EXECS, retries=0, more="environment: {STAGES: '2'}")
-    controller = start(edge)
-    edge.await_reports(3)
-    edge.kill(controller)
-    edge.open_gate("stage.0")
-    edge.await_notes("stage", 2)
+    """Epochs 4 to 6 are said while no controller lives; 7 to 9 to one, by what the program became."""
+    execute_alone(edge, stages=2)
     controller = edge.start("resume", "edge", "-q")
     edge.await_controller(controller)
     edge.kill(controller)  # whatever it has heard of stage 1
