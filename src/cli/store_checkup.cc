@@ -76,8 +76,7 @@ std::vector<TrialFiles> ReadTrialFiles(const StorePaths& paths, const std::strin
     const auto launches = NumbersIn(fmt::format("{}/{}", trials, trial), "launch-");
     const std::uint32_t launch = launches.empty() ? 0 : launches.back();
     const std::string last = fmt::format("{}/{}/launch-{}", trials, trial, launch);
-    all.push_back(
-        {trial, launch, std::max(ReadAcknowledged(last), AcknowledgedBeforeSpool(last))});
+    all.push_back({trial, launch, std::max(ReadAcknowledged(last), AcknowledgedBeforeSpool(last))});
   }
   return all;
 }
@@ -107,8 +106,7 @@ Checkup CheckStudy(Reader& reader, const StudyInfo& study, const std::vector<Tri
   const auto findings = AuditStudy(reader, study);
   if (!findings) return {what, Health::kProblem, findings.error().message};
   if (!findings->empty()) {
-    return {what, Health::kProblem,
-            fmt::format("damaged: {}", fmt::join(*findings, "; "))};
+    return {what, Health::kProblem, fmt::format("damaged: {}", fmt::join(*findings, "; "))};
   }
   const auto ahead = FindAhead(reader, study, files);
   if (!ahead) return {what, Health::kProblem, ahead.error().message};

@@ -439,7 +439,8 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
 // was ever reported: those reports died with an earlier launch.
 bool Engine::IsAhead(const Trial& trial, const LaunchEnded& event) {
   const bool idle = event.ending == Ending::kDone && trial.launch_reports == 0;
-  if (!idle || trial.restarted || Number(trial.launch) < 2 || event.checkpoint_bytes <= 0) return false;
+  if (!idle || trial.restarted || Number(trial.launch) < 2 || event.checkpoint_bytes <= 0)
+    return false;
   const bool short_of_target = trial.target != kNoLimit && trial.work < trial.target;
   return event.checkpoint_work > trial.work ||
          (event.checkpoint_work == 0 && trial.lost && short_of_target);

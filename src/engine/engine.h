@@ -67,8 +67,8 @@ struct Study {
   std::uint32_t failed_starts = 0;  // rounds of starts that the machine failed, one after another
   Time hold_until{};                // nothing is started before
   std::string pause;                // why the machine could not go on with it; empty: it could
-  bool sated = false;       // in the plan that is being made: it cannot use more room
-  std::uint64_t asked = 0;  // proposals asked for
+  bool sated = false;               // in the plan that is being made: it cannot use more room
+  std::uint64_t asked = 0;          // proposals asked for
   std::uint64_t answered = 0;
   std::uint64_t enqueued = 0;  // points given by hand so far
   std::deque<Point> queue;     // those of them that are not trials yet

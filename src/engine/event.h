@@ -137,11 +137,11 @@ struct LaunchHeard {
 };
 
 enum class Ending {
-  kDone,     // the program ended well, or said that it is done with this trial
-  kPaused,   // it left as it was asked to, and wants to go on later
-  kFailed,   // it ended badly, or said so, or its program is none
-  kLost,     // it never ran, or vanished without its own fault
-  kStopped,  // another tuner, from which the study was imported, had given it up
+  kDone,        // the program ended well, or said that it is done with this trial
+  kPaused,      // it left as it was asked to, and wants to go on later
+  kFailed,      // it ended badly, or said so, or its program is none
+  kLost,        // it never ran, or vanished without its own fault
+  kStopped,     // another tuner, from which the study was imported, had given it up
   kNotStarted,  // the machine could not start it: a full disk, no more processes
 };
 
@@ -152,7 +152,7 @@ struct LaunchEnded {
   Ending ending = Ending::kDone;
   std::string reason;                  // with kFailed, kLost and kNotStarted
   std::int64_t checkpoint_bytes = -1;  // what the checkpoint folder holds now; -1: not looked
-  Work checkpoint_work = -1;  // of the checkpoint, 0 if it does not say; -1: not looked
+  Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not looked
 };
 
 // A worker was silent past its lease: dead for us, whatever it still does.

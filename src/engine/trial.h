@@ -38,12 +38,12 @@ struct Trial {
   TrialState state = TrialState::kWaiting;
   bool leaving = false;  // the launch was told to leave, for this reason
   StopReason leave_reason = StopReason::kStopped;
-  bool exempt = false;    // retried by hand: the stopper has no say any more
-  bool evicted = false;   // its checkpoint is to be removed, and may be still there
+  bool exempt = false;     // retried by hand: the stopper has no say any more
+  bool evicted = false;    // its checkpoint is to be removed, and may be still there
   bool lost = false;       // an earlier launch vanished, with reports perhaps, and none came since
   bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
-  bool enqueued = false;  // its point was given by hand
-  bool changed = false;   // it is in the engine's list of changed trials; not part of the state
+  bool enqueued = false;   // its point was given by hand
+  bool changed = false;    // it is in the engine's list of changed trials; not part of the state
   TrialId parent{};     // the trial it is a fork of: it begins from a copy of that one's checkpoint
   Work forked_at = 0;   // the work of that
   bool unborn = false;  // a fork whose parameters are to come; until then they are its parent's
@@ -113,8 +113,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
   visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
   visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace),
-      visit(t.paced), visit(t.told), visit(t.resumed), visit(t.lost),
-      visit(t.restarted);
+      visit(t.paced), visit(t.told), visit(t.resumed), visit(t.lost), visit(t.restarted);
 }
 
 }  // namespace sluice

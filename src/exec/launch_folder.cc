@@ -99,7 +99,8 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
       return {LaunchEnd::Kind::kNotStarted,
               fmt::format("{}: its launcher could not write here, or was killed", host_folder)};
     }
-    if (claim->copied) return {LaunchEnd::Kind::kLost, "it ran in the store that this one is a copy of"};
+    if (claim->copied)
+      return {LaunchEnd::Kind::kLost, "it ran in the store that this one is a copy of"};
     // Its launcher was killed: what it left behind must not go on unseen.
     const bool gone = KillLaunch(host_folder);
     return {LaunchEnd::Kind::kLost,

@@ -187,9 +187,9 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
   // If this fails, the next controller finds out as we did.
-  (void)WriteFile(FolderOf(worker) + "/speaks",
-                  fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base,
-                              speaker.image));
+  (void)WriteFile(
+      FolderOf(worker) + "/speaks",
+      fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base, speaker.image));
 }
 
 Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
@@ -204,7 +204,8 @@ Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
     return FailedPrecondition("the secret is not that of this worker");
   const std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (secret.empty() && (!claim || !IsBelow(static_cast<pid_t>(caller.pid), claim->pid)))
-    return FailedPrecondition("the process was not started by this worker, and has no secret of it");
+    return FailedPrecondition(
+        "the process was not started by this worker, and has no secret of it");
   return SpeakerOf(caller.pid);
 }
 
@@ -375,13 +376,12 @@ void LocalSite::Accept() {
     workforce_->Connected(peer);
     connections_[peer] = std::make_unique<Connection>(
         loop_, descriptor,
-        Connection::Handlers{
-            .line = [this, peer](std::string_view line) { HeardFrom(peer, line); },
-            .closed =
-                [this, peer] {
-                  workforce_->Closed(peer);
-                  Close(peer);
-                }});
+        Connection::Handlers{.line = [this, peer](std::string_view line) { HeardFrom(peer, line); },
+                             .closed =
+                                 [this, peer] {
+                                   workforce_->Closed(peer);
+                                   Close(peer);
+                                 }});
   }
 }
 

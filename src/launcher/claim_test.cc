@@ -191,15 +191,13 @@ TEST(ClaimTest, WhatIsLeftOfLaunchesWithoutLaunchersIsKilledAndNothingElse) {
 TEST(ClaimTest, ExitRecordsComeBack) {
   const LaunchFolder folder;
   EXPECT_FALSE(ReadExit(folder.path()));
-  ASSERT_TRUE(WriteExit(
-      folder.path(),
-      {.code = 127,
-       .signal = 0,
-       .error = "cannot start 'a b': no",
-       .machine = true,
-       .dropped_bytes = 1LL << 40,
-       .lost_bytes = 7,
-       .unkilled = 2}));
+  ASSERT_TRUE(WriteExit(folder.path(), {.code = 127,
+                                        .signal = 0,
+                                        .error = "cannot start 'a b': no",
+                                        .machine = true,
+                                        .dropped_bytes = 1LL << 40,
+                                        .lost_bytes = 7,
+                                        .unkilled = 2}));
   const auto record = ReadExit(folder.path());
   ASSERT_TRUE(record);
   EXPECT_TRUE(record->machine);

@@ -186,7 +186,7 @@ class Watch {
 
   void Kill() {
     kill(-program_, SIGKILL);
-    kill(program_, SIGKILL);  // it may have joined another group
+    kill(program_, SIGKILL);    // it may have joined another group
     kill_at_ = NowMs() + 1000;  // again, should something in the group have been starting
   }
 
@@ -280,8 +280,7 @@ int RunLauncher(int argc, char** argv) {
   ExitRecord record;
   const int out_file = OpenOutput(folder + "/stdout");
   const int err_file = OpenOutput(folder + "/stderr");
-  const bool ready =
-      signals >= 0 && out_file >= 0 && err_file >= 0 && out.Open() && err.Open();
+  const bool ready = signals >= 0 && out_file >= 0 && err_file >= 0 && out.Open() && err.Open();
   const int unready = ready ? 0 : errno;
   const int error = ready ? Start(folder, argv + 4, out, err, program) : unready;
   if (error != 0) {

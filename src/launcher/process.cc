@@ -64,8 +64,7 @@ std::string EnvironmentOf(pid_t pid) {
   if (descriptor < 0) return text;
   char buffer[65536];
   ssize_t size = 0;
-  while (text.size() < kLongestEnvironment &&
-         (size = read(descriptor, buffer, sizeof buffer)) > 0)
+  while (text.size() < kLongestEnvironment && (size = read(descriptor, buffer, sizeof buffer)) > 0)
     text.append(buffer, static_cast<std::size_t>(size));
   close(descriptor);
   return text;

@@ -29,13 +29,11 @@ std::string ReadSmallFile(const std::string& path) {
 }
 
 bool WriteSmallFile(const std::string& path, const std::string& text) {
-  const int descriptor = open(
-      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (descriptor < 0) return false;
   const ssize_t written = write(descriptor, text.data(), text.size());
-  const int error = written == static_cast<ssize_t>(text.size()) ? 0
-                    : written < 0                                ? errno
-                                                                 : ENOSPC;
+  const int error = written == static_cast<ssize_t>(text.size()) ? 0 : written < 0 ? errno : ENOSPC;
   close(descriptor);
   errno = error;
   return error == 0;

@@ -226,9 +226,9 @@ class Audit {
 
   // The reports of each trial, against what they added up to.
   Status CheckCounts(const Study& made) {
-    SLUICE_ASSIGN(Statement query,
-                  database_.Prepare(
-                      "SELECT trial, count(*) FROM reports WHERE study = ? GROUP BY trial"));
+    SLUICE_ASSIGN(
+        Statement query,
+        database_.Prepare("SELECT trial, count(*) FROM reports WHERE study = ? GROUP BY trial"));
     query.Bind(1, static_cast<std::int64_t>(Number(study_.id)));
     std::map<TrialId, int> counts;
     while (true) {
@@ -250,7 +250,7 @@ class Audit {
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
   std::set<TrialId> own_lineage_;  // their programs said something of that name
-  std::int64_t last_us_ = 0;  // when the last event was
+  std::int64_t last_us_ = 0;       // when the last event was
   std::vector<std::string> findings_;
 };
 

@@ -48,9 +48,9 @@ Status CheckFolder(const std::string& folder) {
   if (!planted && S_ISLNK(status.st_mode) && stat(folder.c_str(), &status) != 0)
     return Unavailable(fmt::format("{}: cannot look at it ({})", folder, std::strerror(errno)));
   if (planted || !is_ours()) {
-    return FailedPrecondition(fmt::format(
-        "{}: it belongs to another user (number {}): name another store with --store", folder,
-        status.st_uid));
+    return FailedPrecondition(
+        fmt::format("{}: it belongs to another user (number {}): name another store with --store",
+                    folder, status.st_uid));
   }
   if (!S_ISDIR(status.st_mode))
     return FailedPrecondition(fmt::format("{}: expected a folder, found a file", folder));
@@ -67,9 +67,8 @@ Status MakeFolder(const std::string& folder, mode_t mode, mode_t never) {
   struct stat status{};
   if (stat(folder.c_str(), &status) == 0 && (status.st_mode & never) != 0 &&
       chmod(folder.c_str(), status.st_mode & 07777 & ~never) != 0) {
-    return FailedPrecondition(
-        fmt::format("{}: others may use it, and that cannot be changed ({})", folder,
-                    std::strerror(errno)));
+    return FailedPrecondition(fmt::format("{}: others may use it, and that cannot be changed ({})",
+                                          folder, std::strerror(errno)));
   }
   return {};
 }
@@ -103,8 +102,8 @@ Status OwnFiles(const StorePaths& paths, Database& database) {
   const int reason = errno;
   if (file >= 0) close(file);
   if (!written || rename(aside.c_str(), paths.owner.c_str()) != 0)
-    return Unavailable(fmt::format("{}: cannot write ({})", paths.owner,
-                                   std::strerror(written ? errno : reason)));
+    return Unavailable(
+        fmt::format("{}: cannot write ({})", paths.owner, std::strerror(written ? errno : reason)));
   return {};
 }
 

@@ -199,10 +199,9 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   const EncodedEvent encoded = Encode(event);
   const StudyId study = IsSet(encoded.study) ? encoded.study : owner;
   SLUICE_ASSIGN(std::uint64_t* const chain, ChainOf(study));
-  *chain = Chain(*chain, {.seq = number,
-                          .time_us = Micros(event.time),
-                          .kind = encoded.kind,
-                          .body = encoded.body});
+  *chain = Chain(
+      *chain,
+      {.seq = number, .time_us = Micros(event.time), .kind = encoded.kind, .body = encoded.body});
   insert_event_.Bind(1, number);
   insert_event_.Bind(2, static_cast<std::int64_t>(Number(study)));
   insert_event_.Bind(3, Micros(event.time));

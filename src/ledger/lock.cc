@@ -97,8 +97,10 @@ Result<StoreIdentity> FindOrMake(const std::string& database) {
   struct stat status{};
   if (stat(database.c_str(), &status) != 0) return CannotWrite(database, errno);
   if (!S_ISREG(status.st_mode))
-    return FailedPrecondition(fmt::format("{}: expected a file as the store: name another with "
-                                          "--store", database));
+    return FailedPrecondition(
+        fmt::format("{}: expected a file as the store: name another with "
+                    "--store",
+                    database));
   SLUICE_TRY(CheckOneName(database));
   return StoreIdentity{status.st_dev, status.st_ino};
 }

@@ -96,8 +96,8 @@ Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path, const Disk
 }
 
 Result<Statement> Reader::PrepareStudies(std::string_view rest) {
-  return database_->Prepare(
-      fmt::format(fmt::runtime(kStudyColumns), schema_ < 2 ? "''" : "pause") + std::string(rest));
+  return database_->Prepare(fmt::format(fmt::runtime(kStudyColumns), schema_ < 2 ? "''" : "pause") +
+                            std::string(rest));
 }
 
 Result<std::vector<StudyInfo>> Reader::Studies() {

@@ -227,11 +227,10 @@ std::optional<Speaker> FaultGround::CallerOf(PeerId peer, const std::string& wor
 bool FaultGround::Lives(const Speaker& speaker) const {
   return std::ranges::any_of(
              living_, [&](const auto& each) { return each.second->speaker().Is(speaker); }) ||
-         std::ranges::any_of(links_,
-                             [&](const auto& each) {
-                               const Link& link = each.second;
-                               return link.worker == nullptr && link.speaker.Is(speaker);
-                             });
+         std::ranges::any_of(links_, [&](const auto& each) {
+           const Link& link = each.second;
+           return link.worker == nullptr && link.speaker.Is(speaker);
+         });
 }
 
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {

@@ -32,8 +32,8 @@ struct ProgramTraits {
   bool careless = false;  // saves before what it said is safe
   Work every = 1;         // reports only then, and at its end
   double save = 0.3;      // how often it saves a checkpoint
-  Work own_end = 30;  // it ends by itself here
-  Duration grace{0};  // of its launcher
+  Work own_end = 30;      // it ends by itself here
+  Duration grace{0};      // of its launcher
   // Nobody can tell a program that hangs from one that is slow, unless it is known to speak.
   bool has_timeout = false;
 };
@@ -126,7 +126,7 @@ class FaultWorker {
     wire::LaunchRef at;
     wire::Outbox outbox;
     Work work = 0;
-    Work reported = 0;  // by this process, for this launch
+    Work reported = 0;          // by this process, for this launch
     std::uint64_t spooled = 0;  // the last message that is in the spool
     std::optional<Work> target;
     std::optional<Work> first_target;  // as its file has it

@@ -35,8 +35,9 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
   const std::uint64_t conversation = ConversationOf(numbered.seq);
   const std::uint64_t current = ConversationOf(next_seq_);
   if (conversation < current) {
-    return InvalidArgument("expected the process that reports for this launch by now, found one "
-                           "that did before");
+    return InvalidArgument(
+        "expected the process that reports for this launch by now, found one "
+        "that did before");
   }
   const bool begins = conversation > current && (numbered.seq - 1) % kConversation == 0;
   if (numbered.seq > next_seq_ && !begins) {

@@ -99,7 +99,7 @@ def test_program_that_executes_itself_while_no_controller_lives(edge):
 
 
 def test_what_was_said_before_it_executed_itself_comes_before_what_it_says_then(edge):
-    """Epochs 4 to 6 are said while no controller lives; 7 to 9 to one, by what the program became."""
+    """Epochs 4 to 6 are said while no controller lives; 7 to 9 by what the program became."""
     execute_alone(edge, stages=2)
     controller = edge.start("resume", "edge", "-q")
     edge.await_controller(controller)
