@@ -1,5 +1,8 @@
+import json
+
 import pytest
 from controller import Controller, Launch
+from sweep_trial import CHOSEN, STAND_IN
 
 
 @pytest.fixture
@@ -21,3 +24,16 @@ def launch(tmp_path, controller):
     yield start
     for one in launches:
         one.kill()
+
+
+@pytest.fixture
+def trial(tmp_path, launch):
+    """Starts a script as a trial of a sweep whose metric is accuracy."""
+
+    def start(script, **options):
+        params = tmp_path / "params.json"
+        params.write_text(json.dumps(options.pop("params", CHOSEN)))
+        path = options.pop("path", STAND_IN)
+        return launch(script, PYTHONPATH=path, SLUICE_PARAMS=str(params), **options)
+
+    return start

@@ -1,44 +1,12 @@
 """What stands in for wandb in the trials of a sweep."""
 
-import json
-
 import pytest
-from controller import PACKAGE, run_outside
-
-STAND_IN = f"{PACKAGE}/sluice/_wandb:{PACKAGE}"
-CHOSEN = {"lr": 0.1, "optimizer": {"name": "adam", "betas": {"first": 0.9}}, "layers": [64, 32]}
-
-
-@pytest.fixture
-def trial(tmp_path, launch):
-    """Starts a script as a trial of a sweep whose metric is accuracy."""
-
-    def start(script, **options):
-        params = tmp_path / "params.json"
-        params.write_text(json.dumps(options.pop("params", CHOSEN)))
-        return launch(script, PYTHONPATH=STAND_IN, SLUICE_PARAMS=str(params), **options)
-
-    return start
+from controller import run_outside
+from sweep_trial import STAND_IN, attributes, reports
 
 
 def outside(script, **options):
     return run_outside(script, PYTHONPATH=STAND_IN, **options)
-
-
-def reports(controller):
-    results = controller.results.get((7, 1), {})
-    return [
-        (results[seq]["work"], results[seq]["values"])
-        for seq in sorted(results)
-        if results[seq]["type"] == "report"
-    ]
-
-
-def attributes(controller):
-    merged = {}
-    for message in controller.of_type("attributes"):
-        merged.update(message["attributes"])
-    return merged
 
 
 def test_config_holds_the_values_of_the_sweep_over_defaults(trial):
@@ -161,8 +129,27 @@ wandb.define_metric("loss", summary="min")
 run.define_metric("accuracy", summary="max", step_metric="epoch")
 for loss, accuracy in ((3, 1), (1, 9), (2, 5)):
     wandb.log({"loss": loss, "accuracy": accuracy})
-print(run.summary["loss"], run.summary["accuracy"], run.step)
-""").end() == ["1 9 3"]
+print(run.summary["loss"], run.summary["accuracy"]["max"], run.step)
+""").end() == ["{'min': 1} 9 3"]
+
+
+def test_summaries_of_several_kinds_and_by_pattern(trial):
+    assert trial("""
+import wandb
+run = wandb.init()
+run.define_metric("step")
+run.define_metric("*", step_metric="step", step_sync=True)
+run.define_metric("val/*", summary="min")
+run.define_metric("val/score", summary="max,mean,first,last", step_metric="step")
+run.define_metric("secret", summary="none")
+run.define_metric("old", summary="best", goal="maximize")
+for value in (3, 8, 1):
+    run.log({"val/loss": value, "val/score": value, "loss": value, "secret": value, "old": value})
+print(dict(run.summary))
+""").end() == [
+        "{'val/loss': {'min': 1}, 'val/score': {'max': 8, 'mean': 4.0, 'first': 3, 'last': 1}, "
+        "'loss': 1, 'old': {'best': 8}}"
+    ]
 
 
 def test_a_stopped_run_ends_its_script_well(controller, trial):
@@ -183,6 +170,30 @@ print("never")
     ).end()
     assert out == ["0", "1"]
     assert [work for work, _ in reports(controller)] == [1, 2]
+
+
+def test_a_stopped_run_ends_well_whatever_its_script_does_at_the_end(controller, trial):
+    controller.verdicts = {1: {"type": "stop", "why": "stopped"}}
+    out = trial(
+        """
+import wandb
+with wandb.init() as run:
+    try:
+        while True:
+            try:
+                run.log({"accuracy": 1})
+            except SystemExit:
+                print("caught")
+                run.log({"accuracy": 2})
+    finally:
+        print(wandb.run is run)
+        wandb.summary["note"] = "x"
+        wandb.log({"accuracy": 3})
+""",
+        assign={"target": 1},
+    ).end()
+    assert out == ["caught", "True"]
+    assert [work for work, _ in reports(controller)] == [1]
 
 
 def test_a_complete_run_goes_on_to_its_own_end(controller, trial):
@@ -224,6 +235,11 @@ with artifact.new_file("x.txt") as file:
     file.write("x")
 run.log_artifact(artifact).wait()
 run.log_code(".")
+run.mark_preempting()
+run.log_model("model.pt", name="m", aliases=["best"])
+wandb.alert(title="t", text="x", level=wandb.AlertLevel.WARN)
+wandb.require("service")
+assert run.log_artifact("out/model.pt", type="model").name == "model.pt"
 assert len(wandb.util.generate_id()) == 8
 wandb.log({"accuracy": 1})
 run.finish(exit_code=0)
@@ -235,13 +251,17 @@ run.finish(exit_code=0)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("wandb.Api()", "wandb.Api: what stands in for wandb"),
         ("wandb.init().use_artifact('x')", "wandb.run.use_artifact: what stands in for wandb"),
-        ("wandb.Api()", "'wandb: real' in the sweep file, or run SLUICE_WANDB=real sluice tune"),
+        ("wandb.controller()", "wandb.controller: what stands in for wandb"),
         ("wandb.sweep({})", "run 'sluice tune sweep.yaml'"),
         ("wandb.agent('x', function=print)", "run 'sluice tune sweep.yaml'"),
         ("wandb.log({'a': 1})", "call wandb.init() first"),
         ("wandb.init().log([1])", "wandb.log: expected a dict whose keys are texts"),
+        (
+            "wandb.init().define_metric('x', summary='median')",
+            "define_metric: summary: expected some of min, max, first, last, mean, best, copy, "
+            "none, found 'median'",
+        ),
         ("wandb.init(config=3)", "config: expected a dict, found int"),
         ("wandb.init(config='c.yaml')", "config: expected a dict or a .json file"),
     ],
@@ -253,9 +273,8 @@ def test_what_it_cannot_do_is_told(trial, call, message):
 
 
 def test_attributes_can_be_probed_for(trial):
-    assert trial("import wandb; print(hasattr(wandb, 'Api'), hasattr(wandb, 'run'))").end() == [
-        "False True"
-    ]
+    script = "import wandb; print(hasattr(wandb, 'controller'), hasattr(wandb, 'run'))"
+    assert trial(script).end() == ["False True"]
 
 
 def test_outside_sluice_it_is_harmless():

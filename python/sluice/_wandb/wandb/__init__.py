@@ -1,17 +1,20 @@
 """What stands in for the package `wandb` in the trials of a sweep. See docs/sweeps.md.
 
-The values of the sweep are in `wandb.config`, what is logged is reported to Sluice, and the rest
-of what training scripts call is accepted and does nothing.
+The values of the sweep are in `wandb.config`, and what is logged is reported to Sluice. Charts,
+media and artifacts are accepted and dropped. What is not here raises an error that says so.
 """
 
-import os as _os
+import enum as _enum
 import sys as _sys
 
+from wandb import _modules
+from wandb._api import Api
+from wandb._artifact import Artifact
 from wandb._config import Config
-from wandb._errors import CommError, Error, UsageError, unsupported
+from wandb._errors import CommError, Error, UsageError
 from wandb._media import (
-    Artifact,
     Audio,
+    Classes,
     Graph,
     Histogram,
     Html,
@@ -21,14 +24,19 @@ from wandb._media import (
     Plotly,
     Table,
     Video,
-    plot,
+    plot_table,
 )
-from wandb._run import Run, Summary
+from wandb._run import Run
+from wandb._settings import Settings, facts_of
+from wandb._summary import Summary
 
-__version__ = "0.19.0+sluice"
+__version__ = "0.31.0+sluice"  # as in the METADATA beside this package
 __all__ = [
+    "AlertLevel",
+    "Api",
     "Artifact",
     "Audio",
+    "Classes",
     "CommError",
     "Config",
     "Error",
@@ -53,13 +61,17 @@ __all__ = [
     "init",
     "log",
     "log_artifact",
+    "log_model",
     "login",
-    "plot",
+    "mark_preempting",
+    "plot_table",
+    "require",
     "run",
     "save",
     "setup",
     "summary",
     "sweep",
+    "teardown",
     "termerror",
     "termlog",
     "termwarn",
@@ -71,13 +83,14 @@ run = None
 # One of each for the life of the process: a script may have imported them before init().
 config = Config()
 summary = Summary()
+_latest = None  # the last run that was begun, finished or not
+_told_once = set()
 
 
-class Settings:
-    """Accepted and kept; nothing here depends on it."""
-
-    def __init__(self, *args, **settings):
-        self.__dict__.update(settings)
+class AlertLevel(_enum.Enum):
+    INFO = "INFO"
+    WARN = "WARN"
+    ERROR = "ERROR"
 
 
 def init(
@@ -91,16 +104,20 @@ def init(
     config=None,
     group=None,
     job_type=None,
+    settings=None,
     **others,
 ):
     """Begins the run of this trial, or returns the one that has begun."""
-    global run
+    global run, _latest
     if run is not None:
         if config is not None:
             run.config.update(config)
         return run
-    facts = {"entity": entity, "project": project, "notes": notes, "tags": tags, "group": group}
-    run = Run(_module(), {**facts, "job_type": job_type, "id": id, "name": name})
+    if others.get("sync_tensorboard"):
+        termwarn("sync_tensorboard: has no effect here; log the sweep's metric with wandb.log")
+    given = {"entity": entity, "project": project, "id": id, "name": name, "notes": notes}
+    given.update(tags=tags, group=group, job_type=job_type)
+    run = _latest = Run(_module(), facts_of(given), settings)
     if config is not None:
         excluded = set(others.get("config_exclude_keys") or ())
         included = others.get("config_include_keys")
@@ -142,6 +159,14 @@ def log_artifact(*args, **options):
     return _active("log_artifact").log_artifact(*args, **options)
 
 
+def log_model(*args, **options):
+    _active("log_model").log_model(*args, **options)
+
+
+def mark_preempting():
+    _active("mark_preempting").mark_preempting()
+
+
 def watch(models=None, *args, **options):
     return []
 
@@ -162,16 +187,28 @@ def login(*args, **options):
     return True
 
 
+def require(*args, **options):
+    pass
+
+
 def setup(*args, **options):
     pass
+
+
+def teardown(exit_code=None):
+    finish(exit_code)
 
 
 def join(exit_code=None):
     finish(exit_code)
 
 
-def termlog(text="", *args, **options):
-    _sys.stderr.write(f"wandb: {text}\n")
+def termlog(text="", newline=True, repeat=True, **options):
+    if not repeat and text in _told_once:
+        return
+    if not repeat:
+        _told_once.add(text)
+    _sys.stderr.write(f"wandb: {text}" + ("\n" if newline else ""))
 
 
 termwarn = termerror = termlog
@@ -191,17 +228,8 @@ def agent(sweep_id=None, *args, **options):
     )
 
 
-class _Util:
-    @staticmethod
-    def generate_id(length=8):
-        return _os.urandom(length).hex()[:length]
-
-
-util = _Util()
-
-
 def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(f"module 'wandb' has no attribute '{name}'")
-    raise unsupported(f"wandb.{name}")
+    return _modules.member("", "sdk" if name == "wandb_sdk" else name)
 
+
+_modules.install()

@@ -45,6 +45,8 @@ class Section(dict):
             for key, value in self.items()
         }
 
+    _as_dict = as_dict
+
 
 class Config(Section):
     """What the sweep chose cannot be changed: a script that tries is told, as by wandb."""
@@ -53,6 +55,7 @@ class Config(Section):
         super().__init__()
         object.__setattr__(self, "_chosen", {})
         object.__setattr__(self, "_told", set())
+        object.__setattr__(self, "_items", self)  # as scripts of old read it, past the methods
         self._begin()
 
     def __reduce__(self):

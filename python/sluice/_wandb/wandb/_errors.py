@@ -1,3 +1,6 @@
+"""What the stand-in raises."""
+
+
 class Error(Exception):
     pass
 
@@ -6,13 +9,31 @@ class CommError(Error):
     pass
 
 
+class AuthenticationError(CommError):
+    pass
+
+
 class UsageError(Error):
     pass
 
 
-def unsupported(name):
-    """The error to raise where a script wants what is not here."""
-    return AttributeError(
-        f"{name}: what stands in for wandb in a sweep that Sluice runs does not have it; for the "
-        "real package say 'wandb: real' in the sweep file, or run SLUICE_WANDB=real sluice tune"
+class UnsupportedError(UsageError):
+    pass
+
+
+class ConfigError(Error):
+    pass
+
+
+def absence(name, instead=""):
+    """Says that a name of the real package is not here, and what to do."""
+    return (
+        f"{name}: what stands in for wandb in a sweep that Sluice runs does not have it; "
+        f"{instead + '; ' if instead else ''}for the real package say 'wandb: real' in the sweep "
+        "file, or run SLUICE_WANDB=real sluice tune"
     )
+
+
+def unsupported(name, instead=""):
+    """The error to raise where a script wants what is not here."""
+    return AttributeError(absence(name, instead))

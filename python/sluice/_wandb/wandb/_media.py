@@ -1,17 +1,27 @@
 """What scripts log beside numbers: accepted, and dropped."""
 
-import contextlib
-import os
-import tempfile
+from wandb._errors import unsupported
 
 
 class _Media:
     def __init__(self, *args, **options):
-        self.args = args
-        self.options = options
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unsupported(f"wandb.{type(self).__name__}.{name}")
 
 
 class Audio(_Media):
+    pass
+
+
+class Classes(_Media):
+    pass
+
+
+class CustomChart(_Media):
     pass
 
 
@@ -48,60 +58,78 @@ class Video(_Media):
 
 
 class Table(_Media):
-    def __init__(self, columns=None, data=None, *args, **options):
+    """Its rows can be read again, as scripts do that gather them here."""
+
+    def __init__(self, columns=None, data=None, rows=None, dataframe=None, *args, **options):
         super().__init__(*args, **options)
-        self.columns = list(columns or [])
-        self.data = list(data or [])
+        if dataframe is not None:
+            columns, data = dataframe.columns, dataframe.values.tolist()
+        if data is None:
+            data = rows
+        if hasattr(data, "columns"):
+            columns, data = columns or data.columns, data.values.tolist()
+        self.data = [] if data is None else [list(row) for row in data]
+        width = len(self.data[0]) if self.data else 3
+        names = [f"Column {i}" for i in range(1, width + 1)] if data is not None else _UNNAMED
+        self.columns = list(names if columns is None else columns)
 
     def add_data(self, *row):
-        self.data.append(row)
+        if len(row) != len(self.columns):
+            raise ValueError(
+                f"wandb.Table: expected {len(self.columns)} values, for the columns "
+                f"{', '.join(map(str, self.columns))}, found {len(row)}"
+            )
+        self.data.append(list(row))
+
+    def add_row(self, *row):
+        self.add_data(*row)
 
     def add_column(self, name, data, optional=False):
+        values = list(data)
+        if self.data and len(values) != len(self.data):
+            raise ValueError(
+                f"wandb.Table: expected {len(self.data)} values, one for each row, found "
+                f"{len(values)}"
+            )
+        if not self.data:
+            self.data = [[] for _ in values]
+            self.columns = []
+        for row, value in zip(self.data, values):
+            row.append(value)
         self.columns.append(name)
 
+    def get_column(self, name, convert_to=None):
+        if convert_to is not None:
+            raise unsupported(f"wandb.Table.get_column(convert_to={convert_to!r})")
+        place = self.columns.index(name)
+        return [row[place] for row in self.data]
 
-class Artifact:
-    """A name for files that are kept nowhere but where the script wrote them."""
+    def get_dataframe(self):
+        from pandas import DataFrame
 
-    def __init__(self, name, type=None, description=None, metadata=None, **options):
-        self.name = name
-        self.type = type
-        self.description = description
-        self.metadata = dict(metadata or {})
-        self.aliases = []
+        return DataFrame(self.data, columns=self.columns)
 
-    def add_file(self, *args, **options):
-        pass
-
-    def add_dir(self, *args, **options):
-        pass
-
-    def add_reference(self, *args, **options):
-        pass
-
-    def add(self, *args, **options):
-        pass
-
-    @contextlib.contextmanager
-    def new_file(self, name, mode="w", encoding=None):
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "file"), mode, encoding=encoding) as file:
-                yield file
-
-    def save(self, *args, **options):
-        pass
-
-    def wait(self, *args, **options):
-        return self
+    def iterrows(self):
+        yield from enumerate(self.data)
 
 
-class _Plots:
-    """wandb.plot: every chart is dropped."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Media
+_UNNAMED = ("Input", "Output", "Expected")
 
 
-plot = _Plots()
+def _chart(*args, **options):
+    """A chart of wandb.plot."""
+    return CustomChart()
+
+
+bar = confusion_matrix = histogram = line = line_series = plot_table = _chart
+pr_curve = roc_curve = scatter = visualize = _chart
+
+
+def _drawn(*args, **options):
+    """A chart that wandb.sklearn logs itself."""
+
+
+plot_calibration_curve = plot_class_proportions = plot_classifier = plot_clusterer = _drawn
+plot_confusion_matrix = plot_elbow_curve = plot_feature_importances = _drawn
+plot_learning_curve = plot_outlier_candidates = plot_precision_recall = _drawn
+plot_regressor = plot_residuals = plot_roc = plot_silhouette = plot_summary_metrics = _drawn

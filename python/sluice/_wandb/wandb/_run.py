@@ -3,47 +3,15 @@
 import atexit
 import os
 import sys
+import time
 from collections.abc import Mapping
 
 import sluice
+from wandb._artifact import Artifact
 from wandb._errors import Error, unsupported
-
-
-class Summary(dict):
-    """The last values logged, and what the script sets itself."""
-
-    def __init__(self):
-        super().__init__()
-        object.__setattr__(self, "_set", set())
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name not in self:
-            raise AttributeError(f"wandb.summary has no '{name}'")
-        return self[name]
-
-    def __setattr__(self, name, value):
-        self[name] = value
-
-    def __setitem__(self, name, value):
-        self._set.add(name)
-        super().__setitem__(name, value)
-
-    def update(self, values=None, **more):
-        for name, value in {**(values or {}), **more}.items():
-            self[name] = value
-
-    def _begin(self):
-        self.clear()
-        self._set.clear()
-
-    def _log(self, name, value, how):
-        """A logged value, unless the script has set another itself."""
-        if name in self._set or how == "none":
-            return
-        before = dict.get(self, name)
-        if how in ("min", "max") and before is not None:
-            value = min(before, value) if how == "min" else max(before, value)
-        super().__setitem__(name, value)
+from wandb._history import History
+from wandb._settings import NO_ENTITY, Settings
+from wandb._summary import Metric, Rules
 
 
 class Run:
@@ -53,12 +21,13 @@ class Run:
     that every report says how the trial stands.
     """
 
-    def __init__(self, module, facts):
+    def __init__(self, module, facts, settings=None):
         trial = sluice.trial()
         self.config = module.config
         self.summary = module.summary
-        self.project = facts["project"]
-        self.entity = facts["entity"]
+        self.settings = settings or Settings()
+        self.entity = facts["entity"] or NO_ENTITY
+        self.project = facts["project"] or trial.study or "sluice"
         self.group = facts["group"]
         self.job_type = facts["job_type"]
         self.notes = facts["notes"]
@@ -66,17 +35,20 @@ class Run:
         self.id = facts["id"] or f"{trial.study or 'run'}-{trial.number}"
         self.name = facts["name"] or f"trial-{trial.number}"
         self.sweep_id = trial.study or None
-        self.step = 0
-        self.url = self.sweep_url = None
+        self.step = self.starting_step = 0
+        self.start_time = time.time()
+        self.url = self.sweep_url = self.project_url = None
         self.resumed = self.disabled = False
         self.offline = True
         self._module = module
         self._trial = trial
         self._metric = trial.objective
         self._held = {}
-        self._how = {}  # metric -> how its summary is made
+        self._rules = Rules()
+        self._history = History()
         self._reported_step = None
         self._is_complete = False  # has all the work it was given: the rest is the script's own
+        self._is_stopped = False
         self._is_over = False
         self.config._begin()
         self.summary._begin()
@@ -89,6 +61,12 @@ class Run:
     def __exit__(self, kind, error, trace):
         self.finish()
         return False
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return self._module.init, ()  # in another process, the run of that one
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -103,11 +81,13 @@ class Run:
 
     @property
     def path(self):
-        return "/".join([self.entity or "sluice", self.project or "sluice", self.id])
+        return "/".join([self.entity, self.project, self.id])
 
     def log(self, data, step=None, commit=None, sync=None):
         if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
             raise ValueError("wandb.log: expected a dict whose keys are texts")
+        if self._is_stopped:
+            raise sluice.Stopped(0)  # from cleaning up, or because the first was caught
         if self._is_over:
             raise Error("wandb.log: expected a run, found a finished one; call wandb.init() again")
         if step is not None:
@@ -116,8 +96,9 @@ class Run:
                 return
             self.step = step
         values = dict(_scalars(data))
+        self._history.add(self.step, values)
         for name, value in values.items():
-            self.summary._log(name, value, self._how.get(name))
+            self.summary._log(name, value, self._rules.of(name))
         if step is not None and step == self._reported_step:
             values.pop(self._metric, None)  # a step counts once
         self._held.update(values)
@@ -145,7 +126,7 @@ class Run:
             return
         self._is_complete = self._trial._why == "complete"
         if not self._is_complete:
-            self._is_over = True
+            self._is_stopped = self._is_over = True
             raise sluice.Stopped(0)
 
     def finish(self, exit_code=None, quiet=None):
@@ -153,26 +134,42 @@ class Run:
             return
         if self._module.run is self:
             self._module.run = None
-        facts = {name: self.summary[name] for name in self.summary._set}
-        if self._metric in facts:
-            self._held.update(_scalars({self._metric: facts.pop(self._metric)}))
         try:
-            self._report()
-            for name, value in sorted(facts.items()):
-                if isinstance(value, (str, bool)):
-                    self._trial.set_attribute(name, value)
-                else:
-                    for full_name, number in _scalars({name: value}):
-                        self._trial.set_attribute(full_name, number)
+            self._tell(self.summary._finish(self._tell))
         finally:
             self._is_over = True
 
-    def define_metric(self, name, step_metric=None, step_sync=None, hidden=None, summary=None, **_):
-        self._how[name] = summary
-        return name
+    def _tell(self, facts):
+        """The metric is reported, with all that is held; the rest become attributes."""
+        if self._metric in facts:
+            self._held.update(_scalars({self._metric: facts[self._metric]}))
+        self._report()
+        for name, value in sorted(facts.items()):
+            if name == self._metric:
+                continue
+            if isinstance(value, (str, bool)):
+                self._trial.set_attribute(name, value)
+            else:
+                for full_name, number in _scalars({name: value}):
+                    self._trial.set_attribute(full_name, number)
 
-    def log_artifact(self, artifact, *args, **options):
-        return artifact
+    def define_metric(
+        self, name, step_metric=None, step_sync=None, hidden=None, summary=None, goal=None, **_
+    ):
+        self._rules.define(name, summary, goal)
+        return Metric(name, step_metric, summary)
+
+    def log_artifact(self, artifact_or_path, name=None, type=None, aliases=None, tags=None):
+        return Artifact._of(artifact_or_path, name, type, aliases)
+
+    def link_artifact(self, artifact, target_path, aliases=None):
+        pass
+
+    def log_model(self, path, name=None, aliases=None):
+        pass
+
+    def link_model(self, path, registered_model_name, name=None, aliases=None):
+        pass
 
     def watch(self, *args, **options):
         return []
@@ -195,8 +192,15 @@ class Run:
     def get_url(self):
         return None
 
+    def project_name(self):
+        return self.project
+
     def _label(self, *args, **options):
         pass
+
+
+class RunDisabled:
+    """What frameworks compare a run with. There is none: a trial always reports."""
 
 
 def _scalars(data, prefix=""):

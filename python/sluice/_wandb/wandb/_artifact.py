@@ -1,0 +1,56 @@
+"""Artifacts: accepted, and kept nowhere but where the script wrote their files."""
+
+import contextlib
+import os
+import tempfile
+
+from wandb._errors import unsupported
+
+
+class Artifact:
+    """A name for files. What would read them back is not here."""
+
+    def __init__(self, name, type=None, description=None, metadata=None, **options):
+        self.name = name
+        self.type = type
+        self.description = description
+        self.metadata = dict(metadata or {})
+        self.aliases = []
+        self.tags = []
+        self.ttl = None
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unsupported(f"wandb.Artifact.{name}", "no files are kept but those the script writes")
+
+    def add_file(self, *args, **options):
+        pass
+
+    def add_dir(self, *args, **options):
+        pass
+
+    def add_reference(self, *args, **options):
+        pass
+
+    def add(self, *args, **options):
+        pass
+
+    @contextlib.contextmanager
+    def new_file(self, name, mode="w", encoding=None):
+        with tempfile.NamedTemporaryFile(mode, encoding=encoding) as file:
+            yield file
+
+    def save(self, *args, **options):
+        pass
+
+    def wait(self, *args, **options):
+        return self
+
+    @staticmethod
+    def _of(given, name=None, type=None, aliases=None):
+        """One that is logged: itself, or for a path a name for it."""
+        if not isinstance(given, Artifact):
+            given = Artifact(name or os.path.basename(os.fspath(given)), type or "unspecified")
+        given.aliases = [*given.aliases, *(aliases or ())]
+        return given
