@@ -10,6 +10,9 @@ from importlib.machinery import ModuleSpec
 
 from wandb._errors import absence, unsupported
 
+_KERAS = ("_keras", "WandbCallback WandbMetricsLogger WandbModelCheckpoint")
+_LIGHTGBM = ("_lightgbm", "log_summary wandb_callback")
+_XGBOOST = ("_xgboost", "WandbCallback")
 _SKLEARN = (
     "_media",
     "plot_calibration_curve plot_class_proportions plot_classifier plot_clusterer "
@@ -34,7 +37,12 @@ MODULES = {
     "errors": ("_errors", "AuthenticationError CommError Error UnsupportedError UsageError"),
     "errors.term": ("", "termerror termlog termwarn"),
     "integration": ("", ""),
+    "integration.keras": _KERAS,
+    "integration.lightgbm": _LIGHTGBM,
     "integration.sklearn": _SKLEARN,
+    "integration.xgboost": _XGBOOST,
+    "keras": _KERAS,
+    "lightgbm": _LIGHTGBM,
     "plot": (
         "_media",
         "CustomChart bar confusion_matrix histogram line line_series plot_table pr_curve "
@@ -68,6 +76,7 @@ MODULES = {
     "sklearn": _SKLEARN,
     "util": ("_util", "generate_id get_module make_artifact_name_safe"),
     "wandb_run": ("", "Run"),
+    "xgboost": _XGBOOST,
 }
 
 

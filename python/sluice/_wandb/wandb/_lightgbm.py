@@ -1,0 +1,30 @@
+"""The callback for LightGBM that logs what it measures."""
+
+import wandb
+
+
+def wandb_callback(log_params=True, define_metric=True):
+    """Logs `DATA_METRIC` of each evaluation after each round; in cv, its -mean and -stdv."""
+
+    def log(env):
+        if log_params and env.iteration == env.begin_iteration:
+            wandb.config.update(env.params)
+        values = {"iteration": env.iteration}
+        for item in env.evaluation_result_list:
+            if len(item) == 4:
+                values[f"{item[0]}_{item[1]}"] = item[2]
+            else:
+                name = "_".join(item[1].split())
+                values.update({f"{name}-mean": item[2], f"{name}-stdv": item[4]})
+        wandb.log(values)
+
+    log.order = 20  # after the evaluations, before early stopping
+    return log
+
+
+def log_summary(model, feature_importance=True, save_model_checkpoint=False):
+    """Charts and models are dropped."""
+    if wandb.run is None:
+        raise wandb.Error("log_summary: expected a run, found none; call wandb.init() first")
+    wandb.run.summary["best_iteration"] = model.best_iteration
+    wandb.run.summary["best_score"] = model.best_score
