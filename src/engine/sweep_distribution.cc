@@ -257,7 +257,10 @@ class NumbersReader {
       Become({MultipleChoice(first, *q)}, {});
       return true;
     }
-    if (distribution.law == Law::kLog && *q != 1) return QuantizeLog(first, last, *q);
+    if (distribution.law == Law::kLog && *q != 1) {
+      QuantizeLog(first, last, *q);
+      return true;
+    }
     if (*q == std::floor(*q)) parameter_.kind = ParameterKind::kInt;
     parameter_.low = Multiple(first, *q);
     parameter_.high = Multiple(last, *q);
@@ -266,28 +269,41 @@ class NumbersReader {
   }
 
   // A log scale has no steps: its multiples become choices in order, each as likely as what rounds
-  // to it.
-  bool QuantizeLog(double first, double last, double q) {
-    if (last - first >= static_cast<double>(kMostLogSteps)) {
-      node_.Report(fmt::format(
-          "expected at most {} multiples of q = {} on a log scale, found {}; raise q, or use a "
-          "distribution without q",
-          kMostLogSteps, q, last - first + 1));
-      return false;
+  // to it. Of very many, some that are evenly apart on that scale.
+  void QuantizeLog(double first, double last, double q) {
+    const std::vector<double> multiples = LogMultiples(first, last);
+    if (static_cast<double>(multiples.size()) < last - first + 1) {
+      notes_.push_back(
+          fmt::format("{}: of the {} multiples of q = {}, {} are tried, evenly on the log scale",
+                      parameter_.name, last - first + 1, q, multiples.size()));
     }
     std::vector<Choice> choices;
     std::vector<double> weights;
     const double whole = std::log(parameter_.high / parameter_.low);
-    const auto count = static_cast<int>(last - first) + 1;
-    for (int i = 0; i < count; ++i) {
-      const double k = first + i;
-      const double begin = k == first ? parameter_.low : (k - 0.5) * q;
-      const double end = k == last ? parameter_.high : (k + 0.5) * q;
-      choices.push_back(MultipleChoice(k, q));
+    double begin = parameter_.low;
+    for (std::size_t i = 0; i < multiples.size(); ++i) {
+      const bool is_last = i + 1 == multiples.size();
+      const double end = is_last ? parameter_.high : (multiples[i] + multiples[i + 1]) / 2 * q;
+      choices.push_back(MultipleChoice(multiples[i], q));
       weights.push_back(std::log(end / begin) / whole);
+      begin = end;
     }
     Become(std::move(choices), std::move(weights));
-    return true;
+  }
+
+  static std::vector<double> LogMultiples(double first, double last) {
+    std::vector<double> multiples;
+    if (last - first < static_cast<double>(kMostLogSteps)) {
+      for (double k = first; k <= last; ++k) multiples.push_back(k);
+      return multiples;
+    }
+    const double lowest = std::max(first, 1.0);
+    for (std::size_t i = 0; i < kMostLogSteps; ++i) {
+      const double part = static_cast<double>(i) / (kMostLogSteps - 1);
+      const double k = std::round(lowest * std::pow(last / lowest, part));
+      if (multiples.empty() || k > multiples.back()) multiples.push_back(k);
+    }
+    return multiples;
   }
 
   void Become(std::vector<Choice> choices, std::vector<double> weights) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -172,7 +172,8 @@ class ParametersReader {
                                         const std::string& name) {
     const std::vector<std::string> allowed = {"value", "distribution"};
     map.AllowOnly(allowed);
-    return MakeChoices({value}, name);
+    std::vector<std::size_t> places;
+    return MakeChoices({value}, name, places);
   }
 
   std::optional<Parameter> ReadChoices(const ConfigNode& node, const ConfigMap& map,
@@ -188,55 +189,65 @@ class ParametersReader {
       node.Report(fmt::format("expected at most {} values, found {}", kMaxChoices, items->size()));
       return std::nullopt;
     }
-    auto parameter = MakeChoices(*items, name);
-    if (const ConfigNode* weights = map.Find("probabilities"); weights != nullptr && parameter) {
-      if (!ReadWeights(*weights, *parameter)) return std::nullopt;
+    std::vector<std::size_t> places;
+    auto parameter = MakeChoices(*items, name, places);
+    if (!parameter) return std::nullopt;
+    std::vector<double> weights(items->size(), 1.0 / static_cast<double>(items->size()));
+    const ConfigNode* given = map.Find("probabilities");
+    if (given != nullptr && !ReadWeights(*given, weights)) return std::nullopt;
+    const bool repeated = parameter->choices.size() < items->size();
+    if (repeated) {
+      notes_.push_back(fmt::format(
+          "{}: a value that is given several times is drawn as often, and tried once by grid",
+          name));
     }
+    if (given == nullptr && !repeated) return parameter;
+    parameter->weights.assign(parameter->choices.size(), 0);
+    for (std::size_t i = 0; i < places.size(); ++i) parameter->weights[places[i]] += weights[i];
     return parameter;
   }
 
+  // Each value once; `places` says for each item which it is.
   std::optional<Parameter> MakeChoices(const std::vector<ConfigNode>& items,
-                                       const std::string& name) {
+                                       const std::string& name, std::vector<std::size_t>& places) {
     Parameter parameter;
     parameter.name = name;
     parameter.kind = ParameterKind::kCategorical;
     const bool structured =
         !std::ranges::all_of(items, [](const ConfigNode& item) { return item.is_scalar(); });
     if (structured) sweep_.structured.insert(name);
-    std::set<std::string> seen;
+    std::map<std::string, std::size_t> seen;
     for (const ConfigNode& item : items) {
       const ConfigNode choice = item.Named(name);
       const auto json = JsonOf(choice);
       if (!json) return std::nullopt;
-      parameter.choices.push_back(structured ? Choice(*json) : *choice.Value());
-      if (!seen.insert(FormatValue(parameter.choices.back())).second) {
-        choice.Report(
-            fmt::format("expected each value once, found {} again; remove one", choice.Show()));
-        return std::nullopt;
-      }
+      Choice value = structured ? Choice(*json) : *choice.Value();
+      const auto [found, fresh] = seen.try_emplace(FormatValue(value), seen.size());
+      places.push_back(found->second);
+      if (fresh) parameter.choices.push_back(std::move(value));
     }
     return parameter;
   }
 
-  static bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
+  // As many as there are.
+  static bool ReadWeights(const ConfigNode& node, std::vector<double>& weights) {
     const auto items = node.is_list() ? node.List() : std::nullopt;
-    if (!items || items->size() != parameter.choices.size()) {
-      node.Expected(
-          fmt::format("a list of {} probabilities, one for each value", parameter.choices.size()));
+    if (!items || items->size() != weights.size()) {
+      node.Expected(fmt::format("a list of {} probabilities, one for each value", weights.size()));
       return false;
     }
     double sum = 0;
-    for (const ConfigNode& item : *items) {
-      const auto weight = item.Number({.min = 0, .max = 1});
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const auto weight = (*items)[i].Number({.min = 0, .max = 1});
       if (!weight) return false;
-      parameter.weights.push_back(*weight);
+      weights[i] = *weight;
       sum += *weight;
     }
     if (std::abs(sum - 1) > kWeightSlack) {
       node.Report(fmt::format("expected probabilities that add up to 1, found {:.6g}", sum));
       return false;
     }
-    for (double& weight : parameter.weights) weight /= sum;
+    for (double& weight : weights) weight /= sum;
     return true;
   }
 

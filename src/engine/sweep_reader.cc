@@ -18,6 +18,8 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kMaxBrackets = 100;
+// What the package that stands in for wandb reports where a sweep names no metric.
+constexpr const char* kRuntime = "_runtime";
 
 // Keys that mean something to W&B and nothing here.
 const std::vector<std::string>& IdleKeys() {
@@ -121,9 +123,14 @@ class SweepReader {
   }
 
   void ReadMetric() {
-    const std::string what = "the metric to improve, since every study here has one";
-    const ConfigNode* node =
-        map_.Require("metric", what, "add 'metric: {name: loss, goal: minimize}'");
+    if (map_.Find("metric") == nullptr && method_good_ && spec_.sampler.name != "tpe") {
+      spec_.objective.metric = kRuntime;
+      return Note("metric",
+                  "there is none, so trials are compared by _runtime, the seconds that they took; "
+                  "add 'metric: {name: loss, goal: minimize}' to find the best");
+    }
+    const ConfigNode* node = map_.Require("metric", "the metric to improve, since bayes needs one",
+                                          "add 'metric: {name: loss, goal: minimize}'");
     const auto map = node != nullptr ? node->Map() : std::nullopt;
     if (!map) return;
     const std::vector<std::string> allowed = {"name", "goal", "target", "impute",

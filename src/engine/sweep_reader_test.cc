@@ -165,12 +165,16 @@ TEST(SweepReaderTest, Metric) {
   EXPECT_EQ(SweepProblems("metric: {goal: minimize}"),
             "sweep.yaml:1: metric.name: expected the metric's name, found nothing; add 'name: "
             "loss'");
-  EXPECT_EQ(ReadStudy("program: a.py\nmethod: random\nparameters: {a: {value: 1}}\n", "sweep.yaml",
-                      "sweep")
-                .error()
-                .message,
-            "sweep.yaml:1: metric: expected the metric to improve, since every study here has one, "
+  const std::string none = "program: a.py\nrun_cap: 3\nparameters: {a: {value: 1}}\n";
+  EXPECT_EQ(ReadStudy(none + "method: bayes\n", "sweep.yaml", "sweep").error().message,
+            "sweep.yaml:1: metric: expected the metric to improve, since bayes needs one, "
             "found nothing; add 'metric: {name: loss, goal: minimize}'");
+  for (const char* method : {"random", "grid"}) {
+    const auto without = ReadStudy(none + "method: " + method + "\n", "sweep.yaml", "sweep");
+    ASSERT_TRUE(without) << without.error().message;
+    EXPECT_EQ(without->objective.metric, "_runtime");
+    EXPECT_THAT(without->notes, ElementsAre(HasSubstr("trials are compared by _runtime")));
+  }
 }
 
 TEST(SweepReaderTest, NamesBecomeNamesOfStudies) {
@@ -236,7 +240,6 @@ TEST(SweepReaderTest, ConstantsAndValues) {
   EXPECT_THAT(ProblemOfX("{distribution: categorical_w_probabilities, values: [1]}"),
               HasSubstr("x.probabilities: expected a probability for each value, found nothing"));
   EXPECT_THAT(ProblemOfX("{values: []}"), HasSubstr("x.values: expected a list of values"));
-  EXPECT_THAT(ProblemOfX("{values: [1, 1]}"), HasSubstr("expected each value once, found 1 again"));
   EXPECT_THAT(ProblemOfX("{value: 1, values: [1]}"), HasSubstr("expected either value or values"));
 }
 
@@ -310,8 +313,41 @@ TEST(SweepReaderTest, QuantizedRanges) {
   // log(12/8), log(20/12), log(28/20), log(32/28) of log(32/8)
   EXPECT_THAT(eights.weights, ElementsAre(DoubleNear(0.2925, 1e-4), DoubleNear(0.3685, 1e-4),
                                           DoubleNear(0.2427, 1e-4), DoubleNear(0.0963, 1e-4)));
-  EXPECT_THAT(ProblemOfX("{distribution: q_log_uniform_values, min: 0.001, max: 9, q: 0.001}"),
-              HasSubstr("expected at most 1000 multiples of q = 0.001 on a log scale, found 9000"));
+}
+
+TEST(SweepReaderTest, OfVeryManyMultiplesOnALogScaleSomeAreTried) {
+  const Parameter rate =
+      X("{distribution: q_log_uniform_values, min: 0.00001, max: 0.1, q: 0.00001}");
+  EXPECT_EQ(rate.kind, ParameterKind::kOrdinal);
+  EXPECT_LE(rate.choices.size(), 1000U);
+  EXPECT_GT(rate.choices.size(), 500U);
+  EXPECT_EQ(rate.choices.front(), Choice(0.00001));
+  EXPECT_EQ(rate.choices.back(), Choice(0.1));
+  double sum = 0;
+  double upper = 0;  // of the largest decade, a quarter of the scale
+  for (std::size_t i = 0; i < rate.choices.size(); ++i) {
+    const double value = std::get<double>(rate.choices[i]);
+    EXPECT_NEAR(value / 0.00001, std::round(value / 0.00001), 1e-6);
+    sum += rate.weights[i];
+    if (value >= 0.01) upper += rate.weights[i];
+  }
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_NEAR(upper, 0.25, 0.01);
+  EXPECT_THAT(
+      Good("parameters: {x: {distribution: q_log_uniform_values, min: 0.00001, max: 0.1, q: "
+           "0.00001}}")
+          .notes,
+      ElementsAre(HasSubstr("x: of the 10000 multiples of q = 1e-05")));
+}
+
+TEST(SweepReaderTest, ARepeatedValueIsDrawnAsOften) {
+  const Parameter x = X("{values: [1, 2, 1, 1]}");
+  EXPECT_THAT(x.choices, ElementsAre(Choice(1L), Choice(2L)));
+  EXPECT_THAT(x.weights, ElementsAre(DoubleEq(0.75), DoubleEq(0.25)));
+  const Parameter weighted = X("{values: [a, b, a], probabilities: [0.5, 0.25, 0.25]}");
+  EXPECT_THAT(weighted.weights, ElementsAre(DoubleEq(0.75), DoubleEq(0.25)));
+  EXPECT_THAT(Good("parameters: {x: {values: [1, 1]}}").notes,
+              ElementsAre(HasSubstr("given several times")));
 }
 
 TEST(SweepReaderTest, NormalsAndBetas) {

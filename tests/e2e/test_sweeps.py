@@ -343,7 +343,7 @@ def test_a_study_has_no_stand_in(sweeps):
         "program: python train.py\nspace: {x: {int: [0, 1]}}\nobjective: {minimize: l}\n"
         "trials: 1\nretries: 0\n",
     )
-    sweeps.run("tune", "study.yaml", "-q")
+    sweeps.run("tune", "study.yaml", "-q", code=1)
     assert not any("+sluice" in line for lines in sweeps.outputs() for line in lines)
 
 
@@ -373,9 +373,9 @@ def test_a_study_has_no_stand_in(sweeps):
             "add 'program: train.py'",
         ),
         (
-            "metric:\n  name: val_loss\n  goal: minimize\n",
-            "",
-            "metric: expected the metric to improve, since every study here has one",
+            "method: random\nmetric:\n  name: val_loss\n  goal: minimize\n",
+            "method: bayes\n",
+            "metric: expected the metric to improve, since bayes needs one",
         ),
         (
             "run_cap: 6",
@@ -398,12 +398,11 @@ def test_nested_too_deep(sweeps):
     assert "expected at most 16 parameters inside each other, found more" in message
 
 
-def test_a_script_that_is_not_there_is_told_by_check(sweeps):
-    sweeps.write(BASIC.replace("train.py", "no_such.py"))
-    checked = json.loads(sweeps.run("check", "sweep.yaml", "--json").stdout)
-    assert checked["warnings"] == [
-        f"program: found no {sweeps.house.folder.resolve() / 'no_such.py'}"
-    ]
+@pytest.mark.parametrize("verb", ["check", "tune"])
+def test_a_script_that_is_not_there_is_an_error(sweeps, verb):
+    message = sweeps.refused(BASIC.replace("train.py", "no_such.py"), verb=verb)
+    missing = sweeps.house.folder.resolve() / "no_such.py"
+    assert f"program: expected a script, found no {missing}" in message
 
 
 def test_an_interpreter_that_is_not_there(sweeps):
@@ -413,8 +412,9 @@ def test_an_interpreter_that_is_not_there(sweeps):
 
 
 def test_a_script_that_makes_sweeps_itself_is_told_what_to_do(sweeps):
-    sweeps.tune(BASIC + "retries: 0\n", "import wandb\nwandb.agent('id', function=print)\n")
-    [(note,)] = sweeps.house.query("SELECT DISTINCT note FROM trials")
+    sweeps.write(BASIC + "retries: 0\n", "import wandb\nwandb.agent('id', function=print)\n")
+    sweeps.run("tune", "sweep.yaml", "-q", code=1)
+    [(note,)] = sweeps.house.query("SELECT DISTINCT note FROM trials WHERE state = 'failed'")
     assert "run 'sluice tune sweep.yaml'" in note
 
 
@@ -446,3 +446,23 @@ def test_every_macro_and_distribution_is_documented():
     names += [f"${{{name}}}" for name in re.findall(r'\{"(\w+)", "[^"]+"\}', code)]
     assert len(names) > 20
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_a_sweep_without_a_metric_runs(sweeps):
+    sweep = BASIC.replace("metric:\n  name: val_loss\n  goal: minimize\n", "")
+    sweeps.tune(sweep)
+    assert set(sweeps.house.states().values()) == {"complete"}
+    assert all({"_runtime", "val_loss"} <= set(metrics) for *_, metrics in sweeps.house.reports())
+
+
+def test_a_sweep_without_a_metric_whose_script_logs_nothing_runs(sweeps):
+    sweep = BASIC.replace("metric:\n  name: val_loss\n  goal: minimize\n", "")
+    sweeps.tune(sweep, "import wandb\nwandb.init()\nwandb.summary['note'] = 'fine'\n")
+    assert set(sweeps.house.states().values()) == {"complete"}
+
+
+def test_a_repeated_value_is_drawn_as_often(sweeps):
+    sweep = BASIC.replace("values: [16, 32, 64]", "values: [16, 16, 16, 64]")
+    sweeps.tune(sweep.replace("run_cap: 6", "run_cap: 12"))
+    drawn = [params["batch_size"] for params in sweeps.params()]
+    assert set(drawn) <= {16, 64} and drawn.count(16) > 6

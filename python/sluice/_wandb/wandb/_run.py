@@ -13,6 +13,9 @@ from wandb._history import History
 from wandb._settings import NO_ENTITY, Settings
 from wandb._summary import Metric, Rules
 
+# What a sweep that names no metric is compared by.
+_RUNTIME = "_runtime"
+
 
 class Run:
     """Work is counted in logged values of the sweep's metric, from 1.
@@ -112,6 +115,8 @@ class Run:
 
     def _report(self):
         """What is held, if the metric is among it; outside Sluice, whatever is held."""
+        if self._metric == _RUNTIME and (self._held or self._trial._reported < 0):
+            self._held[_RUNTIME] = time.time() - self.start_time
         if self._is_complete or not self._held:
             return False
         if self._metric and self._metric not in self._held:
