@@ -62,6 +62,8 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"own-silence", "time that the controller lost counts as its workers' silence"},
       {"late-chain", "now and then the checksum of what happened is written with a later commit"},
       {"ahead-complete", "a trial whose checkpoint is ahead of its reports is taken for complete"},
+      {"early-word", "what a worker that connects is told rests on what is not on disk yet"},
+      {"end-again", "a program that came to its own end before its trial's target is run again"},
       {"never-begun", "an idle worker that leaves as it is given a trial is taken to have done it"},
       {"any-speaker", "whoever says that it is a worker may report for it"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},

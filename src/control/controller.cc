@@ -86,7 +86,7 @@ void Controller::Execute(std::vector<Command> commands) {
         if (!study().finished) Happened(Woken{});
       });
     } else if (Planted("early-act")) {
-      Release({.commands = {command}, .receipts = {}, .answers = {}});
+      Release({.commands = {command}, .receipts = {}, .acts = {}});
     } else {
       gathered_effects_.commands.push_back(std::move(command));
     }
@@ -94,15 +94,24 @@ void Controller::Execute(std::vector<Command> commands) {
 }
 
 void Controller::AskFork(const Propose& propose) {
-  searcher_.AskFork(propose.fork,
-                    [space = study().spec.space, seed = study().seed, number = Number(propose.fork),
-                     parent = study().trial(propose.parent).point] {
-                      return Explore(space, seed, number, parent);
-                    });
+  searcher_.AskFork(
+      propose.fork,
+      [space = study().spec.space, seed = study().seed, number = Number(propose.fork),
+       parent = study().trial(propose.parent).point, names = study().spec.stopper.mutate] {
+        return Explore(space, seed, number, parent, MayChange(space, names));
+      });
 }
 
 void Controller::AcknowledgeInTurn(Receipt receipt) {
   gathered_effects_.receipts.push_back(std::move(receipt));
+}
+
+void Controller::CarryOutInTurn(Command command) {
+  gathered_effects_.commands.push_back(std::move(command));
+}
+
+void Controller::DoInTurn(std::function<void()> act) {
+  gathered_effects_.acts.push_back(std::move(act));
 }
 
 void Controller::Flush() {
@@ -174,7 +183,7 @@ void Controller::Release(const Effects& effects) {
         },
         command);
   }
-  for (const auto& answer : effects.answers) answer();
+  for (const auto& act : effects.acts) act();
 }
 
 void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
@@ -186,7 +195,16 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
         fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
   }
   wire::Values facts;
-  if (ask.verb == "stop") {
+  if (ask.verb == "stop" && IsSet(ask.trial)) {
+    const Trial* trial = engine_->trial({study_, ask.trial});
+    if (trial == nullptr)
+      return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
+    if (!CanBeStopped(*trial)) {
+      return refuse(fmt::format("trial {} is {}{}: there is nothing to stop", Number(ask.trial),
+                                Name(trial->state), trial->leaving ? ", and leaves" : ""));
+    }
+    Happened(TrialStopAsked{{study_, ask.trial}});
+  } else if (ask.verb == "stop") {
     Happened(StudyStopAsked{study_});
   } else if (ask.verb == "retry") {
     const Trial* trial = engine_->trial({study_, ask.trial});
@@ -213,8 +231,7 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
   } else {
     return refuse(fmt::format("cannot '{}'", ask.verb));
   }
-  gathered_effects_.answers.push_back(
-      [answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
+  DoInTurn([answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
 }
 
 void Controller::Answered(SearchAnswer answer) {

@@ -82,6 +82,8 @@ class Controller final : public WorkforceOwner {
   const Engine& engine() const override { return *engine_; }
   void Happened(EventBody body, std::optional<Receipt> receipt = std::nullopt) override;
   void AcknowledgeInTurn(Receipt receipt) override;
+  void CarryOutInTurn(Command command) override;
+  void DoInTurn(std::function<void()> act) override;
   void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) override;
 
  private:
@@ -89,8 +91,8 @@ class Controller final : public WorkforceOwner {
   struct Effects {
     std::vector<Command> commands;
     std::vector<Receipt> receipts;
-    std::vector<std::function<void()>> answers;
-    bool empty() const { return commands.empty() && receipts.empty() && answers.empty(); }
+    std::vector<std::function<void()>> acts;  // after these
+    bool empty() const { return commands.empty() && receipts.empty() && acts.empty(); }
   };
 
   Time Now() const { return site_.Now() + ahead_; }

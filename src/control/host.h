@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "control/workforce.h"
@@ -12,6 +13,7 @@ struct Workforce::Peer {
   PeerId id = 0;
   wire::WorkerLink link;
   Host* host = nullptr;
+  bool refused = false;  // is told so once that is certain; not heard any more
 };
 
 // A process that was started for a launch.
@@ -32,8 +34,9 @@ struct Workforce::Host {
   bool expired = false;
   Site::TimerId force_timer = 0;
 
-  std::uint64_t offset = 0;  // of its output: read so far, up to the end of a line
-  Work output_work = 0;      // of the last report found there
+  std::uint64_t offset = 0;             // of its output: read so far, up to the end of a line
+  Work output_work = 0;                 // of the last report found there
+  std::set<std::string> other_numbers;  // that it names, without the objective among them
 };
 
 }  // namespace sluice

@@ -9,12 +9,14 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "base/text.h"
 #include "control/assignment.h"
 #include "control/host.h"
 
 namespace sluice {
 namespace {
 
+constexpr std::size_t kMostNamed = 10;
 constexpr Duration kLeaseCheckEvery = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -44,9 +46,19 @@ void Workforce::Refuse(PeerId peer, const std::string& reason) {
   site_.Close(peer);
 }
 
+// Where that rests on what has happened: a worker that leaves, because of something that a crash
+// then takes back, would be taken to have come to its end.
+void Workforce::RefuseInTurn(Peer& peer, std::string reason) {
+  if (Planted("early-word")) return Refuse(peer.id, reason);
+  peer.refused = true;
+  owner_.DoInTurn([this, id = peer.id, reason = std::move(reason)] {
+    if (peers_.contains(id)) Refuse(id, reason);
+  });
+}
+
 void Workforce::Heard(PeerId id, std::string_view line) {
   const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
+  if (found == peers_.end() || found->second->refused) return;
   Peer& peer = *found->second;
   auto message = wire::DecodeFromWorker(line);
   if (!message) return Refuse(id, message.error().message);
@@ -83,8 +95,8 @@ void Workforce::Greeted(Peer& peer) {
   // A launch whose end is on disk, but whose worker has not heard so yet, may say its end again.
   const bool over = trial != nullptr && trial->state != TrialState::kRunning;
   if (hello.at && (trial == nullptr || (host->at != hello.at && !over))) {
-    return Refuse(peer.id, fmt::format("launch {} of trial {} was given up",
-                                       Number(hello.at->launch), Number(hello.at->trial)));
+    return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up",
+                                          Number(hello.at->launch), Number(hello.at->trial)));
   }
   auto speaker = site_.Identify(peer.id, host->name, hello.secret);
   if (Planted("any-speaker")) speaker = Speaker{.speaks = true, .pid = hello.pid};
@@ -120,12 +132,18 @@ void Workforce::Greeted(Peer& peer) {
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
   site_.Send(peer.id, wire::Welcome{.lease_ms = lease_ms, .window = wire::kWindow});
   if (trial == nullptr || host->at != hello.at) return;
-  // What it missed while nobody was here, or before it connected.
-  if (trial->leaving) {
-    CarryOut(StopLaunch{KeyOf(*hello.at), trial->launch, ToldReason(study(), *trial)});
-  } else {
-    CarryOut(SetBudget{KeyOf(*hello.at), trial->launch, trial->target});
-  }
+  TellMissed(*trial);
+}
+
+// What a worker missed while nobody was here, or before it connected.
+void Workforce::TellMissed(const Trial& trial) {
+  const TrialKey key{study_, trial.id};
+  const auto tell = [this](const auto& command) {
+    if (Planted("early-word")) return CarryOut(command);
+    owner_.CarryOutInTurn(command);
+  };
+  if (trial.leaving) return tell(StopLaunch{key, trial.launch, ToldReason(study(), trial)});
+  tell(SetBudget{key, trial.launch, trial.target});
 }
 
 // Before the first words of a process comes what earlier processes of the launch could not deliver:
@@ -192,7 +210,7 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
     return owner_.AcknowledgeInTurn(*receipt);
   }
   if (admission == Admission::kStale) {
-    if (live) Refuse(host.peer->id, "the launch was given up");
+    if (live) RefuseInTurn(*host.peer, "the launch was given up");
     return;
   }
   if (receipt) ++host.owed;
@@ -295,7 +313,13 @@ void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offs
   };
   if (!found)
     return note(fmt::format("a result on standard output was left out: {}", found.error().message));
-  if (!*found) return;
+  if (!*found) {
+    // Perhaps the study names another metric than the program.
+    for (const std::string& name : wire::NumbersOn(line)) {
+      if (host.other_numbers.size() < kMostNamed) host.other_numbers.insert(Shown(name));
+    }
+    return;
+  }
   const Work work = (*found)->work.value_or(host.output_work + 1);
   Reported report{.trial = key,
                   .launch = launch,

@@ -2,6 +2,8 @@
 
 #include "control/workforce.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -182,7 +184,8 @@ void Workforce::CarryOut(const StopLaunch& command) {
       host->told_complete = true;
       return;
     case StopReason::kYield: return Tell(*host, wire::Pause{at});
-    case StopReason::kPaused: Tell(*host, wire::Pause{at}); break;
+    case StopReason::kPaused:
+    case StopReason::kDrain: Tell(*host, wire::Pause{at}); break;
     case StopReason::kStopped: Tell(*host, wire::Stop{at, "stopped"}); break;
     case StopReason::kStudy: Tell(*host, wire::Stop{at, "study"}); break;
     case StopReason::kTimeout: return Signal(*host, Force::kTerminate);
@@ -304,11 +307,14 @@ void Workforce::LaunchOver(Host& gone) {
   // An idle worker that left just as it was given the launch: it has never begun.
   const bool unheard = gone.name != WorkerName(at) && trial->seq == 0;
   if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
+  std::string reason = end.reason;
+  if (ending == Ending::kDone && trial->reports == 0 && !gone.other_numbers.empty())
+    reason = fmt::format("it printed {}", fmt::join(gone.other_numbers, ", "));
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),
                               .launch = at.launch,
                               .position = {},
                               .ending = ending,
-                              .reason = end.reason,
+                              .reason = std::move(reason),
                               .checkpoint_bytes = site_.CheckpointBytes(at.trial),
                               .checkpoint_work = site_.CheckpointWork(at.trial)},
                   std::nullopt);

@@ -37,6 +37,9 @@ class WorkforceOwner {
   virtual void Happened(EventBody body, std::optional<Receipt> receipt) = 0;
   // Nothing new, but to be acknowledged behind what is on its way to the disk.
   virtual void AcknowledgeInTurn(Receipt receipt) = 0;
+  // What rests on all that has happened: behind what is on its way to the disk.
+  virtual void CarryOutInTurn(Command command) = 0;
+  virtual void DoInTurn(std::function<void()> act) = 0;
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
 };
 
@@ -115,6 +118,8 @@ class Workforce {
   // Workers that do
   void Detach(PeerId peer);
   void Refuse(PeerId peer, const std::string& reason);
+  void RefuseInTurn(Peer& peer, std::string reason);
+  void TellMissed(const Trial& trial);
   void Greeted(Peer& peer);
   void WorkerReady(Peer& peer, Host& host);
   void Renumber(Host& host, wire::FromWorker& message);

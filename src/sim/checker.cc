@@ -62,7 +62,8 @@ void Checker::Applied(const Engine& engine, const Event& event) {
     Seen& seen = seen_[Number(id) - 1];
     const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
     moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
-    seen = {trial.state, trial.work, trial.launch, trial.leaving, seen.failures, trial.failures};
+    seen = {trial.state,         trial.work,    trial.launch,  trial.launch_work,
+            trial.launch_target, trial.leaving, seen.failures, trial.failures};
   }
   std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
   CheckStudy(study);
@@ -89,6 +90,7 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   if (trial.target > study.spec.stopper.max_budget)
     Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
   CountFailure(trial, event);
+  CheckOwnEnd(trial, event);
   if (before.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
     Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
   const auto* report = std::get_if<Reported>(&event.body);
@@ -113,6 +115,20 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
     Say(fmt::format("trial {} was charged for what the machine failed to start", Number(trial.id)));
   if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
     ++seen.failures;
+}
+
+// A program that has come to its own end is not run again, unless that is just as far as its launch
+// was to go.
+void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
+  const Seen& before = seen_[Number(trial.id) - 1];
+  const auto* ended = std::get_if<LaunchEnded>(&event.body);
+  if (own_end_ == 0 || ended == nullptr || ended->trial.trial != trial.id) return;
+  const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
+                         before.state == TrialState::kRunning && !before.leaving;
+  if (by_itself && before.launch_work >= own_end_ && before.launch_work != before.launch_target &&
+      !IsOver(trial.state))
+    Say(fmt::format("trial {} came to its own end at {}, and is {}", Number(trial.id),
+                    before.launch_work, Name(trial.state)));
 }
 
 // A launch has begun.
@@ -222,6 +238,14 @@ void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
   if (found == highest_.end() || found->second < seq)
     Say(fmt::format("message {} of launch {} of trial {} was acknowledged before it was on disk",
                     seq, Number(at.launch), Number(at.trial)));
+}
+
+void Checker::ToldToLeave(wire::LaunchRef at) {
+  const Trial* known = shadow_->trial({shadow_->studies().front()->id, at.trial});
+  if (known == nullptr || known->launch < at.launch ||
+      (known->launch == at.launch && known->state == TrialState::kRunning && !known->leaving))
+    Say(fmt::format("launch {} of trial {} was told to leave before that was on disk",
+                    Number(at.launch), Number(at.trial)));
 }
 
 void Checker::Told(TrialId trial, Work work) {

@@ -36,6 +36,8 @@ class Checker {
   void InDoubt(Batch batch);
   // A worker or the command line hears that something is on disk.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
+  // A worker hears that it is to leave its launch.
+  void ToldToLeave(wire::LaunchRef at);
   // A worker has heard that its report is on disk.
   void Told(TrialId trial, Work work);
   // A launch of the trial begins, with a checkpoint of this work.
@@ -48,6 +50,9 @@ class Checker {
   // Nothing more will happen.
   void Finished(Ledger& ledger, const Engine& engine);
 
+  // The program of every trial ends by itself here, and says the truth.
+  void SetOwnEnd(Work work) { own_end_ = work; }
+
   std::uint64_t events() const { return events_; }
   // Those that are more than a look at the clock.
   std::uint64_t progress() const { return progress_; }
@@ -59,6 +64,7 @@ class Checker {
   using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
 
   void CountFailure(const Trial& trial, const Event& event);
+  void CheckOwnEnd(const Trial& trial, const Event& event);
   void CheckTrial(const Study& study, const Trial& trial, const Event& event);
   void CheckStart(const Study& study, const Trial& trial, const Event& event);
   void CheckStudy(const Study& study);
@@ -69,11 +75,14 @@ class Checker {
 
   std::string problem_;
   std::uint64_t events_ = 0;
+  Work own_end_ = 0;  // 0: not known
   // After the last event.
   struct Seen {
     TrialState state = TrialState::kWaiting;
     Work work = 0;
     LaunchId launch{};
+    Work launch_work = 0;
+    Work launch_target = 0;
     bool leaving = false;
     std::uint32_t failures = 0;  // since it was retried by hand, as counted here
     std::uint32_t charged = 0;   // as the engine counts

@@ -186,6 +186,8 @@ void FaultSite::CheckOrigin(const Trial& trial) {
 void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
   Fuse();
   if (const auto* ack = std::get_if<wire::Ack>(&message)) checker_.Acknowledged(ack->at, ack->seq);
+  if (const auto* stop = std::get_if<wire::Stop>(&message)) checker_.ToldToLeave(stop->at);
+  if (const auto* pause = std::get_if<wire::Pause>(&message)) checker_.ToldToLeave(pause->at);
   ground_.Send(peer, wire::Encode(message));
 }
 

@@ -24,6 +24,10 @@ std::string DrawStudy(Random drawn) {
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
     if (option == "min_delta" || drawn.Chance(0.5)) continue;
+    if (option == "mutate") {
+      options += ", mutate: [n]";
+      continue;
+    }
     const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
     options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
   }

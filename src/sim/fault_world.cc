@@ -76,6 +76,7 @@ FaultWorld::FaultWorld(const Options& options)
   ground.program.careless = programs.Chance(0.2);
   if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
   truthful_ = ground.faults.lie == 0;
+  if (truthful_) checker_.SetOwnEnd(ground.program.own_end);
   ground_ = std::make_unique<FaultGround>(std::move(ground));
   sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
 }
@@ -377,6 +378,8 @@ void FaultWorld::CheckEnd() {
   const Study& study = life_->controller->study();
   const ProgramTraits& program = ground_->program();
   if (program.has_timeout || program.endless || study.deadline != kNever || !truthful_) return;
+  // One that cannot leave its last words behind may end unheard.
+  if (program.speaks && !program.counts) return;
   const Work end = std::min(program.own_end, study.spec.stopper.max_budget);
   for (const Trial& trial : study.trials) {
     if (trial.state == TrialState::kComplete && !trial.restarted && trial.work < end)

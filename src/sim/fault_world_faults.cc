@@ -143,7 +143,8 @@ void FaultWorld::Interfere() {
       See(answer.ok ? "user served" : "user refused");
     });
   };
-  switch (random_.Below(7)) {
+  switch (random_.Below(8)) {
+    case 6: return ask({.verb = "stop", .study = "sim", .trial = AnyTrial(), .points = {}});
     case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
     case 1:
     case 2: return ask({.verb = "retry", .study = "sim", .trial = AnyTrial(), .points = {}});

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "search/explore.h"
 
 namespace sluice {
 namespace {
@@ -40,6 +41,9 @@ void RungOracle::Before(const Engine& engine, const Event& event) {
     const bool sent = Leaves(study.trial(report->trial.trial), StopReason::kStudy);
     const Fate fate = At(report->trial.trial).fate;
     judged_ = (fate == Fate::kGoing || fate == Fate::kPaused) && !sent;
+  } else if (const auto* stop = std::get_if<TrialStopAsked>(&event.body)) {
+    const Trial* trial = engine.trial(stop->trial);
+    if (trial != nullptr && CanBeStopped(*trial)) At(trial->id).by_hand = true;
   } else if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
     born_ = IsSet(proposed->fork) && study.trial(proposed->fork).unborn;
   }
@@ -88,8 +92,11 @@ void RungOracle::TakeEnds(const Study& study) {
     const TrialId id = open_[i];
     const TrialState state = study.trial(id).state;
     const bool failed = state == TrialState::kFailed || state == TrialState::kStopped;
-    if (At(id).fate != Fate::kGoing || (!failed && state != TrialState::kComplete)) continue;
-    if (state == TrialState::kStopped && !At(id).sent) continue;
+    const bool by_hand = At(id).by_hand && state == TrialState::kStopped;
+    if (At(id).fate == Fate::kStopped || At(id).fate == Fate::kOver) continue;
+    if (!by_hand && At(id).fate != Fate::kGoing) continue;
+    if (!failed && state != TrialState::kComplete) continue;
+    if (state == TrialState::kStopped && !At(id).sent && !by_hand) continue;
     At(id).fate = Fate::kOver;
     Follow(study, plain_->End(id, failed));
   }
@@ -155,6 +162,7 @@ void RungOracle::TakeFork(const Study& study, const Ruling& ruling) {
 
 bool RungOracle::Agrees(const Trial& trial) {
   Known& known = At(trial.id);
+  if (known.by_hand) return true;
   const bool pauses = trial.state == TrialState::kPaused || Leaves(trial, StopReason::kPaused);
   const bool stops = trial.state == TrialState::kStopped || Leaves(trial, StopReason::kStopped);
   const bool goes = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning;
@@ -196,10 +204,14 @@ void RungOracle::CheckPoint(const Study& study, const Proposed& event) {
   if (!born_) return;
   const Trial& fork = study.trial(event.fork);
   const Point& parent = study.trial(fork.parent).point;
+  const std::vector<bool> may_change = MayChange(space, study.spec.stopper.mutate);
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Parameter& parameter = space.parameters()[i];
     const bool at_end = parent[i] <= parameter.low || parent[i] >= parameter.high;
-    if (!parameter.Cardinality() && fork.point[i] == parent[i] && !at_end)
+    if (!may_change[i] && !std::isnan(parent[i]) && fork.point[i] != parent[i])
+      problem_ = fmt::format("trial {} is a fork with another '{}', which may not change",
+                             Number(fork.id), parameter.name);
+    if (may_change[i] && !parameter.Cardinality() && fork.point[i] == parent[i] && !at_end)
       problem_ =
           fmt::format("trial {} is a fork with its parent's '{}'", Number(fork.id), parameter.name);
   }

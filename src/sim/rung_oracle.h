@@ -34,9 +34,10 @@ class RungOracle {
   struct Known {
     Fate fate = Fate::kGoing;
     Work target = 0;
-    Work work = 0;      // last reported
-    double loss = 0;    // and its value
-    bool sent = false;  // told to leave because the study ends
+    Work work = 0;         // last reported
+    double loss = 0;       // and its value
+    bool sent = false;     // told to leave because the study ends
+    bool by_hand = false;  // or stopped by its user
   };
 
   void Hear(const Study& study, const Reported& report);

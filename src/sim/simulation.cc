@@ -235,7 +235,8 @@ class World {
     const Point& parent = study.trial(study.trial(fork).parent).point;
     Happen({now_, Proposed{.study = player.id,
                            .counter = 0,
-                           .point = Explore(study.spec.space, study.seed, Number(fork), parent),
+                           .point = Explore(study.spec.space, study.seed, Number(fork), parent,
+                                            MayChange(study.spec.space, study.spec.stopper.mutate)),
                            .fork = fork}});
   }
   void Copied(Player& player, TrialId copy) {
@@ -314,7 +315,8 @@ class World {
     if (slot == kNoSlot || launches_[slot].leaving) return;
     switch (command.reason) {
       case StopReason::kPaused:
-      case StopReason::kYield: return Leave(slot, Ending::kPaused, /*saves=*/true);
+      case StopReason::kYield:
+      case StopReason::kDrain: return Leave(slot, Ending::kPaused, /*saves=*/true);
       case StopReason::kComplete: return Leave(slot, Ending::kDone, /*saves=*/true);
       case StopReason::kStopped:
       case StopReason::kStudy: return Leave(slot, Ending::kDone, /*saves=*/false);
