@@ -48,7 +48,7 @@ class Session:
         self._was_looped = False
         if not trial_file:
             self.link = Printer()
-            self.trial = Trial(self, {}, {})
+            self.trial = Trial(self, _assigned_by_hand(os.environ.get("SLUICE_PARAMS")), {})
             return
         owner_pid = _owner_pid(trial_file)
         self.trial = Trial(self, _assignment(trial_file, owner_pid), {})
@@ -146,6 +146,24 @@ def _assignment(trial_file: str, owner_pid) -> dict:
         return decode(line)
     except ValueError as error:
         raise ValueError(f"{trial_file}: {error}") from None
+
+
+def _assigned_by_hand(params_file) -> dict:
+    """For a script that is to train a trial's parameters again, as `sluice best` says how.
+
+    Beside the file lies what the launch was told. From there come the parameters as the package
+    gives them, and the seed; nothing that would make it go on from a checkpoint.
+    """
+    if not params_file:
+        return {}
+    with open(params_file, "rb") as file:
+        params = decode(file.read())
+    try:
+        told = _assignment(os.path.join(os.path.dirname(params_file), "trial.json"), None)
+    except OSError:
+        return {"params": params}
+    kept = ("trial", "launch", "study", "params", "seed", "unit", "objective")
+    return {key: told[key] for key in kept if key in told}
 
 
 def _is_helper_rank() -> bool:

@@ -2,6 +2,9 @@
 
 from sluice._values import checked_attribute, checked_metrics, checked_work
 
+_MOST_LINES = 8  # of a traceback
+_LONGEST_TAIL = 300
+
 
 class Stopped(SystemExit):
     """Raised by stop_if_asked(). Caught by nobody, it ends the process with status 0."""
@@ -102,7 +105,7 @@ class Trial:
         import traceback
 
         traceback.print_exception(kind, error, trace)
-        self._session.link.fail(self, f"{kind.__name__}: {error}")
+        self._session.link.fail(self, _last_words(kind, error, trace))
         return True
 
     def _advance(self, work: int) -> None:
@@ -111,3 +114,15 @@ class Trial:
                 f"work: expected more than the {self._reported} reported last, found {work}"
             )
         self._reported = work
+
+
+def _last_words(kind, error, trace) -> str:
+    """The error in a line, then the last lines of its traceback, as for a program that ended."""
+    import traceback
+
+    first = f"{kind.__name__}: {error}"
+    lines = "".join(traceback.format_exception(kind, error, trace)).splitlines()
+    last: list[str] = []
+    while lines and len(last) < _MOST_LINES and len("\n".join([lines[-1], *last])) < _LONGEST_TAIL:
+        last.insert(0, lines.pop())
+    return "\n".join([first, *last]) if len(last) > 1 and len(first) < _LONGEST_TAIL else first

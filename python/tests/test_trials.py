@@ -98,7 +98,9 @@ print(trial.should_stop())
     assert process.end() == ["trial 8 is over: it takes no more report", "True"]
     assert "ValueError: diverged" in process.errors
     assert kinds(controller, 7) == ["report", "failed"]
-    assert controller.results[7, 1][2]["reason"] == "ValueError: diverged ?"
+    first, *where, last = controller.results[7, 1][2]["reason"].splitlines()
+    assert first == last == "ValueError: diverged ?"
+    assert "line 7, in <module>" in where[-1]
     assert kinds(controller, 8) == ["report", "done"]
 
 

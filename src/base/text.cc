@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -55,10 +56,34 @@ std::string Join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
+std::string_view FirstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
+
 std::string_view FirstBytes(std::string_view text, std::size_t length) {
   if (text.size() <= length) return text;
   while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
   return text.substr(0, length);
+}
+
+std::string HiddenCharacter(std::string_view text) {
+  struct Hidden {
+    std::string_view bytes;
+    std::string_view name;
+  };
+  static constexpr std::array<Hidden, 10> kHidden = {
+      {{"\xc2\xa0", "a no-break space (U+00A0)"},
+       {"\xe2\x80\xaf", "a narrow no-break space (U+202F)"},
+       {"\xe2\x80\x83", "an em space (U+2003)"},
+       {"\xe2\x80\x82", "an en space (U+2002)"},
+       {"\xe2\x80\x89", "a thin space (U+2009)"},
+       {"\xe3\x80\x80", "an ideographic space (U+3000)"},
+       {"\xe2\x80\x8b", "a zero-width space (U+200B)"},
+       {"\xe2\x80\x8d", "a zero-width joiner (U+200D)"},
+       {"\xef\xbb\xbf", "a byte order mark (U+FEFF)"},
+       {"\xc2\xad", "a soft hyphen (U+00AD)"}}};
+  for (const Hidden& hidden : kHidden) {
+    if (text.contains(hidden.bytes)) return std::string(hidden.name);
+  }
+  return "";
 }
 
 std::string Shown(std::string_view text) {

@@ -17,16 +17,26 @@ namespace {
 
 // What is known of a trial beside its row.
 struct Found {
-  std::optional<std::string> command;
+  std::optional<std::string> command;  // if the program takes all parameters from it
+  std::string by_hand;                 // and one of ours that always does
   std::optional<std::string> checkpoint;
   std::optional<std::string> output;
   WhatMattered mattered;  // in the whole study
 };
 
+// The verb that runs a trial's parameters again, on this store.
+std::string RunAgain(const StorePaths& paths, const StudyInfo& study, const TrialInfo& trial) {
+  const auto usual = FindStore(std::nullopt);
+  const bool is_usual = usual && usual->database == paths.database;
+  return fmt::format("sluice run {} --trial {}{}", study.name, Number(trial.id),
+                     is_usual ? "" : fmt::format(" --store {}", ShellQuoted(paths.database)));
+}
+
 Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study,
                  const TrialInfo& trial) {
   Found found;
   found.command = RerunCommand(reader, study, trial);
+  found.by_hand = RunAgain(paths, study, trial);
   const std::string checkpoint = CheckpointFolder(paths, study.name, trial.id);
   if (HoldsFiles(checkpoint)) found.checkpoint = checkpoint;
   const std::string output =
@@ -42,7 +52,8 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   JsonWriter object;
   object.Add("study", study.name).Add("metric", study.metric);
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
-  object.AddOptional("command", found.command).AddOptional("checkpoint", found.checkpoint);
+  object.Add("command", found.command.value_or(found.by_hand))
+      .AddOptional("checkpoint", found.checkpoint);
   object.AddOptional("output", found.output).AddJson("importance", MatteredJson(found.mattered));
   // The members of the trial follow in the same object.
   std::string text = object.Take();
@@ -65,10 +76,10 @@ void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo&
   const std::string mattered = MatteredLines(found.mattered, terminal, "  ");
   if (!mattered.empty())
     Print("\n" + Inked("what mattered:", Ink::kDim, terminal) + "\n" + mattered);
-  if (found.command) {
-    Print(fmt::format("\n{}\n  cd {} && {}\n", Inked("run it again:", Ink::kDim, terminal),
-                      ShellQuoted(study.folder), *found.command));
-  }
+  const std::string command =
+      found.command ? fmt::format("cd {} && {}", ShellQuoted(study.folder), *found.command)
+                    : found.by_hand;
+  Print(fmt::format("\n{}\n  {}\n", Inked("run it again:", Ink::kDim, terminal), command));
   const std::string files = Labelled(
       {{"checkpoint", found.checkpoint.value_or("")}, {"output", found.output.value_or("")}},
       terminal);

@@ -91,26 +91,11 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
 // What a launch would trip over although the study file is good.
 struct Findings {
   std::optional<std::string> program;
+  std::string program_error;
   std::string warm_start;  // what it comes to
   std::vector<std::string> warnings;
   std::vector<Error> errors;
 };
-
-// "python train.py": the script, if it can be told and is not there.
-std::optional<std::string> MissingScript(const StudyFile& file) {
-  const std::vector<std::string>& program = file.spec.program;
-  const std::size_t place = program.front() == "/usr/bin/env" ? 2 : 1;
-  if (program.size() <= place) return std::nullopt;
-  const std::filesystem::path script = program[place];
-  const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
-  if (std::ranges::find(endings, script.extension().string()) == endings.end()) return std::nullopt;
-  if (script.string().find_first_of("{}") != std::string::npos || script.string().starts_with('-'))
-    return std::nullopt;
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::path(file.folder) / script;
-  if (std::filesystem::exists(path, error)) return std::nullopt;
-  return path.lexically_normal().string();
-}
 
 bool NamesAParameter(const StudySpec& spec) {
   const auto names_one = [&](const std::string& text) {
@@ -132,7 +117,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   if (program) {
     found.program = *program;
   } else {
-    found.errors.push_back(program.error());
+    found.program_error = program.error().message;
   }
   if (const Status status = CheckCarriedOut(spec); !status) found.errors.push_back(status.error());
   if (at_once == 0) {
@@ -146,13 +131,11 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
         fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
                     Counted(at_once, "trial")));
   }
-  if (const auto script = MissingScript(file))
-    found.warnings.push_back(fmt::format("program: found no {}", *script));
-  // A script that imports wandb has them from there.
-  if (!spec.sweep && !NamesAParameter(spec)) {
+  // A script that imports wandb, or the package, has them from there.
+  if (!spec.sweep && !NamesAParameter(spec) && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(
-        "program: no parameter is passed to it ({args} or {NAME}); it has to read the file "
-        "$SLUICE_PARAMS");
+        "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
+        "sluice, or read the file $SLUICE_PARAMS");
   }
   found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {
@@ -262,6 +245,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
     return JsonArray(quoted);
   };
   std::vector<std::string> errors;
+  if (!found.program_error.empty()) errors.push_back(found.program_error);
   for (const Error& error : found.errors) errors.push_back(error.message);
   std::vector<std::string> rungs;
   for (const Work level : JudgedAt(spec.stopper)) rungs.push_back(std::to_string(level));
@@ -297,7 +281,11 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
 }  // namespace
 
 Result<int> RunVerb(const Context& context, const CheckOptions& options) {
-  SLUICE_ASSIGN(const StudyFile file, ReadStudyFile(options.file));
+  SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.file));
+  if (options.trials) {
+    file.spec.trials = *options.trials;
+    file.spec.endless = false;
+  }
   const Machine machine = InspectMachine();
   const int at_once = FitsAtOnce(machine, file.spec);
   const Findings found = Inspect(context, file, machine, at_once);
@@ -306,8 +294,10 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
   } else {
     ShowCheck(context, file, machine, at_once, found);
   }
+  if (!found.program_error.empty()) Remark(fmt::format("{}: {}", file.place, found.program_error));
   for (const Error& error : found.errors)
     Remark(fmt::format("{}: {}", options.file, error.message));
+  if (!found.program_error.empty()) return kExitUsage;
   if (found.errors.empty()) return kExitOk;
   return found.errors.front().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
 }

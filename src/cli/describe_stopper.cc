@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "search/bracket_plan.h"
+#include "search/explore.h"
 #include "search/judged_at.h"
 #include "search/perturbation.h"
 
@@ -31,6 +32,15 @@ std::string DescribeBrackets(const StopperSpec& stopper) {
     parts.push_back(Join(steps));
   }
   return Join(parts, "; ");
+}
+
+std::vector<std::string> ChangedByForks(const StudySpec& spec) {
+  const std::vector<bool> may_change = MayChange(spec.space, spec.stopper.mutate);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < spec.space.size(); ++i) {
+    if (may_change[i]) names.push_back(spec.space.parameters()[i].name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -66,12 +76,13 @@ std::string DescribeStopper(const StudySpec& spec) {
       return fmt::format("{}: nobody is judged; every trial runs {}", name, end);
     const bool together = name == "pbt";
     return fmt::format(
-        "{}: every {} {}{}, up to {}, {}; forks of the best {} % take the place of the worst {} %",
+        "{}: every {} {}{}, up to {}, {}; forks of the best {} % take the place of the worst {} %, "
+        "and change {}",
         name, Perturbation::IntervalOf(stopper), spec.unit,
         Perturbation::IntervalOf(stopper) == 1 ? "" : "s", stopper.max_budget,
         together ? "all trials are judged together"
                  : "a trial is judged by what the others last reported",
-        stopper.quantile * 100, stopper.quantile * 100);
+        stopper.quantile * 100, stopper.quantile * 100, Join(ChangedByForks(spec)));
   }
   constexpr std::size_t kMostShown = 8;
   std::vector<std::string> levels;

@@ -13,6 +13,7 @@ run
   tune STUDY.yaml   make a study and run it to its end; Ctrl-C pauses it
   check STUDY.yaml  say what tune would do, and run nothing
   resume NAME       go on with a study: after Ctrl-C, a crash, or with more trials
+  run [NAME]        run the program once more with the best parameters, outside the study
 
 look
   studies           every study in the store, one a line
@@ -82,12 +83,13 @@ examples:
   sluice tune study.yaml --json | jq 'select(.event == "summary") | .best.params'
 )";
 
-constexpr std::string_view kCheck = R"(usage: sluice check STUDY.yaml
+constexpr std::string_view kCheck = R"(usage: sluice check STUDY.yaml [--trials N]
 
 Reads a study file and says what 'sluice tune' would do with it on this machine: what is
 searched and how, how many trials run at once, and what looks wrong. Nothing is run and nothing
 is written. Of a sweep file of Weights & Biases it also says which keys have no effect.
 
+  --trials N    as for 'sluice tune'
   --store FILE  the store to look for a study of the same name in
   --json        as a JSON object
   -h, --help    print this
@@ -117,6 +119,25 @@ examples:
   sluice resume fashion
   sluice resume fashion --trials 200      make more trials of a finished study
   sluice resume fashion --deadline 1h
+)";
+
+constexpr std::string_view kRun = R"(usage: sluice run [NAME] [--best | --trial N]
+
+Runs the program of a study once more, here and now, with the parameters and the seed of its best
+trial: from the study's folder, with its environment, and from no checkpoint. What it reports is
+printed; the study does not hear of it. {budget} is how far the trial got, and {checkpoint} a new
+folder. The exit status is the program's.
+
+  --best        the best trial, as without a flag
+  --trial N     another one
+  --store FILE  where studies are kept
+  --json        has no effect: what is printed is the program's
+  -h, --help    print this
+
+examples:
+  sluice run
+  sluice run fashion --best
+  sluice run fashion --trial 7
 )";
 
 constexpr std::string_view kStudies = R"(usage: sluice studies
@@ -187,8 +208,9 @@ examples:
 
 constexpr std::string_view kBest = R"(usage: sluice best [NAME] [--top N]
 
-The best trial of a study: its value and when it reached it, its parameters, the command line
-that runs it again, and where its checkpoint and output are. From 10 finished trials on also what
+The best trial of a study: its value and when it reached it, its parameters, the command that runs
+it again ('sluice run' where the program reads its parameters), and where its checkpoint and output
+are. From 10 finished trials on also what
 mattered in the study: the part each parameter has in the differences between trials, and where the
 best tenth of the trials lies.
 
@@ -258,11 +280,13 @@ examples:
   sluice enqueue fashion --file points.jsonl && sluice resume fashion --trials 40
 )";
 
-constexpr std::string_view kStop = R"(usage: sluice stop [NAME]
+constexpr std::string_view kStop = R"(usage: sluice stop [NAME] [--trial N]
 
 Ends a study for good: trials that run are stopped, no new ones are made, what was reported
-stays. To pause a study instead, press Ctrl-C where it runs.
+stays. To pause a study instead, press Ctrl-C where it runs. With --trial it ends that trial
+alone, and the study goes on.
 
+  --trial N     end this trial alone
   --store FILE  where studies are kept
   --json        as a JSON object
   -h, --help    print this
@@ -270,6 +294,7 @@ stays. To pause a study instead, press Ctrl-C where it runs.
 examples:
   sluice stop
   sluice stop fashion
+  sluice stop fashion --trial 7           the others go on
   sluice resume fashion --trials 50       changed your mind
 )";
 
@@ -455,13 +480,13 @@ struct Page {
   std::string_view help;
 };
 constexpr std::array kPages = {
-    Page{"tune", kTune},       Page{"check", kCheck},       Page{"resume", kResume},
-    Page{"studies", kStudies}, Page{"status", kStatus},     Page{"watch", kWatch},
-    Page{"trials", kTrials},   Page{"best", kBest},         Page{"logs", kLogs},
-    Page{"export", kExport},   Page{"enqueue", kEnqueue},   Page{"retry", kRetry},
-    Page{"stop", kStop},       Page{"delete", kDelete},     Page{"import", kImport},
-    Page{"plan", kPlan},       Page{"simulate", kSimulate}, Page{"doctor", kDoctor},
-    Page{"model", kModel}};
+    Page{"tune", kTune},     Page{"check", kCheck},     Page{"resume", kResume},
+    Page{"run", kRun},       Page{"studies", kStudies}, Page{"status", kStatus},
+    Page{"watch", kWatch},   Page{"trials", kTrials},   Page{"best", kBest},
+    Page{"logs", kLogs},     Page{"export", kExport},   Page{"enqueue", kEnqueue},
+    Page{"retry", kRetry},   Page{"stop", kStop},       Page{"delete", kDelete},
+    Page{"import", kImport}, Page{"plan", kPlan},       Page{"simulate", kSimulate},
+    Page{"doctor", kDoctor}, Page{"model", kModel}};
 
 }  // namespace
 

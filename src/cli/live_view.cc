@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/places.h"
 #include "cli/progress.h"
 #include "ledger/lock.h"
@@ -242,7 +243,7 @@ class NewlyEnded {
 
 std::string FailedText(const TrialNews& trial) {
   const std::string text = fmt::format("trial {} failed", Number(trial.id));
-  return trial.note.empty() ? text : text + ": " + trial.note;
+  return trial.note.empty() ? text : fmt::format("{}: {}", text, FirstLine(trial.note));
 }
 
 constexpr int kMostLines = 20;  // about trials that ended, at one time
@@ -288,18 +289,20 @@ class LiveView : public View {
   ~LiveView() override { LiveView::Finish(); }
 
   void Say(std::string_view line) override {
-    Measure();
-    std::string frame = fmt::format("\x1b[?25l{}\x1b[J{}\r\n", ToTop(), Harmless(line, utf8_));
-    Draw(std::move(frame));
+    constexpr std::size_t kMostKept = 100;
+    said_.push_back(Harmless(line, utf8_));
+    if (said_.size() > kMostKept) said_.pop_front();
+    const bool resized = Measure();
+    std::string frame = resized ? Afresh() : ToTop() + "\x1b[J" + said_.back() + "\r\n";
+    Draw("\x1b[?25l" + std::move(frame));
   }
 
   void Finish() override {
     if (finished_) return;
-    Measure();
-    Draw("\x1b[?25l" + ToTop());
+    DrawAgain();
     outlet_.Flush();
     finished_ = true;
-    drawn_widths_.clear();
+    drawn_ = 0;
     latest_.reset();
   }
 
@@ -319,8 +322,7 @@ class LiveView : public View {
     latest_ = std::move(progress);
     if (since >= Duration(0) && since < kShortest) return;
     if (!outlet_.idle()) return;  // a terminal that is slow gets fewer frames, not late ones
-    Measure();
-    Draw("\x1b[?25l" + ToTop());
+    DrawAgain();
     drawn_at_ = now;
   }
 
@@ -332,36 +334,50 @@ class LiveView : public View {
     if (told > kMostLines) Say(fmt::format("and {} more trials failed", told - kMostLines));
   }
 
-  void Measure() {
+  // Whether the terminal's size is another than it was.
+  bool Measure() {
     struct winsize size{};
     const bool known = ioctl(output_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-    columns_ = known ? size.ws_col : 80;
-    rows_ = known ? size.ws_row : 24;
+    const int columns = known ? size.ws_col : 80;
+    const int rows = known ? size.ws_row : 24;
+    const bool resized = drawn_ > 0 && (columns != columns_ || rows != rows_);
+    columns_ = columns;
+    rows_ = rows;
+    return resized;
   }
 
-  // To the region's first line. Lines drawn when the terminal was wider have been folded by it.
-  std::string ToTop() const {
-    int lines = 0;
-    for (const int width : drawn_widths_) lines += std::max(1, (width + columns_ - 1) / columns_);
-    lines = std::min(lines, rows_ - 1);
-    return lines > 0 ? fmt::format("\r\x1b[{}A", lines) : "\r";
+  void DrawAgain() {
+    const bool resized = Measure();
+    Draw("\x1b[?25l" + (resized ? Afresh() : ToTop()));
+  }
+
+  // To the region's first line.
+  std::string ToTop() const { return drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r"; }
+
+  // Terminals fold, cut or move what is drawn when they are resized, each in its own way: where the
+  // region is then, nobody knows. The screen is cleared, and what was said last is said again.
+  std::string Afresh() const {
+    std::string frame = "\x1b[2J\x1b[H";
+    const auto most = static_cast<std::size_t>(std::max(rows_ - drawn_ - 2, 0));
+    for (std::size_t i = said_.size() - std::min(said_.size(), most); i < said_.size(); ++i)
+      frame += said_[i] + "\r\n";
+    return frame;
   }
 
   // Appends the region to what brings the cursor to its first line.
   void Draw(std::string frame) {
-    std::vector<int> widths;
+    int drawn = 0;
     if (latest_) {
       // The last column stays free: a cursor that waits behind it would make the erasing take its
       // character.
       const int columns = std::max(columns_ - 1, 1);
-      for (const std::string& line : RenderProgress(*latest_, columns, rows_, false, utf8_)) {
-        widths.push_back(DisplayWidth(line));
-      }
-      for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_))
+      for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_)) {
         frame += line + "\x1b[K\r\n";
+        ++drawn;
+      }
     }
     frame += "\x1b[J\x1b[?25h";
-    if (outlet_.Write(std::move(frame))) drawn_widths_ = std::move(widths);
+    if (outlet_.Write(std::move(frame))) drawn_ = drawn;
   }
 
   const int output_;
@@ -372,7 +388,8 @@ class LiveView : public View {
   std::optional<Progress> latest_;
   NewlyEnded ended_;
   int failed_ = 0;
-  std::vector<int> drawn_widths_;
+  int drawn_ = 0;                 // lines of the region
+  std::deque<std::string> said_;  // the last of it
   Time drawn_at_{};
   bool finished_ = false;
   Outlet outlet_;

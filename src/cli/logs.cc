@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/places.h"
 #include "cli/print.h"
 #include "cli/print_json.h"
@@ -127,7 +128,7 @@ void PointAtFailure(const Context& context, const StudyInfo& study, const TrialI
   std::error_code error;
   const auto size = std::filesystem::file_size(
       OutputFile(context.paths, study.name, trial.id, launch, true), error);
-  const std::string note = trial.note.empty() ? "" : ": " + trial.note;
+  const std::string note = trial.note.empty() ? "" : fmt::format(": {}", FirstLine(trial.note));
   const std::string hint =
       !error && size > 0
           ? fmt::format("; 'sluice logs {} --study {} --stderr' shows its standard error",

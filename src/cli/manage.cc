@@ -48,6 +48,14 @@ Result<int> RunVerb(const Context& context, const StopOptions& options) {
   SLUICE_ASSIGN(const StudyInfo study, FindToManage(context, options.study));
   JsonWriter object;
   object.Add("study", study.name);
+  if (IsSet(options.trial)) {
+    SLUICE_TRY(StopTrial(context.paths, study.name, options.trial));
+    Tell(context,
+         object.Add("trial", static_cast<std::int64_t>(Number(options.trial))).Add("stopped", true),
+         fmt::format("trial {} of {} is stopped; what it reported stays", Number(options.trial),
+                     study.name));
+    return kExitOk;
+  }
   if (study.finished) {
     Tell(context, object.Add("stopped", false).Add("reason", study.ending),
          fmt::format("{} has finished already: {}", study.name, study.ending));

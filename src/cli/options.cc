@@ -28,7 +28,7 @@ struct Words {
   std::vector<std::string> values, widths, pins;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
-  bool reports = false, version = false, explain = false;
+  bool reports = false, version = false, explain = false, best = false;
 };
 
 // CLI11 2.1 wants a plain string to fill.
@@ -65,13 +65,21 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     AddView(app, words);
   } else if (verb == "check") {
     Add(app, "STUDY", words.file);
+    Add(app, "--trials", words.trials);
   } else if (verb == "resume") {
     Add(app, "NAME", words.study);
     Add(app, "--trials", words.trials);
     Add(app, "--deadline", words.deadline);
     AddView(app, words);
-  } else if (verb == "status" || verb == "stop") {
+  } else if (verb == "run") {
     Add(app, "NAME", words.study);
+    app.add_flag("--best", words.best);
+    Add(app, "--trial", words.trial);
+  } else if (verb == "status") {
+    Add(app, "NAME", words.study);
+  } else if (verb == "stop") {
+    Add(app, "NAME", words.study);
+    Add(app, "--trial", words.trial);
   } else if (verb == "watch") {
     Add(app, "NAME", words.study);
     app.add_flag("--plain", words.plain);
@@ -449,9 +457,18 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   } else if (verb == "check") {
     SLUICE_ASSIGN(std::string file,
                   Need(verb, "a study file, as in 'sluice check study.yaml'", words.file));
-    options.verb = CheckOptions{std::move(file)};
+    SLUICE_ASSIGN(const auto trials, ReadCount("--trials", words.trials));
+    options.verb = CheckOptions{std::move(file), trials};
   } else if (verb == "resume") {
     SLUICE_ASSIGN(options.verb, ReadResume(words));
+  } else if (verb == "run") {
+    if (words.best && words.trial)
+      return InvalidArgument("run: expected either --best or --trial, found both");
+    RunOptions run{words.study, TrialId{}};
+    if (words.trial) {
+      SLUICE_ASSIGN(run.trial, ReadTrial("run --trial", words.trial));
+    }
+    options.verb = std::move(run);
   } else if (verb == "studies") {
     options.verb = StudiesOptions{};
   } else if (verb == "status") {
@@ -471,7 +488,11 @@ Result<Options> ReadVerb(std::string_view verb, const Words& words) {
   } else if (verb == "enqueue") {
     SLUICE_ASSIGN(options.verb, ReadEnqueue(words));
   } else if (verb == "stop") {
-    options.verb = StopOptions{words.study};
+    StopOptions stop{words.study, TrialId{}};
+    if (words.trial) {
+      SLUICE_ASSIGN(stop.trial, ReadTrial("stop --trial", words.trial));
+    }
+    options.verb = std::move(stop);
   } else if (verb == "delete") {
     SLUICE_ASSIGN(std::string study, Need(verb, "the name of a study", words.study));
     options.verb = DeleteOptions{std::move(study), words.yes};
@@ -529,6 +550,9 @@ Result<Options> ParseOptions(int argc, const char* const* argv) {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto verbs = app->get_subcommands();
+    const std::vector<std::string> left = app->remaining();
+    const auto word = std::ranges::find_if(left, [](const auto& w) { return !w.starts_with('-'); });
+    if (verbs.empty() && word != left.end()) return UnknownVerb(*word);
     std::string verb =
         verbs.empty() || verbs.front()->get_name() == "help" ? "" : verbs.front()->get_name();
     return Options{.store = {}, .json = false, .verb = HelpOptions{std::move(verb)}};

@@ -29,6 +29,7 @@ struct TuneOptions {
 
 struct CheckOptions {
   std::string file;
+  std::optional<int> trials;
 };
 
 struct ResumeOptions {
@@ -37,6 +38,11 @@ struct ResumeOptions {
   std::optional<std::string> deadline;  // a duration from now, or a time
   bool quiet = false;
   bool plain = false;
+};
+
+struct RunOptions {
+  std::optional<std::string> study;
+  TrialId trial{};  // 0: the best
 };
 
 struct StudiesOptions {};
@@ -85,6 +91,7 @@ struct EnqueueOptions {
 
 struct StopOptions {
   std::optional<std::string> study;
+  TrialId trial{};  // only this one; 0: all
 };
 
 struct DeleteOptions {
@@ -160,7 +167,7 @@ struct VersionOptions {};
 struct Options {
   std::optional<std::string> store;
   bool json = false;
-  std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions,
+  std::variant<HelpOptions, VersionOptions, TuneOptions, CheckOptions, ResumeOptions, RunOptions,
                StudiesOptions, StatusOptions, WatchOptions, TrialsOptions, BestOptions, LogsOptions,
                RetryOptions, EnqueueOptions, StopOptions, DeleteOptions, ExportOptions,
                ImportOptions, DoctorOptions, SimulateOptions, PlanOptions, ModelOptions>

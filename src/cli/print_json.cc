@@ -45,7 +45,9 @@ std::string JsonArray(const std::vector<std::string>& items) {
 std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
                       const StorePaths& paths, Time now, const StudyJsonParts& parts) {
   JsonWriter trials;
-  trials.Add("wanted", study.trials).Add("made", study.made()).Add("done", TrialsDone(study));
+  trials.Add("wanted", study.trials)
+      .Add("made", study.made())
+      .Add("done", TrialsDone(study.counts));
   for (std::size_t state = 0; state < kTrialStates; ++state)
     trials.Add(kTrialStateNames[state], study.counts[state]);
   JsonWriter object;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cli/study_state.h"
+
 namespace sluice {
 namespace {
 
@@ -66,6 +68,35 @@ struct RunningTime {
   std::optional<Work> target;
 };
 
+// What is known of a population that goes to its full budget together, as PBT's does.
+struct Population {
+  Work full = 0;     // the budget; 0: it is none
+  double done = 0;   // by those that are not over, what they began with included
+  double left = 0;   // for them
+  Duration busy{0};  // of all, also of those that forks have replaced
+
+  void Add(TrialState state, Work work, Duration its_busy) {
+    busy += its_busy;
+    if (state == TrialState::kStopped || state == TrialState::kFailed) return;
+    done += static_cast<double>(std::min(work, full));
+    left += static_cast<double>(std::max<Work>(full - work, 0));
+  }
+
+  // At the price that work had so far, shared among as many as run.
+  std::optional<Duration> TimeLeft(int running, int to_make) const {
+    if (done <= 0) return std::nullopt;
+    const double total = left + static_cast<double>(full) * to_make;
+    const double seconds = total * Seconds(busy) / done / running;
+    return Duration(static_cast<std::int64_t>(std::min(seconds, 1e9) * 1e6));
+  }
+};
+
+// The full budget, if all trials go there together.
+Work PopulationBudget(const StopperSpec& stopper) {
+  const bool together = stopper.name == "pbt" || stopper.name == "pbt-async";
+  return together && stopper.max_budget != kNoLimit ? stopper.max_budget : 0;
+}
+
 // How long a trial takes, seen from those that have reported some of their work.
 std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
   double seconds = 0;
@@ -102,12 +133,17 @@ std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime
   return Duration(static_cast<std::int64_t>(std::min(all_s, 1e9) * 1e6));
 }
 
-void SetTimeLeft(Progress& progress, const Pace& pace, const std::vector<RunningTime>& running,
-                 int to_start) {
+void SetTimeLeft(Progress& progress, const Pace& pace, const Population& population,
+                 const std::vector<RunningTime>& running, int to_start) {
   progress.trials_per_minute = pace.TrialsPerMinute(progress.elapsed);
   if (progress.finished || progress.ending) return;
-  progress.left =
-      TimeLeft(pace, running, std::max(1, progress.count(TrialState::kRunning)), to_start);
+  const int at_once = std::max(1, progress.count(TrialState::kRunning));
+  if (population.full > 0) {
+    const int to_make = std::max(0, to_start - progress.count(TrialState::kWaiting));
+    progress.left = population.TimeLeft(at_once, to_make);
+  } else {
+    progress.left = TimeLeft(pace, running, at_once, to_start);
+  }
   if (progress.deadline == kNever) return;
   const Duration until = std::max(progress.deadline - progress.now, Duration(0));
   progress.left_is_deadline = !progress.left || *progress.left > until;
@@ -131,10 +167,7 @@ int Progress::to_start() const {
   return std::max(0, trials_wanted - made) + count(TrialState::kWaiting);
 }
 
-int Progress::done() const {
-  return count(TrialState::kComplete) + count(TrialState::kStopped) + count(TrialState::kFailed) +
-         count(TrialState::kPaused);
-}
+int Progress::done() const { return TrialsDone(counts); }
 
 Progress MakeProgress(const Study& study, Time now) {
   Progress progress;
@@ -169,15 +202,19 @@ Progress MakeProgress(const Study& study, Time now) {
   }
 
   Pace pace(now);
+  Population population{.full = PopulationBudget(study.spec.stopper)};
   const std::size_t first = study.trials.size() - std::min(study.trials.size(), Pace::kLookBack);
   std::int64_t reports = 0;
   for (std::size_t i = study.trials.size(); i-- > first;) {
     const Trial& trial = study.trials[i];
+    const bool runs = trial.state == TrialState::kRunning;
+    const Duration under_way = runs ? std::max(now - trial.started, Duration(0)) : Duration(0);
     pace.Add(trial.state, trial.ended, trial.busy);
+    population.Add(trial.state, trial.work, trial.busy + under_way);
     reports += trial.reports;
   }
   if (first == 0) progress.reports = reports;
-  SetTimeLeft(progress, pace, running,
+  SetTimeLeft(progress, pace, population, running,
               study.exhausted ? study.count(TrialState::kWaiting) : progress.to_start());
   return progress;
 }
@@ -214,8 +251,14 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   }
 
   Pace pace(now);
+  Population population;
+  if (const auto source = reader.Source(study.id)) {
+    if (const auto spec = ReadStudy(*source, study.name, study.name))
+      population.full = PopulationBudget(spec->stopper);
+  }
   SLUICE_ASSIGN(Statement query,
-                reader.database().Prepare("SELECT state, ended_us, busy_us, reports FROM trials "
+                reader.database().Prepare("SELECT state, ended_us, busy_us, reports, work, "
+                                          "started_us FROM trials "
                                           "WHERE study = ? ORDER BY trial DESC LIMIT ?"));
   query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
   query.Bind(2, static_cast<std::int64_t>(Pace::kLookBack));
@@ -224,15 +267,19 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   while (true) {
     SLUICE_ASSIGN(const bool row, query.Step());
     if (!row) break;
-    const auto state =
-        std::ranges::find(kTrialStateNames, query.Text(0)) - kTrialStateNames.begin();
-    pace.Add(static_cast<TrialState>(state), FromMicros(query.Integer(1)),
-             Duration(query.Integer(2)));
+    const auto state = static_cast<TrialState>(std::ranges::find(kTrialStateNames, query.Text(0)) -
+                                               kTrialStateNames.begin());
+    const Duration busy(query.Integer(2));
+    const bool runs = state == TrialState::kRunning;
+    const Duration under_way =
+        runs ? std::max(now - FromMicros(query.Integer(5)), Duration(0)) : Duration(0);
+    pace.Add(state, FromMicros(query.Integer(1)), busy);
+    population.Add(state, query.Integer(4), busy + under_way);
     reports += query.Integer(3);
     ++seen;
   }
   if (seen < Pace::kLookBack) progress.reports = reports;
-  SetTimeLeft(progress, pace, running, progress.to_start());
+  SetTimeLeft(progress, pace, population, running, progress.to_start());
   return progress;
 }
 

@@ -82,8 +82,8 @@ TEST(RenderProgressTest, ShowsWhatAUserWants) {
           "left",
           "best      accuracy 0.8731 (trial 9, epoch 9)   lr=0.0123 width=64",
           "trials    2 running  9 complete  3 stopped  0 failed  10 to go     6.4 trials/min",
-          "#13  epoch 3/9   accuracy 0.8412   lr=0.004123 width=32 act=tanh bias=true",
-          "#14  epoch 0/9   accuracy —        lr=0.004123 width=32 act=tanh bias=true"));
+          "#13  epoch 3/9   accuracy 0.8412   5s   lr=0.004123 width=32 act=tanh bias=true",
+          "#14  epoch 0/9   accuracy —        5s   lr=0.004123 width=32 act=tanh bias=true"));
 }
 
 TEST(RenderProgressTest, WithoutUtf8AllIsAscii) {
@@ -369,6 +369,25 @@ TEST_F(StudyProgressTest, ReckonsWithTheTimeTrialsTook) {
   EXPECT_EQ(progress.left, seconds(30 + 120));
   EXPECT_FALSE(progress.left_is_deadline);
   EXPECT_EQ(progress.reports, 12);
+}
+
+// Its trials pause at each interval: how long they have run so far says nothing of their end.
+TEST_F(StudyProgressTest, APopulationGoesToItsFullBudget) {
+  study_.trials_wanted = 4;
+  study_.spec.stopper.name = "pbt";
+  study_.spec.stopper.max_budget = 40;
+  AddRunning(seconds(15), 10, 20);
+  AddRunning(seconds(15), 10, 20);
+  for (int i = 0; i < 2; ++i) {
+    Trial& paused = Add(TrialState::kPaused);
+    paused.work = 10;
+    paused.busy = seconds(15);
+  }
+  EXPECT_EQ(MakeProgress(study_, kNow).left, seconds(90)) << "120 units at 1.5 s, two at once";
+  Trial& replaced = Add(TrialState::kStopped);  // by a fork: its time was the price of progress
+  replaced.work = 10;
+  replaced.busy = seconds(60);
+  EXPECT_EQ(MakeProgress(study_, kNow).left, seconds(180));
 }
 
 TEST_F(StudyProgressTest, NeverPromisesMoreTimeThanTheDeadline) {

@@ -178,7 +178,7 @@ class Region {
     const auto count = static_cast<std::size_t>(std::max(0, progress_.count(TrialState::kRunning)));
     std::size_t shown = std::min(progress_.running.size(), rows);
     if (shown < count && shown == rows && shown > 0) --shown;
-    std::array<int, 3> widths{};
+    std::array<int, 4> widths{};
     for (std::size_t i = 0; i < shown; ++i) {
       const auto cells = Cells(progress_.running[i]);
       for (std::size_t j = 0; j < cells.size(); ++j)
@@ -191,6 +191,7 @@ class Region {
           .Add("  ")
           .Add(Padded(cells[1], widths[1]));
       line.Add("   ").Add(Padded(cells[2], widths[2])).Add("   ");
+      line.Add(Padded(cells[3], widths[3])).Add("   ");
       lines.push_back(line.Add(FormatParams(progress_.running[i].params), Style::kDim).Render());
     }
     if (shown >= count || rows == 0) return;
@@ -215,14 +216,15 @@ class Region {
     return out;
   }
 
-  std::array<std::string, 3> Cells(const Progress::Running& trial) const {
+  std::array<std::string, 4> Cells(const Progress::Running& trial) const {
     std::string work = fmt::format("{} {}", progress_.unit, trial.work);
     if (trial.target) work += fmt::format("/{}", *trial.target);
     const std::string nothing = medium_.utf8 ? "—" : "-";
     std::string value = fmt::format("{} {}", progress_.metric,
                                     trial.reported ? FormatMetric(trial.value) : nothing);
     return {fmt::format("#{}", Number(trial.trial)), Harmless(work, medium_.utf8),
-            Harmless(value, medium_.utf8)};
+            Harmless(value, medium_.utf8),
+            FormatDuration(std::max(progress_.now - trial.since, Duration(0)))};
   }
 
   const Progress& progress_;

@@ -55,13 +55,16 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   }
   Arguments arguments = ArgumentsOf(*spec, *point);
   values["args_json"] = arguments.values["args_json"];
-  const bool passed = std::ranges::any_of(spec->program, [&](const std::string& item) {
-    if (item.starts_with("{args")) return true;
-    return std::ranges::any_of(arguments.values, [&](const auto& value) {
-      return item.find("{" + value.first + "}") != std::string::npos;
-    });
+  const auto named = [&](const std::string& word) {
+    return std::ranges::any_of(spec->program,
+                               [&](const std::string& item) { return HasWord(item, word); });
+  };
+  const bool all = std::ranges::any_of(
+      spec->program, [](const std::string& item) { return item.starts_with("{args"); });
+  const bool each = std::ranges::all_of(arguments.values, [&](const auto& value) {
+    return value.first == "args_json" || named(value.first);
   });
-  if (!passed) return std::nullopt;
+  if (!all && !each && !named("args_json")) return std::nullopt;
   std::string line;
   values.merge(arguments.values);
   for (const std::string& item : ExpandProgram(spec->program, values, arguments.lists)) {

@@ -76,7 +76,7 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
   const Terminal& terminal = context.terminal;
   const StudyInfo& study = at.study;
   const int percent =
-      study.trials > 0 ? static_cast<int>(100LL * TrialsDone(study) / study.trials) : 0;
+      study.trials > 0 ? static_cast<int>(100LL * TrialsDone(study.counts) / study.trials) : 0;
   std::string best;
   if (at.best) {
     best = fmt::format("{} {} (trial {})", study.metric, DescribeBestValue(study, *at.best),
@@ -85,7 +85,8 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
   Print(Labelled(
       {{"study", Inked(study.name, Ink::kBold, terminal)},
        {"state", Inked(Describe(at.standing), InkOf(at.standing.state), terminal)},
-       {"progress", fmt::format("{}/{} trials ({}%)", TrialsDone(study), study.trials, percent)},
+       {"progress",
+        fmt::format("{}/{} trials ({}%)", TrialsDone(study.counts), study.trials, percent)},
        {"trials", DescribeCounts(study, terminal)},
        {"objective", fmt::format("{} {}", study.maximize ? "maximize" : "minimize", study.metric)},
        {"best", best.empty() ? "no result yet" : Inked(best, Ink::kGreen, terminal)},

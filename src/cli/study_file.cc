@@ -4,12 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "cli/config_text.h"
 #include "cli/study_model.h"
+#include "config/config.h"
 #include "engine/new_study.h"
 
 namespace sluice {
@@ -22,36 +26,47 @@ bool IsRunnable(const fs::path& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-}  // namespace
+// "python train.py": the script, if it can be told.
+std::optional<fs::path> ScriptOf(const StudySpec& spec) {
+  const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
+  const std::size_t place = spec.program.front() == "/usr/bin/env" ? 2 : 1;
+  if (spec.program.size() <= place) return std::nullopt;
+  const fs::path script = spec.program[place];
+  const bool known = std::ranges::find(endings, script.extension().string()) != endings.end();
+  const bool plain =
+      script.string().find_first_of("{}") == std::string::npos && !script.string().starts_with('-');
+  return known && plain ? std::optional(script) : std::nullopt;
+}
 
-Result<StudyFile> ReadStudyFile(const std::string& path) {
-  SLUICE_ASSIGN(std::string source, ReadConfigText(path, "a study file"));
+// What to write for what only a shell would understand.
+std::string ForShells(const std::string& item) {
+  if (item.starts_with("~/"))
+    return fmt::format("; no shell runs it: write '{{envvar:HOME}}{}'", item.substr(1));
+  const std::size_t dollar = item.find('$');
+  if (dollar == std::string::npos || dollar + 1 == item.size()) return "";
+  const auto ends = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_';
+  };
+  const auto end =
+      std::find_if(item.begin() + static_cast<std::ptrdiff_t>(dollar) + 1, item.end(), ends);
+  const std::string name(item.begin() + static_cast<std::ptrdiff_t>(dollar) + 1, end);
+  if (name.empty()) return "";
+  return fmt::format("; no shell runs it: write '{}{{envvar:{}}}{}'", item.substr(0, dollar), name,
+                     std::string(end, item.end()));
+}
+
+Status CheckScript(const StudySpec& spec, const std::string& folder) {
+  const std::optional<fs::path> script = ScriptOf(spec);
   std::error_code error;
-  const fs::path absolute = fs::absolute(path, error).lexically_normal();
-  if (error)
-    return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
-  SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
-  SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
-  const std::string folder = absolute.parent_path().string();
-  if (spec.model) {
-    SLUICE_ASSIGN(const std::vector<std::string> notes, CheckStudyModel(spec, path, folder));
-    remarks.insert(remarks.end(), notes.begin(), notes.end());
-  }
-  return StudyFile{.spec = std::move(spec),
-                   .source = std::move(source),
-                   .folder = folder,
-                   .remarks = std::move(remarks)};
-}
-
-Status CheckHasEnd(const StudySpec& spec, bool trials_given) {
-  if (!spec.endless || trials_given) return {};
+  if (!script || fs::exists(fs::path(folder) / *script, error)) return {};
   return InvalidArgument(fmt::format(
-      "run_cap: expected how many trials, since the method {} goes on without end, found nothing; "
-      "add 'run_cap: 24' to the file, or give --trials 24",
-      spec.sampler.name == "tpe" ? "bayes" : spec.sampler.name));
+      "program: expected a script, found no {}; paths are seen from the study file's "
+      "folder{}",
+      (fs::path(folder) / *script).lexically_normal().string(), ForShells(script->string())));
 }
 
-Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder) {
+// The program itself.
+Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std::string& folder) {
   // 'env' looks for what follows it as we do here.
   const bool by_env = spec.program.front() == "/usr/bin/env" && spec.program.size() > 1 &&
                       spec.program[1].find_first_of("=-") == std::string::npos;
@@ -63,8 +78,8 @@ Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std:
     if (IsRunnable(path)) return path.lexically_normal().string();
     std::error_code error;
     if (!fs::exists(path, error)) {
-      return InvalidArgument(fmt::format("program: expected a program, found nothing at {}",
-                                         path.lexically_normal().string()));
+      return InvalidArgument(fmt::format("program: expected a program, found nothing at {}{}",
+                                         path.lexically_normal().string(), ForShells(program)));
     }
     return InvalidArgument(
         fmt::format("program: {0}: expected a file that can be run: chmod +x {0}",
@@ -87,6 +102,63 @@ Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std:
   return InvalidArgument(fmt::format(
       "program: expected a program on PATH, found no '{}': install it, or give its path{}", program,
       here));
+}
+
+// "FILE:LINE" of the program, or the command of a sweep.
+std::string PlaceOfProgram(const std::string& source, const std::string& file) {
+  const auto config = ConfigFile::Parse(source, file);
+  const auto map = config ? config->root().Map() : std::nullopt;
+  if (!map) return file;
+  const ConfigNode* node = map->Find("program");
+  if (node == nullptr) node = map->Find("command");
+  return node == nullptr ? file : fmt::format("{}:{}", file, node->line());
+}
+
+}  // namespace
+
+Result<StudyFile> ReadStudyFile(const std::string& path) {
+  SLUICE_ASSIGN(std::string source, ReadConfigText(path, "a study file"));
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error).lexically_normal();
+  if (error)
+    return InvalidArgument(fmt::format("{}: cannot tell its folder ({})", path, error.message()));
+  SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
+  SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
+  const std::string folder = absolute.parent_path().string();
+  if (spec.model) {
+    SLUICE_ASSIGN(const std::vector<std::string> notes, CheckStudyModel(spec, path, folder));
+    remarks.insert(remarks.end(), notes.begin(), notes.end());
+  }
+  std::string place = PlaceOfProgram(source, path);
+  return StudyFile{.spec = std::move(spec),
+                   .source = std::move(source),
+                   .folder = folder,
+                   .place = std::move(place),
+                   .remarks = std::move(remarks)};
+}
+
+Status CheckHasEnd(const StudySpec& spec, bool trials_given) {
+  if (!spec.endless || trials_given) return {};
+  return InvalidArgument(fmt::format(
+      "run_cap: expected how many trials, since the method {} goes on without end, found nothing; "
+      "add 'run_cap: 24' to the file, or give --trials 24",
+      spec.sampler.name == "tpe" ? "bayes" : spec.sampler.name));
+}
+
+bool ScriptNamesSluice(const StudySpec& spec, const std::string& folder) {
+  constexpr std::size_t kMostBytes = 1 << 20;
+  const std::optional<fs::path> script = ScriptOf(spec);
+  if (!script) return false;
+  std::ifstream file(fs::path(folder) / *script, std::ios::binary);
+  std::string text(kMostBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text.contains("sluice") || text.contains("SLUICE_");
+}
+
+Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder) {
+  SLUICE_TRY(CheckScript(spec, folder));
+  return FindRunnable(spec, folder);
 }
 
 }  // namespace sluice

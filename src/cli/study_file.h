@@ -14,6 +14,7 @@ struct StudyFile {
   StudySpec spec;
   std::string source;                // its text
   std::string folder;                // it lies in, absolute: where its program runs
+  std::string place;                 // where it says what to run: "study.yaml:3"
   std::vector<std::string> remarks;  // what a reader should know of its space and its network
 };
 
@@ -26,8 +27,12 @@ Result<StudyFile> ReadStudyFile(const std::string& path);
 Status CheckHasEnd(const StudySpec& spec, bool trials_given);
 
 // Where the program of a study is, looked for as a launch would: from the study's folder, on PATH
-// if it is a bare word. Fails with invalid_argument if there is none or it cannot be run. Nothing
-// is returned for one that is only known per trial.
+// if it is a bare word. Fails with invalid_argument if there is none, if it cannot be run, or if the
+// script that it is to run is not there. Nothing is returned for one that is only known per trial.
 Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder);
+
+// Whether the script that the program runs, if that can be told, speaks of sluice: it imports the
+// package, or reads what we set in its environment.
+bool ScriptNamesSluice(const StudySpec& spec, const std::string& folder);
 
 }  // namespace sluice

@@ -49,9 +49,12 @@ std::string Describe(const StudyStanding& standing) {
   return standing.why.empty() ? text : fmt::format("{}: {}", text, standing.why);
 }
 
-int TrialsDone(const StudyInfo& study) {
-  return study.count(TrialState::kComplete) + study.count(TrialState::kStopped) +
-         study.count(TrialState::kFailed);
+int TrialsDone(const std::array<int, kTrialStates>& counts) {
+  int done = 0;
+  for (const TrialState state :
+       {TrialState::kComplete, TrialState::kStopped, TrialState::kFailed, TrialState::kPaused})
+    done += counts[static_cast<std::size_t>(state)];
+  return done;
 }
 
 Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now) {

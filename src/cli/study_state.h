@@ -35,8 +35,8 @@ Ink InkOf(StudyState state);
 // "running (pid 4711)", "interrupted", "finished: all trials done"
 std::string Describe(const StudyStanding& standing);
 
-// Complete, stopped and failed.
-int TrialsDone(const StudyInfo& study);
+// Trials that ran as far as anybody wants for now: complete, stopped, failed or paused.
+int TrialsDone(const std::array<int, kTrialStates>& counts);
 
 // Since it was made: until now if it runs, else until the last change.
 Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now);

@@ -9,8 +9,7 @@
 
 namespace sluice {
 
-// Trials with a column for each parameter; those of another kind of trial than the first have no
-// column.
+// Trials with a column for each parameter that any of them has.
 std::string TrialTable(const StudyInfo& study, const std::vector<TrialInfo>& trials,
                        const Terminal& terminal, Time now);
 

@@ -1,8 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <random>
+#include <ranges>
+#include <sstream>
 
+#include "base/text.h"
 #include "cli/describe.h"
+#include "cli/display_text.h"
 #include "cli/live_view.h"
 #include "cli/places.h"
 #include "cli/print.h"
@@ -24,7 +31,37 @@ std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
   return "";
 }
 
-void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const TrialInfo* best) {
+// Whether nothing came of a study that is over.
+bool CameToNothing(const StudyInfo& study) {
+  const bool all_failed = study.made() > 0 && study.count(TrialState::kFailed) == study.made();
+  return study.finished && (all_failed || study.ending == Name(Finish::kFailures));
+}
+
+// What failed trials said at their end, each thing once, with the first trial that said it.
+std::string FailuresText(const std::vector<TrialInfo>& failed) {
+  constexpr std::size_t kMost = 3;
+  std::map<std::string, std::pair<TrialId, int>> said;  // by note: the first trial, and how many
+  for (const TrialInfo& trial : failed)
+    ++said.try_emplace(trial.note, trial.id, 0).first->second.second;
+  std::vector<std::pair<std::string, std::pair<TrialId, int>>> notes(said.begin(), said.end());
+  std::ranges::stable_sort(notes, std::greater{},
+                           [](const auto& each) { return each.second.second; });
+  std::string text;
+  for (const auto& [note, who] : notes | std::views::take(kMost)) {
+    const auto& [first, count] = who;
+    const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    text += fmt::format("trial {}{}: {}\n", Number(first), others, Harmless(FirstLine(note)));
+    const std::size_t rest = note.find('\n');
+    if (rest == std::string::npos) continue;
+    std::istringstream lines(note.substr(rest + 1));
+    for (std::string line; std::getline(lines, line);)
+      text += fmt::format("    {}\n", Harmless(line));
+  }
+  return text;
+}
+
+void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const TrialInfo* best,
+             const std::vector<TrialInfo>& failed) {
   const Terminal& terminal = context.terminal;
   Print(fmt::format("\n{}: {} ({})\n", Inked(study.name, Ink::kBold, terminal),
                     DescribeEnd(end, study), DescribeCounts(study, terminal)));
@@ -32,12 +69,15 @@ void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const T
     const std::string line = fmt::format("best: trial {}, {} {}", Number(best->id), study.metric,
                                          DescribeBestValue(study, *best));
     Print(Inked(line, Ink::kGreen, terminal) + "\n" + ParamLines(*best, "  "));
-  } else if (end == RunEnd::kFinished) {
+  } else if (end == RunEnd::kFinished && failed.empty()) {
     Print(
         fmt::format("no trial reported {}: 'sluice trials {}' and 'sluice logs 1 --study {} "
                     "--stderr' may say why\n",
                     study.metric, study.name, study.name));
   }
+  if (!failed.empty())
+    Print(fmt::format("\n{}\n{}", Inked("what failed trials said:", Ink::kRed, terminal),
+                      FailuresText(failed)));
   std::string checkpoint;
   if (best != nullptr) checkpoint = CheckpointFolder(context.paths, study.name, best->id);
   if (!checkpoint.empty() && !HoldsFiles(checkpoint)) checkpoint.clear();
@@ -45,7 +85,7 @@ void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const T
                          {"files", context.paths.StudyFolder(study.name)},
                          {"checkpoint", checkpoint}},
                         terminal));
-  if (end == RunEnd::kFinished) return;
+  if (end == RunEnd::kFinished && study.ending != Name(Finish::kFailures)) return;
   Print(fmt::format("\n'sluice resume {}' goes on with it.\n", study.name));
 }
 
@@ -58,14 +98,18 @@ Result<int> Summarize(const Context& context, const std::string& name, RunEnd en
     SLUICE_ASSIGN(best, reader->FindTrial(study, study.best));
   }
   const TrialInfo* best_row = best ? &*best : nullptr;
+  std::vector<TrialInfo> failed;
+  if (CameToNothing(study)) {
+    SLUICE_ASSIGN(failed, reader->Trials(study.id, TrialState::kFailed));
+  }
   if (context.json) {
     PrintLine(StudyJson(study, StandingOf(study, {}), context.paths, WallNow(),
                         {.best = best_row, .event = "summary"}));
   } else {
-    ShowEnd(context, study, end, best_row);
+    ShowEnd(context, study, end, best_row, failed);
   }
   switch (end) {
-    case RunEnd::kFinished: return kExitOk;
+    case RunEnd::kFinished: return CameToNothing(study) ? kExitFailure : kExitOk;
     case RunEnd::kPaused: return kExitFailure;
     case RunEnd::kDrained:
     case RunEnd::kInterrupted: break;
@@ -103,7 +147,8 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
   if (const Status good = CheckHasEnd(file.spec, options.trials.has_value()); !good)
     return InvalidArgument(fmt::format("{}: {}", options.file, good.error().message));
   if (options.trials) file.spec.trials = *options.trials;
-  SLUICE_TRY(FindProgram(file.spec, file.folder));
+  if (const auto found = FindProgram(file.spec, file.folder); !found)
+    return InvalidArgument(fmt::format("{}: {}", file.place, found.error().message));
   if (!options.quiet) {
     for (const auto& notes : {file.spec.notes, file.remarks}) {
       for (const std::string& note : notes) Remark(fmt::format("{}: {}", options.file, note));

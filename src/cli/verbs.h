@@ -23,6 +23,7 @@ constexpr int kExitInterrupted = 130;
 Result<int> RunVerb(const Context& context, const TuneOptions& options);
 Result<int> RunVerb(const Context& context, const CheckOptions& options);
 Result<int> RunVerb(const Context& context, const ResumeOptions& options);
+Result<int> RunVerb(const Context& context, const RunOptions& options);
 Result<int> RunVerb(const Context& context, const StudiesOptions& options);
 Result<int> RunVerb(const Context& context, const StatusOptions& options);
 Result<int> RunVerb(const Context& context, const WatchOptions& options);

@@ -310,13 +310,25 @@ const ConfigNode* ConfigMap::Require(std::string_view key, std::string_view what
   return found;
 }
 
-void ConfigMap::AllowOnly(std::span<const std::string> keys) const {
+void ConfigMap::AllowOnly(std::span<const std::string> keys,
+                          std::span<const std::pair<std::string, std::string>> foreign) const {
   for (const Entry& entry : entries_) {
     if (node_.data_->full()) break;
     if (std::ranges::find(keys, entry.key) != keys.end()) continue;
+    using Translation = std::pair<std::string, std::string>;
+    const auto translation = std::ranges::find(foreign, entry.key, &Translation::first);
     const std::string nearest = DidYouMean(entry.key, keys);
-    entry.value.Report(nearest.empty() ? fmt::format("unknown key; expected one of {}", Join(keys))
-                                       : "unknown key" + nearest);
+    if (const std::string hidden = HiddenCharacter(entry.key); !hidden.empty()) {
+      entry.value.Report(fmt::format(
+          "unknown key: it holds {}, which looks like a blank or like nothing; type it again",
+          hidden));
+    } else if (translation != foreign.end()) {
+      entry.value.Report(fmt::format("unknown key; write {}", translation->second));
+    } else {
+      entry.value.Report(nearest.empty()
+                             ? fmt::format("unknown key; expected one of {}", Join(keys))
+                             : "unknown key" + nearest);
+    }
   }
 }
 

@@ -104,7 +104,8 @@ class ConfigMap {
   const ConfigNode* Require(std::string_view key, std::string_view what,
                             std::string_view advice = "") const;
   // Reports every key that is not among these, suggesting the nearest.
-  void AllowOnly(std::span<const std::string> keys) const;
+  void AllowOnly(std::span<const std::string> keys,
+                 std::span<const std::pair<std::string, std::string>> foreign = {}) const;
   // The same, but for this key.
   ConfigMap Without(std::string_view key) const;
 

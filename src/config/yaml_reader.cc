@@ -219,8 +219,25 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, const ConfigRawNode*> anchors_;
 };
 
+std::string_view LineOf(std::string_view text, int line) {
+  for (; line > 1 && text.contains('\n'); --line) text.remove_prefix(text.find('\n') + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// What follows 'when: ' inside braces, up to the last of them.
+std::string ConditionOn(std::string_view line) {
+  const std::size_t when = line.find("when: ");
+  if (when == std::string_view::npos) return "";
+  std::string_view condition = line.substr(when + 6);
+  condition = condition.substr(0, condition.rfind('}'));
+  const bool plain = condition.find_first_of("[,") != std::string_view::npos &&
+                     !condition.starts_with('"') && !condition.starts_with('\'');
+  return plain ? std::string(condition) : "";
+}
+
 // yaml-cpp's complaint in plain words.
-Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open) {
+Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open,
+                   std::string_view text) {
   const int line = std::max(error.mark.line, 0) + 1;
   const auto is = [&](std::string_view message) {
     return std::string_view(error.msg).starts_with(message);
@@ -228,6 +245,13 @@ Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open
   if ((is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || is(YAML::ErrorMsg::END_OF_MAP_FLOW)) &&
       open != nullptr) {
     const bool list = open->kind == ConfigKind::kList;
+    if (const std::string when = ConditionOn(LineOf(text, open->line)); !list && !when.empty()) {
+      return {
+          open->line,
+          fmt::format("expected a condition in quotes, since brackets and commas mean something "
+                      "else inside braces, found {}; write 'when: \"{}\"'",
+                      Shown(when), Shown(when))};
+    }
     return {open->line,
             fmt::format(
                 "expected '{}' to close the '{}' that begins on this line, found none; close it, "
@@ -284,7 +308,7 @@ void ReadYaml(std::string_view text, ConfigData& data) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::ParserException& error) {
-    throw Explain(error, builder.open());
+    throw Explain(error, builder.open(), text);
   } catch (const YAML::Exception& error) {
     throw Unreadable{std::max(error.mark.line, 0) + 1,
                      fmt::format("expected YAML, found an error: {}", error.msg)};

@@ -36,7 +36,8 @@ struct SetBudget {
   Work target = 0;
 };
 
-enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease };
+// kYield: to make room, or to go on elsewhere. kDrain: the controller leaves.
+enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease, kDrain };
 
 // The launch is to leave its trial; LaunchEnded says when it has. Asked first, then made to
 // (SIGTERM, SIGKILL); kTimeout and kLease do not ask. kComplete and kYield never force a program

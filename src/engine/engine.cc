@@ -3,14 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
 #include "base/planted.h"
 #include "engine/note.h"
+#include "engine/templates.h"
 #include "search/bracket_plan.h"
 
 namespace sluice {
+namespace {
+
+// Whether a program's own words say how far its launch is to go.
+bool TellsBudget(const StudySpec& spec) {
+  const auto tells = [](const std::string& text) { return HasWord(text, "budget"); };
+  return std::ranges::any_of(spec.program, tells) ||
+         std::ranges::any_of(spec.environment | std::views::values, tells);
+}
+
+}  // namespace
 
 std::string_view Name(Finish finish) {
   switch (finish) {
@@ -20,6 +32,7 @@ std::string_view Name(Finish finish) {
     case Finish::kTarget: return "target reached";
     case Finish::kDeadline: return "deadline passed";
     case Finish::kAsked: return "stopped";
+    case Finish::kFailures: return "too many trials failed";
   }
   SLUICE_CHECK(false, "a finish has a name");
 }
@@ -84,6 +97,8 @@ Study& Engine::Made(const StudyCreated& event) {
   study->source = event.source;
   study->folder = event.folder;
   study->seed = event.seed;
+  study->rules = event.rules;
+  study->tells_budget = TellsBudget(event.spec);
   study->trials_wanted = event.spec.trials;
   study->spec.stopper.seed = event.seed;
   auto stopper = MakeStopper(study->spec.stopper);
@@ -116,11 +131,8 @@ void Engine::On(const StudyResumed& event) {
   if (study == nullptr) return;
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
-  study->ending = Finish::kNot;
-  study->finished = false;
   study->pause.clear();
-  AskWakes(*study);  // of one that had ended nobody asked
-  replan_ = true;
+  Reopen(*study);
 }
 
 void Engine::On(const StudyStopAsked& event) {
@@ -181,12 +193,16 @@ void Engine::LoseLaunchesOnLostNodes() {
   });
 }
 
-void Engine::On(const DrainAsked&) {
+void Engine::On(const DrainAsked&) { Drain(StopReason::kDrain); }
+
+void Engine::Drain(StopReason reason) {
   draining_ = true;
   for (auto& study : studies_) {
+    const StopReason its = study->rules < 2 ? StopReason::kYield : reason;
     for (TrialId id : study->running) {
       Trial& trial = study->trials[Number(id) - 1];
-      if (!trial.leaving) Leave(*study, trial, StopReason::kYield);
+      const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
+      if (!trial.leaving || (yields && its == StopReason::kDrain)) Leave(*study, trial, its);
     }
   }
 }
@@ -323,11 +339,29 @@ void Engine::On(const RetryAsked& event) {
   again.not_before = {};
   if (again.work >= again.target)
     return SetState(*study, again, TrialState::kComplete);  // it got there on its way out
-  study->ending = Finish::kNot;
-  study->finished = false;
   SetState(*study, again, TrialState::kWaiting);
   Enqueue(*study, again);
-  AskWakes(*study);
+  Reopen(*study);
+}
+
+void Engine::On(const TrialStopAsked& event) {
+  Study* study = FindStudy(event.trial.study);
+  if (trial(event.trial) == nullptr) return;
+  Trial& stopped = study->trials[Number(event.trial.trial) - 1];
+  if (!CanBeStopped(stopped)) return;
+  stopped.note = "stopped by hand";
+  replan_ = true;
+  if (stopped.state == TrialState::kRunning) return Leave(*study, stopped, StopReason::kStudy);
+  Close(*study, stopped, TrialState::kStopped);
+  EndSearch(*study, stopped, /*failed=*/true);  // the stopper does not know yet
+}
+
+// It goes on; of one that had ended nobody asked to be woken.
+void Engine::Reopen(Study& study) {
+  study.ending = Finish::kNot;
+  study.finished = false;
+  study.over = study.failed = study.fruitless = 0;
+  AskWakes(study);
   replan_ = true;
 }
 
@@ -399,19 +433,18 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
         return Fail(
             study, trial,
             trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
-      case StopReason::kYield: break;
+      case StopReason::kYield:
+      case StopReason::kDrain: break;
     }
   }
   // Whoever was asked to make room, or left by itself with more to come, goes on later. So does one that
-  // ended well when it was made to leave at the deadline, and had more to do.
-  const bool cut_short = study.ending == Finish::kDeadline && event.ending == Ending::kDone &&
-                         trial.work < trial.target && trial.target != kNoLimit;
+  // ended well when it was made to leave by the study's end, and had more to do.
+  const bool ends = study.ending == Finish::kDeadline || study.ending == Finish::kFailures;
+  const bool cut_short = ends && event.ending == Ending::kDone && trial.work < trial.target &&
+                         trial.target != kNoLimit;
   const bool yielded = trial.leaving && (event.ending == Ending::kFailed || cut_short);
-  // So does a program that did all it was told to when it started, and could not hear that it has
-  // got further to go.
-  const bool more_to_do = event.ending == Ending::kDone &&
-                          trial.launch_work >= trial.launch_target && trial.work < trial.target &&
-                          trial.target != kNoLimit;
+  const bool more_to_do = event.ending == Ending::kDone && DidAsTold(study, trial) &&
+                          trial.work < trial.target && trial.target != kNoLimit;
   if (event.ending == Ending::kNotStarted && !Planted("start-charged")) {
     PutBack(study, trial, event.reason);
     return HoldStarts(study, event.reason);
@@ -429,10 +462,22 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
   // Running it again would give the same: this failure is final.
   trial.failures = static_cast<std::uint32_t>(study.spec.retries);
+  const std::string& metric = study.spec.objective.metric;
+  if (trial.reports == 0) {
+    const std::string but = event.reason.empty() ? "" : fmt::format(", but {}", event.reason);
+    return Fail(study, trial, fmt::format("ended without reporting '{}'{}", metric, but));
+  }
+  const std::string last = study.rules < 2 ? "" : fmt::format(": {}", trial.note);
   Fail(study, trial,
-       trial.reports == 0 ? fmt::format("ended without reporting '{}'", study.spec.objective.metric)
-                          : fmt::format("ended without a finite '{}' in its {} reports",
-                                        study.spec.objective.metric, trial.reports));
+       fmt::format("ended without a finite '{}' in its {} reports{}", metric, trial.reports, last));
+}
+
+// Whether a launch did all that it was told when it started: such a program could not hear that it
+// has got further to go. One that went past that on its own has come to its own end.
+bool Engine::DidAsTold(const Study& study, const Trial& trial) {
+  const bool at_least = study.tells_budget || study.rules < 2 || Planted("end-again");
+  return at_least ? trial.launch_work >= trial.launch_target
+                  : trial.launch_work == trial.launch_target;
 }
 
 // Whether a launch that ended well found nothing to do because its checkpoint is further than what
@@ -465,21 +510,26 @@ void Engine::PutBack(Study& study, Trial& trial, std::string_view reason) {
 }
 
 // The machine failed, not the trial. Nothing more is started for a while; if that does not help, the
-// study pauses, and what runs saves and leaves.
+// study pauses, and what can hear saves and leaves; the others come to their end.
 void Engine::HoldStarts(Study& study, std::string_view reason) {
   constexpr std::uint32_t kMostFailedStarts = 3;
   constexpr Duration kFirstHold = std::chrono::milliseconds(500);
   if (now_ < study.hold_until) return;  // a start of the same round
   if (++study.failed_starts > kMostFailedStarts) {
     study.pause = NoteOf(reason);
-    return On(DrainAsked{});
+    return Drain(StopReason::kYield);
   }
   study.hold_until = now_ + kFirstHold * (1LL << (study.failed_starts - 1));
   AskWake(study.hold_until);
 }
 
 void Engine::Fail(Study& study, Trial& trial, std::string_view reason) {
-  trial.note = NoteOf(reason);
+  const bool at_start = trial.IsFork() && trial.reports == 0 && trial.forked_at > 0;
+  trial.note =
+      at_start && study.rules >= 2
+          ? NoteOf(fmt::format("a fork that could not go on from trial {}'s checkpoint: {}",
+                               Number(trial.parent), reason))
+          : NoteOf(reason);
   if (!Planted("endless-retries")) ++trial.failures;
   if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
     return Close(study, trial, TrialState::kFailed);
@@ -495,6 +545,21 @@ void Engine::Close(Study& study, Trial& trial, TrialState state) {
   std::erase(study.waiting, trial.id);
   SetState(study, trial, state);
   if (state != TrialState::kStopped) EndSearch(study, trial, state == TrialState::kFailed);
+  CountOver(study, trial);
+}
+
+// A study whose trials fail one after another is not worth its time: what runs saves and leaves.
+// Unless the file says how many may fail, that is so when the first few all came to nothing.
+void Engine::CountOver(Study& study, const Trial& trial) {
+  constexpr std::uint32_t kFirst = 5;
+  const bool failed = trial.state == TrialState::kFailed;
+  ++study.over;
+  study.failed += failed ? 1 : 0;
+  study.fruitless += failed && trial.reports == 0 ? 1 : 0;
+  if (!failed || study.rules < 2) return;
+  const auto most = static_cast<std::uint32_t>(study.spec.max_failures);
+  if (most > 0 ? study.failed >= most : study.over == kFirst && study.fruitless == kFirst)
+    End(study, Finish::kFailures);
 }
 
 // Tells the stopper of an end that is not its own doing.

@@ -32,7 +32,8 @@ enum class Finish : std::uint8_t {
   kExhausted,  // the space has no more points
   kTarget,     // stop_at was reached
   kDeadline,
-  kAsked,  // by the user
+  kAsked,     // by the user
+  kFailures,  // too many trials failed
 };
 std::string_view Name(Finish finish);
 
@@ -54,6 +55,8 @@ struct Study {
   std::string source;
   std::string folder;
   std::uint64_t seed = 0;
+  int rules = kRules;
+  bool tells_budget = false;  // its program is told at its start how far to go
   int trials_wanted = 0;
   Time created{};
   Time deadline = kNever;
@@ -67,8 +70,13 @@ struct Study {
   std::uint32_t failed_starts = 0;  // rounds of starts that the machine failed, one after another
   Time hold_until{};                // nothing is started before
   std::string pause;                // why the machine could not go on with it; empty: it could
-  bool sated = false;               // in the plan that is being made: it cannot use more room
-  std::uint64_t asked = 0;          // proposals asked for
+  // Since it was made or resumed, trials that are over, of them those that failed, and of these
+  // those that never reported.
+  std::uint32_t over = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t fruitless = 0;
+  bool sated = false;       // in the plan that is being made: it cannot use more room
+  std::uint64_t asked = 0;  // proposals asked for
   std::uint64_t answered = 0;
   std::uint64_t enqueued = 0;  // points given by hand so far
   std::deque<Point> queue;     // those of them that are not trials yet
@@ -159,6 +167,7 @@ class Engine {
   void On(const LaunchEnded& event);
   void On(const LeaseExpired& event);
   void On(const RetryAsked& event);
+  void On(const TrialStopAsked& event);
   void On(const Woken& event);
   void On(const PointsEnqueued& event);
   void On(const KnowledgeGiven&) {}
@@ -196,6 +205,10 @@ class Engine {
   void LoseLaunchesOnLostNodes();
   void Fail(Study& study, Trial& trial, std::string_view reason);
   void PutBack(Study& study, Trial& trial, std::string_view reason);
+  void Drain(StopReason reason);
+  void Reopen(Study& study);
+  void CountOver(Study& study, const Trial& trial);
+  static bool DidAsTold(const Study& study, const Trial& trial);
   static bool IsAhead(const Trial& trial, const LaunchEnded& event);
   void BeginAgain(Study& study, Trial& trial);
   void HoldStarts(Study& study, std::string_view reason);

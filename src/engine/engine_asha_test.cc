@@ -123,6 +123,55 @@ TEST(EngineAshaTest, ADrainedTrialIsStillJudged) {
   EXPECT_THAT(t.Restart(), Contains("start 1.2 3..9"));
 }
 
+TEST(EngineAshaTest, AProgramThatEndsByItselfIsComplete) {
+  TestEngine t(kAsha);
+  t.Propose(2);
+  EXPECT_THAT(t.Report(1, 1, 0.1), ElementsAre("budget 1.1 3"));
+  EXPECT_THAT(t.Report(1, 3, 0.1), ElementsAre("budget 1.1 9"));
+  t.Report(1, 5, 0.1);
+  t.End(1);
+  EXPECT_EQ(t.State(1), TrialState::kComplete);
+  EXPECT_EQ(t.Trial(1).work, 5);
+}
+
+TEST(EngineAshaTest, AProgramThatDidAsItWasToldAtItsStartGoesOn) {
+  TestEngine t(kAsha);
+  t.Propose(2);
+  EXPECT_THAT(t.Report(1, 1, 0.1), ElementsAre("budget 1.1 3"));
+  EXPECT_THAT(t.End(1), ElementsAre("start 1.2 1..3"));
+}
+
+TEST(EngineAshaTest, AProgramThatIsToldItsBudgetMayReportBeyondIt) {
+  for (const char* told :
+       {"program: train --epochs {budget}\n", "program: train\nenvironment: {N: '{budget}'}\n"}) {
+    TestEngine t(std::string(kAsha) + told);
+    t.Propose(2);
+    EXPECT_THAT(t.Report(1, 2, 0.1), ElementsAre("budget 1.1 3"));
+    EXPECT_THAT(t.End(1), ElementsAre("start 1.2 2..3"));
+  }
+}
+
+// Whoever made it saw it run again, and what happened then is on record.
+TEST(EngineAshaTest, InAStudyOfBeforeAProgramThatEndsByItselfRunsAgain) {
+  StudyCreated created{kStudy, "", "/", 1, SpecOf(kAsha), /*rules=*/1};
+  auto engine = NewEngine();
+  engine->Apply({At(0), created});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(1 * kWhole)}}});
+  engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
+  const TrialKey key{kStudy, TrialId{1}};
+  engine->Apply({At(1), Reported{.trial = key,
+                                 .launch = LaunchId{1},
+                                 .position = {.seq = 1},
+                                 .work = 5,
+                                 .metrics = {{"loss", 0.1}}}});
+  EXPECT_THAT(Describe(engine->Apply({At(2), LaunchEnded{.trial = key,
+                                                         .launch = LaunchId{1},
+                                                         .position = {},
+                                                         .ending = Ending::kDone,
+                                                         .reason = ""}})),
+              ElementsAre("start 1.2 5..9"));
+}
+
 TEST(EngineAshaTest, AMissingMetricIsTheWorst) {
   TestEngine t(kAsha);
   t.Propose(2);

@@ -193,14 +193,22 @@ TEST(EngineRetryTest, EndingWithoutAResultIsNotTriedAgain) {
   EXPECT_EQ(t.State(1), TrialState::kFailed);
   EXPECT_EQ(t.Trial(1).note, "ended without reporting 'loss'");
   t.Report(2, 1, Metrics{{"accuracy", 0.5}});
-  EXPECT_EQ(t.Trial(2).note, "no 'loss' in the report at epoch 1");
+  EXPECT_EQ(t.Trial(2).note, "no 'loss' in the report at epoch 1, which has accuracy");
   t.Report(2, 2, std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(t.Trial(2).note, "'loss' was NaN at epoch 2");
   t.End(2, Ending::kDone);
   EXPECT_EQ(t.State(2), TrialState::kFailed);
-  EXPECT_EQ(t.Trial(2).note, "ended without a finite 'loss' in its 2 reports");
+  EXPECT_EQ(t.Trial(2).note,
+            "ended without a finite 'loss' in its 2 reports: 'loss' was NaN at epoch 2");
   EXPECT_TRUE(t.Study().finished);
   EXPECT_EQ(Number(t.Study().best), 0U);
+}
+
+TEST(EngineRetryTest, WhatWasPrintedInsteadOfTheMetricIsSaid) {
+  TestEngine t("trials: 1\n");
+  t.Propose(1);
+  t.End(1, Ending::kDone, "it printed accuracy, epoch");
+  EXPECT_EQ(t.Trial(1).note, "ended without reporting 'loss', but it printed accuracy, epoch");
 }
 
 TEST(EngineRetryTest, AFailedTrialRetriedByHandIsBeyondTheStopper) {

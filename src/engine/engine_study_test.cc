@@ -211,7 +211,7 @@ TEST(EngineStudyTest, DrainedTrialsComeFirstWhenItGoesOn) {
   t.Propose(2);
   t.Report(1, 4, 0.5);
   t.Report(2, 2, 0.5);
-  EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 yield", "stop 2.1 yield"));
+  EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 drain", "stop 2.1 drain"));
   EXPECT_THAT(t.Propose(2, 0.9), IsEmpty());  // was on its way: kept, not started
   EXPECT_THAT(t.End(1, Ending::kPaused), IsEmpty());
   EXPECT_THAT(t.End(2, Ending::kFailed, "killed by signal 15"), IsEmpty());  // as good as leaving
@@ -219,6 +219,104 @@ TEST(EngineStudyTest, DrainedTrialsComeFirstWhenItGoesOn) {
   EXPECT_EQ(t.State(2), TrialState::kWaiting);
   EXPECT_FALSE(t.Study().finished);
   EXPECT_THAT(t.Restart(), ElementsAre("start 1.2 4..end", "start 2.2 2..end", "start 3.1 0..end"));
+}
+
+TEST(EngineStudyTest, OneThatYieldsToAPlanIsToldWhenTheControllerLeaves) {
+  TestEngine t("trials: 2\n");
+  t.Propose(2);
+  const StudyCreated& created = t.created();
+  EXPECT_EQ(created.rules, kRules);
+  EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 drain", "stop 2.1 drain"));
+  EXPECT_THAT(t.Drain(), IsEmpty());
+  // Whatever its end was, it goes on later, and nothing is charged.
+  t.End(1, Ending::kFailed, "killed by signal 15");
+  t.End(2, Ending::kPaused);
+  EXPECT_EQ(t.State(1), TrialState::kWaiting);
+  EXPECT_EQ(t.Trial(1).failures, 0U);
+  EXPECT_EQ(t.State(2), TrialState::kWaiting);
+  EXPECT_THAT(t.Restart(), ElementsAre("start 1.2 0..end", "start 2.2 0..end"));
+}
+
+TEST(EngineStudyTest, InAStudyOfBeforeWhatCannotHearGoesOnWhenTheControllerLeaves) {
+  auto engine = NewEngine();
+  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 1\n"), /*rules=*/1}});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(1 * kWhole)}}});
+  engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
+  EXPECT_THAT(Describe(engine->Apply({At(1), DrainAsked{}})), ElementsAre("stop 1.1 yield"));
+}
+
+TEST(EngineStudyTest, OneTrialAloneIsStoppedByHand) {
+  TestEngine t("trials: 4\nstopper: sha\nbudget: {min: 1, max: 4, eta: 4}\n", NodeOf(3 * kWhole));
+  t.Propose(3);
+  t.Report(1, 1, 0.3);
+  t.End(1, Ending::kPaused);
+  EXPECT_EQ(t.State(1), TrialState::kPaused);
+  EXPECT_THAT(t.Happen(TrialStopAsked{TestEngine::Key(2)}), Contains("stop 2.1 study"));
+  EXPECT_THAT(t.Happen(TrialStopAsked{TestEngine::Key(2)}), Not(Contains("stop 2.1 study")));
+  t.End(2, Ending::kDone);
+  EXPECT_EQ(t.State(2), TrialState::kStopped);
+  EXPECT_EQ(t.Trial(2).note, "stopped by hand");
+  t.Happen(TrialStopAsked{TestEngine::Key(1)});
+  EXPECT_EQ(t.State(1), TrialState::kStopped);
+  t.Happen(TrialStopAsked{TestEngine::Key(99)});  // none
+  EXPECT_EQ(t.Study().ending, Finish::kNot);
+}
+
+// Fails a trial for good.
+void FailFor(TestEngine& t, int trial, const char* reason = "exit code 1") {
+  t.End(trial, Ending::kFailed, reason);
+}
+
+TEST(EngineStudyTest, WhenTheFirstFiveCameToNothingTheStudyStops) {
+  TestEngine t("trials: 20\nretries: 0\n", NodeOf(2 * kWhole));
+  t.Propose(2);
+  for (int trial = 1; trial <= 4; ++trial) {
+    FailFor(t, trial);
+    t.Propose(static_cast<std::uint64_t>(trial + 1), 0.5);
+    EXPECT_EQ(t.Study().ending, Finish::kNot);
+  }
+  t.Report(6, 1, 0.5);  // it has not finished
+  EXPECT_THAT(t.End(5, Ending::kFailed, "exit code 1"), ElementsAre("stop 6.1 paused"));
+  EXPECT_EQ(t.Study().ending, Finish::kFailures);
+  EXPECT_THAT(t.End(6, Ending::kPaused), ElementsAre("finished"));
+  EXPECT_EQ(t.State(6), TrialState::kWaiting);
+  // Resumed, the next five are looked at.
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), Contains("start 6.2 1..end"));
+  FailFor(t, 6);
+  EXPECT_EQ(t.Study().ending, Finish::kNot);
+}
+
+TEST(EngineStudyTest, OneTrialThatReportedKeepsAStudyGoing) {
+  TestEngine t("trials: 20\nretries: 0\n", NodeOf(1 * kWhole));
+  for (int trial = 1; trial <= 8; ++trial) {
+    t.Propose(static_cast<std::uint64_t>(trial - 1), 0.5);
+    if (trial == 3) t.Report(trial, 1, 0.5);
+    FailFor(t, trial);
+  }
+  EXPECT_EQ(t.Study().ending, Finish::kNot);
+}
+
+TEST(EngineStudyTest, MaxFailuresEndTheStudyWhateverWasReported) {
+  TestEngine t("trials: 20\nretries: 0\nmax_failures: 2\n", NodeOf(1 * kWhole));
+  for (int trial = 1; trial <= 3; ++trial) {
+    t.Propose(static_cast<std::uint64_t>(trial - 1), 0.5);
+    EXPECT_EQ(t.Study().ending, Finish::kNot);
+    t.Report(trial, 1, 0.5);
+    if (trial == 2) {
+      t.End(trial);
+    } else {
+      FailFor(t, trial);
+    }
+  }
+  EXPECT_EQ(t.Study().ending, Finish::kFailures);
+  EXPECT_TRUE(t.Study().finished);
+}
+
+TEST(EngineStudyTest, WhatTheMachineCouldNotStartIsNoFailure) {
+  TestEngine t("trials: 20\nretries: 0\nmax_failures: 1\n", NodeOf(1 * kWhole));
+  t.Propose(1);
+  t.End(1, Ending::kNotStarted, "disk full");
+  EXPECT_EQ(t.Study().ending, Finish::kNot);
 }
 
 TEST(EngineStudyTest, ADrainedTrialThatFinishesIsComplete) {

@@ -48,9 +48,9 @@ TEST_P(EngineWorldTest, IsSafeAlwaysAndFinishesOnceFaultsStop) {
   }
   // A world in which nothing goes wrong proves nothing.
   for (const char* sight :
-       {"died", "commands lost", "never started", "told yield", "told study", "told lease",
-        "told timeout", "retried", "retrained", "restored", "sent again", "evicted", "resumed",
-        "enqueued", "node lost", "node back", "finished", "told paused"}) {
+       {"died", "commands lost", "never started", "told drain", "stopped by hand", "told study",
+        "told lease", "told timeout", "retried", "retrained", "restored", "sent again", "evicted",
+        "resumed", "enqueued", "node lost", "node back", "finished", "told paused"}) {
     EXPECT_GT(sights[sight], 0) << sight;
   }
   EXPECT_EQ(sights["exhausted"] > 0, GetParam().sampler == "grid");

@@ -16,12 +16,20 @@ namespace sluice {
 // Everything that can happen. An event is in the ledger before any command it causes is carried
 // out.
 
+// By which rules a study is judged: those of the day it was made, so that its events always mean
+// what they meant.
+//   1  A program that ended well past what its launch was told ran again; when the controller left,
+//      one that could not hear went on; failures did not end a study.
+//   2  It has come to its own end; it is ended, and goes on later; they may.
+constexpr int kRules = 2;
+
 struct StudyCreated {
   StudyId study{};
   std::string source;  // the study file, as it was
   std::string folder;  // where its program runs
   std::uint64_t seed = 0;
   StudySpec spec;  // what the source says
+  int rules = kRules;
 };
 
 // A finished, stopped or interrupted study goes on, perhaps with more trials than before or a later
@@ -150,7 +158,7 @@ struct LaunchEnded {
   LaunchId launch{};
   Position position;  // when the worker itself said so
   Ending ending = Ending::kDone;
-  std::string reason;                  // with kFailed, kLost and kNotStarted
+  std::string reason;  // with kFailed, kLost and kNotStarted; with kDone what it printed instead
   std::int64_t checkpoint_bytes = -1;  // what the checkpoint folder holds now; -1: not looked
   Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not looked
 };
@@ -165,6 +173,11 @@ struct RetryAsked {
   TrialKey trial;
 };
 
+// The user wants no more of this trial: what it reported stays.
+struct TrialStopAsked {
+  TrialKey trial;
+};
+
 // A moment that a WakeAt asked for has come.
 struct Woken {};
 
@@ -173,7 +186,7 @@ struct Event {
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
                LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied,
-               NodesChanged>
+               NodesChanged, TrialStopAsked>
       body;
 };
 

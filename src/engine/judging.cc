@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "base/text.h"
 #include "cluster/width.h"
 #include "engine/engine.h"
 
@@ -17,6 +18,15 @@ namespace {
 bool Better(const Objective& objective, double value, double than) {
   if (std::isnan(value)) return false;
   return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
+}
+
+// ", which has accuracy, loss"
+std::string OthersText(const Metrics& metrics) {
+  constexpr std::size_t kMost = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(metrics.size(), kMost); ++i)
+    names += fmt::format("{}{}", i == 0 ? ", which has " : ", ", Shown(metrics[i].first));
+  return names;
 }
 
 }  // namespace
@@ -55,9 +65,10 @@ void Engine::On(const Reported& event) {
     }
   }
   if (std::isnan(trial.value)) {
-    trial.note =
-        missing ? fmt::format("no '{}' in the report at {} {}", metric, study.spec.unit, trial.work)
-                : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
+    trial.note = missing
+                     ? fmt::format("no '{}' in the report at {} {}{}", metric, study.spec.unit,
+                                   trial.work, study.rules < 2 ? "" : OthersText(event.metrics))
+                     : fmt::format("'{}' was NaN at {} {}", metric, study.spec.unit, trial.work);
   }
   Changed(study, trial);
   Judge(study, trial);

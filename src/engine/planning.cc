@@ -14,7 +14,8 @@ namespace {
 
 // Whether it leaves, and does not come back for another place.
 bool IsEnding(const Trial& trial) {
-  return trial.leaving && trial.leave_reason != StopReason::kYield;
+  return trial.leaving && trial.leave_reason != StopReason::kYield &&
+         trial.leave_reason != StopReason::kDrain;
 }
 
 // Whether it can be told to leave, and has got further than when it was started.
@@ -35,9 +36,10 @@ double BestLoss(const Study& study) {
 
 }  // namespace
 
-// At a deadline nobody may take its time.
+// At a deadline nobody may take its time, nor where too many have failed.
 StopReason ToldReason(const Study& study, const Trial& trial) {
-  const bool late = study.ending == Finish::kDeadline && trial.leave_reason == StopReason::kYield;
+  const bool ends = study.ending == Finish::kDeadline || study.ending == Finish::kFailures;
+  const bool late = ends && trial.leave_reason == StopReason::kYield;
   return late ? StopReason::kPaused : trial.leave_reason;
 }
 
@@ -300,7 +302,8 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
   }
 }
 
-// Whoever runs when the deadline comes saves and leaves, and goes on if the study is resumed with another.
+// Whoever runs when the deadline comes, or too many have failed, saves and leaves, and goes on if the
+// study is resumed.
 void Engine::SaveAll(Study& study) {
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
@@ -308,12 +311,12 @@ void Engine::SaveAll(Study& study) {
   }
 }
 
-// No new work of this study. What runs is stopped, or saved at the deadline.
+// No new work of this study. What runs is stopped, or saved for later.
 void Engine::End(Study& study, Finish reason) {
   if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
   study.ending = reason;
   replan_ = true;
-  if (reason == Finish::kDeadline) return SaveAll(study);
+  if (reason == Finish::kDeadline || reason == Finish::kFailures) return SaveAll(study);
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
     if (!IsEnding(trial)) Leave(study, trial, StopReason::kStudy);

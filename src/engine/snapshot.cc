@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 9;
+constexpr int kSnapshotVersion = 10;
 
 struct Saver {
   StateWriter& writer;
@@ -46,6 +46,7 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
       visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
   visit(s.waiting), visit(s.failed_starts), visit(s.hold_until), visit(s.pause);
+  visit(s.over), visit(s.failed), visit(s.fruitless);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -74,7 +75,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   if (!IsWhole(study.start_up) || study.leave.count() < 0 ||
       study.leave > study.spec.timeouts.grace)
     return false;
-  if (study.ending > Finish::kAsked || Number(study.best) > study.trials.size()) return false;
+  if (study.ending > Finish::kFailures || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||
       !Lists(study.waiting, study, TrialState::kWaiting))
@@ -86,7 +87,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   std::int64_t saved_bytes = 0;
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
-    if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kLease ||
+    if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kDrain ||
         trial.saved_bytes < 0 || trial.width < 0)
       return false;
     if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())

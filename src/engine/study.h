@@ -108,6 +108,7 @@ struct StudySpec {
   std::string transfer;  // the study whose best its trials are, and nothing else; empty: none
   Timeouts timeouts;
   int retries = 1;
+  int max_failures = 0;  // so many trials that failed for good end the study; 0: see Engine
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch

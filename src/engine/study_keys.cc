@@ -332,6 +332,7 @@ class RunningReader {
     };
     integer("parallelism", {.min = 1, .max = kMaxParallelism}, spec_.parallelism);
     integer("retries", {.min = 0, .max = kMaxRetries}, spec_.retries);
+    integer("max_failures", {.min = 1, .max = kMaxTrials}, spec_.max_failures);
     if (const ConfigNode* node = map_.Find("seed")) {
       if (const auto seed = node->Integer({.min = 0}))
         spec_.seed = static_cast<std::uint64_t>(*seed);
@@ -360,7 +361,7 @@ const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
       "deadline", "parallelism", "resources", "timeouts",   "retries",        "backoff",
       "seed",     "environment", "policy",    "output_cap", "checkpoint_cap", "profile",
-      "fuse",     "transfer",    "weight",    "model"};
+      "fuse",     "transfer",    "weight",    "model",      "max_failures"};
   return keys;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "config/config.h"
+#include "engine/foreign_keys.h"
 #include "engine/points_reader.h"
 #include "engine/study.h"
 #include "engine/study_keys.h"
@@ -23,11 +24,11 @@ namespace {
 
 const std::vector<std::string>& StudyKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "study",     "program",    "space",       "constraints", "objective",  "sampler",
-      "stopper",   "budget",     "trials",      "stop_at",     "deadline",   "parallelism",
-      "resources", "profile",    "fuse",        "transfer",    "timeouts",   "retries",
-      "backoff",   "seed",       "environment", "policy",      "output_cap", "checkpoint_cap",
-      "enqueue",   "warm_start", "weight",      "model"};
+      "study",          "program", "space",      "constraints", "objective", "sampler",
+      "stopper",        "budget",  "trials",     "stop_at",     "deadline",  "parallelism",
+      "resources",      "profile", "fuse",       "transfer",    "timeouts",  "retries",
+      "max_failures",   "backoff", "seed",       "environment", "policy",    "output_cap",
+      "checkpoint_cap", "enqueue", "warm_start", "weight",      "model"};
   return keys;
 }
 
@@ -40,7 +41,7 @@ class StudyReader {
   StudySpec Read(const StudyPart& part) {
     std::vector<std::string> keys = StudyKeys();
     keys.insert(keys.end(), part.more_keys.begin(), part.more_keys.end());
-    map_.AllowOnly(keys);
+    map_.AllowOnly(keys, ForeignKeys());
     ReadName(part.default_name);
     ReadSpaceSection();
     if (part.needs_program || map_.Find("program") != nullptr) ReadProgram();
@@ -171,6 +172,11 @@ class StudyReader {
     const std::string form = "{maximize: METRIC} or {minimize: METRIC}";
     const ConfigNode* node = map_.Require("objective", form, "add 'objective: {minimize: loss}'");
     if (node == nullptr) return;
+    constexpr std::string_view kOne =
+        "a study has one objective: report a number that weighs what counts, and name that";
+    if (node->is_list()) return node->Expected(form, kOne);
+    if (node->is_scalar())
+      return node->Expected(form, fmt::format("write 'objective: {{minimize: {}}}'", node->Show()));
     if (!node->is_map()) return node->Expected(form);
     const ConfigMap map = *node->Map();
     const std::vector<std::string> allowed = {"maximize", "minimize"};
@@ -178,13 +184,14 @@ class StudyReader {
     const ConfigNode* maximize = map.Find("maximize");
     const ConfigNode* minimize = map.Find("minimize");
     if (maximize != nullptr && minimize != nullptr)
-      return node->Expected("either maximize or minimize");
+      return node->Expected("either maximize or minimize", kOne);
     if (maximize == nullptr && minimize == nullptr) {
       // An unknown key has been reported and is likely the one that is missing.
       if (map.entries().empty()) node->Expected(form);
       return;
     }
     const ConfigNode& value = maximize != nullptr ? *maximize : *minimize;
+    if (value.is_list()) return value.Expected("one metric", kOne);
     const auto text = value.Text();
     const auto metric = text ? ReadMetric(value, *text) : std::nullopt;
     if (!metric) return;
@@ -308,7 +315,36 @@ class StudyReader {
     read("bracket", integer(1), spec_.stopper.bracket);
     read("interval", integer(1), spec_.stopper.interval);
     read("quantile", number(0.5), spec_.stopper.quantile);
+    read(
+        "mutate", [this](const ConfigNode& node) { return ReadMutate(node); },
+        spec_.stopper.mutate);
     return good;
+  }
+
+  // Names of parameters.
+  std::optional<std::vector<std::string>> ReadMutate(const ConfigNode& node) {
+    if (!node.is_list()) {
+      node.Expected("a list of parameters, as in [lr, dropout]");
+      return std::nullopt;
+    }
+    const auto items = node.List();
+    const std::vector<std::string> known(parameters_.begin(), parameters_.end());
+    std::vector<std::string> names;
+    for (const ConfigNode& item : *items) {
+      const auto name = item.Text();
+      if (!name) return std::nullopt;
+      if (!parameters_.contains(*name)) {
+        item.Report(fmt::format("expected a parameter of the space, found '{}'{}", Shown(*name),
+                                DidYouMean(*name, known)));
+        return std::nullopt;
+      }
+      names.push_back(*name);
+    }
+    if (names.empty()) {
+      node.Expected("a parameter at least, as in [lr]");
+      return std::nullopt;
+    }
+    return names;
   }
 
   void ReadPoints() {

@@ -108,6 +108,13 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
     std::vector<std::string> known(parameters.begin(), parameters.end());
     known.insert(known.end(), TemplateWords().begin(), TemplateWords().end());
+    const auto at = static_cast<std::size_t>(piece.text.data() - text.data());
+    if (at >= 2 && text[at - 2] == '$') {
+      return InvalidArgument(
+          fmt::format("expected {{envvar:{0}}} for a variable of the environment, found ${{{0}}}; "
+                      "no shell runs the program",
+                      Shown(piece.text)));
+    }
     return InvalidArgument(fmt::format(
         "expected a parameter or one of {} in braces, found {{{}}}{}; write {{{{ and }}}} "
         "for braces themselves",
@@ -167,6 +174,14 @@ std::string EscapeTemplate(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped.append(c == '{' || c == '}' ? 2 : 1, c);
   return escaped;
+}
+
+bool HasWord(std::string_view text, std::string_view word) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    if (piece.kind == Piece::Kind::kWord && piece.text == word) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> EnvironmentWords(std::string_view text) {

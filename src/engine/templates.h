@@ -48,6 +48,9 @@ std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
 // A text in which braces mean themselves.
 std::string EscapeTemplate(std::string_view text);
 
+// Whether a text that was checked has this word in braces.
+bool HasWord(std::string_view text, std::string_view word);
+
 // The names of the environment's variables that a text wants, as the words {envvar:NAME}.
 std::vector<std::string> EnvironmentWords(std::string_view text);
 

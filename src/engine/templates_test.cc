@@ -96,5 +96,11 @@ TEST(TemplatesTest, RefusesWhatNeedsAShell) {
             "character itself");
 }
 
+TEST(TemplatesTest, HasWord) {
+  EXPECT_TRUE(HasWord("--epochs={budget}", "budget"));
+  EXPECT_FALSE(HasWord("--epochs={{budget}}", "budget"));
+  EXPECT_FALSE(HasWord("budget {budgets}", "budget"));
+}
+
 }  // namespace
 }  // namespace sluice

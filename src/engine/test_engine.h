@@ -78,7 +78,7 @@ inline std::string Describe(const Command& command) {
     }
     std::string operator()(const StopLaunch& c) const {
       static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield",
-                                          "study",    "timeout", "lease"};
+                                          "study",    "timeout", "lease",  "drain"};
       return fmt::format("stop {}.{} {}", Number(c.trial.trial), Number(c.launch),
                          kWhy[static_cast<std::size_t>(c.reason)]);
     }

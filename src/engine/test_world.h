@@ -127,6 +127,7 @@ class World {
   std::string DrawStopper(const std::string& name) {
     std::string text = "{name: " + name;
     for (const std::string& option : StopperOptions(name)) {
+      if (option == "mutate") continue;
       if (option == "min_delta") continue;
       if (option == "interval") {  // less than the full budget, whatever that is
         if (random_.Chance(0.5)) text += ", interval: 1";
@@ -206,7 +207,7 @@ class World {
   }
   void CarryOut(const StopLaunch& command) {
     static constexpr std::array kWhy = {"complete", "stopped", "paused", "yield",
-                                        "study",    "timeout", "lease"};
+                                        "study",    "timeout", "lease",  "drain"};
     See(fmt::format("told {}", kWhy[static_cast<std::size_t>(command.reason)]));
     if (std::ranges::find(lost_, std::pair(command.trial, command.launch)) != lost_.end()) return;
     const auto found = processes_.find(command.trial);
@@ -228,11 +229,11 @@ class World {
     const std::uint64_t counter = asked.counter;
     proposals_.pop_front();
     if (IsSet(asked.fork)) {
-      return Happen(
-          Proposed{.study = kStudy,
-                   .point = Explore(created_.spec.space, created_.seed, Number(asked.fork),
-                                    study().trial(asked.parent).point),
-                   .fork = asked.fork});
+      return Happen(Proposed{
+          .study = kStudy,
+          .point = Explore(created_.spec.space, created_.seed, Number(asked.fork),
+                           study().trial(asked.parent).point, MayChange(created_.spec.space, {})),
+          .fork = asked.fork});
     }
     std::optional<Point> point = sampler_->Propose(counter);
     if (!point) See("exhausted");
@@ -265,7 +266,8 @@ class World {
     const bool deaf = !process.hears &&
                       (process.told == StopReason::kComplete || process.told == StopReason::kYield);
     if (process.told && !deaf && random_.Chance(0.5)) {
-      const bool pause = process.told == StopReason::kPaused || process.told == StopReason::kYield;
+      const bool pause = process.told == StopReason::kPaused ||
+                         process.told == StopReason::kYield || process.told == StopReason::kDrain;
       return EndProcess(process, !process.hears ? Ending::kFailed
                                  : pause        ? Ending::kPaused
                                                 : Ending::kDone);
@@ -381,7 +383,7 @@ class World {
       case 2:
         if (random_.Chance(0.3)) Happen(StudyStopAsked{kStudy});
         return;
-      case 3: return RetrySome();
+      case 3: return random_.Chance(0.7) ? RetrySome() : StopSome();
       case 4: return EnqueueSome();
       case 7: return SetNodeUp(!node_.up);
       case 5: return Die(/*losing_commands=*/false);
@@ -409,6 +411,14 @@ class World {
       See("retried");
       return Happen(RetryAsked{{kStudy, trial.id}});
     }
+  }
+
+  void StopSome() {
+    const auto& trials = study().trials;
+    if (trials.empty()) return;
+    const Trial& trial = trials[random_.Below(trials.size())];
+    if (CanBeStopped(trial)) See("stopped by hand");
+    Happen(TrialStopAsked{{kStudy, trial.id}});
   }
 
   // kill -9: what the engine was is what its snapshot says; what it commanded last was perhaps not

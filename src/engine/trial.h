@@ -95,6 +95,17 @@ inline bool IsDecided(const Trial& trial) {
           trial.leave_reason == StopReason::kStudy);
 }
 
+// Whether there is something left of it that a user could end. A fork that waits to be born is
+// none yet.
+inline bool CanBeStopped(const Trial& trial) {
+  const bool lives = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning ||
+                     trial.state == TrialState::kPaused;
+  const bool decided = trial.leaving && (trial.leave_reason == StopReason::kStopped ||
+                                         trial.leave_reason == StopReason::kComplete ||
+                                         trial.leave_reason == StopReason::kStudy);
+  return lives && !decided && trial.CanStart();
+}
+
 // Calls visit on each field in turn: the one list that saving, loading and digesting share.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {

@@ -25,9 +25,13 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostSpoolBytes = 256 << 20;
 constexpr off_t kTailBytes = 8192;
 constexpr std::size_t kLongestTail = 300;
+constexpr std::size_t kMostTailLines = 8;
 
-// The last line of a file that says something: for a Python program, the exception itself.
-std::string LastLine(const std::string& path) {
+bool IsBlank(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
+
+// The last lines of a file that say something: of a Python program, the exception and where it was
+// raised. As many whole lines as fit.
+std::vector<std::string> LastLines(const std::string& path) {
   const int file = OpenRegular(path);
   if (file < 0) return {};
   const off_t size = lseek(file, 0, SEEK_END);
@@ -35,10 +39,27 @@ std::string LastLine(const std::string& path) {
   const ssize_t read = pread(file, tail.data(), tail.size(), std::max<off_t>(0, size - kTailBytes));
   close(file);
   tail.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
-  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ' || tail.back() == '\r'))
-    tail.pop_back();
-  const std::size_t line = tail.rfind('\n');
-  return tail.substr(line == std::string::npos ? 0 : line + 1, kLongestTail);
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  while (!tail.empty() && lines.size() < kMostTailLines) {
+    while (!tail.empty() && IsBlank(tail.back())) tail.pop_back();
+    const std::size_t before = tail.rfind('\n');
+    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+    std::string line = tail.substr(begin, kLongestTail);
+    bytes += line.size() + 1;
+    if (line.empty() || (!lines.empty() && bytes > kLongestTail)) break;
+    lines.insert(lines.begin(), std::move(line));
+    tail.resize(begin);
+  }
+  return lines;
+}
+
+// How it ended with the last line, for those who show one; then the last lines as they are.
+std::string FailureOf(const std::string& how, const std::vector<std::string>& last) {
+  if (last.empty()) return how;
+  std::string text = fmt::format("{}: {}", how, last.back());
+  if (last.size() == 1 || text.size() > kLongestTail) return text;
+  return fmt::format("{}\n{}", text, fmt::join(last, "\n"));
 }
 
 }  // namespace
@@ -117,14 +138,15 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
                         exit->lost_bytes)};
   }
   if (exit->code == 0 && exit->signal == 0) {
-    const bool paused = access((launch_folder + "/paused").c_str(), F_OK) == 0;
+    // One that cannot speak, and ends well when it is asked to, wants to go on later.
+    const bool paused =
+        access((launch_folder + "/paused").c_str(), F_OK) == 0 || (exit->asked && !speaks);
     return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};
   }
-  const std::string last = LastLine(host_folder + "/stderr");
   const std::string how = exit->signal != 0 ? fmt::format("killed by signal {} ({})", exit->signal,
                                                           strsignal(exit->signal))
                                             : fmt::format("exit code {}", exit->code);
-  return {LaunchEnd::Kind::kFailed, last.empty() ? how : fmt::format("{}: {}", how, last)};
+  return {LaunchEnd::Kind::kFailed, FailureOf(how, LastLines(host_folder + "/stderr"))};
 }
 
 std::vector<std::string> ReadSpool(const std::string& launch_folder) {

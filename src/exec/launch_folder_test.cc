@@ -63,7 +63,15 @@ TEST(LaunchFolderTest, EndsAsTheProgramDid) {
   const LaunchEnd failed = EndWith({.code = 1, .signal = 0, .error = "", .dropped_bytes = 0},
                                    "Traceback ...\n  File\nValueError: bad lr\n\n");
   EXPECT_EQ(failed.kind, Kind::kFailed);
-  EXPECT_EQ(failed.reason, "exit code 1: ValueError: bad lr");
+  EXPECT_EQ(failed.reason,
+            "exit code 1: ValueError: bad lr\nTraceback ...\n  File\nValueError: bad lr");
+  EXPECT_EQ(EndWith({.code = 1}, "one line\n").reason, "exit code 1: one line");
+  const std::string many = EndWith({.code = 1}, std::string(5000, 'x') + "\n1\n2\n\n3\n").reason;
+  EXPECT_EQ(many, "exit code 1: 3\n1\n2\n3");
+  std::string long_lines;
+  for (int i = 0; i < 100; ++i) long_lines += std::string(90, 'a') + "\n";
+  EXPECT_LE(EndWith({.code = 1}, long_lines).reason.size(), 500U);
+  EXPECT_EQ(EndWith({.asked = true}).kind, Kind::kPaused) << "it was asked to end, and did so well";
   EXPECT_EQ(EndWith({.code = 2, .signal = 0, .error = "", .dropped_bytes = 0}, "").reason,
             "exit code 2");
   EXPECT_EQ(EndWith({.code = 0, .signal = 9, .error = "", .dropped_bytes = 0}, "", /*paused=*/true)

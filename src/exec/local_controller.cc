@@ -18,9 +18,10 @@ constexpr Duration kQuickProposal = std::chrono::microseconds(200);
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
 
-// What ends a controller, apart from what our parent wants ignored (nohup): a signal that is blocked
-// would come all the same.
-sigset_t EndingSignals() {
+// What a controller answers to, apart from what our parent wants ignored (nohup): a signal that is
+// blocked would come all the same. A terminal that closes (SIGHUP) is heard, so that it does not end
+// the process, and means nothing: the study goes on without its view.
+sigset_t HeardSignals() {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -32,7 +33,7 @@ sigset_t EndingSignals() {
 }
 
 int OpenSignals() {
-  const sigset_t wanted = EndingSignals();
+  const sigset_t wanted = HeardSignals();
   sigprocmask(SIG_BLOCK, &wanted, nullptr);
   return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -73,7 +74,7 @@ LocalController::~LocalController() {
     loop_->Forget(descriptor);
     close(descriptor);
   }
-  const sigset_t ours = EndingSignals();
+  const sigset_t ours = HeardSignals();
   sigprocmask(SIG_UNBLOCK, &ours, nullptr);
 }
 
@@ -128,6 +129,7 @@ void LocalController::Proposals() {
 void LocalController::Interrupted() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGHUP) continue;
     ++interrupts_;
     if (interrupts_ == 1) {
       const int running = controller_.engine().running();

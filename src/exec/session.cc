@@ -272,7 +272,8 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   const bool enqueued =
       study.ending == Finish::kExhausted && !study.queue.empty() && study.room() > 0;
   const bool open = !study.finished || study.ending == Finish::kAsked ||
-                    study.ending == Finish::kDeadline || enqueued;
+                    study.ending == Finish::kDeadline || study.ending == Finish::kFailures ||
+                    enqueued;
   if (!open && !more) {
     const QueueStanding queue = QueueOf(study);
     return FailedPrecondition(fmt::format(
@@ -309,6 +310,28 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
                                   ControllerStarted{{InspectMachine().node}}};
   SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
   return {};
+}
+
+Status StopTrial(const StorePaths& paths, const std::string& name, TrialId trial) {
+  {
+    SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
+    SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
+    SLUICE_TRY(reader->FindTrial(info, trial));
+  }
+  if (FindLockHolder(paths).pid != 0) {
+    SLUICE_TRY(AskController(paths, {.verb = "stop", .study = name, .trial = trial}));
+    return {};
+  }
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(paths, fmt::format("stopping a trial of '{}'", name)));
+  SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
+  const Trial& known = *opened.engine->trial({opened.id, trial});
+  if (!CanBeStopped(known)) {
+    return FailedPrecondition(
+        fmt::format("trial {} is {}: there is nothing to stop", Number(trial), Name(known.state)));
+  }
+  // Nothing starts before somebody resumes the study.
+  return WriteDown(opened, {DrainAsked{}, TrialStopAsked{{opened.id, trial}}});
 }
 
 Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId trial) {

@@ -58,6 +58,10 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
 // down), otherwise by writing it down and ending what still runs.
 Status StopStudy(const StorePaths& paths, const std::string& study);
 
+// Ends one trial: through the controller if one lives, otherwise by writing it down; then what still
+// runs of it ends when the study is resumed.
+Status StopTrial(const StorePaths& paths, const std::string& study, TrialId trial);
+
 // Gives a failed or stopped trial another chance: at once if a controller lives, else when the
 // study is resumed.
 Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);

@@ -17,7 +17,11 @@ namespace sluice {
 namespace {
 
 // Behind this word an exit record holds more than the first ones did.
+
 constexpr const char* kSecondForm = "v2";
+// Flags of an exit record.
+constexpr int kOfMachine = 1;
+constexpr int kAsked = 2;
 
 std::string NextWord(const char*& text) {
   const char* end = std::strpbrk(text, " \n");
@@ -129,7 +133,8 @@ bool WriteExit(const std::string& folder, const ExitRecord& record) {
       std::string(kSecondForm) + " " + std::to_string(record.code) + " " +
       std::to_string(record.signal) + " " + std::to_string(record.dropped_bytes) + " " +
       std::to_string(record.lost_bytes) + " " + std::to_string(record.unkilled) + " " +
-      (record.machine ? "1" : "0") + " " + record.error + "\n";
+      std::to_string((record.machine ? kOfMachine : 0) + (record.asked ? kAsked : 0)) + " " +
+      record.error + "\n";
   return WriteSmallFile(aside, text) && rename(aside.c_str(), (folder + "/exit").c_str()) == 0;
 }
 
@@ -147,7 +152,9 @@ std::optional<ExitRecord> ReadExit(const std::string& folder) {
   if (second) {
     record.lost_bytes = std::atoll(NextWord(rest).c_str());
     record.unkilled = std::atoi(NextWord(rest).c_str());
-    record.machine = NextWord(rest) == "1";
+    const int flags = std::atoi(NextWord(rest).c_str());
+    record.machine = (flags & kOfMachine) != 0;
+    record.asked = (flags & kAsked) != 0;
   }
   record.error = LineFrom(rest);
   return record;

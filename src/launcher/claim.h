@@ -52,6 +52,7 @@ struct ExitRecord {
   int signal = 0;               // signal, if it was killed
   std::string error = {};       // why it could not be started
   bool machine = false;         // that was the machine's fault: a full disk, no more processes
+  bool asked = false;           // it was asked to end (SIGTERM) before it did
   long long dropped_bytes = 0;  // output beyond the cap
   long long lost_bytes = 0;     // standard output that could not be written, results perhaps
   int unkilled = 0;             // processes it left that may not be killed

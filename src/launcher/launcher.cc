@@ -176,6 +176,7 @@ class Watch {
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGTERM && kill_at_ == 0 && !ended_) {
+        record_.asked = true;
         kill(-program_, SIGTERM);
         kill_at_ = NowMs() + grace_ms_;
       }

@@ -48,6 +48,7 @@ struct Encoder {
     Become(e.study, "study_created");
     json.Add("name", e.spec.name).Add("folder", e.folder).Add("seed", e.seed);
     json.Add("sampler", e.spec.sampler.name).Add("source", e.source);
+    json.Add("rules", e.rules);
   }
   void operator()(const StudyResumed& e) {
     Become(e.study, "study_resumed");
@@ -96,6 +97,10 @@ struct Encoder {
     if (e.checkpoint_work >= 0) json.Add("checkpoint_work", e.checkpoint_work);
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
+  void operator()(const TrialStopAsked& e) {
+    Become(e.trial.study, "trial_stop_asked");
+    json.Add("trial", Number(e.trial.trial));
+  }
   void operator()(const RetryAsked& e) {
     Become(e.trial.study, "retry_asked");
     json.Add("trial", Number(e.trial.trial));
@@ -216,11 +221,13 @@ std::vector<Node> NodesFrom(Body& in) {
 Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) {
   const auto event = [&](auto body) { return Event{time, std::move(body)}; };
   if (kind == "study_created") {
-    StudyCreated created{.study = study,
-                         .source = in.Text("source"),
-                         .folder = in.Text("folder"),
-                         .seed = in.Unsigned("seed"),
-                         .spec = {}};
+    StudyCreated created{
+        .study = study,
+        .source = in.Text("source"),
+        .folder = in.Text("folder"),
+        .seed = in.Unsigned("seed"),
+        .spec = {},
+        .rules = in.Has("rules") ? static_cast<int>(in.Integer("rules", 1, kRules)) : 1};
     const std::string name = in.Text("name");
     if (!in.error().empty()) return event(std::move(created));
     auto spec = ReadStudy(created.source, name, name);
@@ -288,6 +295,7 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     return event(std::move(ended));
   }
   if (kind == "lease_expired") return event(in.OfLaunch<LeaseExpired>(study));
+  if (kind == "trial_stop_asked") return event(TrialStopAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "woken") return event(Woken{});
   if (kind == "points_enqueued") {

@@ -58,8 +58,16 @@ TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
   EXPECT_EQ(back.seed, created.seed);
   EXPECT_EQ(back.spec.name, "other-name");
   EXPECT_EQ(back.spec.trials, 7);
+  EXPECT_EQ(back.rules, kRules);
 
   EncodedEvent encoded = Encode({At(0), created});
+  EncodedEvent before = encoded;  // there were no rules to name
+  const std::string rules = fmt::format(",\"rules\":{}", kRules);
+  before.body.erase(before.body.find(rules), rules.size());
+  const auto made_before = DecodeEvent(At(0), before.study, before.kind, before.body);
+  ASSERT_TRUE(made_before) << made_before.error().message;
+  EXPECT_EQ(std::get<StudyCreated>(made_before->body).rules, 1);
+
   encoded.body.replace(encoded.body.find("trials: 7"), 9, "trials: x");
   const auto bad = DecodeEvent(At(0), encoded.study, encoded.kind, encoded.body);
   ASSERT_FALSE(bad);

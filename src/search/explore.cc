@@ -43,11 +43,17 @@ double Perturbed(const Parameter& parameter, double value, Random& random) {
   return parameter.Cardinality() ? Stepped(parameter, value, wanted) : wanted;
 }
 
-Point Try(const Space& space, const Point& parent, Random& random) {
+Point Try(const Space& space, const Point& parent, const std::vector<bool>& may_change,
+          Random& random) {
   Point point(space.size(), std::numeric_limits<double>::quiet_NaN());
   for (const std::size_t index : space.order()) {
     if (!space.IsActive(point, index)) continue;
-    const bool anew = random.Chance(kResample) || std::isnan(parent[index]);
+    const bool had_none = std::isnan(parent[index]);
+    if (!may_change[index] && !had_none) {
+      point[index] = parent[index];
+      continue;
+    }
+    const bool anew = random.Chance(kResample) || had_none;
     point[index] = anew ? space.FromUnit(index, random.Uniform())
                         : Perturbed(space.parameters()[index], parent[index], random);
   }
@@ -56,10 +62,20 @@ Point Try(const Space& space, const Point& parent, Random& random) {
 
 }  // namespace
 
-Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent) {
+std::vector<bool> MayChange(const Space& space, const std::vector<std::string>& names) {
+  std::vector<bool> may_change;
+  for (const Parameter& parameter : space.parameters()) {
+    may_change.push_back(names.empty() ? parameter.kind == ParameterKind::kFloat
+                                       : std::ranges::find(names, parameter.name) != names.end());
+  }
+  return may_change;
+}
+
+Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent,
+              const std::vector<bool>& may_change) {
   Random random = Random(seed).Fork("explore").Fork(fork);
   for (int i = 0; i < kExploreTries && !Planted("same-again"); ++i) {
-    Point point = Try(space, parent, random);
+    Point point = Try(space, parent, may_change, random);
     if (space.Contains(point)) return point;
   }
   return parent;

@@ -16,6 +16,11 @@ Space Make(std::vector<Parameter> parameters, std::vector<std::string> constrain
   return Space::Make(std::move(parameters), std::move(constraints)).value();
 }
 
+// Where everything may change.
+Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent) {
+  return sluice::Explore(space, seed, fork, parent, std::vector<bool>(space.size(), true));
+}
+
 const Parameter kRate = {
     .name = "lr", .kind = ParameterKind::kFloat, .low = 1e-5, .high = 1, .law = Law::kLog};
 const Parameter kWidth = {.name = "width", .kind = ParameterKind::kInt, .low = 1, .high = 100};
@@ -54,6 +59,20 @@ TEST(ExploreTest, NumbersStayInTheirRangeAndOnTheirStep) {
     widths.insert(point[1]);
   }
   EXPECT_GT(widths.size(), 80U);
+}
+
+TEST(ExploreTest, OnlyWhatMayChangeDoes) {
+  const Parameter drop = {.name = "drop", .kind = ParameterKind::kFloat, .low = 0, .high = 0.5};
+  const Space space = Make({kRate, kWidth, drop});
+  EXPECT_EQ(MayChange(space, {}), std::vector<bool>({true, false, true})) << "floats";
+  const std::vector<bool> named = MayChange(space, {"width", "drop"});
+  EXPECT_EQ(named, std::vector<bool>({false, true, true}));
+  const Point parent = {0.01, 50, 0.25};
+  for (std::uint64_t fork = 0; fork < 200; ++fork) {
+    const Point point = sluice::Explore(space, 1, fork, parent, named);
+    EXPECT_EQ(point[0], 0.01);
+    EXPECT_NE(point[2], 0.25);
+  }
 }
 
 TEST(ExploreTest, ASmallIntegerMovesByAStepAtLeast) {

@@ -50,8 +50,8 @@ const std::vector<StopperKind>& Kinds() {
       {"patience", false, Make<Patience>, {"patience", "min_delta"}},
       {"sha", true, Make<Halving>, {"bracket"}},
       {"hyperband", true, Make<Halving>, {}},
-      {"pbt", true, Make<Pbt>, {"interval", "quantile"}},
-      {"pbt-async", true, Make<PbtAsync>, {"interval", "quantile"}},
+      {"pbt", true, Make<Pbt>, {"interval", "quantile", "mutate"}},
+      {"pbt-async", true, Make<PbtAsync>, {"interval", "quantile", "mutate"}},
   };
   return kinds;
 }

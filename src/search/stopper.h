@@ -98,7 +98,8 @@ struct StopperSpec {
   std::int64_t bracket = 0;     // sha: trials of a bracket; 0: as many as let one reach the end
   Work interval = 0;            // pbt: work between judgements; 0: see Perturbation::IntervalOf
   double quantile = 0.25;       // pbt: the part that loses, and the part that is forked from
-  std::uint64_t seed = 0;       // pbt: of its draws; the study's, which whoever makes it fills in
+  std::vector<std::string> mutate = {};  // pbt: what a fork may change; empty: see MayChange
+  std::uint64_t seed = 0;  // pbt: of its draws; the study's, which whoever makes it fills in
 };
 
 // The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), asha-pausing

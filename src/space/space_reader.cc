@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "space/condition_reader.h"
+#include "space/foreign_parameter.h"
 
 namespace sluice {
 namespace {
@@ -224,7 +225,9 @@ bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
 
 std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const std::string& name) {
   if (!node.is_map()) {
-    node.Expected("a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or {choice: [a, b]}");
+    const std::string suggested = SuggestParameter(node, name);
+    node.Expected("a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or {choice: [a, b]}",
+                  suggested.empty() ? "" : suggested.substr(2));
     return std::nullopt;
   }
   const ConfigMap map = *node.Map();
@@ -251,9 +254,10 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
     });
     const bool any = typed != map.entries().end();
     const ConfigNode& at = any ? typed->value : node;
-    at.Named(name).Report(fmt::format("expected a kind: {}, found {}{}", Join(known),
+    at.Named(name).Report(fmt::format("expected a kind: {}, found {}{}{}", Join(known),
                                       any ? Shown(typed->key) : "none",
-                                      any ? DidYouMean(typed->key, known) : ""));
+                                      any ? DidYouMean(typed->key, known) : "",
+                                      SuggestParameter(node, name)));
     return std::nullopt;
   }
   known.push_back(found->key);

@@ -105,7 +105,7 @@ TEST(SpaceReaderTest, RefusesUnknownKindsAndKeys) {
             "s.yaml:1: a: expected one kind, found int and float; remove one");
   EXPECT_EQ(Problems("a: [1, 2]"),
             "s.yaml:1: a: expected a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or "
-            "{choice: [a, b]}, found [1, 2]");
+            "{choice: [a, b]}, found [1, 2]; write 'a: {choice: [1, 2]}'");
   EXPECT_EQ(Problems("a: {int: [1, 9], stp: 2}"),
             "s.yaml:1: a.stp: unknown key (did you mean 'step'?)");
   EXPECT_EQ(Problems("a: {choice: [x], log: true}"),

@@ -153,6 +153,9 @@ struct OutputReport {
   std::optional<Work> work;
   Values values;
 };
+// The names of the numbers in a line that is a JSON object; nothing for others.
+std::vector<std::string> NumbersOn(std::string_view line);
+
 // Nothing for a line that is no report: not a JSON object, or without the metric and without the
 // key "sluice". Fails on one that is meant as a report and cannot be: a metric that is no number,
 // work that is no integer.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/json_reader.h"
@@ -13,6 +15,37 @@ namespace {
 constexpr int kDeepest = 32;
 constexpr JsonDocument::Limits kLimits{.depth = kDeepest, .members = 10'000};
 constexpr Work kMostWork = std::int64_t{1} << 62;
+
+// Python's json writes numbers that JSON lacks as bare words: as texts, they are what we read.
+std::string QuoteBareNumbers(std::string_view line) {
+  static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
+  std::string quoted;
+  bool in_text = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const std::string_view rest = line.substr(at);
+    if (line[at] == '"') in_text = !in_text;
+    if (in_text && line[at] == '\\' && rest.size() > 1) quoted += line[at++];
+    const auto word = std::ranges::find_if(
+        kWords, [&](std::string_view each) { return !in_text && rest.starts_with(each); });
+    if (word == kWords.end()) {
+      quoted += line[at];
+    } else {
+      quoted += fmt::format("\"{}\"", *word);
+      at += word->size() - 1;
+    }
+  }
+  return quoted;
+}
+
+std::optional<JsonDocument> ReadOutputLine(std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
+    return std::nullopt;
+  auto document = JsonDocument::Read(line, kLimits);
+  const bool may_be_bare = line.contains("NaN") || line.contains("Infinity");
+  if (!document && may_be_bare) document = JsonDocument::Read(QuoteBareNumbers(line), kLimits);
+  return document;
+}
 
 std::string ObjectOf(const Values& values) {
   JsonWriter json;
@@ -245,12 +278,20 @@ Numbered NumberOf(const FromWorker& message) {
       message);
 }
 
+std::vector<std::string> NumbersOn(std::string_view line) {
+  std::vector<std::string> names;
+  const auto document = ReadOutputLine(line);
+  if (!document) return names;
+  const auto members = document->object().Members();
+  for (const auto& [name, value] : *members) {
+    if (value.Number()) names.emplace_back(name);
+  }
+  return names;
+}
+
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit) {
-  const std::size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{' || line.size() > kLongestLine)
-    return std::nullopt;
-  const auto document = JsonDocument::Read(line, kLimits);
+  const auto document = ReadOutputLine(line);
   if (!document) return std::nullopt;
   const JsonValue object = document->object();
   if (!object.Find(metric) && !object.Find("sluice")) return std::nullopt;

@@ -33,7 +33,7 @@ TEST(OutputLineTest, OtherOutputIsNoReport) {
   for (const char* line :
        {"", "hello", "loss: 0.3", "{", "{}", "[1]", "{\"accuracy\":1}", "{\"loss\":0.3",
         "{\"loss\":0.3} done", "{'loss': 0.3}", "x {\"loss\":1}", "{\"a\":{\"loss\":1}}",
-        "{\"loss\":NaN}", "{\"loss\":1e999}"}) {
+        "{\"loss\":NaNs}", "{\"loss\":\"a\\\"NaN}", "{\"loss\":1e999}"}) {
     EXPECT_FALSE(IsReport(line)) << line;
   }
   EXPECT_FALSE(IsReport("{\"loss\":1,\"pad\":\"" + std::string(kLongestLine, 'x') + "\"}"));
@@ -69,6 +69,19 @@ TEST(OutputLineTest, OnlyNumbersAreMetrics) {
   EXPECT_EQ(ReportOn(R"({"loss": "-Infinity"})").values[0].second, -INFINITY);
   EXPECT_EQ(ReportOn(R"({"loss": 123456789012345678901234567890})").values[0].second,
             123456789012345678901234567890.0);
+}
+
+// As json.dumps prints them.
+TEST(OutputLineTest, BareNumbersThatJsonLacksAreNumbers) {
+  const OutputReport report =
+      ReportOn(R"({"a": "NaN \"", "loss": NaN, "high": Infinity, "low": -Infinity, "epoch": 2})");
+  EXPECT_EQ(report.work, 2);
+  ASSERT_EQ(report.values.size(), 3U);
+  EXPECT_TRUE(std::isnan(report.values[0].second));
+  EXPECT_EQ(report.values[1].second, INFINITY);
+  EXPECT_EQ(report.values[2].second, -INFINITY);
+  EXPECT_EQ(OutputProblem(R"({"loss": 1, "epoch": NaN})"),
+            "'epoch': expected a whole number of at least 0, found \"NaN\"");
 }
 
 TEST(OutputLineTest, AReportThatCannotBeIsSaid) {

@@ -45,7 +45,7 @@ class House:
             **more,
         }
 
-    def run(self, *words, check=True, seconds=120, **environment):
+    def run(self, *words, check=True, code=0, seconds=120, **environment):
         done = subprocess.run(
             [SLUICE, *map(str, words)],
             capture_output=True,
@@ -56,7 +56,7 @@ class House:
             check=False,
         )
         if check:
-            assert done.returncode == 0, (
+            assert done.returncode == code, (
                 f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
             )
         return done

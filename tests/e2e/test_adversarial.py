@@ -1,5 +1,6 @@
 """Peers that misbehave, signals at bad moments, and programs that end before anybody has looked."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import termios
 
 import pytest
 from house import SHIM, SLUICE, House, python_program, wait_until
@@ -260,16 +262,58 @@ def is_draining(house):
     return house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'")
 
 
-@pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGHUP])
-def test_signals_drain(house, word):
-    prepare(house, shell('echo "{\\"loss\\": 1}"; sleep 300'))
+@pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "program",
+    [
+        'echo "{\\"loss\\": 1}"; sleep 300',  # dies of SIGTERM
+        "trap 'exit 0' TERM; echo \"{\\\"loss\\\": 1}\"; while :; do sleep 0.1; done",  # ends well
+        "trap '' TERM; echo \"{\\\"loss\\\": 1}\"; while :; do sleep 0.1; done",  # must be killed
+    ],
+    ids=["dies", "ends", "stays"],
+)
+def test_a_program_that_cannot_hear_is_ended_when_the_controller_leaves(house, word, program):
+    """Once is enough: SIGTERM, its grace, SIGKILL. It waits, is charged nothing, and runs again."""
+    prepare(house, shell(program), more="timeouts: {grace: 300ms}")
     process = house.start("tune", "study.yaml", "-q")
     wait_until(lambda: house.reports(), what="a report")
     process.send_signal(word)
-    wait_until(lambda: is_draining(house), what="draining")
+    finish(process, 130)
+    assert house.query("SELECT state, failures, launch FROM trials") == [("waiting", 0, 1)]
+    process = house.start("resume", "adv", "-q")
+    wait_until(lambda: house.query("SELECT launch FROM trials") == [(2,)], what="a second launch")
+    process.send_signal(word)
     process.send_signal(word)
     finish(process, 130)
-    assert house.states() == {1: "waiting"}
+
+
+def test_a_closed_terminal_pauses_nothing(house):
+    """The controller loses its terminal and its view: the study goes on, and can be stopped."""
+    go = house.folder / "go"
+    report = 'echo "{\\"loss\\": 1}"'
+    prepare(house, shell(f"{report}; until [ -e {go} ]; do sleep 0.05; done; {report}; sleep 300"))
+    ours, its = os.openpty()
+    process = subprocess.Popen(
+        [SLUICE, "tune", "study.yaml"],
+        cwd=house.folder,
+        env=house.environment(),
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    house.started.append(process)
+    os.close(its)
+    wait_until(lambda: house.reports(), what="a report")
+    os.close(ours)  # the kernel sends SIGHUP to the leader of the session
+    wait_until(lambda: signals(process, "SigPnd") == 0, what="the signal to be read")
+    go.touch()
+    wait_until(lambda: len(house.reports()) == 2, what="another report")
+    assert not is_draining(house)
+    house.run("stop", "adv")
+    process.wait(20)  # what it says at its end, nobody can read
+    assert house.states() == {1: "stopped"}
 
 
 def test_second_interrupt_ends_what_was_about_to_start(house):

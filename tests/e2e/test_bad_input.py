@@ -55,7 +55,7 @@ def test_missing_program(house):
 
 def test_program_that_prints_no_result(house):
     house.write("study.yaml", GOOD.replace("echo", "true") + "retries: 3\n")
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     assert set(house.states().values()) == {"failed"}
     assert {n for (n,) in house.query("SELECT note FROM trials")} == {
         "ended without reporting 'loss'"

@@ -266,7 +266,7 @@ def test_retry_runs_a_failed_trial_again(made):
         )
     )
     assert (
-        sluice("tune", study, "-q", "--trials", 1, store=made["store"]).returncode == 0
+        sluice("tune", study, "-q", "--trials", 1, store=made["store"]).returncode == 1
     )
     before = json.loads(good("trials", "again", "--json", store=made["store"]))
     assert before[0]["state"] == "failed"

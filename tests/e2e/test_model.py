@@ -72,13 +72,13 @@ trials: 1
 def test_a_study_names_its_network_and_its_loss(house):
     model_of_study = "{network: zoo:mlp, loss: cross_entropy, scale: 4}"
     house.write("study.yaml", STUDY.format(model=model_of_study))
+    house.write("train.py", """print('{"loss": 1}')\n""")
     told = house.run("check", "study.yaml").stdout
     assert "warning: model: the network is 4 times narrower: 'dropout': a wide network" in told
     surrogate = json.loads(model(house, "shrink", "--study", "study.yaml", "--json").stdout)
     assert [width["to"] for width in surrogate["widths"]] == [128, 128]
     words = "shrink", "--study", "study.yaml", "--scale", "2", "--json"
     assert json.loads(model(house, *words).stdout)["widths"][0]["to"] == 256
-    house.write("train.py", """print('{"loss": 1}')\n""")
     assert "'dropout'" in house.run("tune", "study.yaml").stderr
 
 

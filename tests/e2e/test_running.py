@@ -129,14 +129,14 @@ for trial in sluice.trials():
 
 def test_failure_is_retried_and_then_told(house):
     prepare(house, shell("echo attempt; echo oh no >&2; exit 3"), more="retries: 2\nbackoff: 10ms")
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     [(state, failures, note)] = house.query("SELECT state, failures, note FROM trials")
     assert (state, failures, note) == ("failed", 3, "exit code 3: oh no")
 
 
 def test_retry_gives_a_failed_trial_another_chance(house):
     prepare(house, shell('test -e ok && echo "{\\"loss\\": 1}"'), more="retries: 0")
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     assert house.states() == {1: "failed"}
     house.write("ok", "")
     house.run("retry", 1)
@@ -151,7 +151,7 @@ def test_retry_gives_a_failed_trial_another_chance(house):
 
 def test_trial_time_out(house):
     prepare(house, shell("sleep 60"), more="timeouts: {trial: 200ms, grace: 100ms}\nretries: 0")
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     [(state, note)] = house.query("SELECT state, note FROM trials")
     assert state == "failed" and "longer than its time-out of 200ms" in note
 
@@ -165,7 +165,7 @@ def test_report_time_out_kills_the_whole_group(house):
         ["bash", "-c", text.replace("{", "{{").replace("}", "}}")],
         more="timeouts: {report: 300ms, grace: 100ms}\nretries: 0",
     )
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     [(state, note)] = house.query("SELECT state, note FROM trials")
     assert state == "failed" and "no report within its time-out" in note
     assert os.system(f"pgrep -f [s]luice-{marker} > /dev/null") != 0, "a grandchild was left behind"
@@ -182,7 +182,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """,
         more="timeouts: {lease: 600ms}\nretries: 0",
     )
-    house.run("tune", "study.yaml", "-q")
+    house.run("tune", "study.yaml", "-q", code=1)
     [(state, note)] = house.query("SELECT state, note FROM trials")
     assert (state, note) == ("failed", "silent past its lease")
 
@@ -248,14 +248,15 @@ def test_interrupt_drains_and_resume_goes_on(house):
 
 
 def test_second_interrupt_ends_at_once(house):
-    prepare(house, shell('echo "{\\"loss\\": 1}"; sleep 300'), trials=1)
+    stays = "trap '' TERM; echo \"{\\\"loss\\\": 1}\"; while :; do sleep 0.1; done"
+    prepare(house, shell(stays), trials=1, more="timeouts: {grace: 1h}")
     process = house.start("tune", "study.yaml")
     wait_until(lambda: house.reports(), what="a report")
     process.send_signal(signal.SIGINT)
     wait_until(
         lambda: house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'"), what="draining"
     )
-    assert process.poll() is None, "a plain program is waited for"
+    assert process.poll() is None, "it has its grace"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
