@@ -193,7 +193,10 @@ void Engine::LoseLaunchesOnLostNodes() {
   });
 }
 
-void Engine::On(const DrainAsked&) { Drain(StopReason::kDrain); }
+void Engine::On(const DrainAsked& event) {
+  draining_ = true;
+  if (!event.only_starts) Drain(StopReason::kDrain);
+}
 
 void Engine::Drain(StopReason reason) {
   draining_ = true;

@@ -245,6 +245,17 @@ TEST(EngineStudyTest, InAStudyOfBeforeWhatCannotHearGoesOnWhenTheControllerLeave
   EXPECT_THAT(Describe(engine->Apply({At(1), DrainAsked{}})), ElementsAre("stop 1.1 yield"));
 }
 
+TEST(EngineStudyTest, WhatIsWrittenDownWithoutAControllerLeavesWhatRunsAlone) {
+  TestEngine t("trials: 3\nretries: 0\n", NodeOf(2 * kWhole));
+  t.Propose(2);
+  t.End(1, Ending::kFailed, "exit code 1");
+  EXPECT_THAT(t.Happen(DrainAsked{.only_starts = true}), IsEmpty());
+  EXPECT_THAT(t.Retry(1), IsEmpty());
+  EXPECT_FALSE(t.Trial(2).leaving);
+  EXPECT_THAT(t.Restart(), Contains("start 1.2 0..end"));
+  EXPECT_EQ(t.State(2), TrialState::kRunning);
+}
+
 TEST(EngineStudyTest, OneTrialAloneIsStoppedByHand) {
   TestEngine t("trials: 4\nstopper: sha\nbudget: {min: 1, max: 4, eta: 4}\n", NodeOf(3 * kWhole));
   t.Propose(3);

@@ -57,7 +57,9 @@ struct NodesChanged {
 };
 
 // No new work; what runs is asked to save and leave.
-struct DrainAsked {};
+struct DrainAsked {
+  bool only_starts = false;  // what runs is left alone: nobody is there to start anything
+};
 
 // The answer to a Propose command; without a point: the space is exhausted, or a fork is to be like
 // its parent.

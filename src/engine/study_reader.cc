@@ -175,8 +175,13 @@ class StudyReader {
     constexpr std::string_view kOne =
         "a study has one objective: report a number that weighs what counts, and name that";
     if (node->is_list()) return node->Expected(form, kOne);
-    if (node->is_scalar())
-      return node->Expected(form, fmt::format("write 'objective: {{minimize: {}}}'", node->Show()));
+    if (node->is_scalar()) {
+      const std::string word = node->Show();
+      const bool direction = word == "maximize" || word == "minimize";
+      return node->Expected(
+          form, direction ? fmt::format("write '{{{}: loss}}'", word)
+                          : fmt::format("write '{{maximize: {0}}}' or '{{minimize: {0}}}'", word));
+    }
     if (!node->is_map()) return node->Expected(form);
     const ConfigMap map = *node->Map();
     const std::vector<std::string> allowed = {"maximize", "minimize"};

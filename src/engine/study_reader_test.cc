@@ -234,12 +234,13 @@ TEST(StudyReaderTest, ChecksEnvironments) {
 TEST(StudyReaderTest, ChecksObjectives) {
   EXPECT_EQ(With("objective: accuracy"),
             "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
-            "accuracy");
+            "accuracy; write '{maximize: accuracy}' or '{minimize: accuracy}'");
   EXPECT_EQ(With("objective: {maximise: accuracy}"),
             "study.yaml:1: objective.maximise: unknown key (did you mean 'maximize'?)");
   EXPECT_EQ(With("objective: {maximize: a, minimize: b}"),
             "study.yaml:1: objective: expected either maximize or minimize, found {maximize: a, "
-            "minimize: b}");
+            "minimize: b}; a study has one objective: report a number that weighs what counts, and "
+            "name that");
   EXPECT_EQ(
       With("objective: {maximize: epoch}"),
       "study.yaml:1: objective.maximize: expected a metric, found epoch, which is the unit of "

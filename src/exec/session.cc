@@ -331,7 +331,7 @@ Status StopTrial(const StorePaths& paths, const std::string& name, TrialId trial
         fmt::format("trial {} is {}: there is nothing to stop", Number(trial), Name(known.state)));
   }
   // Nothing starts before somebody resumes the study.
-  return WriteDown(opened, {DrainAsked{}, TrialStopAsked{{opened.id, trial}}});
+  return WriteDown(opened, {DrainAsked{.only_starts = true}, TrialStopAsked{{opened.id, trial}}});
 }
 
 Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId trial) {
@@ -354,7 +354,7 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   SLUICE_TRY(CheckHasProgram(opened.engine->study(opened.id)->spec));
   // Nothing starts before somebody resumes the study.
-  return WriteDown(opened, {DrainAsked{}, RetryAsked{{opened.id, trial}}});
+  return WriteDown(opened, {DrainAsked{.only_starts = true}, RetryAsked{{opened.id, trial}}});
 }
 
 Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& name,

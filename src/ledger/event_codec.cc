@@ -64,7 +64,10 @@ struct Encoder {
     Become({}, "nodes_changed");
     json.AddJson("nodes", JsonList(e.nodes, AppendNode));
   }
-  void operator()(const DrainAsked&) { Become({}, "drain_asked"); }
+  void operator()(const DrainAsked& e) {
+    Become({}, "drain_asked");
+    if (e.only_starts) json.Add("only_starts", true);
+  }
   void operator()(const Proposed& e) {
     Become(e.study, "proposed");
     if (IsSet(e.fork)) {
@@ -252,7 +255,8 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
   if (kind == "controller_started") return event(ControllerStarted{NodesFrom(in)});
   if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(in)});
-  if (kind == "drain_asked") return event(DrainAsked{});
+  if (kind == "drain_asked")
+    return event(DrainAsked{.only_starts = in.Has("only_starts") && in.Boolean("only_starts")});
   if (kind == "proposed") {
     Proposed proposed{.study = study, .point = {}};
     if (in.Has("fork")) {

@@ -91,7 +91,8 @@ TEST(EventCodecTest, EventsOfAStudy) {
   const std::vector<Node> nodes = {NodeOf(2500, 2), down, lends};
   EXPECT_EQ(RoundTrip(ControllerStarted{nodes}).nodes, nodes);
   EXPECT_EQ(RoundTrip(NodesChanged{nodes}).nodes, nodes);
-  RoundTrip(DrainAsked{});
+  EXPECT_FALSE(RoundTrip(DrainAsked{}).only_starts);
+  EXPECT_TRUE(RoundTrip(DrainAsked{.only_starts = true}).only_starts);
   RoundTrip(Woken{});
   EXPECT_EQ(RoundTrip(RetryAsked{kTrial}).trial, kTrial);
 }

@@ -348,7 +348,7 @@ OBJECTIVE = "a study has one objective"
         ("{minimize: loss}", "{minimize: loss, maximize: accuracy}", OBJECTIVE),
         ("{minimize: loss}", "[{minimize: loss}, {maximize: accuracy}]", OBJECTIVE),
         ("{minimize: loss}", "{minimize: [loss, seconds]}", OBJECTIVE),
-        ("{minimize: loss}", "loss", "write 'objective: {minimize: loss}'"),
+        ("{minimize: loss}", "loss", "write '{maximize: loss}' or '{minimize: loss}'"),
         ("./train", "$HOME/train", "study.yaml:2: program: expected a program, found nothing at"),
         ("./train", "$HOME/train", "write '{envvar:HOME}/train'"),
         ("./train", "~/train", "write '{envvar:HOME}/train'"),
