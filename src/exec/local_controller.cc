@@ -75,6 +75,10 @@ LocalController::~LocalController() {
     close(descriptor);
   }
   const sigset_t ours = HeardSignals();
+  // Another Ctrl-C, while what the first one asked for is said, has nothing left to end.
+  if (interrupts_ > 0) {
+    for (int word : {SIGINT, SIGTERM}) signal(word, SIG_IGN);
+  }
   sigprocmask(SIG_UNBLOCK, &ours, nullptr);
 }
 

@@ -64,7 +64,9 @@ def test_finished_study_is_healthy(edge, kind):
     assert edge.run("doctor", "--replay", "edge").returncode == 0
 
 
-@pytest.mark.parametrize("stopper", ["asha", "asha-promotion", "hyperband", "pbt", "median"])
+@pytest.mark.parametrize(
+    "stopper", ["asha", "asha-promotion", "hyperband", "{name: pbt, mutate: [x]}", "median"]
+)
 def test_stopped_and_paused_trials_are_healthy(edge, stopper):
     budget = "budget: {min: 1, max: 4, eta: 2}"
     make(edge, "package", trials=6, epochs=4, more=f"stopper: {stopper}\n{budget}")

@@ -247,7 +247,7 @@ def test_launcher_that_is_not_there(edge):
 def test_program_that_is_not_there_is_charged(edge):
     """Only what the machine lacks is the machine's fault: a program that ends badly is charged."""
     edge.study(["sh", "-c", "exit 3"], trials=2, retries=1)
-    edge.run("tune", "study.yaml", "-q")
+    edge.run("tune", "study.yaml", "-q", code=1)
     assert edge.failures() == {1: 2, 2: 2}
     assert edge.states() == {1: "failed", 2: "failed"}
 

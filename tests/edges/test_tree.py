@@ -209,7 +209,7 @@ def test_time_out_takes_the_children_along(edge, limit):
     edge.await_notes("rank", 2, launch=2)
     wait_until(lambda: edge.states() == {1: "failed"}, what="the end of the trial")
     assert not edge.left("rank", "program")
-    edge.finish(controller)
+    edge.finish(controller, 1)
     edge.assert_never_twice()
 
 
