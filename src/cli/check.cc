@@ -91,10 +91,13 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
 // What a launch would trip over although the study file is good.
 struct Findings {
   std::optional<std::string> program;
-  std::string program_error;
   std::string warm_start;  // what it comes to
   std::vector<std::string> warnings;
-  std::vector<Error> errors;
+  struct Wrong {
+    Error error;
+    std::string place = {};  // in the file, where that is known
+  };
+  std::vector<Wrong> errors;
 };
 
 bool NamesAParameter(const StudySpec& spec) {
@@ -117,15 +120,16 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   if (program) {
     found.program = *program;
   } else {
-    found.program_error = program.error().message;
+    found.errors.push_back({program.error(), file.place});
   }
-  if (const Status status = CheckCarriedOut(spec); !status) found.errors.push_back(status.error());
+  if (const Status status = CheckCarriedOut(spec); !status)
+    found.errors.push_back({status.error()});
   if (at_once == 0) {
-    found.errors.push_back(
-        {ErrorCode::kFailedPrecondition,
-         fmt::format("resources: a trial needs {} cores and {} GPUs, this machine has {} and {}",
-                     Milliths(spec.demand.cpus), Milliths(spec.demand.gpus),
-                     Milliths(machine.node.cpus), machine.node.devices.size())});
+    found.errors.push_back({Error{
+        ErrorCode::kFailedPrecondition,
+        fmt::format("resources: a trial needs {} cores and {} GPUs, this machine has {} and {}",
+                    Milliths(spec.demand.cpus), Milliths(spec.demand.gpus),
+                    Milliths(machine.node.cpus), machine.node.devices.size())}});
   } else if (at_once < std::min(spec.parallelism, spec.trials)) {
     found.warnings.push_back(
         fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
@@ -144,7 +148,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   }
   found.warnings.insert(found.warnings.end(), spec.notes.begin(), spec.notes.end());
   if (const Status status = CheckHasEnd(spec, /*trials_given=*/false); !status)
-    found.errors.push_back(status.error());
+    found.errors.push_back({status.error()});
   if (spec.warm_start) {
     const auto knowledge = GatherKnowledge(
         spec, {.store = context.paths.database, .folder = file.folder}, spec.seed.value_or(0));
@@ -153,7 +157,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
       for (const std::string& note : knowledge->notes)
         found.warnings.push_back("warm_start: " + note);
     } else {
-      found.errors.push_back(knowledge.error());
+      found.errors.push_back({knowledge.error()});
     }
   }
   const auto points = spec.space.Cardinality();
@@ -245,8 +249,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
     return JsonArray(quoted);
   };
   std::vector<std::string> errors;
-  if (!found.program_error.empty()) errors.push_back(found.program_error);
-  for (const Error& error : found.errors) errors.push_back(error.message);
+  for (const Findings::Wrong& wrong : found.errors) errors.push_back(wrong.error.message);
   std::vector<std::string> rungs;
   for (const Work level : JudgedAt(spec.stopper)) rungs.push_back(std::to_string(level));
   JsonWriter space;
@@ -294,12 +297,10 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
   } else {
     ShowCheck(context, file, machine, at_once, found);
   }
-  if (!found.program_error.empty()) Remark(fmt::format("{}: {}", file.place, found.program_error));
-  for (const Error& error : found.errors)
-    Remark(fmt::format("{}: {}", options.file, error.message));
-  if (!found.program_error.empty()) return kExitUsage;
+  for (const auto& [error, place] : found.errors)
+    Remark(fmt::format("{}: {}", place.empty() ? options.file : place, error.message));
   if (found.errors.empty()) return kExitOk;
-  return found.errors.front().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
+  return found.errors.front().error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
 }
 
 }  // namespace sluice

@@ -15,10 +15,6 @@ bool HasBrackets(const StopperSpec& stopper) {
   return stopper.name == "sha" || stopper.name == "hyperband";
 }
 
-bool IsPbt(const StopperSpec& stopper) {
-  return stopper.name == "pbt" || stopper.name == "pbt-async";
-}
-
 std::string DescribeBrackets(const StopperSpec& stopper) {
   std::vector<std::string> parts;
   for (const BracketPlan& plan : PlanBrackets(stopper)) {
@@ -32,15 +28,6 @@ std::string DescribeBrackets(const StopperSpec& stopper) {
     parts.push_back(Join(steps));
   }
   return Join(parts, "; ");
-}
-
-std::vector<std::string> ChangedByForks(const StudySpec& spec) {
-  const std::vector<bool> may_change = MayChange(spec.space, spec.stopper.mutate);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < spec.space.size(); ++i) {
-    if (may_change[i]) names.push_back(spec.space.parameters()[i].name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -70,7 +57,7 @@ std::string DescribeStopper(const StudySpec& spec) {
     return fmt::format("{}: in brackets, trials to {}: {}", name, spec.unit,
                        DescribeBrackets(stopper));
   }
-  if (IsPbt(stopper)) {
+  if (IsPopulation(name)) {
     const Perturbation rule(stopper);
     if (rule.stages() == 0)
       return fmt::format("{}: nobody is judged; every trial runs {}", name, end);
@@ -82,7 +69,8 @@ std::string DescribeStopper(const StudySpec& spec) {
         Perturbation::IntervalOf(stopper) == 1 ? "" : "s", stopper.max_budget,
         together ? "all trials are judged together"
                  : "a trial is judged by what the others last reported",
-        stopper.quantile * 100, stopper.quantile * 100, Join(ChangedByForks(spec)));
+        stopper.quantile * 100, stopper.quantile * 100,
+        Join(NamesInForks(spec.space, stopper.mutate).changed));
   }
   constexpr std::size_t kMostShown = 8;
   std::vector<std::string> levels;

@@ -93,8 +93,7 @@ struct Population {
 
 // The full budget, if all trials go there together.
 Work PopulationBudget(const StopperSpec& stopper) {
-  const bool together = stopper.name == "pbt" || stopper.name == "pbt-async";
-  return together && stopper.max_budget != kNoLimit ? stopper.max_budget : 0;
+  return IsPopulation(stopper.name) ? stopper.max_budget : 0;
 }
 
 // How long a trial takes, seen from those that have reported some of their work.

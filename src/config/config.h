@@ -103,7 +103,8 @@ class ConfigMap {
   // Reports "expected WHAT, found nothing; ADVICE" if it is missing.
   const ConfigNode* Require(std::string_view key, std::string_view what,
                             std::string_view advice = "") const;
-  // Reports every key that is not among these, suggesting the nearest.
+  // Reports every key that is not among these, suggesting the nearest, or what `foreign` says to write
+  // for a key that other tools have.
   void AllowOnly(std::span<const std::string> keys,
                  std::span<const std::pair<std::string, std::string>> foreign = {}) const;
   // The same, but for this key.

@@ -17,10 +17,11 @@ namespace sluice {
 // out.
 
 // By which rules a study is judged: those of the day it was made, so that its events always mean
-// what they meant.
-//   1  A program that ended well past what its launch was told ran again; when the controller left,
-//      one that could not hear went on; failures did not end a study.
-//   2  It has come to its own end; it is ended, and goes on later; they may.
+// what they meant. Since rules 2
+//   - a program that ends well, past what its launch was told, has come to its own end: under rules 1
+//     its trial ran again;
+//   - a program that cannot hear is ended when the controller leaves: under rules 1 it went on;
+//   - failures can end a study, and some notes say more.
 constexpr int kRules = 2;
 
 struct StudyCreated {

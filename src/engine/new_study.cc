@@ -38,27 +38,13 @@ Status CheckQuotes(std::string_view text, std::string_view file) {
   return {};
 }
 
-// What forks of a population keep.
-std::vector<std::string> Fixed(const StudySpec& spec) {
-  const std::vector<bool> may_change = MayChange(spec.space, spec.stopper.mutate);
-  std::vector<std::string> fixed;
-  for (std::size_t i = 0; i < spec.space.size(); ++i) {
-    if (!may_change[i]) fixed.push_back(spec.space.parameters()[i].name);
-  }
-  return fixed;
-}
-
-// A population whose forks are all like their parents learns nothing.
-Status CheckForks(const StudySpec& spec, std::string_view text, std::string_view file) {
-  if (Fixed(spec).size() < spec.space.size()) return {};
+// Fails with what is wrong about a key, and its line.
+Status Refuse(std::string_view text, std::string_view file, const std::string& key,
+              std::string_view message) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
   const auto map = config.root().Map();
-  const ConfigNode* stopper = map ? map->Find("stopper") : nullptr;
-  (stopper != nullptr ? *stopper : config.root().Named("stopper"))
-      .Report(
-          fmt::format("expected a parameter that forks may change: a float, or one that is named, "
-                      "as in 'stopper: {{name: {}, mutate: [{}]}}', found none",
-                      spec.stopper.name, spec.space.parameters().front().name));
+  const ConfigNode* node = map ? map->Find(key) : nullptr;
+  (node != nullptr ? *node : config.root().Named(key)).Report(message);
   return config.Check();
 }
 
@@ -68,24 +54,24 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
                                                std::string_view file) {
   SLUICE_TRY(CheckQuotes(text, file));
   const Feasibility found = Examine(spec.space);
-  if (const Status status = CheckFeasible(spec.space, found); !status) {
-    // For the line where they stand.
-    SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
-    const auto map = config.root().Map();
-    const ConfigNode* constraints = map ? map->Find("constraints") : nullptr;
-    (constraints != nullptr ? *constraints : config.root().Named("constraints"))
-        .Report(status.error().message);
-    SLUICE_TRY(config.Check());
-  }
+  if (const Status status = CheckFeasible(spec.space, found); !status)
+    SLUICE_TRY(Refuse(text, file, "constraints", status.error().message));
   std::vector<std::string> remarks = Remarks(spec.space, found);
-  if (spec.stopper.name == "pbt" || spec.stopper.name == "pbt-async") {
-    SLUICE_TRY(CheckForks(spec, text, file));
-    if (spec.stopper.mutate.empty() && !Fixed(spec).empty()) {
-      remarks.push_back(fmt::format(
-          "stopper: forks change floats alone, and keep {}, since what is saved may not "
-          "fit another: name what may change, as in 'mutate: [{}]'",
-          Join(Fixed(spec)), spec.space.parameters().front().name));
-    }
+  if (!IsPopulation(spec.stopper.name)) return remarks;
+  const ForkNames forks = NamesInForks(spec.space, spec.stopper.mutate);
+  // A population whose forks are all like their parents learns nothing.
+  if (forks.changed.empty()) {
+    const std::string message = fmt::format(
+        "expected a parameter that forks may change: a float, or one that is named, as "
+        "in 'stopper: {{name: {}, mutate: [{}]}}', found none",
+        spec.stopper.name, spec.space.parameters().front().name);
+    SLUICE_TRY(Refuse(text, file, "stopper", message));
+  }
+  if (spec.stopper.mutate.empty() && !forks.kept.empty()) {
+    remarks.push_back(
+        fmt::format("stopper: forks change floats alone, and keep {}, since what is saved may not "
+                    "fit another: name what may change, as in 'mutate: [{}]'",
+                    Join(forks.kept), spec.space.parameters().front().name));
   }
   return remarks;
 }

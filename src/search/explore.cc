@@ -71,6 +71,14 @@ std::vector<bool> MayChange(const Space& space, const std::vector<std::string>& 
   return may_change;
 }
 
+ForkNames NamesInForks(const Space& space, const std::vector<std::string>& names) {
+  const std::vector<bool> may_change = MayChange(space, names);
+  ForkNames found;
+  for (std::size_t i = 0; i < space.size(); ++i)
+    (may_change[i] ? found.changed : found.kept).push_back(space.parameters()[i].name);
+  return found;
+}
+
 Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent,
               const std::vector<bool>& may_change) {
   Random random = Random(seed).Fork("explore").Fork(fork);

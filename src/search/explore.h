@@ -26,4 +26,11 @@ Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const 
 // are: floats. A width or a number of layers is part of what is saved.
 std::vector<bool> MayChange(const Space& space, const std::vector<std::string>& names);
 
+// The names of those that change, and of those that a fork has from its parent.
+struct ForkNames {
+  std::vector<std::string> changed;
+  std::vector<std::string> kept;
+};
+ForkNames NamesInForks(const Space& space, const std::vector<std::string>& names);
+
 }  // namespace sluice

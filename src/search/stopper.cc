@@ -172,6 +172,8 @@ bool NeedsMaxBudget(std::string_view name) {
   return kind != nullptr && kind->needs_max_budget;
 }
 
+bool IsPopulation(std::string_view name) { return name == "pbt" || name == "pbt-async"; }
+
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec) {
   const StopperKind* kind = FindKind(spec.name);
   if (kind == nullptr) {

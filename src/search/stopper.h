@@ -112,6 +112,9 @@ const std::vector<std::string>& StopperOptions(std::string_view name);
 const std::vector<std::string>& AllStopperOptions();
 // Whether a stopper of this name works only with a max_budget.
 bool NeedsMaxBudget(std::string_view name);
+// Whether its trials are a population, of which forks take the place of others: all go to the full
+// budget.
+bool IsPopulation(std::string_view name);
 
 // Fails on an unknown name (suggesting the nearest), on options out of their range (eta < 2,
 // min_budget < 1, a percentile beyond 100, ...), and for a stopper that needs a max_budget without
