@@ -15,6 +15,7 @@ _FIRST_BACKOFF_S = 0.02
 _LONGEST_BACKOFF_S = 1.0
 _LONGEST_FAREWELL_S = 30.0
 _PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
+_BETWEEN_NOTES_S = 0.1  # of acknowledgements that come in quick succession
 _HEARTBEATS_PER_LEASE = 4  # at least three must be heard
 _LONGEST_SOCKET_PATH_BYTES = 107
 _LONGEST_REASON = 4000
@@ -133,6 +134,7 @@ class Client:
 
     def begin(self, trial) -> None:
         with self._lock:
+            self._note_acks()
             if self._trial._acknowledged is not None:
                 self._trial._acknowledged.close()
             self._trial = trial
@@ -145,6 +147,7 @@ class Client:
             self._await_delivery(monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s))
             self._end("the process is at its end")
             self._post_postponed()
+            self._note_acks()
             if _is_to_be_resumed(self._trial) and not self._trial._over:
                 self._keep(_spool.mark_paused, self._trial._folder)
 
@@ -372,10 +375,12 @@ class Client:
         poller.register(self._socket, POLLIN)
         heard = b""
         last_heartbeat = monotonic()
+        next_note = last_heartbeat
         while not (self._is_broken or self._ended):
             poller.modify(self._socket, POLLIN | POLLOUT if self._out else POLLIN)
             next_heartbeat = last_heartbeat + self._lease_s / _HEARTBEATS_PER_LEASE
-            ready = dict(poller.poll(max(0, next_heartbeat - monotonic()) * 1000 + 1))
+            wake_at = min(next_heartbeat, next_note) if self._heard_acks else next_heartbeat
+            ready = dict(poller.poll(max(0, wake_at - monotonic()) * 1000 + 1))
             if ready.pop(self._wake_reader, 0):
                 os.read(self._wake_reader, 4096)
             with self._lock:
@@ -383,9 +388,12 @@ class Client:
                     *lines, heard = (heard + self._receive()).split(b"\n")
                     for line in lines:
                         self._hear(line)
+                now = monotonic()
+                if self._heard_acks and now >= next_note:
+                    next_note = now + _BETWEEN_NOTES_S
                     self._note_acks()
-                if monotonic() >= next_heartbeat:
-                    last_heartbeat = monotonic()
+                if now >= next_heartbeat:
+                    last_heartbeat = now
                     self._end_if_alone_too_long()
                     if not self._out:
                         self._send(_HEARTBEAT)
@@ -407,6 +415,7 @@ class Client:
 
     def _hang_up(self) -> bool:
         was_welcome = self._is_welcome
+        self._note_acks()
         self._socket.close()
         self._socket = None
         self._out.clear()
