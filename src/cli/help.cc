@@ -58,7 +58,7 @@ examples:
 )";
 
 constexpr std::string_view kTune =
-    R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [-q] [--plain]
+    R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
 
 Makes a study from a file and runs it to its end in this terminal. Everything reported is on
 disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
@@ -68,6 +68,7 @@ A sweep file of Weights & Biases is a study too: its scripts run as they are (do
 
   --name NAME   call the study this instead of what the file says
   --trials N    make this many trials instead of what the file says
+  --replace     remove an earlier study of the same name, with its files, and begin anew
   --seed N      draw the same parameters again
   -q, --quiet   show nothing until the end
   --plain       a line now and then instead of a live view (as when the output is no terminal)
@@ -101,11 +102,13 @@ examples:
 )";
 
 constexpr std::string_view kResume =
-    R"(usage: sluice resume NAME [--trials N] [--deadline D] [-q] [--plain]
+    R"(usage: sluice resume NAME|STUDY.yaml [--trials N] [--deadline D] [-q] [--plain]
 
 Goes on with a study that was paused by Ctrl-C, was cut off by a crash, or has finished and is
 to have more trials or time. What still runs of it is adopted; what was interrupted continues
-from its checkpoint.
+from its checkpoint. With a file (an argument with '/', or ending in .yaml or .yml) it takes what
+was edited there and can change: trials, deadline, parallelism, policy, timeouts, retries, backoff
+and max_failures.
 
   --trials N    a new total number of trials
   --deadline D  a new deadline: a duration from now (20m, 1h30m) or a time (2026-01-31T18:00:00Z)
@@ -119,6 +122,7 @@ examples:
   sluice resume fashion
   sluice resume fashion --trials 200      make more trials of a finished study
   sluice resume fashion --deadline 1h
+  sluice resume study.yaml                with what was edited in the file
 )";
 
 constexpr std::string_view kRun = R"(usage: sluice run [NAME] [--best | --trial N]

@@ -28,7 +28,7 @@ struct Words {
   std::vector<std::string> values, widths, pins;
   bool json = false, quiet = false, plain = false, follow = false, standard_error = false,
        yes = false;
-  bool reports = false, version = false, explain = false, best = false;
+  bool reports = false, version = false, explain = false, best = false, replace = false;
 };
 
 // CLI11 2.1 wants a plain string to fill.
@@ -62,6 +62,7 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
     Add(app, "--name", words.name);
     Add(app, "--trials", words.trials);
     Add(app, "--seed", words.seed);
+    app.add_flag("--replace", words.replace);
     AddView(app, words);
   } else if (verb == "check") {
     Add(app, "STUDY", words.file);
@@ -225,6 +226,7 @@ Result<TuneOptions> ReadTune(const Words& words) {
   tune.name = words.name;
   tune.quiet = words.quiet;
   tune.plain = words.plain;
+  tune.replace = words.replace;
   SLUICE_ASSIGN(tune.file,
                 Need("tune", "a study file, as in 'sluice tune study.yaml'", words.file));
   SLUICE_ASSIGN(tune.trials, ReadCount("--trials", words.trials));
@@ -241,7 +243,7 @@ Result<ResumeOptions> ReadResume(const Words& words) {
   resume.deadline = words.deadline;
   resume.quiet = words.quiet;
   resume.plain = words.plain;
-  SLUICE_ASSIGN(resume.study, Need("resume", "the name of a study", words.study));
+  SLUICE_ASSIGN(resume.study, Need("resume", "the name of a study, or its file", words.study));
   SLUICE_ASSIGN(resume.trials, ReadCount("--trials", words.trials));
   return resume;
 }

@@ -25,6 +25,7 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
   bool quiet = false;
   bool plain = false;
+  bool replace = false;  // an earlier study of the same name
 };
 
 struct CheckOptions {

@@ -137,6 +137,10 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
                    .remarks = std::move(remarks)};
 }
 
+bool IsStudyFile(std::string_view argument) {
+  return argument.contains('/') || argument.ends_with(".yaml") || argument.ends_with(".yml");
+}
+
 Status CheckHasEnd(const StudySpec& spec, bool trials_given) {
   if (!spec.endless || trials_given) return {};
   return InvalidArgument(fmt::format(

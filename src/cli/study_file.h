@@ -22,6 +22,9 @@ struct StudyFile {
 // study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 
+// Whether an argument means a file, and not a study by its name.
+bool IsStudyFile(std::string_view argument);
+
 // Fails if neither the file nor the command line says how many trials there are to be, as a sweep
 // may.
 Status CheckHasEnd(const StudySpec& spec, bool trials_given);

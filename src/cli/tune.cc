@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <random>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "cli/config_text.h"
 #include "cli/describe.h"
 #include "cli/display_text.h"
 #include "cli/live_view.h"
@@ -16,6 +18,7 @@
 #include "cli/print_json.h"
 #include "cli/study_file.h"
 #include "cli/verbs.h"
+#include "engine/study_change.h"
 #include "exec/session.h"
 
 namespace sluice {
@@ -134,6 +137,60 @@ Result<Time> ReadDeadline(const std::string& text) {
                   text));
 }
 
+// An earlier study of this name is removed, if that is wanted; else it is said how the file differs.
+Status MakeRoom(const Context& context, const TuneOptions& options, const StudyFile& file) {
+  const auto reader = Reader::Open(context.paths.database);
+  const auto earlier =
+      reader ? (*reader)->FindStudy(file.spec.name) : Result<StudyInfo>(NotFound(""));
+  if (!earlier) return {};  // also a store that cannot be read: whoever writes says so
+  if (options.replace) return DeleteStudy(context.paths, earlier->name);
+  SLUICE_ASSIGN(const std::string source, (*reader)->Source(earlier->id));
+  SLUICE_ASSIGN(const StudyDifference difference,
+                CompareSources(source, file.source, options.file));
+  const std::string there =
+      fmt::format("a study '{}' is in {} already", earlier->name, context.paths.database);
+  const std::string others = fmt::format(
+      "'sluice tune {} --replace' removes it and begins anew, --name makes another", options.file);
+  if (difference.empty()) {
+    return FailedPrecondition(
+        fmt::format("{}: go on with it by 'sluice resume {}'; {}", there, earlier->name, others));
+  }
+  const std::string advice =
+      difference.fixed.empty()
+          ? fmt::format("'sluice resume {}' goes on with these changes", options.file)
+          : fmt::format("{} cannot change in it; 'sluice resume {}' goes on as it was",
+                        Join(difference.fixed), earlier->name);
+  return FailedPrecondition(fmt::format("{}, made of a file that was different:\n{}{}; {}", there,
+                                        difference.text, advice, others));
+}
+
+// A file in the study's folder that was edited since: said, since it is not looked at.
+void TellOfEdits(const Context& context, const std::string& name) {
+  constexpr int kMostFiles = 50;
+  constexpr std::uintmax_t kLargest = 1 << 20;
+  const auto reader = Reader::Open(context.paths.database);
+  const auto study = reader ? (*reader)->FindStudy(name) : Result<StudyInfo>(NotFound(""));
+  const auto source = study ? (*reader)->Source(study->id) : Result<std::string>(NotFound(""));
+  if (!source) return;
+  std::error_code error;
+  int looked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(study->folder, error)) {
+    const std::string path = entry.path().string();
+    if (!IsStudyFile(path) || !entry.is_regular_file(error) || entry.file_size(error) > kLargest)
+      continue;
+    if (++looked > kMostFiles) return;
+    const auto text = ReadConfigText(path, "a study file");
+    const auto spec = text ? ReadStudy(*text, path, entry.path().stem().string())
+                           : Result<StudySpec>(NotFound(""));
+    if (!spec || spec->name != name || *text == *source) continue;
+    const auto difference = CompareSources(*source, *text, path);
+    if (!difference || difference->empty()) continue;
+    Remark(fmt::format("{} was edited since ({}): 'sluice resume {}' looks at it", path,
+                       Join(difference->free.empty() ? difference->fixed : difference->free),
+                       path));
+  }
+}
+
 }  // namespace
 
 Result<int> RunVerb(const Context& context, const TuneOptions& options) {
@@ -155,6 +212,7 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
     }
   }
   const std::string name = file.spec.name;
+  SLUICE_TRY(MakeRoom(context, options, file));
   const std::uint64_t seed = options.seed     ? *options.seed
                              : file.spec.seed ? *file.spec.seed
                                               : DrawSeed();
@@ -174,7 +232,15 @@ Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
   ResumeRequest request{.paths = context.paths,
                         .study = options.study,
                         .trials = options.trials,
-                        .deadline = std::nullopt};
+                        .deadline = std::nullopt,
+                        .file = std::nullopt};
+  if (IsStudyFile(options.study)) {
+    SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.study));
+    request.study = file.spec.name;
+    request.file = {options.study, std::move(file.source), std::move(file.spec)};
+  } else if (!options.quiet) {
+    TellOfEdits(context, options.study);
+  }
   if (options.deadline) {
     SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
   }
@@ -182,7 +248,7 @@ Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
       MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
   SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
   view.reset();  // leaves the terminal to what follows
-  return Summarize(context, options.study, end);
+  return Summarize(context, request.study, end);
 }
 
 Result<int> RunVerb(const Context& context, const WatchOptions& options) {

@@ -59,6 +59,21 @@ void ShowInto(const ConfigRawNode& node, std::string& out) {
   }
 }
 
+void WholeInto(const ConfigRawNode& node, std::string& out) {
+  switch (node.kind) {
+    case ConfigKind::kNull: out += '~'; return;
+    case ConfigKind::kScalar:
+      out += fmt::format("{}{}:{}", node.quoted ? "q" : "p", node.text.size(), node.text);
+      return;
+    case ConfigKind::kList:
+    case ConfigKind::kMap:
+      out += node.kind == ConfigKind::kMap ? '{' : '[';
+      for (const ConfigRawNode* child : node.children) WholeInto(*child, out);
+      out += node.kind == ConfigKind::kMap ? '}' : ']';
+      return;
+  }
+}
+
 // Adds a lower map's keys to an upper one, as many as can be seen.
 void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
   if (lower.kind != ConfigKind::kMap) return;
@@ -116,6 +131,12 @@ std::string ConfigNode::Show() const {
   // Closing brackets may stand behind a scalar that was shortened already.
   return out.size() <= kLongestShown + 10 ? out
                                           : std::string(FirstBytes(out, kLongestShown)) + "...";
+}
+
+std::string ConfigNode::Whole() const {
+  std::string out;
+  WholeInto(*raw_, out);
+  return out;
 }
 
 void ConfigNode::Report(std::string_view message) const { data_->Report(line_, path_, message); }

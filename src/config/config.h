@@ -71,6 +71,8 @@ class ConfigNode {
 
   // As the file has it, on one line, shortened if it is long.
   std::string Show() const;
+  // All of it on one line: the same for two values exactly if they are written alike, layout apart.
+  std::string Whole() const;
   // Values in it and itself, aliases counted as often as they are used; layers below are not counted.
   std::size_t size() const;
 

@@ -131,6 +131,15 @@ void Engine::On(const StudyResumed& event) {
   if (study == nullptr) return;
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
+  if (event.change) {
+    // One study alone is resumed so: the policy is its own.
+    if (event.change->policy != study->spec.policy) {
+      auto policy = MakePolicy(event.change->policy);
+      SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
+      policy_ = std::move(*policy);
+    }
+    sluice::Apply(*event.change, study->spec);
+  }
   study->pause.clear();
   Reopen(*study);
 }

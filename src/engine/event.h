@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cluster/cluster.h"
 #include "engine/study.h"
+#include "engine/study_change.h"
 
 namespace sluice {
 
@@ -39,6 +40,7 @@ struct StudyResumed {
   StudyId study{};
   std::optional<int> trials;
   std::optional<Time> deadline;
+  std::optional<StudyChange> change = std::nullopt;  // its file was edited
 };
 
 struct StudyStopAsked {

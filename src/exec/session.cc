@@ -5,11 +5,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
 
+#include "base/text.h"
 #include "engine/points.h"
+#include "engine/study_change.h"
 #include "exec/carried_out.h"
 #include "exec/connection.h"
 #include "exec/launch_folder.h"
@@ -245,13 +248,48 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
                        request.seed, watcher);
 }
 
-Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
+namespace {
+
+// What an edited file changes in a study: taken into the request and the event, or refused.
+Status TakeChanges(const Study& study, ResumeRequest& request, StudyResumed& resumed,
+                   Watcher& watcher) {
+  if (!request.file) return {};
+  const auto& [file, source, spec] = *request.file;
+  SLUICE_ASSIGN(const StudyDifference difference, CompareSources(study.source, source, file));
+  if (!difference.fixed.empty()) {
+    return InvalidArgument(fmt::format(
+        "{0}: {1} cannot change in a study that has begun:\n{2}'sluice tune {0} --replace' removes "
+        "study '{3}' and begins anew, --name makes another",
+        file, Join(difference.fixed), difference.text, study.spec.name));
+  }
+  const auto differs = [&](std::string_view key) {
+    return std::ranges::find(difference.free, key) != difference.free.end();
+  };
+  if (!request.trials && (differs("trials") || differs("run_cap"))) request.trials = spec.trials;
+  if (!request.deadline && differs("deadline")) {
+    request.deadline = spec.deadline_after ? study.created + *spec.deadline_after
+                                           : spec.deadline_at.value_or(kNever);
+  }
+  resumed.change = ChangeFrom(spec);
+  if (!difference.empty()) watcher.Say(fmt::format("changed: {}", Join(difference.free)));
+  return {};
+}
+
+}  // namespace
+
+Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
+  ResumeRequest request = asked;
   SLUICE_TRY(Reader::Open(request.paths.database));
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(request.paths, fmt::format("tuning '{}'", request.study)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(request.paths, lock, request.study));
   const Study& study = *opened.engine->study(opened.id);
-  const StudySpec spec = study.spec;
+  StudyResumed resumed{.study = opened.id, .trials = {}, .deadline = {}};
+  SLUICE_TRY(TakeChanges(study, request, resumed, watcher));
+  resumed.trials = request.trials;
+  resumed.deadline = request.deadline;
+  StudySpec spec = study.spec;
+  if (resumed.change) Apply(*resumed.change, spec);
   SLUICE_TRY(CheckHasProgram(spec));
   const std::uint64_t seed = study.seed;
   const Machine machine = InspectMachine();
@@ -259,8 +297,9 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
   SLUICE_TRY(CheckFits(spec, machine.node));
   const int made = study.proposed();
   if (request.trials && *request.trials < made) {
-    return InvalidArgument(fmt::format("--trials is the new total: expected at least {}, found {}",
-                                       made, *request.trials));
+    return InvalidArgument(
+        fmt::format("{} is the new total: expected at least {}, since so many were made, found {}",
+                    asked.trials ? "--trials" : "trials", made, *request.trials));
   }
   const bool more = request.trials && *request.trials > study.trials_wanted;
   const bool by_deadline = study.ending == Finish::kDeadline && !request.deadline;
@@ -282,8 +321,7 @@ Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher) {
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
   // The devices of today come first: what is resumed is planned on them.
-  std::vector<EventBody> first = {ControllerStarted{{machine.node}},
-                                  StudyResumed{opened.id, request.trials, request.deadline}};
+  std::vector<EventBody> first = {ControllerStarted{{machine.node}}, std::move(resumed)};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
 

@@ -44,6 +44,12 @@ struct ResumeRequest {
   std::string study;
   std::optional<int> trials;  // a new total
   std::optional<Time> deadline;
+  struct File {
+    std::string name;  // as it was given
+    std::string source;
+    StudySpec spec;
+  };
+  std::optional<File> file;  // edited since the study was made
 };
 
 // Makes a new study and runs it to its end in this process. Fails with failed_precondition if the

@@ -8,6 +8,7 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "engine/note.h"
+#include "policy/policy.h"
 
 namespace sluice {
 namespace {
@@ -54,6 +55,13 @@ struct Encoder {
     Become(e.study, "study_resumed");
     if (e.trials) json.Add("trials", *e.trials);
     if (e.deadline) json.Add("deadline_us", Micros(*e.deadline));
+    if (!e.change) return;
+    json.Add("policy", e.change->policy).Add("parallelism", e.change->parallelism);
+    json.Add("retries", e.change->retries).Add("max_failures", e.change->max_failures);
+    json.Add("backoff_us", e.change->backoff.count());
+    const Timeouts& timeouts = e.change->timeouts;
+    json.Add("trial_us", timeouts.trial.count()).Add("report_us", timeouts.report.count());
+    json.Add("grace_us", timeouts.grace.count()).Add("lease_us", timeouts.lease.count());
   }
   void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
   void operator()(const ControllerStarted& e) {
@@ -250,6 +258,22 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     StudyResumed resumed{.study = study, .trials = {}, .deadline = {}};
     if (in.Has("trials")) resumed.trials = static_cast<int>(in.Integer("trials", 0, INT32_MAX));
     if (in.Has("deadline_us")) resumed.deadline = FromMicros(in.Integer("deadline_us"));
+    if (in.Has("policy")) {
+      const auto count = [&](std::string_view name) {
+        return static_cast<int>(in.Integer(name, 0, INT32_MAX));
+      };
+      const auto time = [&](std::string_view name) { return Duration(in.Integer(name, 0)); };
+      resumed.change = {.policy = in.Text("policy"),
+                        .parallelism = count("parallelism"),
+                        .retries = count("retries"),
+                        .max_failures = count("max_failures"),
+                        .backoff = time("backoff_us"),
+                        .timeouts = {.trial = time("trial_us"),
+                                     .report = time("report_us"),
+                                     .grace = time("grace_us"),
+                                     .lease = time("lease_us")}};
+      if (in.error().empty() && !MakePolicy(resumed.change->policy)) in.Miss("policy", "a policy");
+    }
     return event(resumed);
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});

@@ -81,6 +81,28 @@ TEST(EventCodecTest, EventsOfAStudy) {
   EXPECT_EQ(resumed.study, StudyId(3));
   EXPECT_EQ(resumed.trials, 9);
   EXPECT_EQ(resumed.deadline, At(77));
+  EXPECT_FALSE(resumed.change);
+  const StudyChange change{.policy = "lpt",
+                           .parallelism = 3,
+                           .retries = 4,
+                           .max_failures = 5,
+                           .backoff = std::chrono::seconds(6),
+                           .timeouts = {.trial = std::chrono::seconds(7),
+                                        .report = std::chrono::seconds(8),
+                                        .grace = std::chrono::seconds(9),
+                                        .lease = std::chrono::seconds(10)}};
+  const StudyResumed changed = RoundTrip(StudyResumed{StudyId(3), {}, kNever, change});
+  EXPECT_EQ(changed.deadline, kNever);
+  ASSERT_TRUE(changed.change);
+  EXPECT_EQ(changed.change->policy, "lpt");
+  EXPECT_EQ(changed.change->parallelism, 3);
+  EXPECT_EQ(changed.change->retries, 4);
+  EXPECT_EQ(changed.change->max_failures, 5);
+  EXPECT_EQ(changed.change->backoff, std::chrono::seconds(6));
+  EXPECT_EQ(changed.change->timeouts.trial, std::chrono::seconds(7));
+  EXPECT_EQ(changed.change->timeouts.report, std::chrono::seconds(8));
+  EXPECT_EQ(changed.change->timeouts.grace, std::chrono::seconds(9));
+  EXPECT_EQ(changed.change->timeouts.lease, std::chrono::seconds(10));
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).trials);
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).deadline);
   EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));

@@ -30,6 +30,24 @@ Result<Creation> FindCreation(Database& database, StudyId study) {
   return Creation{EventSeq(static_cast<std::uint64_t>(query.Integer(0))), std::move(event)};
 }
 
+// A snapshot holds no spec: what was changed before it is taken from the events.
+Status ApplyChanges(Database& database, StudyId study, EventSeq until, StudySpec& spec) {
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind = "
+                       "'study_resumed' AND seq <= ? ORDER BY seq"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)))
+      .Bind(2, static_cast<std::int64_t>(Number(until)));
+  while (true) {
+    SLUICE_ASSIGN(const bool found, query.Step());
+    if (!found) return {};
+    SLUICE_ASSIGN(const Event event,
+                  DecodeEvent(FromMicros(query.Integer(0)), study, query.Text(1), query.Text(2)));
+    const auto& resumed = std::get<StudyResumed>(event.body);
+    if (resumed.change) Apply(*resumed.change, spec);
+  }
+}
+
 Result<std::unique_ptr<Engine>> NewEngine(const StudyCreated& created) {
   SLUICE_ASSIGN(auto policy, MakePolicy(created.spec.policy));
   return std::make_unique<Engine>(std::move(policy));
@@ -100,8 +118,11 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
       Digest digest;
       digest.Add(state);
       const bool whole = ToHex(digest.Value()) == query.Text(1);
-      if (whole && engine->Load(state, {created.body()})) {
-        const auto seq = EventSeq(static_cast<std::uint64_t>(query.Integer(0)));
+      const auto seq = EventSeq(static_cast<std::uint64_t>(query.Integer(0)));
+      StudyCreated changed = created.body();
+      SLUICE_TRY(ApplyChanges(database, study, seq, changed.spec));
+      SLUICE_ASSIGN(engine, NewEngine(changed));
+      if (whole && engine->Load(state, {changed})) {
         SLUICE_ASSIGN(since, Replay(database, study, seq, *engine));
         if (replayed != nullptr) *replayed = since;
         return engine;
