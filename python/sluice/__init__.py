@@ -12,6 +12,7 @@ __all__ = [
     "ExportError",
     "Stopped",
     "Trial",
+    "best_checkpoint",
     "checkpoint",
     "checkpoint_dir",
     "export",
@@ -81,6 +82,11 @@ def checkpoint(work):
 def latest_checkpoint():
     """The folder (pathlib.Path) of the last whole `checkpoint`, or None."""
     return session().trial.latest_checkpoint()
+
+
+def best_checkpoint():
+    """The folder of the `checkpoint` made at the trial's best report, or None."""
+    return session().trial.best_checkpoint()
 
 
 def saved(work) -> None:

@@ -1,7 +1,8 @@
 """A trial's checkpoint folder, and checkpoints that are whole or not there.
 
 `latest` is the checkpoint. A new one is written to `.writing`; then `latest` becomes `.previous`
-and `.writing` becomes `latest`. Killed between the two, `.previous` is the latest one. There are
+and `.writing` becomes `latest`. Killed between the two, `.previous` is the latest one. If it was
+saved at the trial's best report so far, it becomes `best` in the end, else it is removed. There are
 no links among them, so that a copy of the folder (a fork of the trial) is as good as the folder.
 """
 
@@ -9,6 +10,7 @@ import os
 from pathlib import Path
 
 _LATEST = "latest"
+_BEST = "best"
 _PREVIOUS = ".previous"
 _WRITING = ".writing"
 _WORK = ".sluice-work"  # in a checkpoint: its work, for whoever copies it
@@ -30,6 +32,14 @@ def latest_of(trial):
         except OSError:  # there is none, or another rank was first
             return latest if latest.is_dir() else None
     return latest
+
+
+def best_of(trial):
+    """The checkpoint that was saved at the trial's best report, or None."""
+    latest_of(trial)  # puts back what a killed launch had moved aside
+    # In the last, if that launch did not come to putting it away.
+    folders = [folder_of(trial) / name for name in (_LATEST, _BEST, _PREVIOUS)]
+    return next((folder for folder in folders if _is_best(trial, folder)), None)
 
 
 def bytes_below(folder: Path) -> int:
@@ -54,6 +64,7 @@ class Checkpoint:
     def __enter__(self) -> Path:
         if self._is_kept:
             latest_of(self._trial)  # puts back what a killed launch had moved aside
+            _put_away(self._trial)  # or does not need any more
             self._writing = folder_of(self._trial) / _WRITING
             _remove(self._writing)
             self._writing.mkdir()
@@ -75,13 +86,39 @@ class Checkpoint:
         folder = self._writing.parent
         latest, previous = folder / _LATEST, folder / _PREVIOUS
         if latest.exists():
-            _remove(previous)
             os.rename(latest, previous)
         os.rename(self._writing, latest)
         sync(folder)
-        _remove(previous)
+        _put_away(self._trial)
         self._trial.saved(self._work)
         return False
+
+
+def _put_away(trial) -> None:
+    """What the latest checkpoint has replaced: that of the best report is kept.
+
+    A `best` that is not ours is left alone.
+    """
+    folder = folder_of(trial)
+    best, previous = folder / _BEST, folder / _PREVIOUS
+    if best.exists() and _work_of(best) is None:
+        return _remove(previous)
+    if best.exists() and not _is_best(trial, best):
+        _remove(best)
+    if not best.exists() and _is_best(trial, previous):
+        os.rename(previous, best)
+    _remove(previous)
+
+
+def _is_best(trial, checkpoint: Path) -> bool:
+    return trial._best_work is not None and _work_of(checkpoint) == trial._best_work
+
+
+def _work_of(checkpoint: Path):
+    try:
+        return int((checkpoint / _WORK).read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def _sync_tree(root: Path) -> None:

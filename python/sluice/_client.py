@@ -188,7 +188,7 @@ class Client:
         names = {"type": kind, "trial": trial.number, "launch": trial.launch}
         line = encode({**names, "seq": trial._seq + 1, **content})
         if work is not None:
-            trial._advance(work)
+            trial._advance(work, content["values"])
         trial._seq += 1
         self._unacknowledged.append((trial, trial._seq, line))
         self._send(line)

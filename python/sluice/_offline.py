@@ -44,7 +44,7 @@ class Printer(_Offline):
     keeps_checkpoints = True
 
     def report(self, trial, work: int, metrics: dict) -> None:
-        trial._advance(work)
+        trial._advance(work, metrics)
         shown = "  ".join([f"{name}={_short(metrics[name])}" for name in metrics])
         print(f"{trial.unit} {work}  {shown}", flush=True)
 

@@ -31,6 +31,12 @@ class Trial:
         self._terms = {key: assign[key] for key in ("lease_ms", "window") if key in assign}
         self._folder = assign.get("folder")
         self._checkpoint_dir = assign.get("checkpoint_dir")
+        # Its best report, of which the checkpoint is kept; nothing where the last one counts.
+        self._sign = {"maximize": -1, "minimize": 1}.get(assign.get("direction"), 0)
+        if assign.get("of") == "last":
+            self._sign = 0
+        self._best_loss = self._sign * float(assign["best"]) if "best" in assign else float("inf")
+        self._best_work = assign.get("best_work")
         # What follows belongs to the session's link, which guards it with its own lock.
         self._reported = -1
         self._seq = None  # of its last message; none yet
@@ -80,6 +86,11 @@ class Trial:
 
         return latest_of(self)
 
+    def best_checkpoint(self):
+        from sluice._checkpoint import best_of
+
+        return best_of(self)
+
     def saved(self, work) -> None:
         from sluice._checkpoint import bytes_below
 
@@ -108,12 +119,17 @@ class Trial:
         self._session.link.fail(self, _last_words(kind, error, trace))
         return True
 
-    def _advance(self, work: int) -> None:
+    def _advance(self, work: int, metrics: dict) -> None:
         if work <= self._reported:
             raise ValueError(
                 f"work: expected more than the {self._reported} reported last, found {work}"
             )
         self._reported = work
+        # What is only done again counts as it was reported first.
+        if self._sign and work > self.work and self.objective in metrics:
+            loss = self._sign * metrics[self.objective]
+            if loss < self._best_loss or (self._best_work is None and loss == loss):
+                self._best_loss, self._best_work = loss, work
 
 
 def _last_words(kind, error, trace) -> str:

@@ -10,6 +10,7 @@
 #include "cli/trial_table.h"
 #include "cli/verbs.h"
 #include "cli/what_mattered.h"
+#include "exec/checkpoint_folder.h"
 #include "exec/session.h"
 
 namespace sluice {
@@ -20,6 +21,7 @@ struct Found {
   std::optional<std::string> command;  // if the program takes all parameters from it
   std::string by_hand;                 // and one of ours that always does
   std::optional<std::string> checkpoint;
+  std::optional<std::string> best_checkpoint;  // that of its best report, if it is another
   std::optional<std::string> output;
   WhatMattered mattered;  // in the whole study
 };
@@ -39,6 +41,7 @@ Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study
   found.by_hand = RunAgain(paths, study, trial);
   const std::string checkpoint = CheckpointFolder(paths, study.name, trial.id);
   if (HoldsFiles(checkpoint)) found.checkpoint = checkpoint;
+  found.best_checkpoint = KeptCheckpoint(checkpoint, trial.result_work);
   const std::string output =
       OutputFile(paths, study.name, trial.id, trial.launch, /*standard_error=*/false);
   std::error_code error;
@@ -54,6 +57,7 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
   object.Add("command", found.command.value_or(found.by_hand))
       .AddOptional("checkpoint", found.checkpoint);
+  object.AddOptional("best_checkpoint", found.best_checkpoint);
   object.AddOptional("output", found.output).AddJson("importance", MatteredJson(found.mattered));
   // The members of the trial follow in the same object.
   std::string text = object.Take();
@@ -64,7 +68,7 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
 void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo& trial,
               const Found& found) {
   std::string last;
-  if (trial.work != trial.best_work)
+  if (trial.work != trial.result_work)
     last = fmt::format(" (last: {} at {})", FullNumber(trial.value), trial.work);
   const std::string state = Inked(Name(trial.state), InkOf(trial.state), terminal);
   Print(Labelled(
@@ -80,9 +84,10 @@ void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo&
       found.command ? fmt::format("cd {} && {}", ShellQuoted(study.folder), *found.command)
                     : found.by_hand;
   Print(fmt::format("\n{}\n  {}\n", Inked("run it again:", Ink::kDim, terminal), command));
-  const std::string files = Labelled(
-      {{"checkpoint", found.checkpoint.value_or("")}, {"output", found.output.value_or("")}},
-      terminal);
+  const std::string files = Labelled({{"checkpoint", found.checkpoint.value_or("")},
+                                      {"of its best", found.best_checkpoint.value_or("")},
+                                      {"output", found.output.value_or("")}},
+                                     terminal);
   if (!files.empty()) Print("\n" + files);
 }
 

@@ -219,11 +219,13 @@ void ShowCheck(const Context& context, const StudyFile& file, const Machine& mac
     space += fmt::format("  where {}\n", constraint);
   const std::string direction =
       spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
+  const bool last = spec.objective.of == Of::kLast;
   Print(Labelled({{"study", Inked(spec.name, Ink::kBold, terminal)},
                   {"program", Join(program, " ")},
                   {"found at", found.program.value_or("")},
                   {"runs in", file.folder},
-                  {"objective", fmt::format("{} {}", direction, spec.objective.metric)},
+                  {"objective", fmt::format("{} {}{}", direction, spec.objective.metric,
+                                            last ? ", as reported last" : "")},
                   {"sampler", spec.sampler.name},
                   {"enqueued", DescribeEnqueued(spec)},
                   {"warm start", found.warm_start},
@@ -263,6 +265,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("metric", spec.objective.metric);
   object.Add("direction",
              spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize");
+  object.Add("of", spec.objective.of == Of::kLast ? "last" : "best");
   object.Add("sampler", spec.sampler.name).Add("stopper", spec.stopper.name);
   object.Add("enqueued", static_cast<std::int64_t>(spec.enqueue.size()));
   object.AddOptional("warm_start",

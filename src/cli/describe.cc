@@ -37,7 +37,7 @@ std::string FullNumber(double value) {
 }
 
 std::string DescribeBestValue(const StudyInfo& study, const TrialInfo& trial) {
-  return fmt::format("{} at {} {}", FullNumber(trial.best_value), study.unit, trial.best_work);
+  return fmt::format("{} at {} {}", FullNumber(trial.result), study.unit, trial.result_work);
 }
 
 std::string DescribeCounts(const StudyInfo& study, const Terminal& terminal) {

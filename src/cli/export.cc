@@ -70,8 +70,8 @@ void WriteTrialsCsv(const std::vector<TrialInfo>& trials, OutputSink& sink, Time
   sink.Write(line.Add("note").Finish());
   for (const TrialInfo& trial : trials) {
     line.Add(std::to_string(Number(trial.id))).Add(Name(trial.state));
-    line.Add(ValueField(trial.value, trial)).Add(ValueField(trial.best_value, trial));
-    line.Add(std::to_string(trial.best_work)).Add(std::to_string(trial.work));
+    line.Add(ValueField(trial.value, trial)).Add(ValueField(trial.result, trial));
+    line.Add(std::to_string(trial.result_work)).Add(std::to_string(trial.work));
     line.Add(trial.target ? std::to_string(*trial.target) : "")
         .Add(std::to_string(Number(trial.launch)));
     line.Add(std::to_string(trial.failures)).Add(std::to_string(trial.reports));

@@ -193,8 +193,9 @@ examples:
 constexpr std::string_view kTrials =
     R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
 
-The trials of a study as a table. The column named like the objective is the best value of each
-trial. A table too wide for the terminal is cut; one that goes to a file or a pipe is not.
+The trials of a study as a table. The column named like the objective is what each trial counts
+with: its best value, or its last where the study says so. A table too wide for the terminal is cut;
+one that goes to a file or a pipe is not.
 
   --state STATE  only trials that are waiting, running, paused, complete, stopped or failed
   --sort ORDER   id (as they were made) or value (best first)

@@ -173,8 +173,8 @@ class ReportRate {
 struct TrialNews {
   TrialId id{};
   TrialState state{};
-  double best_value = 0;  // NaN: none
-  Work best_work = 0;
+  double result = 0;  // NaN: none
+  Work result_work = 0;
   Work work = 0;
   Time ended{};
   std::string note;
@@ -194,8 +194,8 @@ std::vector<TrialNews> LatestTrials(const Study& study) {
   for (std::size_t i = size - std::min(size, kMostNews); i < size; ++i) {
     const Trial& trial = study.trials[i];
     if (!IsOver(trial.state) && trial.state != TrialState::kRunning) continue;
-    news.push_back({trial.id, trial.state, trial.best_value, trial.best_work, trial.work,
-                    trial.ended, trial.note});
+    news.push_back({trial.id, trial.state, trial.result, trial.result_work, trial.work, trial.ended,
+                    trial.note});
   }
   return news;
 }
@@ -440,9 +440,9 @@ class PlainView : public View {
     if (trial.state == TrialState::kFailed) return FailedText(trial);
     const std::string head = fmt::format("trial {} {}", Number(trial.id), Name(trial.state));
     const std::string at = fmt::format("{} at {} {}", head, latest_->unit, trial.work);
-    if (trial.best_value != trial.best_value) return at + ": no result";
-    return fmt::format("{}: {} {} ({} {})", at, latest_->metric, FormatMetric(trial.best_value),
-                       latest_->unit, trial.best_work);
+    if (trial.result != trial.result) return at + ": no result";
+    return fmt::format("{}: {} {} ({} {})", at, latest_->metric, FormatMetric(trial.result),
+                       latest_->unit, trial.result_work);
   }
 
   void Print(const std::string& line) {

@@ -126,11 +126,11 @@ class LiveViewTest : public testing::Test {
     ++study_.counts[static_cast<std::size_t>(state)];
     trial.state = state;
     trial.ended = now_;
-    trial.work = trial.best_work = 3;
-    trial.best_value = trial.value = value;
+    trial.work = trial.result_work = 3;
+    trial.result = trial.value = value;
     trial.note = "exit status 1";
     if (state != TrialState::kFailed &&
-        (!IsSet(study_.best) || value < study_.trial(study_.best).best_value)) {
+        (!IsSet(study_.best) || value < study_.trial(study_.best).result)) {
       study_.best = trial.id;
     }
   }

@@ -19,8 +19,8 @@ std::string_view OrEmptyObject(const std::string& json) {
 // As in the lines of progress: the value is the one that makes it the best.
 std::string BestJson(const TrialInfo& trial) {
   JsonWriter object;
-  object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("value", trial.best_value);
-  object.Add("work", trial.best_work).AddJson("params", OrEmptyObject(trial.params));
+  object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("value", trial.result);
+  object.Add("work", trial.result_work).AddJson("params", OrEmptyObject(trial.params));
   return object.Take();
 }
 
@@ -78,8 +78,8 @@ std::string TrialJson(const TrialInfo& trial, Time now) {
   JsonWriter object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("state", Name(trial.state));
   object.AddJson("value", ValueOf(trial.value, trial))
-      .AddJson("best_value", ValueOf(trial.best_value, trial));
-  object.Add("best_work", trial.best_work).Add("work", trial.work);
+      .AddJson("best_value", ValueOf(trial.result, trial));
+  object.Add("best_work", trial.result_work).Add("work", trial.work);
   object.AddJson("target", trial.target ? std::to_string(*trial.target) : "null");
   object.AddJson("params", OrEmptyObject(trial.params))
       .AddJson("attributes", OrEmptyObject(trial.attributes));

@@ -185,7 +185,7 @@ Progress MakeProgress(const Study& study, Time now) {
   progress.elapsed = std::max(now - study.created, Duration(0));
   if (IsSet(study.best)) {
     const Trial& best = study.trial(study.best);
-    progress.best = {best.id, best.best_value, best.best_work,
+    progress.best = {best.id, best.result, best.result_work,
                      ParamsAt(study.spec.space, best.point)};
   }
 
@@ -235,7 +235,7 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   progress.elapsed = std::max((study.finished ? study.updated : now) - study.created, Duration(0));
   if (IsSet(study.best)) {
     SLUICE_ASSIGN(const TrialInfo best, reader.FindTrial(study, study.best));
-    progress.best = {best.id, best.best_value, best.best_work, ParamsFromJson(best.params)};
+    progress.best = {best.id, best.result, best.result_work, ParamsFromJson(best.params)};
   }
 
   SLUICE_ASSIGN(std::vector<TrialInfo> trials, reader.Trials(study.id, TrialState::kRunning));

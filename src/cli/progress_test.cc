@@ -331,8 +331,8 @@ class StudyProgressTest : public testing::Test {
 
 TEST_F(StudyProgressTest, TakesWhatTheEngineKnows) {
   Trial& best = Add(TrialState::kStopped);
-  best.best_value = 0.25;
-  best.best_work = 4;
+  best.result = 0.25;
+  best.result_work = 4;
   study_.best = best.id;
   AddRunning(seconds(30), 2, 9);
   const Progress progress = MakeProgress(study_, kNow);

@@ -43,7 +43,7 @@ Result<int> RunVerb(const Context& context, const StudiesOptions&) {
     table.Add({{study.name, Ink::kBold},
                {Describe(standing), InkOf(standing.state)},
                {fmt::format("{}/{}", TrialsDone(study.counts), study.trials)},
-               {best ? FormatMetric(best->best_value) : "-"},
+               {best ? FormatMetric(best->result) : "-"},
                {fmt::format("{} {}", study.maximize ? "max" : "min", study.metric)},
                {Ago(study.updated, now)}});
   }

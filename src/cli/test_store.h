@@ -91,8 +91,8 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
                          .position = {.seq = static_cast<std::uint64_t>(work), .offset = 0},
                          .work = work,
                          .metrics = {{"accuracy", value}, {"loss", loss}}}});
-      trial.trial.work = trial.trial.best_work = work;
-      trial.trial.value = trial.trial.best_value = value;
+      trial.trial.work = trial.trial.result_work = work;
+      trial.trial.value = trial.trial.result = value;
       ++trial.trial.reports;
     }
     ++row.counts[static_cast<std::size_t>(trial.trial.state)];

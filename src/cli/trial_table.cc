@@ -63,7 +63,7 @@ std::string TrialTable(const StudyInfo& study, const std::vector<TrialInfo>& tri
     const TrialInfo& trial = trials[i];
     std::vector<Table::Cell> row = {{std::to_string(Number(trial.id))},
                                     {std::string(Name(trial.state)), InkOf(trial.state)},
-                                    {trial.reports > 0 ? FormatMetric(trial.best_value) : "-"},
+                                    {trial.reports > 0 ? FormatMetric(trial.result) : "-"},
                                     {std::to_string(trial.work)},
                                     {FormatDuration(BusyOf(trial, now))}};
     for (const ParamColumn& column : param_columns) {

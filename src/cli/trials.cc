@@ -13,9 +13,9 @@ namespace {
 // Best first; those without a value last, as they were made.
 void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
   std::ranges::stable_sort(trials, [&](const TrialInfo& a, const TrialInfo& b) {
-    if (std::isnan(a.best_value) || std::isnan(b.best_value))
-      return !std::isnan(a.best_value) && std::isnan(b.best_value);
-    return maximize ? a.best_value > b.best_value : a.best_value < b.best_value;
+    if (std::isnan(a.result) || std::isnan(b.result))
+      return !std::isnan(a.result) && std::isnan(b.result);
+    return maximize ? a.result > b.result : a.result < b.result;
   });
 }
 

@@ -124,7 +124,7 @@ WhatMattered LookWhatMattered(Reader& reader, const StudyInfo& study) {
     std::optional<Point> point = PointFrom(mattered.space, result.params);
     if (!point) continue;
     points.push_back(std::move(*point));
-    losses.push_back(study.maximize ? -result.best_value : result.best_value);
+    losses.push_back(study.maximize ? -result.result : result.result);
   }
   mattered.importance = ComputeImportance(mattered.space, points, losses);
   return mattered;

@@ -36,7 +36,14 @@ wire::Assign MakeAssign(const Study& study, const Trial& trial, const LaunchPlac
   // 31 bits: what every library takes as a seed.
   assign.seed = Random(study.seed).Fork("trial").Fork(Number(trial.id)).Next() >> 33;
   assign.unit = study.spec.unit;
-  assign.objective = study.spec.objective.metric;
+  const Objective& objective = study.spec.objective;
+  assign.objective = objective.metric;
+  assign.maximize = objective.direction == Direction::kMaximize;
+  assign.last_counts = objective.of == Of::kLast;
+  if (!assign.last_counts && trial.HasResult()) {
+    assign.best = trial.result;
+    assign.best_work = trial.result_work;
+  }
   assign.lease_ms = study.spec.timeouts.lease.count() / 1000;
   return assign;
 }

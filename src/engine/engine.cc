@@ -101,6 +101,7 @@ Study& Engine::Made(const StudyCreated& event) {
   study->tells_budget = TellsBudget(event.spec);
   study->trials_wanted = event.spec.trials;
   study->spec.stopper.seed = event.seed;
+  study->spec.stopper.last_counts = event.spec.objective.of == Of::kLast;
   auto stopper = MakeStopper(study->spec.stopper);
   SLUICE_CHECK(stopper.has_value(), "a study's stopper was checked when the study was read");
   study->stopper = std::move(*stopper);

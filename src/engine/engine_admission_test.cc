@@ -91,7 +91,7 @@ TEST(EngineAdmissionTest, WorkRisesWithinALaunchAndIsRepeatedByTheNext) {
   EXPECT_THAT(t.Wake(), ElementsAre("wake 19"));  // training again is a sign of life
   t.Happen(t.MakeReport(1, 4, {{"loss", 0.0}}));  // not admissible: changes nothing
   EXPECT_EQ(t.Trial(1).work, 5);
-  EXPECT_EQ(t.Trial(1).best_value, 0.5);
+  EXPECT_EQ(t.Trial(1).result, 0.5);
   t.Report(1, 6, 0.4);
   EXPECT_EQ(t.Trial(1).work, 6);
 }

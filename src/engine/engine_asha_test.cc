@@ -25,7 +25,7 @@ TEST(EngineAshaTest, GoodTrialsGoOnBadOnesStop) {
   EXPECT_THAT(t.Report(1, 1, 0.5), ElementsAre("budget 1.1 3"));
   EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
   EXPECT_THAT(t.Report(2, 2, 0.1), IsEmpty());  // too late, but on the record
-  EXPECT_EQ(t.Trial(2).best_value, 0.1);
+  EXPECT_EQ(t.Trial(2).result, 0.1);
   EXPECT_THAT(t.End(2, Ending::kDone), ElementsAre("propose 2"));
   EXPECT_EQ(t.State(2), TrialState::kStopped);
   EXPECT_THAT(t.Report(1, 9, 0.4), ElementsAre("stop 1.1 complete"));
@@ -170,6 +170,40 @@ TEST(EngineAshaTest, InAStudyOfBeforeAProgramThatEndsByItselfRunsAgain) {
                                                          .ending = Ending::kDone,
                                                          .reason = ""}})),
               ElementsAre("start 1.2 5..9"));
+}
+
+// Trial 1 has come to 0.1 and fallen back to 0.9 at the first rung, 2 has 0.5 there.
+std::vector<std::string> SecondAtRung(StudyCreated created) {
+  auto engine = NewEngine();
+  engine->Apply({At(0), std::move(created)});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(2 * kWhole)}}});
+  engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
+  engine->Apply({At(0), Proposed{kStudy, 1, Point{0.6}}});
+  std::vector<std::string> last;
+  const auto report = [&](std::uint32_t trial, std::uint64_t seq, Work work, double loss) {
+    last = Describe(engine->Apply({At(1), Reported{.trial = {kStudy, TrialId{trial}},
+                                                   .launch = LaunchId{1},
+                                                   .position = {.seq = seq},
+                                                   .work = work,
+                                                   .metrics = {{"loss", loss}}}}));
+  };
+  report(1, 1, 1, 0.1);
+  report(1, 2, 2, 0.9);
+  report(2, 1, 2, 0.5);
+  return last;
+}
+
+TEST(EngineAshaTest, AtARungAResultSoFarIsCompared) {
+  constexpr const char* kFromTwo = "trials: 9\nstopper: asha\nbudget: {min: 2, max: 9, eta: 2}\n";
+  const StudyCreated best{kStudy, "", "/", 1, SpecOf(kFromTwo)};
+  EXPECT_THAT(SecondAtRung(best), ElementsAre("stop 2.1 stopped"));
+  const StudyCreated last{
+      kStudy, "", "/", 1,
+      SpecOf(std::string(kFromTwo) + "objective: {minimize: loss, of: last}\n")};
+  EXPECT_THAT(SecondAtRung(last), ElementsAre("budget 2.1 4"));
+  // As it was when the study was made.
+  const StudyCreated before{kStudy, "", "/", 1, SpecOf(kFromTwo), /*rules=*/2};
+  EXPECT_THAT(SecondAtRung(before), ElementsAre("budget 2.1 4"));
 }
 
 TEST(EngineAshaTest, AMissingMetricIsTheWorst) {

@@ -71,9 +71,34 @@ TEST(EngineStudyTest, TheBestIsByDirectionAndNeverNaN) {
   t.Report(1, 2, Metrics{{"acc", 0.6}});
   t.Report(1, 3, Metrics{{"acc", 0.1}});  // the best it ever was counts
   EXPECT_EQ(Number(t.Study().best), 1U);
-  EXPECT_EQ(t.Trial(1).best_value, 0.6);
-  EXPECT_EQ(t.Trial(1).best_work, 2);
+  EXPECT_EQ(t.Trial(1).result, 0.6);
+  EXPECT_EQ(t.Trial(1).result_work, 2);
   EXPECT_EQ(t.Trial(1).value, 0.1);
+}
+
+TEST(EngineStudyTest, TheLastReportCountsWhereThatIsWanted) {
+  TestEngine t("trials: 3\nobjective: {maximize: acc, of: last}\n", NodeOf(3 * kWhole));
+  t.Propose(3);
+  t.Report(1, 1, Metrics{{"acc", 0.5}});
+  t.Report(2, 1, Metrics{{"acc", 0.4}});
+  t.Report(3, 1, Metrics{{"acc", 0.4}});
+  EXPECT_EQ(Number(t.Study().best), 1U);
+  t.Report(1, 2, Metrics{{"acc", 0.45}});  // worse, and still the best
+  EXPECT_EQ(Number(t.Study().best), 1U);
+  EXPECT_EQ(t.Trial(1).result, 0.45);
+  EXPECT_EQ(t.Trial(1).result_work, 2);
+  t.Report(1, 3, Metrics{{"acc", 0.1}});
+  EXPECT_EQ(Number(t.Study().best), 2U);  // a tie is the first's
+  t.Report(2, 2, Metrics{{"other", 1}});  // says nothing of it
+  EXPECT_EQ(t.Trial(2).result, 0.4);
+  EXPECT_EQ(t.Trial(2).result_work, 1);
+  t.Report(2, 3, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
+  EXPECT_FALSE(t.Trial(2).HasResult());
+  EXPECT_EQ(Number(t.Study().best), 3U);
+  t.Report(3, 2, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
+  EXPECT_EQ(Number(t.Study().best), 1U);
+  t.Report(1, 4, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
+  EXPECT_EQ(Number(t.Study().best), 0U);
 }
 
 TEST(EngineStudyTest, ReachingTheTargetEndsEverything) {

@@ -23,7 +23,8 @@ namespace sluice {
 //     its trial ran again;
 //   - a program that cannot hear is ended when the controller leaves: under rules 1 it went on;
 //   - failures can end a study, and some notes say more.
-constexpr int kRules = 2;
+// Since rules 3 trials are compared at rungs by their result so far: before, by the value at the rung.
+constexpr int kRules = 3;
 
 struct StudyCreated {
   StudyId study{};

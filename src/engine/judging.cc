@@ -20,6 +20,26 @@ bool Better(const Objective& objective, double value, double than) {
   return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
 }
 
+// Looks at all trials: where last reports count, the best may have become worse than any.
+TrialId BestOf(const Study& study) {
+  TrialId best{};
+  double result = std::numeric_limits<double>::quiet_NaN();
+  for (const Trial& trial : study.trials) {
+    if (!Better(study.spec.objective, trial.result, result)) continue;
+    best = trial.id;
+    result = trial.result;
+  }
+  return best;
+}
+
+// What a stopper compares the trial by at its latest report. Trials that diverged are out, however good
+// they were. Under rules 2 and before rungs took the value at the rung.
+double JudgedBy(const Study& study, const Trial& trial) {
+  const bool at_rungs = ComparesAtRungs(study.spec.stopper.name) && study.rules >= 3;
+  if (!at_rungs || std::isnan(trial.value) || Planted("rung-value")) return trial.value;
+  return trial.result;
+}
+
 // ", which has accuracy, loss"
 std::string OthersText(const Metrics& metrics) {
   constexpr std::size_t kMost = 10;
@@ -54,16 +74,7 @@ void Engine::On(const Reported& event) {
   if (missing && Planted("missing-best")) trial.value = 0;
   if (policy_->LooksAtForecasts())
     study.forecasts.Add(trial.id, trial.work, study.spec.objective.Loss(trial.value));
-  if (Better(study.spec.objective, trial.value, trial.best_value)) {
-    trial.best_value = trial.value;
-    trial.best_work = trial.work;
-    if (!IsSet(study.best) ||
-        Better(study.spec.objective, trial.value, study.trial(study.best).best_value)) {
-      study.best = trial.id;
-      if (policy_->TransfersEarly() && IsFollowed(study)) replan_ = true;
-      BoundCheckpoints(study);  // that of the best so far may go now
-    }
-  }
+  if (!missing || Planted("missing-best")) TakeResult(study, trial);
   if (std::isnan(trial.value)) {
     trial.note = missing
                      ? fmt::format("no '{}' in the report at {} {}{}", metric, study.spec.unit,
@@ -74,6 +85,25 @@ void Engine::On(const Reported& event) {
   Judge(study, trial);
   CheckStopAt(study,
               event);  // after the verdict: what is complete with this report is not stopped by it
+}
+
+// What the trial counts with from now on, and who is the best of the study now.
+void Engine::TakeResult(Study& study, Trial& trial) {
+  const Objective& objective = study.spec.objective;
+  const bool better = Better(objective, trial.value, trial.result);
+  const bool last = objective.of == Of::kLast && !Planted("never-worse");
+  if (!better && !last) return;
+  trial.result = trial.value;
+  trial.result_work = trial.work;
+  const TrialId before = study.best;
+  if (trial.id == before) {
+    if (!better) study.best = BestOf(study);
+  } else if (!IsSet(before) || Better(objective, trial.result, study.trial(before).result)) {
+    study.best = trial.id;
+  }
+  if (study.best == before) return;
+  if (policy_->TransfersEarly() && IsFollowed(study)) replan_ = true;
+  BoundCheckpoints(study);  // that of the best so far may go now
 }
 
 // How quick it was, over a while: reports may come in bursts. What it did before its first says nothing,
@@ -156,7 +186,7 @@ void Engine::Judge(Study& study, Trial& trial) {
   }
   const bool complete = trial.work >= study.spec.stopper.max_budget;
   if (!trial.exempt) {
-    const double value = Planted("best-so-far") ? trial.best_value : trial.value;
+    const double value = JudgedBy(study, trial);
     const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
     const bool was_ready = study.stopper->Ready();  // then there was no room for it
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {

@@ -31,7 +31,7 @@ int CountEnding(const Study& study) {
 
 double BestLoss(const Study& study) {
   if (!IsSet(study.best)) return std::numeric_limits<double>::quiet_NaN();
-  return study.spec.objective.Loss(study.trial(study.best).best_value);
+  return study.spec.objective.Loss(study.trial(study.best).result);
 }
 
 }  // namespace

@@ -21,9 +21,14 @@ namespace sluice {
 
 enum class Direction { kMinimize, kMaximize };
 
+// Which report of a trial is its result: to samplers, stoppers, whoever asks for the best trial, and in
+// exports.
+enum class Of { kBest, kLast };
+
 struct Objective {
   std::string metric;
   Direction direction = Direction::kMinimize;
+  Of of = Of::kBest;
   // Turned so that smaller is better, as samplers and stoppers want it.
   double Loss(double value) const { return direction == Direction::kMinimize ? value : -value; }
 };

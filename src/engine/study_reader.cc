@@ -184,15 +184,22 @@ class StudyReader {
     }
     if (!node->is_map()) return node->Expected(form);
     const ConfigMap map = *node->Map();
-    const std::vector<std::string> allowed = {"maximize", "minimize"};
+    const std::vector<std::string> allowed = {"maximize", "minimize", "of"};
     map.AllowOnly(allowed);
+    std::string of = "best";
+    if (const ConfigNode* which = map.Find("of")) {
+      const std::vector<std::string> reports = {"best", "last"};
+      const auto named = which->OneOf(reports);
+      if (!named) return;
+      of = *named;
+    }
     const ConfigNode* maximize = map.Find("maximize");
     const ConfigNode* minimize = map.Find("minimize");
     if (maximize != nullptr && minimize != nullptr)
       return node->Expected("either maximize or minimize", kOne);
     if (maximize == nullptr && minimize == nullptr) {
       // An unknown key has been reported and is likely the one that is missing.
-      if (map.entries().empty()) node->Expected(form);
+      if (map.entries().empty() || map.Find("of") != nullptr) node->Expected(form);
       return;
     }
     const ConfigNode& value = maximize != nullptr ? *maximize : *minimize;
@@ -200,7 +207,8 @@ class StudyReader {
     const auto text = value.Text();
     const auto metric = text ? ReadMetric(value, *text) : std::nullopt;
     if (!metric) return;
-    spec_.objective = {*metric, maximize != nullptr ? Direction::kMaximize : Direction::kMinimize};
+    spec_.objective = {*metric, maximize != nullptr ? Direction::kMaximize : Direction::kMinimize,
+                       of == "last" ? Of::kLast : Of::kBest};
     objective_good_ = true;
   }
 

@@ -523,7 +523,7 @@ inline void World::CheckInvariants(bool retry) {
     if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
     forks += trial.IsFork() ? 1 : 0;
     if (trial.IsFork() && trial.work < trial.forked_at) Say("a fork before its beginning");
-    if (trial.IsFork() && trial.HasResult() && trial.best_work <= trial.forked_at)
+    if (trial.IsFork() && trial.HasResult() && trial.result_work <= trial.forked_at)
       Say("a fork has its parent's result");
     const std::size_t index = Number(trial.id) - 1;
     if (index < states_.size() && !IsLegalChange(states_[index], trial.state, retry)) {
@@ -533,8 +533,8 @@ inline void World::CheckInvariants(bool retry) {
     if (trial.target > s.spec.stopper.max_budget) Say("a target beyond the full budget");
     if (trial.failures > static_cast<std::uint32_t>(s.spec.retries) + 1)
       Say("more failures than retries allow");
-    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.best_value) <
-                                                  s.spec.objective.Loss(s.trial(best).best_value)))
+    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.result) <
+                                                  s.spec.objective.Loss(s.trial(best).result)))
       best = trial.id;
     if (trial.state != TrialState::kRunning) continue;
     cpus += trial.grant.cpus;
@@ -550,7 +550,7 @@ inline void World::CheckInvariants(bool retry) {
     Say("the cluster's books are wrong");
   if (saved != s.checkpoint_bytes) Say("checkpoint bytes do not add up");
   if (saved > s.spec.checkpoint_cap_bytes && saved != held) Say("checkpoints beyond their cap");
-  if (IsSet(best) && s.trial(best).best_value != s.trial(s.best).best_value)
+  if (IsSet(best) && s.trial(best).result != s.trial(s.best).result)
     Say("the best is not the best");
   const auto in_state = [&](const std::vector<TrialId>& ids, TrialState state) {
     std::vector<TrialId> sorted = ids;

@@ -67,9 +67,9 @@ struct Trial {
   Work target = 0;
   Work saved_work = 0;  // the checkpoint's
   std::int64_t saved_bytes = 0;
-  double value = std::numeric_limits<double>::quiet_NaN();       // the objective, last reported
-  double best_value = std::numeric_limits<double>::quiet_NaN();  // and the best of all reports
-  Work best_work = 0;
+  double value = std::numeric_limits<double>::quiet_NaN();   // the objective, last reported
+  double result = std::numeric_limits<double>::quiet_NaN();  // what it counts with (Objective::of)
+  Work result_work = 0;
   Time created{};
   Time started{};  // of the latest launch
   Time heard{};    // last report of the latest launch, or its start
@@ -84,7 +84,7 @@ struct Trial {
   bool IsFork() const { return IsSet(parent); }
   bool CanStart() const { return !unborn && copying == Copying::kNot; }
   bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
-  bool HasResult() const { return best_value == best_value; }
+  bool HasResult() const { return result == result; }
 };
 
 // Whether the launch leaves a trial whose fate is known: the executor sees to it that it does, by
@@ -117,7 +117,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.failures);
   visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes),
       visit(t.value);
-  visit(t.best_value), visit(t.best_work), visit(t.created), visit(t.started), visit(t.heard),
+  visit(t.result), visit(t.result_work), visit(t.created), visit(t.started), visit(t.heard),
       visit(t.ended);
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);

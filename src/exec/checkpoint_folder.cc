@@ -25,18 +25,30 @@ constexpr int kTries = 20;
 constexpr const char* kLatest = "latest";
 constexpr const char* kPrevious = ".previous";  // the latest, if there is none of that name
 constexpr const char* kWriting = ".writing";    // what is not whole yet
+constexpr const char* kBest = "best";           // that of the best report, if it is not the latest
 constexpr const char* kWork = ".sluice-work";
 
 // By path: what tells a file that was replaced or written to from one that was not.
 using Look = std::tuple<ino_t, off_t, time_t, long, mode_t>;
 using Looks = std::map<std::string, Look>;
 
+// Of a checkpoint that sluice.checkpoint wrote.
+std::optional<Work> WorkOf(const std::string& checkpoint) {
+  const std::string text = ReadSmallFile(fmt::format("{}/{}", checkpoint, kWork));
+  Work work = -1;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), work);
+  if (read.ec != std::errc() || work < 0) return std::nullopt;
+  return work;
+}
+
 Result<Looks> LookAt(const std::string& folder) {
   Looks looks;
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, error);
   for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename() == kWriting) {
+    const bool best = entry.depth() == 0 && entry->path().filename() == kBest &&
+                      WorkOf(entry->path().string()).has_value();
+    if (best || entry->path().filename() == kWriting) {
       entry.disable_recursion_pending();
       continue;
     }
@@ -120,12 +132,17 @@ Status CopyCheckpointFolder(const std::string& from, const std::string& to) {
 std::optional<Work> CheckpointWork(const std::string& folder) {
   std::error_code error;
   const bool latest = fs::is_directory(fmt::format("{}/{}", folder, kLatest), error);
-  const std::string text =
-      ReadSmallFile(fmt::format("{}/{}/{}", folder, latest ? kLatest : kPrevious, kWork));
-  Work work = -1;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), work);
-  if (read.ec != std::errc() || work < 0) return std::nullopt;
-  return work;
+  return WorkOf(fmt::format("{}/{}", folder, latest ? kLatest : kPrevious));
+}
+
+std::optional<std::string> KeptCheckpoint(const std::string& folder, Work work) {
+  if (CheckpointWork(folder) == work) return std::nullopt;
+  for (const char* name :
+       {kBest, kPrevious}) {  // the latter where a launch died before it had moved it
+    std::string kept = fmt::format("{}/{}", folder, name);
+    if (WorkOf(kept) == work) return kept;
+  }
+  return std::nullopt;
 }
 
 }  // namespace sluice

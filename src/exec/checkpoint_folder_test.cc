@@ -66,6 +66,33 @@ TEST_F(CheckpointFolderTest, ACheckpointSaysItsWork) {
   EXPECT_EQ(CheckpointWork(root_ / "none"), std::nullopt);
 }
 
+TEST_F(CheckpointFolderTest, TheCheckpointOfTheBestReportIsTheTrialsOwn) {
+  Write(From() / "latest/.sluice-work", "12\n");
+  EXPECT_EQ(KeptCheckpoint(From(), 9), std::nullopt);
+  fs::create_directories(From() / "best");
+  Write(From() / "best/.sluice-work", "9\n");
+  Write(From() / "best/model", "weights");
+  EXPECT_EQ(KeptCheckpoint(From(), 9), (From() / "best").string());
+  EXPECT_EQ(KeptCheckpoint(From(), 8), std::nullopt) << "of an earlier one";
+  EXPECT_EQ(KeptCheckpoint(From(), 12), std::nullopt) << "it is the latest";
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(CheckpointWork(To()), 12);
+  EXPECT_FALSE(fs::exists(To() / "best"));
+  fs::rename(From() / "best", From() / ".previous");
+  EXPECT_EQ(KeptCheckpoint(From(), 9), (From() / ".previous").string())
+      << "killed before it moved it";
+}
+
+TEST_F(CheckpointFolderTest, AFolderOfTheProgramsOwnIsCopied) {
+  fs::create_directories(From() / "best");
+  Write(From() / "best/model", "weights");
+  fs::create_directories(From() / "latest/best");
+  Write(From() / "latest/best/.sluice-work", "not ours");
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(Read(To() / "best/model"), "weights");
+  EXPECT_EQ(Read(To() / "latest/best/.sluice-work"), "not ours");
+}
+
 TEST_F(CheckpointFolderTest, WhatWasCopiedOnceStays) {
   Write(From() / "latest/model", "old");
   ASSERT_TRUE(Copy());

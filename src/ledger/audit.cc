@@ -188,8 +188,8 @@ class Audit {
     Compare(whose, "work", row.work, trial.work);
     Compare(whose, "target", row.target.value_or(kNoLimit), trial.target);
     CompareValue(whose, "value", row.value, trial.value);
-    CompareValue(whose, "best value", row.best_value, trial.best_value);
-    Compare(whose, "work of the best value", row.best_work, trial.best_work);
+    CompareValue(whose, "best value", row.result, trial.result);
+    Compare(whose, "work of the best value", row.result_work, trial.result_work);
     Compare(whose, "launch", Number(row.launch), Number(trial.launch));
     Compare(whose, "number of failures", row.failures, static_cast<int>(trial.failures));
     Compare(whose, "number of reports", row.reports, static_cast<int>(trial.reports));

@@ -25,7 +25,7 @@ Result<EarlierTrial> FromTrial(const TrialInfo& info) {
       .params = {},
       .outcome = info.state == TrialState::kComplete ? Outcome::kComplete : Outcome::kStopped,
       .work = info.work,
-      .value = info.best_value};
+      .value = info.result};
   const bool judged = info.state == TrialState::kComplete || info.state == TrialState::kStopped ||
                       info.state == TrialState::kPaused;
   if (!judged) trial.value = kNoResult;

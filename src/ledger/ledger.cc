@@ -252,8 +252,8 @@ Status Ledger::Put(Statement& put, const TrialRow& row) {
     put.Bind(6, trial.target);
   }
   put.Bind(7, trial.value);
-  put.Bind(8, trial.best_value);
-  put.Bind(9, trial.best_work);
+  put.Bind(8, trial.result);
+  put.Bind(9, trial.result_work);
   put.Bind(10, static_cast<std::int64_t>(Number(trial.launch)));
   put.Bind(11, static_cast<std::int64_t>(trial.failures));
   put.Bind(12, static_cast<std::int64_t>(trial.reports));

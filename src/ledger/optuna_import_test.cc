@@ -118,8 +118,8 @@ TEST_F(OptunaImportTest, AnIntermediateValueThatIsTheResultIsNotReportedTwice) {
   const auto trials = Trials();
   EXPECT_THAT(Reports(), ElementsAre(R"(1 1 {"loss":3.0})", R"(1 2 {"loss":"NaN"})",
                                      R"(1 4 {"loss":1.0})", R"(1 5 {"loss":2.0})"));
-  EXPECT_EQ(trials[0].best_value, 1);
-  EXPECT_EQ(trials[0].best_work, 4);
+  EXPECT_EQ(trials[0].result, 1);
+  EXPECT_EQ(trials[0].result_work, 4);
   EXPECT_EQ(trials[0].value, 2);
 }
 
@@ -132,7 +132,7 @@ TEST_F(OptunaImportTest, StepsFromZeroAreWorkFromOne) {
   const auto trials = Trials();
   EXPECT_THAT(Reports(), ElementsAre(R"(1 1 {"loss":3.0})", R"(1 2 {"loss":2.0})",
                                      R"(1 3 {"loss":1.0})", R"(2 3 {"loss":5.0})"));
-  EXPECT_EQ(trials[1].best_value, 5);
+  EXPECT_EQ(trials[1].result, 5);
 }
 
 TEST_F(OptunaImportTest, NamesThatAStudyFileDoesNotAllow) {

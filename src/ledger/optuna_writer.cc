@@ -28,7 +28,7 @@ OptunaState StateOf(const TrialInfo& trial) {
     case TrialState::kStopped: return OptunaState::kPruned;
     case TrialState::kFailed: return OptunaState::kFail;
     case TrialState::kComplete:
-      return std::isnan(trial.best_value) ? OptunaState::kFail : OptunaState::kComplete;
+      return std::isnan(trial.result) ? OptunaState::kFail : OptunaState::kComplete;
   }
   return OptunaState::kFail;
 }
@@ -138,9 +138,9 @@ class StudyWriter {
     if (!begun) return WriteAttribute(insert_system_, id, "fixed_params", trial.params);
     SLUICE_TRY(WriteParams(id, trial.params));
     const bool valued = state == OptunaState::kComplete || state == OptunaState::kPruned;
-    if (!valued || std::isnan(trial.best_value)) return {};
+    if (!valued || std::isnan(trial.result)) return {};
     insert_value_.Bind(1, id);
-    BindNumber(insert_value_, 2, trial.best_value);
+    BindNumber(insert_value_, 2, trial.result);
     return insert_value_.Run();
   }
 

@@ -60,8 +60,8 @@ Result<TrialInfo> ReadTrialRow(const Statement& row) {
   trial.work = row.Integer(4);
   if (!row.IsNull(5)) trial.target = row.Integer(5);
   trial.value = row.Number(6);
-  trial.best_value = row.Number(7);
-  trial.best_work = row.Integer(8);
+  trial.result = row.Number(7);
+  trial.result_work = row.Integer(8);
   trial.launch = LaunchId(static_cast<std::uint32_t>(row.Integer(9)));
   trial.failures = static_cast<int>(row.Integer(10));
   trial.reports = static_cast<int>(row.Integer(11));

@@ -49,9 +49,9 @@ struct TrialInfo {
   std::string attributes;
   Work work = 0;
   std::optional<Work> target;
-  double value = 0;       // NaN: none
-  double best_value = 0;  // NaN: none
-  Work best_work = 0;
+  double value = 0;   // NaN: none
+  double result = 0;  // NaN: none
+  Work result_work = 0;
   LaunchId launch{};
   int failures = 0;
   int reports = 0;
@@ -66,8 +66,8 @@ struct TrialInfo {
 
 // What came of a trial that has ended with a result.
 struct ResultInfo {
-  std::string params;     // a JSON object
-  double best_value = 0;  // NaN: nothing but NaN was reported
+  std::string params;  // a JSON object
+  double result = 0;   // NaN: nothing but NaN was reported
 };
 
 struct ReportInfo {

@@ -106,8 +106,8 @@ TEST_F(ReaderTest, Trials) {
   EXPECT_EQ(trial->work, 4);
   EXPECT_FALSE(trial->target);
   EXPECT_TRUE(std::isnan(trial->value));
-  EXPECT_EQ(trial->best_value, 0.25);
-  EXPECT_EQ(trial->best_work, 3);
+  EXPECT_EQ(trial->result, 0.25);
+  EXPECT_EQ(trial->result_work, 3);
   EXPECT_EQ(trial->reports, 2);
   EXPECT_EQ(trial->ended, At(2));
   EXPECT_EQ(trial->busy, std::chrono::seconds(2));
@@ -181,7 +181,7 @@ TEST_F(ReaderTest, ResultsOfTrialsThatEndedWithOne) {
   ASSERT_TRUE(results) << results.error().message;
   ASSERT_EQ(results->size(), 1U);  // one failed, two run
   EXPECT_EQ(results->front().params, reader_->FindTrial(study_, TrialId(2))->params);
-  EXPECT_EQ(results->front().best_value, 0.25);
+  EXPECT_EQ(results->front().result, 0.25);
 }
 
 TEST_F(ReaderTest, ResultsOfALargeStudyAreAnEvenPart) {
@@ -200,9 +200,9 @@ TEST_F(ReaderTest, ResultsOfALargeStudyAreAnEvenPart) {
   EXPECT_EQ(all->size(), 297U);
   ASSERT_THAT(part->size(), testing::AllOf(testing::Ge(28U), testing::Le(30U)));
   for (std::size_t i = 1; i < part->size(); ++i)
-    EXPECT_LT((*part)[i - 1].best_value, (*part)[i].best_value);
-  EXPECT_GT(part->back().best_value, 290);
-  EXPECT_EQ(reader_->Results(*study, 30)->back().best_value, part->back().best_value);
+    EXPECT_LT((*part)[i - 1].result, (*part)[i].result);
+  EXPECT_GT(part->back().result, 290);
+  EXPECT_EQ(reader_->Results(*study, 30)->back().result, part->back().result);
 }
 
 }  // namespace

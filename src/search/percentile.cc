@@ -56,7 +56,7 @@ std::vector<Ruling> Percentile::Report(TrialId trial, Work work, double value) {
     Complete(trial);
     return {};
   }
-  if (std::isnan(record.best) || value < record.best) record.best = value;
+  if (spec_.last_counts || std::isnan(record.best) || value < record.best) record.best = value;
   if (IsWorse(record.best, work)) {
     records_.erase(found);
     return {{.trial = trial, .verdict = Verdict::kStop}};

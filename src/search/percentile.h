@@ -16,7 +16,8 @@ namespace sluice {
 // At a report of work w the best value of the trial so far is compared with the values that complete
 // trials reported at exactly w: it stops if its best is worse than their percentile (linear between
 // neighbours; `percentile: 25` keeps what is as good as the best quarter). So the comparison is that
-// of Optuna's pruners: the best up to w against values at w. It is made once `startup` trials are
+// of Optuna's pruners: the best up to w against values at w. With last_counts it is the value at w that
+// is compared. It is made once `startup` trials are
 // complete, at least `min_trials` of them with a value at w, and w is at least min_budget. NaN is no
 // value to compare with, and a trial that has reported nothing else is worse than any.
 //
@@ -40,7 +41,7 @@ class Percentile final : public Stopper {
  private:
   // What a trial that is not over has reported, from min_budget on; kept until it ends.
   struct Record {
-    double best;  // of all its values; NaN: none yet
+    double best;  // of all its values, or the last; NaN: none yet
     std::vector<std::pair<Work, double>> values;
   };
 

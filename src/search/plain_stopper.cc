@@ -81,6 +81,7 @@ class PlainPercentile final : public PlainNone {
     if (others.empty() || static_cast<std::int64_t>(others.size()) < spec_.min_trials) return false;
     double best = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [when, own] : reports_[trial]) best = std::fmin(best, own);
+    if (spec_.last_counts) best = value;
     return std::isnan(best) || IsBeyond(best, others);
   }
   void Complete(TrialId trial) override {

@@ -174,6 +174,10 @@ bool NeedsMaxBudget(std::string_view name) {
 
 bool IsPopulation(std::string_view name) { return name == "pbt" || name == "pbt-async"; }
 
+bool ComparesAtRungs(std::string_view name) {
+  return name.starts_with("asha") || name == "sha" || name == "hyperband";
+}
+
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec) {
   const StopperKind* kind = FindKind(spec.name);
   if (kind == nullptr) {

@@ -93,11 +93,13 @@ struct StopperSpec {
   double percentile = 50;       // trials among the best so many per cent go on; three decimals
   std::int64_t startup = 5;     // median, percentile: trials that must be complete first
   std::int64_t min_trials = 1;  // median, percentile: of them with a value to compare with
-  Work patience = 10;           // patience: work without improvement
-  double min_delta = 0;         // patience: what is an improvement
-  std::int64_t bracket = 0;     // sha: trials of a bracket; 0: as many as let one reach the end
-  Work interval = 0;            // pbt: work between judgements; 0: see Perturbation::IntervalOf
-  double quantile = 0.25;       // pbt: the part that loses, and the part that is forked from
+  bool last_counts =
+      false;             // median, percentile: a trial is compared by its last value, not its best
+  Work patience = 10;    // patience: work without improvement
+  double min_delta = 0;  // patience: what is an improvement
+  std::int64_t bracket = 0;  // sha: trials of a bracket; 0: as many as let one reach the end
+  Work interval = 0;         // pbt: work between judgements; 0: see Perturbation::IntervalOf
+  double quantile = 0.25;    // pbt: the part that loses, and the part that is forked from
   std::vector<std::string> mutate = {};  // pbt: what a fork may change; empty: see MayChange
   std::uint64_t seed = 0;  // pbt: of its draws; the study's, which whoever makes it fills in
 };
@@ -115,6 +117,9 @@ bool NeedsMaxBudget(std::string_view name);
 // Whether its trials are a population, of which forks take the place of others: all go to the full
 // budget.
 bool IsPopulation(std::string_view name);
+// Whether trials are compared with others that came to the same rung: by what is their result there.
+// A population is compared by what its members are now, since forks go on from that.
+bool ComparesAtRungs(std::string_view name);
 
 // Fails on an unknown name (suggesting the nearest), on options out of their range (eta < 2,
 // min_budget < 1, a percentile beyond 100, ...), and for a stopper that needs a max_budget without

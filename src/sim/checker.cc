@@ -343,7 +343,7 @@ void Checker::CheckRows(Database& database) {
     if (id == 0 || id > study.trials.size()) return Say("a row of a trial that there is not");
     const Trial& trial = study.trials[id - 1];
     const double best = query->Number(4);
-    const bool same_best = best == trial.best_value || (std::isnan(best) && !trial.HasResult());
+    const bool same_best = best == trial.result || (std::isnan(best) && !trial.HasResult());
     if (query->Text(1) != Name(trial.state) || query->Integer(2) != trial.work ||
         query->Integer(3) != trial.reports || !same_best)
       Say(fmt::format("readers see another trial {} than there is", id));

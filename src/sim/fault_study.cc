@@ -18,8 +18,9 @@ std::string DrawStudy(Random drawn) {
   const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
   const bool maximizes = drawn.Chance(0.3);
-  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss}}\n",
-                                 maximizes ? "maximize" : "minimize");
+  const bool last = drawn.Fork("of").Chance(0.25);  // so that the others stay as drawn
+  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
+                                 maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
   text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {

@@ -12,6 +12,10 @@
 namespace sluice {
 namespace {
 
+bool HasMetric(const Objective& objective, const Metrics& metrics) {
+  return std::ranges::find(metrics, objective.metric, &Metrics::value_type::first) != metrics.end();
+}
+
 double LossOf(const Objective& objective, const Metrics& metrics) {
   const auto metric =
       std::ranges::find(metrics, objective.metric, [](const auto& named) { return named.first; });
@@ -80,9 +84,30 @@ void RungOracle::Hear(const Study& study, const Reported& report) {
   Known& known = At(report.trial.trial);
   known.work = report.work;
   known.loss = LossOf(study.spec.objective, report.metrics);
+  const bool last = study.spec.objective.of == Of::kLast;
+  if (last && HasMetric(study.spec.objective, report.metrics)) known.result = known.loss;
+  if (!last) known.result = std::fmin(known.result, known.loss);
+  CheckResult(study, report.trial.trial);
   if (!judged_) return;
   if (known.work >= study.spec.stopper.max_budget) known.fate = Fate::kGoing;  // to its end
-  Follow(study, plain_->Report(report.trial.trial, known.work, known.loss));
+  const bool by_result = ComparesAtRungs(study.spec.stopper.name) && !std::isnan(known.loss);
+  Follow(study,
+         plain_->Report(report.trial.trial, known.work, by_result ? known.result : known.loss));
+}
+
+// Of the trial, and of the study.
+void RungOracle::CheckResult(const Study& study, TrialId id) {
+  const auto differs = [](double a, double b) {
+    return a != b && !(std::isnan(a) && std::isnan(b));
+  };
+  const Objective& objective = study.spec.objective;
+  if (differs(objective.Loss(study.trial(id).result), At(id).result))
+    problem_ = fmt::format("trial {} counts with another result than it has", Number(id));
+  double best = std::numeric_limits<double>::quiet_NaN();
+  for (const Known& known : known_) best = std::fmin(best, known.result);
+  const double found = IsSet(study.best) ? objective.Loss(study.trial(study.best).result)
+                                         : std::numeric_limits<double>::quiet_NaN();
+  if (differs(found, best)) problem_ = "the best trial is not the best";
 }
 
 // Of those that go on; what is decided about the others does not end with their launch.

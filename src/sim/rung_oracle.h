@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,13 +35,15 @@ class RungOracle {
   struct Known {
     Fate fate = Fate::kGoing;
     Work target = 0;
-    Work work = 0;         // last reported
-    double loss = 0;       // and its value
+    Work work = 0;                                             // last reported
+    double loss = 0;                                           // and its value
+    double result = std::numeric_limits<double>::quiet_NaN();  // of all it reported
     bool sent = false;     // told to leave because the study ends
     bool by_hand = false;  // or stopped by its user
   };
 
   void Hear(const Study& study, const Reported& report);
+  void CheckResult(const Study& study, TrialId id);
   void TakeEnds(const Study& study);
   void TakeNewTrials(const Study& study);
   bool ResumeNext(const Study& study);

@@ -56,7 +56,6 @@ struct Player {
   std::vector<std::uint32_t> slot;  // of each trial's launch, by its number; kNoSlot: none
   std::vector<Work> checkpoint;     // of each trial, by its number
   Event report;                     // used again and again
-  double best_loss = std::numeric_limits<double>::infinity();
 
   // Makes room for what is known of a trial.
   void Know(TrialId trial) {
@@ -491,15 +490,21 @@ class World {
     report.position = position;
     report.work = launch.work;
     report.metrics.front().second = value;
-    const double loss = player.study->spec.objective.Loss(value);
-    if (loss < player.best_loss) {
-      player.best_loss = loss;
-      result_.studies[Number(player.id) - 1].incumbents.emplace_back(now_, value);
-    }
     Trace(Number(launch.trial.trial));
     Trace(static_cast<std::uint64_t>(Micros(now_)));
     Trace(std::bit_cast<std::uint64_t>(value));
     Happen(player.report);
+    NoteBest(player.id);
+  }
+
+  // If it is another than before.
+  void NoteBest(StudyId id) {
+    const Study& study = *engine_.study(id);
+    if (!IsSet(study.best)) return;
+    const double value = study.trial(study.best).result;
+    auto& incumbents = result_.studies[Number(id) - 1].incumbents;
+    if (incumbents.empty() || incumbents.back().second != value)
+      incumbents.emplace_back(now_, value);
   }
 
   // It stops working, saves if it is to, and is gone.

@@ -63,7 +63,7 @@ struct StudyResult {
   Finish finish = Finish::kNot;
   std::array<int, kTrialStates> counts{};
   std::vector<TrialResult> trials = {};  // by number, from 1 on
-  // The best value so far, each time it got better.
+  // The best result so far, each time it changed: for the better, unless last reports count.
   std::vector<std::pair<Time, double>> incumbents = {};
 };
 

@@ -104,6 +104,10 @@ struct Assign {
   std::uint64_t seed = 0;
   std::string unit;
   std::string objective;
+  bool maximize = false;
+  bool last_counts = false;    // its last report is the trial's result, not its best
+  std::optional<double> best;  // of what earlier launches reported, and its work
+  Work best_work = 0;
   std::int64_t lease_ms = 0;
   int window = kWindow;
 };

@@ -93,6 +93,9 @@ struct Encoder {
     if (m.target) json.Add("target", *m.target);
     json.Add("work", m.work).Add("checkpoint_dir", m.checkpoint_dir).Add("folder", m.folder);
     json.Add("seed", m.seed).Add("unit", m.unit).Add("objective", m.objective);
+    json.Add("direction", m.maximize ? "maximize" : "minimize");
+    json.Add("of", m.last_counts ? "last" : "best");
+    if (m.best) json.Add("best", *m.best).Add("best_work", m.best_work);
     json.Add("lease_ms", m.lease_ms).Add("window", m.window);
   }
   void operator()(const Ack& m) { At("ack", m); }
@@ -261,6 +264,12 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
     m.seed = in.Unsigned("seed");
     m.unit = in.Text("unit");
     m.objective = in.Text("objective");
+    m.maximize = in.Has("direction") && in.Text("direction") == "maximize";
+    m.last_counts = in.Has("of") && in.Text("of") == "last";
+    if (in.Has("best")) {
+      m.best = in.Number("best");
+      m.best_work = in.Integer("best_work", 0, kMostWork);
+    }
     m.lease_ms = in.Integer("lease_ms", 1, kMostWork);
     m.window = static_cast<int>(in.Integer("window", 1, 1 << 20));
     return finish(std::move(m));

@@ -116,6 +116,10 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
                 .seed = std::numeric_limits<std::uint64_t>::max(),
                 .unit = "epoch",
                 .objective = "loss",
+                .maximize = true,
+                .last_counts = true,
+                .best = 0.25,
+                .best_work = 2,
                 .lease_ms = 60000,
                 .window = 5};
   const Assign back = ToThere(assign);
@@ -123,8 +127,17 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
   EXPECT_EQ(back.target, 9);
   EXPECT_EQ(back.seed, assign.seed);
   EXPECT_EQ(back.window, 5);
+  EXPECT_TRUE(back.maximize);
+  EXPECT_TRUE(back.last_counts);
+  EXPECT_EQ(back.best, 0.25);
+  EXPECT_EQ(back.best_work, 2);
   assign.target.reset();
+  assign.best.reset();
+  assign.maximize = assign.last_counts = false;
   EXPECT_FALSE(ToThere(assign).target);
+  EXPECT_FALSE(ToThere(assign).best);
+  EXPECT_FALSE(ToThere(assign).maximize);
+  EXPECT_FALSE(ToThere(assign).last_counts);
   EXPECT_EQ(ToThere(Ack{{TrialId(7), LaunchId(2)}, 9}).seq, 9U);
   EXPECT_FALSE(ToThere(Budget{{TrialId(7), LaunchId(2)}, {}}).target);
   EXPECT_EQ(ToThere(Budget{{TrialId(7), LaunchId(2)}, 0}).target, 0);

@@ -1,6 +1,8 @@
 """What somebody meets who tries Sluice for the first time, with years of other tuners."""
 
+import csv
 import json
+import pathlib
 import signal
 
 import pytest
@@ -29,7 +31,9 @@ def trials(house, columns="state, launch"):
 
 
 OWN_END = """
+import csv
 import json
+import pathlib
 for epoch in range(1, 11):
     print(json.dumps({"epoch": epoch, "loss": 1 / epoch}), flush=True)
 """
@@ -59,7 +63,9 @@ for epoch in range(1, int(sys.argv[1]) + 1):
 
 def test_nan_as_python_prints_it_is_a_report(house):
     script = """
+import csv
 import json
+import pathlib
 print(json.dumps({"epoch": 1, "loss": float("nan")}))
 print(json.dumps({"epoch": 2, "loss": 0.5, "gap": float("inf")}))
 """
@@ -448,3 +454,51 @@ for epoch in range(1, 100):
     assert set(house.states().values()) == {"complete"}
     house.run("doctor", "--replay", "first")
     house.run("doctor")
+
+
+FALLS_BACK = """
+import json, sluice
+trial = sluice.trial()
+for epoch in range(1, 6):
+    loss = trial.params["x"] + abs(epoch - 3)
+    if trial.number == 2: loss = 0.5 + epoch / 100
+    trial.report(epoch, loss=loss)
+    with trial.checkpoint(epoch) as folder:
+        (folder / "epoch").write_text(str(epoch))
+    if trial.should_stop(): break
+print("best", trial.best_checkpoint())
+"""
+
+
+def test_the_best_of_all_reports_counts_and_its_checkpoint_is_kept(house):
+    prepare(house, FALLS_BACK, trials=3, more="enqueue: [{x: 0.1}]")
+    house.run("tune", "study.yaml", "-q")
+    best = house.json("best")
+    assert (best["trial"], best["best_value"], best["best_work"]) == (1, 0.1, 3)
+    assert pathlib.Path(best["best_checkpoint"], "epoch").read_text() == "3"
+    assert pathlib.Path(best["checkpoint"], "latest", "epoch").read_text() == "5"
+    assert f"of its best  {best['best_checkpoint']}" in house.run("best").stdout
+    (size,) = house.query("SELECT saved_bytes FROM trials WHERE trial = 1")[0]
+    assert size == 2 * len("5" + "5\n"), "both count in checkpoint_cap"
+    assert house.json("check", "study.yaml")["of"] == "best"
+
+
+def test_the_last_report_counts_where_that_is_wanted(house):
+    prepare(house, FALLS_BACK, trials=3, more="enqueue: [{x: 0.1}]")
+    edit(house, "{minimize: loss}", "{minimize: loss, of: last}")
+    house.run("tune", "study.yaml", "-q")
+    best = house.json("best")
+    assert (best["trial"], best["best_value"], best["best_work"]) == (2, 0.55, 5)
+    assert best["best_checkpoint"] is None
+    assert [row["trial"] for row in house.json("trials", "--sort", "value")][0] == 2
+    rows = list(csv.DictReader(house.run("export", "--format", "csv").stdout.splitlines()))
+    assert all(row["value"] == row["best_value"] and row["best_work"] == "5" for row in rows)
+    assert "as reported last" in house.run("check", "study.yaml").stdout
+    house.run("doctor", "--replay", "first")
+
+
+def test_a_wrong_of_is_told(house):
+    prepare(house, ONE_REPORT, trials=2)
+    edit(house, "{minimize: loss}", "{minimize: loss, of: lst}")
+    message = house.run("check", "study.yaml", code=2).stderr
+    assert "objective.of: expected one of best, last, found lst (did you mean 'last'?)" in message
