@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <numeric>
 #include <vector>
 
@@ -31,18 +32,32 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
 }  // namespace
 
 std::string_view Nearest(std::string_view typed, std::span<const std::string> candidates) {
   if (typed.size() > 64) return {};
+  const std::string meant = Lower(typed);
   std::string_view nearest;
   std::size_t nearest_distance = std::max<std::size_t>(1, typed.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(typed, candidate);
+    const std::size_t distance = EditDistance(meant, Lower(candidate));
     if (distance < nearest_distance) {
       nearest = candidate;
       nearest_distance = distance;
     }
+  }
+  if (!nearest.empty()) return nearest;
+  // "TPESampler", "asha(eta=3)"
+  constexpr std::size_t kShortest = 3;
+  for (const std::string& candidate : candidates) {
+    const bool within = candidate.size() >= kShortest && meant.contains(Lower(candidate));
+    if (within && candidate.size() > nearest.size()) nearest = candidate;
   }
   return nearest;
 }
@@ -82,6 +97,31 @@ std::string HiddenCharacter(std::string_view text) {
        {"\xc2\xad", "a soft hyphen (U+00AD)"}}};
   for (const Hidden& hidden : kHidden) {
     if (text.contains(hidden.bytes)) return std::string(hidden.name);
+  }
+  return "";
+}
+
+std::string Lookalike(std::string_view text) {
+  struct Pair {
+    std::string_view bytes;
+    std::string_view code;
+    std::string_view meant;
+  };
+  static constexpr std::array<Pair, 32> kPairs = {
+      {{"\u2212", "2212", "-"},  {"\u2013", "2013", "-"},  {"\u2014", "2014", "-"},
+       {"\u2010", "2010", "-"},  {"\u2011", "2011", "-"},  {"\u2018", "2018", "'"},
+       {"\u2019", "2019", "'"},  {"\u2032", "2032", "'"},  {"\u00b4", "00B4", "'"},
+       {"\u201c", "201C", "\""}, {"\u201d", "201D", "\""}, {"\u201e", "201E", "\""},
+       {"\u00ab", "00AB", "\""}, {"\u00bb", "00BB", "\""}, {"\u2264", "2264", "<="},
+       {"\u2265", "2265", ">="}, {"\u2260", "2260", "!="}, {"\u00d7", "00D7", "*"},
+       {"\u22c5", "22C5", "*"},  {"\u00b7", "00B7", "*"},  {"\u2026", "2026", "..."},
+       {"\uff1a", "FF1A", ":"},  {"\uff0c", "FF0C", ","},  {"\u3001", "3001", ","},
+       {"\uff08", "FF08", "("},  {"\uff09", "FF09", ")"},  {"\u0430", "0430", "a"},
+       {"\u0435", "0435", "e"},  {"\u043e", "043E", "o"},  {"\u0440", "0440", "p"},
+       {"\u0441", "0441", "c"},  {"\u0456", "0456", "i"}}};
+  for (const Pair& pair : kPairs) {
+    if (text.contains(pair.bytes))
+      return fmt::format("'{}' (U+{}) is not '{}'", pair.bytes, pair.code, pair.meant);
   }
   return "";
 }

@@ -47,5 +47,19 @@ TEST(TextTest, NestingIsCountedOutsideOfTexts) {
   EXPECT_TRUE(NestsDeeperThan(std::string(100'000, '['), 32));
 }
 
+TEST(TextTest, NamesAreFoundInWhateverCaseAndWithin) {
+  const std::vector<std::string> names = {"asha", "tpe", "asha-promotion"};
+  EXPECT_EQ(Nearest("ASHA", names), "asha");
+  EXPECT_EQ(Nearest("TPESampler", names), "tpe");
+  EXPECT_EQ(Nearest("asha(eta=3)", names), "asha");
+  EXPECT_EQ(Nearest("bayes", names), "");
+}
+
+TEST(TextTest, CharactersThatLookLikeOthers) {
+  EXPECT_EQ(Lookalike("1e\u22125"), "'\u2212' (U+2212) is not '-'");
+  EXPECT_EQ(Lookalike("\u2018a\u2019"), "'\u2018' (U+2018) is not '''");
+  EXPECT_EQ(Lookalike("-'\u00e4"), "");
+}
+
 }  // namespace
 }  // namespace sluice

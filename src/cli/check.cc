@@ -138,8 +138,9 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   // A script that imports wandb, or the package, has them from there.
   if (!spec.sweep && !NamesAParameter(spec) && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(
-        "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
-        "sluice, or read the file $SLUICE_PARAMS");
+        fmt::format("{}: program: no parameter is passed to it ({{args}} or {{NAME}}); it has to "
+                    "use the package sluice, or read the file $SLUICE_PARAMS",
+                    file.place));
   }
   found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {

@@ -96,9 +96,13 @@ Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std
     if (IsRunnable(path)) return path.lexically_normal().string();
     begin = end + 1;
   }
-  const std::string here = IsRunnable(fs::path(folder) / program)
-                               ? fmt::format("; write './{}' for the one in {}", program, folder)
-                               : "";
+  std::error_code ignored;
+  std::string here;
+  if (IsRunnable(fs::path(folder) / program)) {
+    here = fmt::format("; write './{}' for the one in {}", program, folder);
+  } else if (program.ends_with(".py") && fs::exists(fs::path(folder) / program, ignored)) {
+    here = fmt::format("; write 'python {}' for the one in {}", program, folder);
+  }
   return InvalidArgument(fmt::format(
       "program: expected a program on PATH, found no '{}': install it, or give its path{}", program,
       here));

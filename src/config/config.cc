@@ -74,6 +74,24 @@ void WholeInto(const ConfigRawNode& node, std::string& out) {
   }
 }
 
+// What to write instead of a number that is none, or not in its range.
+std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view instead) {
+  if (node.kind != ConfigKind::kScalar) return std::string(instead);
+  if (node.quoted) return "remove the quotes";
+  const std::string number = SuggestNumber(node.text);
+  const bool fits = !number.empty() && !(whole && number.contains('.'));
+  return fits ? fmt::format("write '{}'", number) : std::string(instead);
+}
+
+// "trials: 24" of "trials = 24" or "trials 24".
+std::string PairOf(std::string_view key) {
+  const std::size_t end = key.find_first_of(" =");
+  if (end == 0 || end == std::string_view::npos) return "";
+  const std::size_t value = key.find_first_not_of(" =", end);
+  if (value == std::string_view::npos) return "";
+  return fmt::format("{}: {}", Shown(key.substr(0, end)), Shown(key.substr(value)));
+}
+
 // Adds a lower map's keys to an upper one, as many as can be seen.
 void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
   if (lower.kind != ConfigKind::kMap) return;
@@ -142,8 +160,10 @@ std::string ConfigNode::Whole() const {
 void ConfigNode::Report(std::string_view message) const { data_->Report(line_, path_, message); }
 
 void ConfigNode::Expected(std::string_view what, std::string_view advice) const {
-  Report(
-      fmt::format("expected {}, found {}{}{}", what, Show(), advice.empty() ? "" : "; ", advice));
+  const std::string other = is_scalar() ? Lookalike(raw_->text) : "";
+  std::string cure(advice);
+  if (!other.empty()) cure = other + ": type it again";
+  Report(fmt::format("expected {}, found {}{}{}", what, Show(), cure.empty() ? "" : "; ", cure));
 }
 
 std::optional<std::string> ConfigNode::Text() const {
@@ -171,7 +191,8 @@ std::optional<std::int64_t> ConfigNode::Integer(IntegerRange range) const {
     }
   }
   if (value && *value >= range.min && *value <= range.max) return value;
-  Expected(RangeOf(range), is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  Expected(RangeOf(range),
+           CureOfNumber(*raw_, /*whole=*/true, value && *value > range.max ? "" : range.instead));
   return std::nullopt;
 }
 
@@ -189,13 +210,22 @@ std::optional<double> ConfigNode::Number(NumberRange range) const {
   if (allowed) return value;
   NumberRange shown = range;
   if (!value) shown.finite = false;
-  Expected(RangeOf(shown), is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  Expected(RangeOf(shown), CureOfNumber(*raw_, /*whole=*/false, ""));
   return std::nullopt;
 }
 
 std::optional<bool> ConfigNode::Boolean() const {
   const auto value = is_scalar() && !raw_->quoted ? ParseBoolean(raw_->text) : std::nullopt;
-  if (!value) Expected("true or false", is_scalar() && raw_->quoted ? "remove the quotes" : "");
+  if (!value) {
+    std::string cure = is_scalar() && raw_->quoted ? "remove the quotes" : "";
+    for (const auto& [word, meant] :
+         {std::pair("yes", "true"), std::pair("on", "true"), std::pair("1", "true"),
+          std::pair("no", "false"), std::pair("off", "false"), std::pair("0", "false")}) {
+      if (is_scalar() && !raw_->quoted && raw_->text == word)
+        cure = fmt::format("write '{}'", meant);
+    }
+    Expected("true or false", cure);
+  }
   return value;
 }
 
@@ -203,13 +233,15 @@ std::optional<sluice::Duration> ConfigNode::Duration() const {
   if (is_scalar()) {
     if (const auto duration = ParseDuration(raw_->text)) return *duration;
   }
-  Expected("a duration such as 90s, 20m, 1h30m or 2d");
+  Expected("a duration such as 90s, 20m, 1h30m or 2d",
+           is_scalar() ? SuggestDuration(raw_->text) : "");
   return std::nullopt;
 }
 
 std::optional<std::int64_t> ConfigNode::SizeBytes() const {
   const auto size = is_scalar() ? ParseSize(raw_->text) : std::nullopt;
-  if (!size) Expected("a size such as 500kB, 16MiB or 2GB");
+  if (!size)
+    Expected("a size such as 500kB, 16MiB or 2GB", is_scalar() ? SuggestSize(raw_->text) : "");
   return size;
 }
 
@@ -240,8 +272,13 @@ std::optional<ConfigValue> ConfigNode::Value() const {
 std::optional<std::string> ConfigNode::OneOf(std::span<const std::string> names) const {
   if (is_scalar() && std::ranges::find(names, raw_->text) != names.end()) return raw_->text;
   const std::string expected = names.size() == 1 ? names.front() : "one of " + Join(names);
-  Report(fmt::format("expected {}, found {}{}", expected, Show(),
-                     is_scalar() ? DidYouMean(raw_->text, names) : ""));
+  std::string cure = is_scalar() ? DidYouMean(raw_->text, names) : "";
+  for (const ConfigRawNode* child : raw_->children) {  // "{name: tpe}", "[tpe]"
+    const bool named =
+        child->kind == ConfigKind::kScalar && std::ranges::find(names, child->text) != names.end();
+    if (named && cure.empty()) cure = fmt::format("; write '{}' alone", child->text);
+  }
+  Report(fmt::format("expected {}, found {}{}", expected, Show(), cure));
   return std::nullopt;
 }
 
@@ -257,9 +294,9 @@ std::optional<std::vector<ConfigNode>> ConfigNode::List() const {
   return items;
 }
 
-std::optional<ConfigMap> ConfigNode::Map() const {
+std::optional<ConfigMap> ConfigNode::Map(std::string_view advice) const {
   if (!is_map()) {
-    Expected("a map of keys and values");
+    Expected("a map of keys and values", advice);
     return std::nullopt;
   }
   ConfigMap map(*this);
@@ -323,7 +360,8 @@ const ConfigNode* ConfigMap::Find(std::string_view key) const {
 const ConfigNode* ConfigMap::Require(std::string_view key, std::string_view what,
                                      std::string_view advice) const {
   const ConfigNode* found = Find(key);
-  if (found == nullptr) {
+  if (found == nullptr &&
+      !node_.data_->misspelt.contains(fmt::format("{}.{}", node_.path(), key))) {
     node_.Named(node_.path().empty() ? std::string(key) : fmt::format("{}.{}", node_.path(), key))
         .Report(fmt::format("expected {}, found nothing{}{}", what, advice.empty() ? "" : "; ",
                             advice));
@@ -343,13 +381,20 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
       entry.value.Report(fmt::format(
           "unknown key: it holds {}, which looks like a blank or like nothing; type it again",
           hidden));
+    } else if (const std::string other = Lookalike(entry.key); !other.empty()) {
+      entry.value.Report(fmt::format("unknown key: {}: type it again", other));
     } else if (translation != foreign.end()) {
       entry.value.Report(fmt::format("unknown key; write {}", translation->second));
     } else {
-      entry.value.Report(nearest.empty()
+      const std::string pair = entry.value.is_null() ? PairOf(entry.key) : "";
+      entry.value.Report(!pair.empty() ? fmt::format("expected 'key: value'; write '{}'", pair)
+                         : nearest.empty()
                              ? fmt::format("unknown key; expected one of {}", Join(keys))
                              : "unknown key" + nearest);
     }
+    // Then what it was meant for is not missing besides.
+    if (translation == foreign.end())
+      node_.data_->misspelt.insert(fmt::format("{}.{}", node_.path(), Nearest(entry.key, keys)));
   }
 }
 

@@ -31,6 +31,7 @@ using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 struct IntegerRange {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  std::string_view instead = {};  // what to do who has none
 };
 
 struct NumberRange {
@@ -57,7 +58,7 @@ class ConfigNode {
   std::optional<std::string> OneOf(std::span<const std::string> names) const;
   std::optional<std::vector<ConfigNode>> List() const;
   // In the file's order. Keys that are repeated or are not plain words are reported and left out.
-  std::optional<ConfigMap> Map() const;
+  std::optional<ConfigMap> Map(std::string_view advice = {}) const;
 
   bool is_null() const;
   bool is_scalar() const;

@@ -127,7 +127,8 @@ TEST(ConfigTest, RefusesWhatIsNoNumber) {
 TEST(ConfigTest, ReadsBooleans) {
   EXPECT_TRUE(Value("a: true", kBoolean));
   EXPECT_FALSE(Value("a: False", kBoolean));
-  EXPECT_EQ(Problem("a: yes", kBoolean), "f.yaml:1: a: expected true or false, found yes");
+  EXPECT_EQ(Problem("a: yes", kBoolean),
+            "f.yaml:1: a: expected true or false, found yes; write 'true'");
   EXPECT_EQ(Problem("a: 'true'", kBoolean),
             "f.yaml:1: a: expected true or false, found 'true'; remove the quotes");
 }
@@ -141,7 +142,13 @@ TEST(ConfigTest, ReadsDurationsAndSizes) {
   EXPECT_EQ(Value("a: 16MiB", kSize), 16 << 20);
   EXPECT_EQ(Value("a: 1.5 GB", kSize), 1'500'000'000);
   EXPECT_EQ(Value("a: 12", kSize), 12);
-  for (const char* bad : {"16 megs", "-1MB", "MB", "99999999TiB"}) {
+  EXPECT_EQ(Problem("a: 2 hours", kDuration),
+            "f.yaml:1: a: expected a duration such as 90s, 20m, 1h30m or 2d, found 2 hours; write "
+            "'2h'");
+  EXPECT_EQ(Problem("a: 16 megs", kSize),
+            "f.yaml:1: a: expected a size such as 500kB, 16MiB or 2GB, found 16 megs; write "
+            "'16MB'");
+  for (const char* bad : {"-1MB", "MB", "99999999TiB"}) {
     EXPECT_EQ(
         Problem(std::string("a: ") + bad, kSize),
         std::string("f.yaml:1: a: expected a size such as 500kB, 16MiB or 2GB, found ") + bad);
@@ -173,7 +180,8 @@ TEST(ConfigTest, NamesTheNearestOfSeveralWords) {
   EXPECT_EQ(Value("a: grid", read), "grid");
   EXPECT_EQ(Problem("a: radnom", read),
             "f.yaml:1: a: expected one of random, grid, found radnom (did you mean 'random'?)");
-  EXPECT_EQ(Problem("a: [grid]", read), "f.yaml:1: a: expected one of random, grid, found [grid]");
+  EXPECT_EQ(Problem("a: [grid]", read),
+            "f.yaml:1: a: expected one of random, grid, found [grid]; write 'grid' alone");
 }
 
 TEST(ConfigTest, ListsAndMapsKeepTheFilesOrder) {
@@ -252,22 +260,20 @@ TEST(ConfigTest, RefusesWhatIsNoYaml) {
             "it, and put commas "
             "between what it holds");
   EXPECT_EQ(Refusal("a: 1\nb: c: d\n"),
-            "f.yaml:2: expected one 'key: value' on a line, found a ':' where none can be; check "
-            "the indentation of this "
-            "line and the one before, and quote texts that hold ': '");
+            "f.yaml:2: expected one ': ' on the line, found another in the text of 'b'; put quotes "
+            "around all of the text: b: 'c: d'");
   EXPECT_EQ(Refusal("a: 'x\nb: 1\n"),
             "f.yaml:1: expected a closing quote, found the end of the file; close the quote that "
             "begins on this line");
-  EXPECT_EQ(Refusal("a: @x\n"),
-            "f.yaml:1: expected a value, found a character that cannot begin one; quote the text");
+  EXPECT_EQ(
+      Refusal("a: @x\n"),
+      "f.yaml:1: expected a value, found '@', which cannot begin one; quote the text, as in '@x'");
   EXPECT_EQ(Refusal("a: *x\n"),
-            "f.yaml:1: expected an alias of something named before, found a name that is not; "
-            "quote texts that begin "
-            "with '*'");
+            "f.yaml:1: expected a value, found '*x', which means something named &x before, and "
+            "there is none; quote texts that begin with '*'");
   EXPECT_EQ(Refusal("a: {lr}/x\n"),
-            "f.yaml:1: expected the next key or item, found something else; check the indentation, "
-            "and quote texts that "
-            "begin with a bracket, brace or quote");
+            "f.yaml:1: expected nothing behind the closing }, found '/x'; put quotes around all of "
+            "the text: a: '{lr}/x'");
   EXPECT_EQ(Refusal("a: 1\n]\n"),
             "f.yaml:2: expected an opening bracket or brace before, found only the closing one");
   EXPECT_EQ(Refusal("a: \"\\q\"\n"),

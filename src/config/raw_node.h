@@ -16,6 +16,7 @@ enum class ConfigKind { kNull, kScalar, kList, kMap };
 struct ConfigRawNode {
   ConfigKind kind = ConfigKind::kNull;
   bool quoted = false;
+  bool flow = false;      // a list or map in brackets or braces
   bool complete = false;  // false while its children are still read
   int line = 0;
   std::string text;
@@ -36,6 +37,8 @@ struct ConfigData {
   const ConfigRawNode* root = nullptr;
   std::vector<Problem> problems;
   std::set<std::string> said;  // what is read again, as layers are, is wrong only once
+
+  std::set<std::string> misspelt;  // "PATH.KEY" of keys that unknown ones look like
 
   // More than anyone reads; the bound keeps a hostile file from filling memory.
   bool full() const { return problems.size() >= 1000; }

@@ -1,10 +1,16 @@
 #include "config/scalar.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -94,6 +100,85 @@ std::optional<std::int64_t> ParseSize(std::string_view text) {
     return bytes <= 0x1p60 ? std::optional(std::llround(bytes)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+namespace {
+
+// A number at the front of a text, and what follows it.
+struct Leading {
+  double value = 0;
+  std::string_view written;
+  std::string_view rest;  // without blanks before it
+};
+std::optional<Leading> LeadingNumber(std::string_view text) {
+  Leading leading;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), leading.value);
+  if (error != std::errc() || !std::isfinite(leading.value)) return std::nullopt;
+  leading.written = text.substr(0, static_cast<std::size_t>(end - text.data()));
+  leading.rest = text.substr(leading.written.size());
+  leading.rest.remove_prefix(std::min(leading.rest.find_first_not_of(' '), leading.rest.size()));
+  return leading;
+}
+
+std::string WordIn(std::string_view text) {
+  std::string word;
+  for (const char c : text) {
+    if (std::isalpha(static_cast<unsigned char>(c)) == 0) return "";
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return word;
+}
+
+}  // namespace
+
+std::string SuggestNumber(std::string_view text) {
+  const auto first = LeadingNumber(text);
+  if (!first || first->rest.empty()) return "";
+  const std::string_view rest = first->rest;
+  for (const std::string_view power : {"^", "**"}) {
+    const auto exponent =
+        rest.starts_with(power) ? LeadingNumber(rest.substr(power.size())) : std::nullopt;
+    if (exponent && exponent->rest.empty() && first->value == 10)
+      return fmt::format("1e{}", exponent->written);
+  }
+  const auto second = rest.size() > 1 ? LeadingNumber(rest.substr(1)) : std::nullopt;
+  const bool two = second && second->rest.empty();
+  if (two && rest.front() == '/' && second->value != 0)
+    return fmt::format("{:.6g}", first->value / second->value);
+  if (two && rest.front() == ',') return fmt::format("{}.{}", first->written, second->written);
+  if (rest == "%") return fmt::format("{:.6g}", first->value / 100);
+  if (rest == "k" || rest == "K") return fmt::format("{:.15g}", first->value * 1e3);
+  if (rest == "M") return fmt::format("{:.15g}", first->value * 1e6);
+  return WordIn(rest).size() < 2 ? "" : std::string(first->written);
+}
+
+std::string SuggestDuration(std::string_view text) {
+  const auto number = LeadingNumber(text);
+  if (!number) return "";
+  if (number->rest.empty()) return fmt::format("write '{}s' if seconds are meant", number->written);
+  const std::string word = WordIn(number->rest);
+  for (const auto& [unit, words] :
+       std::initializer_list<std::pair<const char*, std::vector<std::string_view>>>{
+           {"s", {"sec", "secs", "second", "seconds"}},
+           {"m", {"min", "mins", "minute", "minutes"}},
+           {"h", {"hr", "hrs", "hour", "hours"}},
+           {"d", {"day", "days"}}}) {
+    if (std::ranges::find(words, word) != words.end())
+      return fmt::format("write '{}{}'", number->written, unit);
+  }
+  return "";
+}
+
+std::string SuggestSize(std::string_view text) {
+  const auto number = LeadingNumber(text);
+  const std::string word = number ? WordIn(number->rest) : "";
+  for (const auto& [letter, unit] :
+       {std::pair('k', "kB"), std::pair('m', "MB"), std::pair('g', "GB"), std::pair('t', "TB")}) {
+    const std::string size = number ? fmt::format("{}{}", number->written, unit) : "";
+    if (word.starts_with(letter) && size != text && ParseSize(size))
+      return fmt::format("write '{}'", size);
+  }
+  return "";
 }
 
 }  // namespace sluice

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/config.h"
+#include "config/yaml_fault.h"
 
 namespace sluice {
 namespace {
@@ -139,13 +140,13 @@ class Builder : public YAML::EventHandler {
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, ConfigKind::kList);
+                       YAML::EmitterStyle::value style) override {
+    Open(mark, tag, anchor, ConfigKind::kList, style);
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, ConfigKind::kMap);
+                  YAML::EmitterStyle::value style) override {
+    Open(mark, tag, anchor, ConfigKind::kMap, style);
   }
   void OnMapEnd() override { Close(); }
 
@@ -184,12 +185,13 @@ class Builder : public YAML::EventHandler {
     Attach(&node, node.line);
   }
 
-  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-            ConfigKind kind) {
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, ConfigKind kind,
+            YAML::EmitterStyle::value style) {
     CheckTag(mark, tag);
     if (open_.size() >= kMaxConfigDepth) TooDeep(mark);
     ConfigRawNode& node = New(mark, anchor);
     node.kind = kind;
+    node.flow = style == YAML::EmitterStyle::Flow;
     open_.push_back(&node);
   }
 
@@ -219,78 +221,6 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, const ConfigRawNode*> anchors_;
 };
 
-std::string_view LineOf(std::string_view text, int line) {
-  for (; line > 1 && text.contains('\n'); --line) text.remove_prefix(text.find('\n') + 1);
-  return text.substr(0, text.find('\n'));
-}
-
-// What follows 'when: ' inside braces, up to the last of them.
-std::string ConditionOn(std::string_view line) {
-  const std::size_t when = line.find("when: ");
-  if (when == std::string_view::npos) return "";
-  std::string_view condition = line.substr(when + 6);
-  condition = condition.substr(0, condition.rfind('}'));
-  const bool plain = condition.find_first_of("[,") != std::string_view::npos &&
-                     !condition.starts_with('"') && !condition.starts_with('\'');
-  return plain ? std::string(condition) : "";
-}
-
-// yaml-cpp's complaint in plain words.
-Unreadable Explain(const YAML::ParserException& error, const ConfigRawNode* open,
-                   std::string_view text) {
-  const int line = std::max(error.mark.line, 0) + 1;
-  const auto is = [&](std::string_view message) {
-    return std::string_view(error.msg).starts_with(message);
-  };
-  if ((is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || is(YAML::ErrorMsg::END_OF_MAP_FLOW)) &&
-      open != nullptr) {
-    const bool list = open->kind == ConfigKind::kList;
-    if (const std::string when = ConditionOn(LineOf(text, open->line)); !list && !when.empty()) {
-      return {
-          open->line,
-          fmt::format("expected a condition in quotes, since brackets and commas mean something "
-                      "else inside braces, found {}; write 'when: \"{}\"'",
-                      Shown(when), Shown(when))};
-    }
-    return {open->line,
-            fmt::format(
-                "expected '{}' to close the '{}' that begins on this line, found none; close it, "
-                "and put commas between what it holds",
-                list ? ']' : '}', list ? '[' : '{')};
-  }
-  if (is(YAML::ErrorMsg::MAP_VALUE)) {
-    return {line,
-            "expected one 'key: value' on a line, found a ':' where none can be; check the "
-            "indentation of this "
-            "line and the one before, and quote texts that hold ': '"};
-  }
-  if (is(YAML::ErrorMsg::END_OF_MAP) || is(YAML::ErrorMsg::END_OF_SEQ)) {
-    return {line,
-            "expected the next key or item, found something else; check the indentation, and quote "
-            "texts that "
-            "begin with a bracket, brace or quote"};
-  }
-  if (is(YAML::ErrorMsg::FLOW_END)) {
-    return {line, "expected an opening bracket or brace before, found only the closing one"};
-  }
-  if (is(YAML::ErrorMsg::UNKNOWN_TOKEN)) {
-    return {line, "expected a value, found a character that cannot begin one; quote the text"};
-  }
-  if (is(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
-    return {line,
-            "expected an alias of something named before, found a name that is not; quote texts "
-            "that begin with "
-            "'*'"};
-  }
-  if (is(YAML::ErrorMsg::INVALID_ESCAPE)) {
-    return {line,
-            "expected a known escape after '\\' in double quotes, found another; write \\\\ for a "
-            "backslash, or "
-            "use single quotes"};
-  }
-  return {line, fmt::format("expected YAML, found an error: {}", Shown(error.msg))};
-}
-
 }  // namespace
 
 void ReadYaml(std::string_view text, ConfigData& data) {
@@ -308,7 +238,7 @@ void ReadYaml(std::string_view text, ConfigData& data) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::ParserException& error) {
-    throw Explain(error, builder.open(), text);
+    throw ExplainFault(error, builder.open(), text);
   } catch (const YAML::Exception& error) {
     throw Unreadable{std::max(error.mark.line, 0) + 1,
                      fmt::format("expected YAML, found an error: {}", error.msg)};

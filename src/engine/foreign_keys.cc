@@ -1,55 +1,127 @@
 #include "engine/foreign_keys.h"
 
-namespace sluice {
+#include <functional>
+#include <map>
 
-const std::vector<std::pair<std::string, std::string>>& ForeignKeys() {
-  static const auto& keys = *[] {
-    struct Meaning {
-      std::string ours;
-      std::vector<std::string> theirs;
-    };
-    const std::vector<Meaning> meanings = {
-        {"'parallelism: 4'",
-         {"n_jobs", "max_concurrent", "max_concurrent_trials", "max_parallel_trials", "concurrency",
-          "concurrent_trials", "parallel", "num_workers", "workers", "max_workers",
-          "parallelTrialCount"}},
-        {"'trials: 24'",
-         {"num_samples", "max_evals", "run_cap", "num_trials", "max_trials", "count", "iterations",
-          "n_iter", "total_trials", "maxTrialCount"}},
-        {"'deadline: 1h' for the study, or 'timeouts: {trial: 10m}' for each trial",
-         {"timeout", "time_budget", "time_budget_s", "max_time", "max_duration", "time_limit"}},
-        {"'objective: {minimize: loss}'",
-         {"direction", "directions", "metric", "metrics", "mode", "goal", "optimize", "minimize",
-          "maximize", "target"}},
-        {"'stopper: asha'",
-         {"pruner", "scheduler", "early_terminate", "early_stopping", "pruning"}},
-        {"'sampler: tpe'", {"search_alg", "searcher", "algorithm", "algo", "method", "search"}},
-        {"'resources: {cpus: 2, gpus: 1}'",
-         {"gpus", "gpu", "num_gpus", "cpus", "cpu", "num_cpus", "memory", "resources_per_trial"}},
-        {"'space: {lr: {float: [0.1, 1]}}'",
-         {"search_space", "parameters", "params", "param_space", "hyperparameters", "config",
-          "hparams", "param_distributions", "param_grid"}},
-        {"'environment: {NAME: value}'", {"env", "envs", "env_vars", "environment_variables"}},
-        {"'program: python train.py {args}'",
-         {"command", "cmd", "script", "entrypoint", "run", "main", "executable", "train", "args"}},
-        {"'study: NAME'", {"name", "study_name", "project", "experiment", "experiment_name"}},
-        {"'--store FILE' on the command line",
-         {"storage", "store", "database", "storage_path", "local_dir", "output_dir", "save_dir",
-          "log_dir"}},
-        {"'budget: {max: 27}'",
-         {"epochs", "max_epochs", "max_iter", "max_t", "grace_period", "n_epochs", "max_steps"}},
-        {"'retries: 1'", {"max_retries", "retry", "restarts"}},
-        {"'max_failures: 3'", {"fail_fast", "max_failed_trials", "maxFailedTrialCount"}},
-        {"'seed: 1'", {"random_seed", "random_state"}},
-        {"'enqueue: [{lr: 0.1}]'",
-         {"initial_points", "points_to_evaluate", "initial_params", "enqueue_trial"}},
-    };
-    auto* all = new std::vector<std::pair<std::string, std::string>>;
-    for (const auto& [ours, theirs] : meanings) {
-      for (const std::string& key : theirs) all->emplace_back(key, ours);
-    }
-    return all;
-  }();
+namespace sluice {
+namespace {
+
+using Translations = std::vector<std::pair<std::string, std::string>>;
+
+struct Meaning {
+  std::string ours;
+  std::vector<std::string> theirs;
+};
+
+Translations* Listed(const std::vector<Meaning>& meanings) {
+  auto* all = new Translations;
+  for (const auto& [ours, theirs] : meanings) {
+    for (const std::string& key : theirs) all->emplace_back(key, ours);
+  }
+  return all;
+}
+
+}  // namespace
+
+const Translations& ForeignSweepKeys() {
+  static const auto& keys = *Listed({
+      {"'run_cap: 50'",
+       {"trials", "n_trials", "num_samples", "max_evals", "num_trials", "max_trials", "count",
+        "max_runs"}},
+      {"'parameters: {lr: {min: 0.1, max: 1.0}}'",
+       {"search_space", "params", "param_space", "hyperparameters", "config", "sweep_parameters"}},
+      {"'metric: {name: loss, goal: minimize}'", {"direction", "goal", "metrics", "mode"}},
+      {"'method: bayes'", {"sampler", "search_alg", "algorithm", "algo", "search", "strategy"}},
+      {"'early_terminate: {type: hyperband, min_iter: 3}'",
+       {"stopper", "pruner", "early_stopping", "early_termination"}},
+      {"'parallelism: 4'", {"n_jobs", "max_concurrent", "max_concurrent_trials", "num_workers"}},
+      {"'environment: {NAME: value}'", {"env", "envs", "env_vars"}},
+      {"'name: NAME'", {"study", "sweep_name", "study_name"}},
+      {"'program: train.py', or a 'command' list", {"script", "cmd", "entrypoint", "run"}},
+  });
+  return keys;
+}
+
+const Translations& ForeignKeysOf(std::string_view section) {
+  static const auto& sections = *new std::map<std::string, Translations*, std::less<>>{
+      {"budget",
+       Listed({{"'max: 27'",
+                {"max_t", "max_resource", "max_epochs", "epochs", "max_iter", "total", "n_epochs",
+                 "maximum", "limit"}},
+               {"'min: 1'", {"grace_period", "min_resource", "min_t", "min_iter", "minimum"}},
+               {"'eta: 3'", {"reduction_factor", "factor", "reduction"}},
+               {"'unit: epoch'", {"time_attr", "units", "resource_attr", "step_unit"}}})},
+      {"objective",
+       Listed({{"'objective: {maximize: METRIC}' or 'objective: {minimize: METRIC}'",
+                {"name", "metric", "goal", "direction", "mode", "type"}},
+               {"'maximize: METRIC'", {"max", "maximise"}},
+               {"'minimize: METRIC'", {"min", "minimise"}},
+               {"'stop_at: {METRIC: 0.9}' beside the objective", {"target", "threshold"}}})},
+      {"resources",
+       Listed({{"'memory: 16GiB'", {"mem", "ram", "vram", "gpu_memory", "memory_gb"}},
+               {"'cpus: 2'", {"cores", "num_cpus", "cpu_count", "threads"}},
+               {"'gpus: 1'",
+                {"num_gpus", "gpu_count", "devices", "accelerators", "gpus_per_trial"}}})},
+      {"stopper",
+       Listed({{"'name: asha'", {"type", "kind", "method", "algorithm", "scheduler"}},
+               {"'budget: {max: 27, eta: 3}' beside the stopper",
+                {"eta", "reduction_factor", "max_t", "max", "max_resource", "max_iter"}},
+               {"'budget: {min: 1, max: 27}' beside the stopper",
+                {"min", "grace_period", "min_resource", "min_iter", "n_warmup_steps", "warmup"}},
+               {"'startup: 5'", {"n_startup_trials", "startup_trials", "min_samples_required"}},
+               {"'min_trials: 1'", {"n_min_trials", "min_samples"}},
+               {"'interval: 4'", {"perturbation_interval", "interval_steps"}},
+               {"'quantile: 0.25'", {"quantile_fraction"}},
+               {"'mutate: [lr]'", {"hyperparam_mutations", "mutations"}}})},
+      {"timeouts",
+       Listed({{"'deadline: 1h' beside the timeouts", {"total", "study", "deadline", "all"}},
+               {"'trial: 10m'", {"run", "per_trial", "max", "job", "timeout"}},
+               {"'report: 5m'", {"heartbeat", "silence", "idle", "stall"}},
+               {"'grace: 30s'", {"kill", "shutdown", "stop", "term"}}})},
+      {"warm_start", Listed({{"'trials: {best: 20}'", {"top", "best", "n", "count", "limit"}},
+                             {"'study: NAME'", {"name", "from", "source"}},
+                             {"'store: FILE'", {"file", "path", "database", "db"}}})}};
+  static const Translations& none = *new Translations;
+  const auto found = sections.find(section);
+  return found == sections.end() ? none : *found->second;
+}
+
+const Translations& ForeignKeys() {
+  static const auto& keys = *Listed({
+      {"'parallelism: 4'",
+       {"n_jobs", "max_concurrent", "max_concurrent_trials", "max_parallel_trials", "concurrency",
+        "concurrent_trials", "parallel", "num_workers", "workers", "max_workers",
+        "parallelTrialCount"}},
+      {"'trials: 24'",
+       {"num_samples", "max_evals", "run_cap", "num_trials", "max_trials", "count", "iterations",
+        "n_iter", "total_trials", "maxTrialCount"}},
+      {"'deadline: 1h' for the study, or 'timeouts: {trial: 10m}' for each trial",
+       {"timeout", "time_budget", "time_budget_s", "max_time", "max_duration", "time_limit"}},
+      {"'objective: {minimize: loss}'",
+       {"direction", "directions", "metric", "metrics", "mode", "goal", "optimize", "minimize",
+        "maximize", "target"}},
+      {"'stopper: asha'", {"pruner", "scheduler", "early_terminate", "early_stopping", "pruning"}},
+      {"'sampler: tpe'", {"search_alg", "searcher", "algorithm", "algo", "method", "search"}},
+      {"'resources: {cpus: 2, gpus: 1}'",
+       {"gpus", "gpu", "num_gpus", "cpus", "cpu", "num_cpus", "memory", "resources_per_trial"}},
+      {"'space: {lr: {float: [0.1, 1]}}'",
+       {"search_space", "parameters", "params", "param_space", "hyperparameters", "config",
+        "hparams", "param_distributions", "param_grid"}},
+      {"'environment: {NAME: value}'", {"env", "envs", "env_vars", "environment_variables"}},
+      {"'program: python train.py {args}'",
+       {"command", "cmd", "script", "entrypoint", "run", "main", "executable", "train", "args"}},
+      {"'study: NAME'", {"name", "study_name", "project", "experiment", "experiment_name"}},
+      {"'--store FILE' on the command line",
+       {"storage", "store", "database", "storage_path", "local_dir", "output_dir", "save_dir",
+        "log_dir"}},
+      {"'budget: {max: 27}'",
+       {"epochs", "max_epochs", "max_iter", "max_t", "grace_period", "n_epochs", "max_steps"}},
+      {"'retries: 1'", {"max_retries", "retry", "restarts"}},
+      {"'max_failures: 3'", {"fail_fast", "max_failed_trials", "maxFailedTrialCount"}},
+      {"'seed: 1'", {"random_seed", "random_state"}},
+      {"'enqueue: [{lr: 0.1}]'",
+       {"initial_points", "points_to_evaluate", "initial_params", "enqueue_trial"}},
+  });
   return keys;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -8,5 +9,12 @@ namespace sluice {
 
 // Keys of other tuners, each with what to write here instead.
 const std::vector<std::pair<std::string, std::string>>& ForeignKeys();
+
+// The same for the keys of a section of a study: budget, objective, resources, stopper, timeouts,
+// warm_start.
+const std::vector<std::pair<std::string, std::string>>& ForeignKeysOf(std::string_view section);
+
+// The same for a sweep: what a study or another tuner calls otherwise.
+const std::vector<std::pair<std::string, std::string>>& ForeignSweepKeys();
 
 }  // namespace sluice

@@ -57,6 +57,15 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
   if (const Status status = CheckFeasible(spec.space, found); !status)
     SLUICE_TRY(Refuse(text, file, "constraints", status.error().message));
   std::vector<std::string> remarks = Remarks(spec.space, found);
+  for (const Parameter& parameter : spec.space.parameters()) {
+    const std::string braces = fmt::format("{{{{{}}}}}", parameter.name);
+    const bool passed = std::ranges::any_of(
+        spec.program, [&](const std::string& item) { return item.contains(braces); });
+    if (!passed) continue;
+    remarks.push_back(fmt::format(
+        "program: {} is passed as it stands, in braces; write {{{}}} for the parameter's value",
+        braces, parameter.name));
+  }
   if (!IsPopulation(spec.stopper.name)) return remarks;
   const ForkNames forks = NamesInForks(spec.space, spec.stopper.mutate);
   // A population whose forks are all like their parents learns nothing.

@@ -135,5 +135,7 @@ Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
 // Names become folders: letters, digits, '.', '_' and '-', at most 100, not starting with '.' or
 // '-'.
 Status CheckStudyName(std::string_view name);
+// The nearest name to a text that a study may have; "" if there is none.
+std::string StudyNameOf(std::string_view text);
 
 }  // namespace sluice

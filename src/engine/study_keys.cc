@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/scalar.h"
+#include "engine/foreign_keys.h"
 #include "policy/policy.h"
 
 namespace sluice {
@@ -50,17 +52,19 @@ class RunningReader {
     return section ? section->Find(key) : nullptr;
   }
 
-  std::optional<ConfigMap> Section(std::string_view key, const std::vector<std::string>& allowed) {
+  std::optional<ConfigMap> Section(std::string_view key, const std::vector<std::string>& allowed,
+                                   std::string_view form) {
     const ConfigNode* node = map_.Find(key);
     if (node == nullptr) return std::nullopt;
-    auto section = node->Map();
-    if (section) section->AllowOnly(allowed);
+    auto section = node->Map(fmt::format("write '{}: {}'", key, form));
+    if (section) section->AllowOnly(allowed, ForeignKeysOf(key));
     return section;
   }
 
   void ReadEnvironment() {
     const ConfigNode* node = map_.Find("environment");
-    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    const auto map =
+        node != nullptr ? node->Map("write 'environment: {NAME: value}'") : std::nullopt;
     if (!map) return;
     std::size_t bad_templates = 0;
     for (const auto& [name, value] : map->entries()) {
@@ -125,7 +129,12 @@ class RunningReader {
         return;
       }
     }
-    node->Expected("a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z");
+    const std::string text = node->is_scalar() ? node->Show() : "";
+    const bool date = text.size() >= 10 && text[4] == '-' && text[7] == '-';
+    node->Expected("a duration such as 20m, or a time with its zone such as 2026-01-31T18:00:00Z",
+                   date ? fmt::format("write '{}T{}Z' if UTC is meant", text.substr(0, 10),
+                                      text.size() >= 16 ? text.substr(11, 5) + ":00" : "00:00:00")
+                        : SuggestDuration(text));
   }
 
   // An amount in thousandths, or nothing where it has more decimals than that.
@@ -168,7 +177,8 @@ class RunningReader {
   static bool IsWidth(Milli gpus) { return gpus <= kWhole || gpus % kWhole == 0; }
 
   void ReadResources() {
-    const auto section = Section("resources", {"cpus", "gpus", "memory", "bandwidth", "lent"});
+    const auto section =
+        Section("resources", {"cpus", "gpus", "memory", "bandwidth", "lent"}, "{cpus: 2, gpus: 1}");
     bool good = true;
     Demand& demand = spec_.demand;
     std::optional<Amounts> cpus;
@@ -256,8 +266,9 @@ class RunningReader {
     ModelSpec& model = spec_.model.emplace();
     model.line = node->line();
     constexpr std::string_view kNetwork = "a file of torch.export, or zoo:NAME";
-    const auto section =
-        node->is_map() ? Section("model", {"network", "loss", "scale"}) : std::nullopt;
+    const auto section = node->is_map()
+                             ? Section("model", {"network", "loss", "scale"}, "{network: FILE}")
+                             : std::nullopt;
     const ConfigNode* network =
         section ? section->Require("network", kNetwork, "add 'network: net.pt2'") : node;
     if (const auto text = network != nullptr ? network->Text() : std::nullopt) {
@@ -308,7 +319,7 @@ class RunningReader {
   }
 
   void ReadTimeouts() {
-    const auto section = Section("timeouts", {"trial", "report", "grace", "lease"});
+    const auto section = Section("timeouts", {"trial", "report", "grace", "lease"}, "{trial: 10m}");
     const auto read = [&](std::string_view key, Duration& into) {
       const ConfigNode* node = In(section, key);
       const auto duration = node != nullptr ? node->Duration() : std::nullopt;
@@ -330,11 +341,16 @@ class RunningReader {
       const auto value = node != nullptr ? node->Integer(range) : std::nullopt;
       if (value) into = static_cast<int>(*value);
     };
-    integer("parallelism", {.min = 1, .max = kMaxParallelism}, spec_.parallelism);
-    integer("retries", {.min = 0, .max = kMaxRetries}, spec_.retries);
-    integer("max_failures", {.min = 1, .max = kMaxTrials}, spec_.max_failures);
+    integer("parallelism",
+            {.min = 1, .max = kMaxParallelism, .instead = "leave it out for as many as fit"},
+            spec_.parallelism);
+    integer("retries", {.min = 0, .max = kMaxRetries, .instead = "write 0 for none"},
+            spec_.retries);
+    integer("max_failures",
+            {.min = 1, .max = kMaxTrials, .instead = "leave it out to go on whatever fails"},
+            spec_.max_failures);
     if (const ConfigNode* node = map_.Find("seed")) {
-      if (const auto seed = node->Integer({.min = 0}))
+      if (const auto seed = node->Integer({.min = 0, .instead = "leave it out to have one drawn"}))
         spec_.seed = static_cast<std::uint64_t>(*seed);
     }
     if (const ConfigNode* node = map_.Find("backoff"))

@@ -57,8 +57,8 @@ class StudyReader {
   std::optional<ConfigMap> Section(std::string_view key, const std::vector<std::string>& allowed) {
     const ConfigNode* node = map_.Find(key);
     if (node == nullptr) return std::nullopt;
-    auto section = node->Map();
-    if (section) section->AllowOnly(allowed);
+    auto section = node->Map("write 'budget: {max: 27}'");
+    if (section) section->AllowOnly(allowed, ForeignKeysOf(key));
     return section;
   }
 
@@ -177,15 +177,22 @@ class StudyReader {
     if (node->is_list()) return node->Expected(form, kOne);
     if (node->is_scalar()) {
       const std::string word = node->Show();
-      const bool direction = word == "maximize" || word == "minimize";
-      return node->Expected(
-          form, direction ? fmt::format("write '{{{}: loss}}'", word)
-                          : fmt::format("write '{{maximize: {0}}}' or '{{minimize: {0}}}'", word));
+      for (const std::string_view direction : {"maximize", "minimize", "max", "min"}) {
+        if (!word.starts_with(direction)) continue;
+        const std::string_view metric =
+            std::string_view(word).substr(std::min(word.find_first_of(' '), word.size() - 1) + 1);
+        return node->Expected(form,
+                              fmt::format("write '{{{}: {}}}'",
+                                          direction.starts_with("max") ? "maximize" : "minimize",
+                                          metric.empty() ? "loss" : metric));
+      }
+      return node->Expected(form,
+                            fmt::format("write '{{maximize: {0}}}' or '{{minimize: {0}}}'", word));
     }
     if (!node->is_map()) return node->Expected(form);
     const ConfigMap map = *node->Map();
     const std::vector<std::string> allowed = {"maximize", "minimize", "of"};
-    map.AllowOnly(allowed);
+    map.AllowOnly(allowed, ForeignKeysOf("objective"));
     std::string of = "best";
     if (const ConfigNode* which = map.Find("of")) {
       const std::vector<std::string> reports = {"best", "last"};
@@ -228,7 +235,10 @@ class StudyReader {
 
   void ReadBudget() {
     const auto section = Section("budget", {"min", "max", "eta", "unit"});
-    if (!section) return;
+    if (!section) {
+      budget_good_ = map_.Find("budget") == nullptr;
+      return;
+    }
     const IntegerRange range{.min = 1, .max = kMaxBudget};
     const ConfigNode* min_node = section->Find("min");
     const ConfigNode* max_node = section->Find("max");
@@ -296,7 +306,7 @@ class StudyReader {
   bool ReadStopperOptions(const ConfigMap& map, const std::optional<std::string>& name) {
     std::vector<std::string> keys = {"name"};
     for (const std::string& option : AllStopperOptions()) keys.push_back(option);
-    map.AllowOnly(keys);
+    map.AllowOnly(keys, ForeignKeysOf("stopper"));
     if (!name) return false;
     const std::vector<std::string>& takes = StopperOptions(*name);
     bool good = true;
@@ -403,10 +413,14 @@ class StudyReader {
 
   void ReadStopAt() {
     const ConfigNode* node = map_.Find("stop_at");
-    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    const auto map = node != nullptr ? node->Map("write 'stop_at: {METRIC: 0.9}'") : std::nullopt;
     if (!map) return;
     if (map->entries().empty()) node->Expected("a metric and its value, as in {accuracy: 0.9}");
     for (const auto& [metric, value] : map->entries()) {
+      if (value.is_null()) {
+        value.Expected("a value for the metric", "write 'stop_at: {METRIC: 0.9}'");
+        continue;
+      }
       if (!ReadMetric(value, metric)) continue;
       if (const auto stop_at = ReadThreshold(metric, value)) spec_.stop_at.push_back(*stop_at);
     }
@@ -449,20 +463,59 @@ class StudyReader {
   bool budget_good_ = true;
 };
 
+// Whether the study stands below one of the keys instead of at the margin.
+bool ReportNested(const ConfigMap& map) {
+  const auto is_one = [](const ConfigMap& keys) {
+    return std::ranges::count_if(keys.entries(), [](const ConfigMap::Entry& entry) {
+             return entry.key == "program" || entry.key == "space" || entry.key == "objective" ||
+                    entry.key == "parameters" || entry.key == "trials";
+           }) >= 2;
+  };
+  if (is_one(map)) return false;
+  for (const ConfigMap::Entry& entry : map.entries()) {
+    if (!entry.value.is_map() || !is_one(*entry.value.Map())) continue;
+    entry.value.Report(fmt::format(
+        "expected the keys of the study at the beginning of their lines, found them below '{}'; "
+        "move them to the left{}",
+        entry.key,
+        entry.key == "study" ? ", and write 'study: NAME'"
+                             : fmt::format(", and remove '{}:'", entry.key)));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
+namespace {
+
+bool FitsInName(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+std::string StudyNameOf(std::string_view text) {
+  std::string name;
+  for (const char c : text.substr(0, kLongestStudyName)) {
+    const bool fits = FitsInName(c);
+    if (fits ? !name.empty() || (c != '.' && c != '-') : !name.empty() && name.back() != '-')
+      name += fits ? c : '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
 Status CheckStudyName(std::string_view name) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-  };
-  if (!name.empty() && name.size() <= kLongestStudyName && std::ranges::all_of(name, fits) &&
+  if (!name.empty() && name.size() <= kLongestStudyName && std::ranges::all_of(name, FitsInName) &&
       name.front() != '.' && name.front() != '-') {
     return {};
   }
+  const std::string ours = StudyNameOf(name);
   return InvalidArgument(fmt::format(
       "expected a name of at most {} letters, digits, '.', '_' and '-' that does not begin "
-      "with '.' or '-', found '{}'",
-      kLongestStudyName, Shown(name)));
+      "with '.' or '-', found '{}'{}",
+      kLongestStudyName, Shown(name), ours.empty() ? "" : fmt::format(" (such as {})", ours)));
 }
 
 StudySpec ReadStudyPart(const ConfigNode& node, const ConfigMap& map, const StudyPart& part) {
@@ -478,6 +531,7 @@ Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
     return std::unexpected(config.Check().error());
   }
   const ConfigMap map = *root.Map();
+  if (ReportNested(map)) return std::unexpected(config.Check().error());
   StudySpec spec = IsSweep(map)
                        ? ReadSweep(root, map, default_name)
                        : ReadStudyPart(root, map, {.default_name = std::string(default_name)});

@@ -143,19 +143,16 @@ TEST(StudyReaderTest, SaysEverythingAtOnceInOrderOfLines) {
                     "  lr: {float: [1.0, 0.1]}\n"
                     "stopper: ahsa\n"
                     "retries: -1\n"),
-      "study.yaml:1: trails: unknown key (did you mean 'trials'?)\n"
-      "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
-      "nothing; add 'objective: {minimize: loss}'\n"
-      "study.yaml:1: trials: expected how many trials, 1 to 10000000, found nothing; add "
-      "'trials: 24'\n"
-      "study.yaml:2: program: expected a parameter or one of trial, launch, budget, params, "
-      "checkpoint, seed, study, args, args_no_hyphens, args_no_equals, args_no_boolean_flags, "
-      "args_json in braces, found {l} (did you mean 'lr'?); write {{ and }} for braces "
-      "themselves\n"
-      "study.yaml:4: lr: expected low < high, found [1.0, 0.1]\n"
-      "study.yaml:5: stopper: expected one of none, asha, asha-promotion, asha-pausing, median, "
-      "percentile, patience, sha, hyperband, pbt, pbt-async, found ahsa (did you mean 'asha'?)\n"
-      "study.yaml:6: retries: expected a whole number from 0 to 100, found -1");
+      "study.yaml:1: trails: unknown key (did you mean 'trials'?)\nstudy.yaml:1: objective: "
+      "expected {maximize: METRIC} or {minimize: METRIC}, found nothing; add 'objective: "
+      "{minimize: loss}'\nstudy.yaml:2: program: expected a parameter (lr) or one of trial, "
+      "launch, budget, params, checkpoint, seed, study, args, args_no_hyphens, args_no_equals, "
+      "args_no_boolean_flags, args_json in braces, found {l} (did you mean 'lr'?); name a "
+      "parameter, or write {{ and }} for braces themselves\nstudy.yaml:4: lr: expected low < high, "
+      "found [1.0, 0.1]; write [0.1, 1.0]\nstudy.yaml:5: stopper: expected one of none, asha, "
+      "asha-promotion, asha-pausing, median, percentile, patience, sha, hyperband, pbt, pbt-async, "
+      "found ahsa (did you mean 'asha'?)\nstudy.yaml:6: retries: expected a whole number from 0 to "
+      "100, found -1; write 0 for none");
 }
 
 TEST(StudyReaderTest, RefusesWhatIsNoStudy) {
@@ -182,15 +179,15 @@ TEST(StudyReaderTest, ChecksNames) {
   EXPECT_FALSE(CheckStudyName(std::string(101, 'a')));
   EXPECT_EQ(With("study: a/b"),
             "study.yaml:1: study: expected a name of at most 100 letters, digits, '.', '_' and '-' "
-            "that does not begin with '.' or '-', found 'a/b'");
+            "that does not begin with '.' or '-', found 'a/b' (such as a-b)");
   EXPECT_EQ(
       ReadStudy("program: x\nspace: {a: {int: [1, 2]}}\nobjective: {minimize: loss}\ntrials: 1\n",
                 "my study.yaml", "my study")
           .error()
           .message,
       "my study.yaml:1: study: expected a name of at most 100 letters, digits, '.', '_' and '-' "
-      "that does not begin with '.' or '-', found 'my study', the file's own name; add 'study: "
-      "NAME'");
+      "that does not begin with '.' or '-', found 'my study' (such as my-study), the file's own "
+      "name; add 'study: NAME'");
 }
 
 TEST(StudyReaderTest, ChecksPrograms) {
@@ -228,7 +225,8 @@ TEST(StudyReaderTest, ChecksEnvironments) {
       "study.yaml:1: environment.A: expected braces in pairs, as in {lr}, found a lone '{' in "
       "'{lr'; write {{ for a brace itself");
   EXPECT_EQ(With("environment: [A]"),
-            "study.yaml:1: environment: expected a map of keys and values, found [A]");
+            "study.yaml:1: environment: expected a map of keys and values, found [A]; write "
+            "'environment: {NAME: value}'");
 }
 
 TEST(StudyReaderTest, ChecksObjectives) {
@@ -236,7 +234,7 @@ TEST(StudyReaderTest, ChecksObjectives) {
             "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
             "accuracy; write '{maximize: accuracy}' or '{minimize: accuracy}'");
   EXPECT_EQ(With("objective: {maximise: accuracy}"),
-            "study.yaml:1: objective.maximise: unknown key (did you mean 'maximize'?)");
+            "study.yaml:1: objective.maximise: unknown key; write 'maximize: METRIC'");
   EXPECT_EQ(With("objective: {maximize: a, minimize: b}"),
             "study.yaml:1: objective: expected either maximize or minimize, found {maximize: a, "
             "minimize: b}; a study has one objective: report a number that weighs what counts, and "
@@ -340,8 +338,8 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
             "needs it, found nothing; add 'budget: {max: 27}'");
   EXPECT_EQ(
       With("stopper: [median]"),
-      "study.yaml:1: stopper: expected one of none, asha, asha-promotion, "
-      "asha-pausing, median, percentile, patience, sha, hyperband, pbt, pbt-async, found [median]");
+      "study.yaml:1: stopper: expected one of none, asha, asha-promotion, asha-pausing, median, "
+      "percentile, patience, sha, hyperband, pbt, pbt-async, found [median]; write 'median' alone");
 }
 
 TEST(StudyReaderTest, ChecksStopAt) {
@@ -381,7 +379,8 @@ TEST(StudyReaderTest, ChecksNumbersTimesAndSizes) {
   EXPECT_EQ(With("trials: 0"),
             "study.yaml:1: trials: expected a whole number from 1 to 10000000, found 0");
   EXPECT_EQ(With("parallelism: 0"),
-            "study.yaml:1: parallelism: expected a whole number from 1 to 100000, found 0");
+            "study.yaml:1: parallelism: expected a whole number from 1 to 100000, found 0; leave "
+            "it out for as many as fit");
   EXPECT_EQ(With("retries: 101"),
             "study.yaml:1: retries: expected a whole number from 0 to 100, found 101");
   EXPECT_EQ(With("weight: 0"),
@@ -393,11 +392,12 @@ TEST(StudyReaderTest, ChecksNumbersTimesAndSizes) {
   EXPECT_EQ(With("weight: heavy"),
             "study.yaml:1: weight: expected a number from 0.001 to 1000, found heavy");
   EXPECT_EQ(With("seed: -1"),
-            "study.yaml:1: seed: expected a whole number of at least 0, found -1");
-  EXPECT_EQ(
-      With("deadline: 2026-01-31T18:00:00"),
-      "study.yaml:1: deadline: expected a duration such as 20m, or a time with its zone such as "
-      "2026-01-31T18:00:00Z, found 2026-01-31T18:00:00");
+            "study.yaml:1: seed: expected a whole number of at least 0, found -1; leave it out to "
+            "have one drawn");
+  EXPECT_EQ(With("deadline: 2026-01-31T18:00:00"),
+            "study.yaml:1: deadline: expected a duration such as 20m, or a time with its zone such "
+            "as 2026-01-31T18:00:00Z, found 2026-01-31T18:00:00; write '2026-01-31T18:00:00Z' if "
+            "UTC is meant");
   EXPECT_EQ(
       With("backoff: later"),
       "study.yaml:1: backoff: expected a duration such as 90s, 20m, 1h30m or 2d, found later");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -114,7 +115,7 @@ class NumbersReader {
       return Distribution{whole ? "int_uniform" : "uniform",
                           whole ? Family::kWhole : Family::kRange};
     }
-    const auto word = named->OneOf(SweepDistributions());
+    const auto word = ReadSweepDistribution(*named);
     if (!word) return std::nullopt;
     return *std::ranges::find(Distributions(), *word, &Distribution::name);
   }
@@ -323,13 +324,31 @@ class NumbersReader {
 
 }  // namespace
 
-const std::vector<std::string>& SweepDistributions() {
+std::optional<std::string> ReadSweepDistribution(const ConfigNode& node) {
   static const auto& names = *[] {
     auto* all = new std::vector<std::string>;
     for (const Distribution& distribution : Distributions()) all->push_back(distribution.name);
     return all;
   }();
-  return names;
+  // With bounds that are values; those of log_uniform are exponents.
+  static const auto& foreign =
+      *new std::map<std::string, std::string>{{"loguniform", "log_uniform_values"},
+                                              {"log", "log_uniform_values"},
+                                              {"reciprocal", "log_uniform_values"},
+                                              {"quniform", "q_uniform"},
+                                              {"qloguniform", "q_log_uniform_values"},
+                                              {"int", "int_uniform"},
+                                              {"integer", "int_uniform"},
+                                              {"randint", "int_uniform"},
+                                              {"float", "uniform"},
+                                              {"double", "uniform"},
+                                              {"choice", "categorical"},
+                                              {"gaussian", "normal"},
+                                              {"lognormal", "log_normal"}};
+  const auto known = node.is_scalar() ? foreign.find(node.Show()) : foreign.end();
+  if (known == foreign.end()) return node.OneOf(names);
+  node.Expected("a distribution of W&B", fmt::format("write '{}'", known->second));
+  return std::nullopt;
 }
 
 std::optional<Parameter> ReadSweepNumbers(const ConfigNode& node, const ConfigMap& map,

@@ -9,8 +9,9 @@
 
 namespace sluice {
 
-// The distributions a parameter of a sweep can have.
-const std::vector<std::string>& SweepDistributions();
+// The distribution that a parameter of a sweep names. Reports what is none, with what it is called here if
+// another tuner has it.
+std::optional<std::string> ReadSweepDistribution(const ConfigNode& node);
 
 // Reads a parameter that has numbers for values: one whose map names a distribution other than
 // `constant`, `categorical` and `categorical_w_probabilities`, or has min and max. The map belongs

@@ -141,7 +141,7 @@ class ParametersReader {
         return ReadSweepNumbers(node, map, name, notes_);
       return ReportShape(node, map);
     }
-    const auto word = distribution->OneOf(SweepDistributions());
+    const auto word = ReadSweepDistribution(*distribution);
     if (!word) return std::nullopt;
     if (*word == "constant") {
       const ConfigNode* found = map.Require("value", "the constant's value", "add 'value: ...'");
@@ -163,8 +163,19 @@ class ParametersReader {
     const std::vector<std::string> known = {
         "value",      "values", "probabilities", "min", "max", "distribution",
         "parameters", "mu",     "sigma",         "q",   "a",   "b"};
-    map.AllowOnly(known);
+    const bool group = !map.entries().empty() &&
+                       std::ranges::all_of(map.entries(), [](const ConfigMap::Entry& entry) {
+                         return entry.value.is_map();
+                       });
+    if (group) {
+      node.Report(fmt::format(
+          "expected value, values, or min and max, found parameters; put them under a 'parameters' "
+          "of its own: {}: {{parameters: {{{}: ...}}}}",
+          node.path(), Shown(map.entries().front().key)));
+      return std::nullopt;
+    }
     node.Expected("one of value, values, min and max, distribution, parameters");
+    map.AllowOnly(known);
     return std::nullopt;
   }
 
@@ -182,7 +193,9 @@ class ParametersReader {
     map.AllowOnly(allowed);
     const auto items = values.is_list() ? values.List() : std::nullopt;
     if (!items || items->empty()) {
-      values.Expected("a list of values with at least one", "write 'value: ...' for a constant");
+      values.Expected("a list of values with at least one",
+                      values.is_scalar() ? fmt::format("write 'values: [{}]'", values.Show())
+                                         : "write 'value: ...' for a constant");
       return std::nullopt;
     }
     if (items->size() > kMaxChoices) {

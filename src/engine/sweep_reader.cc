@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "engine/foreign_keys.h"
 #include "engine/study_keys.h"
 #include "engine/sweep_command.h"
 #include "engine/sweep_parameters.h"
@@ -37,25 +38,12 @@ std::vector<std::string> SweepKeys() {
   return keys;
 }
 
-// What a study may be called that a sweep calls this.
-std::string StudyNameOf(std::string_view text) {
-  std::string name;
-  for (const char c : text.substr(0, kLongestStudyName)) {
-    const bool fits =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-    if (fits ? !name.empty() || (c != '.' && c != '-') : !name.empty() && name.back() != '-')
-      name += fits ? c : '-';
-  }
-  while (name.ends_with('-')) name.pop_back();
-  return name;
-}
-
 class SweepReader {
  public:
   SweepReader(const ConfigNode& root, const ConfigMap& map) : root_(root), map_(map) {}
 
   StudySpec Read(std::string_view default_name) {
-    map_.AllowOnly(SweepKeys());
+    map_.AllowOnly(SweepKeys(), ForeignSweepKeys());
     spec_.sweep.emplace();
     spec_.unit = "step";
     ReadName(default_name);

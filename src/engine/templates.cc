@@ -70,6 +70,20 @@ bool IsOption(std::string_view item) {
          item.find_first_of("={}") == std::string_view::npos;
 }
 
+// " (lr, width)", the first of them.
+std::string SomeOf(const ParameterNames& parameters) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const std::string& name : parameters) {
+    if (names.size() == kMost) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(name);
+  }
+  return names.empty() ? "" : fmt::format(" ({})", Join(names));
+}
+
 }  // namespace
 
 const std::vector<std::string>& TemplateWords() {
@@ -99,10 +113,10 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
           piece.text, Shown(text), piece.text, piece.text));
     }
     if (IsListWord(piece.text)) {
+      const bool dollar = text == fmt::format("${{{}}}", piece.text);
       return InvalidArgument(
-          fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; put "
-                      "spaces around it",
-                      piece.text, Shown(text)));
+          fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; {}",
+                      piece.text, Shown(text), dollar ? "remove the '$'" : "put spaces around it"));
     }
     if (parameters.contains(piece.text) || IsEnvironmentWord(piece.text)) continue;
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
@@ -116,9 +130,10 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
                       Shown(piece.text)));
     }
     return InvalidArgument(fmt::format(
-        "expected a parameter or one of {} in braces, found {{{}}}{}; write {{{{ and }}}} "
-        "for braces themselves",
-        Join(TemplateWords()), Shown(piece.text), DidYouMean(piece.text, known)));
+        "expected a parameter{} or one of {} in braces, found {{{}}}{}; name a parameter, or write "
+        "{{{{ and }}}} for braces themselves",
+        SomeOf(parameters), Join(TemplateWords()), Shown(piece.text),
+        DidYouMean(piece.text, known)));
   }
   return {};
 }

@@ -48,11 +48,11 @@ TEST(TemplatesTest, WhatHasNoValueIsLeftOutWithItsOption) {
 
 TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
   EXPECT_EQ(TemplateProblem(CheckTemplate("{lr} {budget} {{x}}", {"lr"})), "");
-  EXPECT_EQ(TemplateProblem(CheckTemplate("{lrr}", {"lr"})),
-            "expected a parameter or one of trial, launch, budget, params, checkpoint, seed, "
-            "study, args, args_no_hyphens, args_no_equals, args_no_boolean_flags, args_json in "
-            "braces, found "
-            "{lrr} (did you mean 'lr'?); write {{ and }} for braces themselves");
+  EXPECT_EQ(
+      TemplateProblem(CheckTemplate("{lrr}", {"lr"})),
+      "expected a parameter (lr) or one of trial, launch, budget, params, checkpoint, seed, study, "
+      "args, args_no_hyphens, args_no_equals, args_no_boolean_flags, args_json in braces, found "
+      "{lrr} (did you mean 'lr'?); name a parameter, or write {{ and }} for braces themselves");
   EXPECT_EQ(TemplateProblem(CheckTemplate("a {lr", {"lr"})),
             "expected braces in pairs, as in {lr}, found a lone '{' in 'a {lr'; write {{ for a "
             "brace itself");

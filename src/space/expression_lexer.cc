@@ -22,7 +22,9 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // What people write who think of another language.
-std::string_view Advice(std::string_view rest) {
+std::string Advice(std::string_view rest) {
+  if (const std::string other = Lookalike(rest.substr(0, 3)); !other.empty())
+    return fmt::format("; {}: type it again", other);
   if (rest.starts_with("=")) return "; write == to compare";
   if (rest.starts_with("&")) return "; write and";
   if (rest.starts_with("|")) return "; write or";

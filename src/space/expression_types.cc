@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "space/expression_parser.h"
@@ -197,7 +198,14 @@ std::unexpected<Error> ExpressionParser::UnknownName(const Token& token) const {
                 fmt::format("{}; write {} for the parameter", found, QuotedName(parameter.name)));
     }
   }
-  return At(token.begin, found + DidYouMean(token.text, known));
+  const std::string nearest = DidYouMean(token.text, known);
+  constexpr std::size_t kMost = 8;
+  const std::size_t shown = std::min(known.size(), kMost + 2);
+  const std::string others =
+      shown == 2 ? ""
+                 : fmt::format("; there are {}{}", Join(std::span(known).subspan(2, shown - 2)),
+                               shown < known.size() ? ", ..." : "");
+  return At(token.begin, found + (nearest.empty() ? others : nearest));
 }
 
 }  // namespace sluice

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -29,7 +31,20 @@ bool IsWrittenWhole(std::string_view text) {
   });
 }
 
+bool IsWrittenAsNumber(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string_view Unquoted(std::string_view text) {
+  const bool quoted = text.size() > 1 && text.starts_with('\'') && text.ends_with('\'');
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
 std::string Range(std::string_view low, std::string_view high, bool whole, bool log) {
+  low = Unquoted(low);
+  high = Unquoted(high);
   return fmt::format("{{{}: [{}, {}]{}}}", whole ? "int" : "float", low, high,
                      log ? ", log: true" : "");
 }
@@ -54,11 +69,12 @@ Meaning MeaningOf(std::string word) {
   return meaning;
 }
 
-// "tune.loguniform(1e-4, 1)"
+// "tune.loguniform(1e-4, 1)", "float [0, 1]"
 std::string FromCall(std::string_view text) {
-  const std::size_t open = text.find('(');
-  if (open == std::string_view::npos || text.back() != ')') return "";
+  const std::size_t open = text.find_first_of("([");
+  if (open == std::string_view::npos || (text.back() != ')' && text.back() != ']')) return "";
   std::string_view name = text.substr(0, open);
+  name = name.substr(0, name.find_last_not_of(' ') + 1);
   name = name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
   std::string arguments(text.substr(open + 1, text.size() - open - 2));
   const Meaning meaning = MeaningOf(std::string(name));
@@ -110,13 +126,105 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
     ours = FromMap(*node.Map());
   } else if (node.is_list()) {
     ours = fmt::format("{{choice: {}}}", node.Show());
+    const auto items = *node.List();
+    const auto number = [](const ConfigNode& item) { return IsWrittenAsNumber(item.Show()); };
+    if (items.size() == 2 && std::ranges::all_of(items, number)) {
+      const std::string low = items[0].Show();
+      const std::string high = items[1].Show();
+      return fmt::format("; write '{}: {}' for a range, or '{}: {}' for these two alone", name,
+                         Range(low, high, IsWrittenWhole(low) && IsWrittenWhole(high), false), name,
+                         ours);
+    }
   } else if (node.is_scalar()) {
     ours = FromCall(node.Show());
-    if (ours.empty()) ours = fmt::format("{{choice: [{}]}}", node.Show());
+    const bool plain = node.Show().find_first_of("[](){},") == std::string::npos;
+    if (ours.empty() && plain) ours = fmt::format("{{choice: [{}]}}", node.Show());
   }
   // What was shortened for a message is none to copy.
   if (ours.empty() || ours.contains("...")) return "";
   return fmt::format("; write '{}: {}'", name, ours);
+}
+
+const std::vector<std::pair<std::string, std::string>>& ForeignOptions() {
+  static const auto& keys = *new std::vector<std::pair<std::string, std::string>>{
+      {"q", "'step'"},
+      {"quantization", "'step'"},
+      {"if", "'when'"},
+      {"condition", "'when'"},
+      {"only_if", "'when'"},
+      {"parent", "'when: PARAMETER == VALUE'"},
+      {"scale", "'log: true'"},
+      {"log_scale", "'log: true'"},
+      {"logarithmic", "'log: true'"},
+      {"distribution", "'law: normal', or 'log: true'"},
+      {"prior", "'law: normal', or 'log: true'"},
+      {"probabilities", "'weights'"},
+      {"probs", "'weights'"},
+      {"p", "'weights'"},
+      {"mu", "'mean'"},
+      {"std", "'sigma'"},
+      {"stddev", "'sigma'"},
+      {"default", "'enqueue: [{NAME: VALUE}]' for what to try first"},
+      {"init", "'enqueue: [{NAME: VALUE}]' for what to try first"},
+      {"initial", "'enqueue: [{NAME: VALUE}]' for what to try first"}};
+  return keys;
+}
+
+std::optional<BareList> FindBareList(const ConfigMap& map, const ConfigNode& first) {
+  if (!first.is_scalar()) return std::nullopt;
+  BareList found;
+  std::string items = first.Show();
+  for (const ConfigMap::Entry& entry : map.entries()) {
+    if (!entry.value.is_null()) continue;
+    found.swallowed.push_back(entry.key);
+    items += ", " + entry.key;
+  }
+  for (const auto& [open, close] : {std::pair('(', ')'), std::pair('"', '"')}) {
+    if (items.starts_with(open) && items.ends_with(close))
+      items = items.substr(1, items.size() - 2);
+  }
+  found.text = fmt::format("[{}]", items);
+  if (items.contains("...")) return std::nullopt;  // shortened: none to copy
+  return found;
+}
+
+std::string SuggestRange(const ConfigNode& node, std::string_view kind) {
+  std::vector<std::string> ends;
+  if (node.is_map()) {
+    const ConfigMap map = *node.Map();
+    const ConfigNode* low = FindAny(map, {"low", "min", "lower", "minimum", "start", "from"});
+    const ConfigNode* high = FindAny(map, {"high", "max", "upper", "maximum", "stop", "end", "to"});
+    if (low != nullptr && high != nullptr) ends = {low->Show(), high->Show()};
+  } else if (node.is_scalar()) {
+    // "0.1 to 1", "0..1", "(0, 1)": the numbers in it.
+    std::string text = node.Show();
+    if (const std::size_t dots = text.find(".."); dots != std::string::npos)
+      text.replace(dots, 2, " ");
+    std::string word;
+    for (const char c : text + " ") {
+      const bool part = std::string_view("0123456789.eE+-").contains(c);
+      if (part) word += c;
+      if (part || word.empty()) continue;
+      if (IsWrittenAsNumber(word)) ends.push_back(word);
+      word.clear();
+    }
+  } else if (node.is_list()) {
+    const auto items = *node.List();
+    if (items.size() == 1) return SuggestRange(items.front(), kind);
+    if (items.size() == 4 && std::ranges::all_of(items, [](const ConfigNode& item) {
+          return IsWrittenWhole(item.Show());
+        })) {
+      return fmt::format("write '{}: [{}.{}, {}.{}]' if these are decimals, or 'choice: {}'", kind,
+                         items[0].Show(), items[1].Show(), items[2].Show(), items[3].Show(),
+                         node.Show());
+    }
+    if (items.size() == 3) {
+      return fmt::format("write '{}: [{}, {}], step: {}' if the last is a step", kind,
+                         items[0].Show(), items[1].Show(), items[2].Show());
+    }
+    if (items.size() > 3) return fmt::format("write 'choice: {}' for these values", node.Show());
+  }
+  return ends.size() == 2 ? fmt::format("write '{}: [{}, {}]'", kind, ends[0], ends[1]) : "";
 }
 
 }  // namespace sluice

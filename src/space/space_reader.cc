@@ -60,13 +60,22 @@ const std::vector<std::string>& OptionWords() {
   return words;
 }
 
+std::string SuggestName(std::string_view name) {
+  std::string fits;
+  for (const char c : name.substr(0, kLongestName - 1)) {
+    const std::string_view letter(&c, 1);
+    fits += IsParameterName("a" + std::string(letter)) ? c : '_';
+  }
+  return IsParameterName(fits) ? fits : "p" + fits;
+}
+
 bool CheckName(const ConfigNode& node, const std::string& name,
                const std::vector<std::string>& reserved) {
   if (!IsParameterName(name)) {
     node.Report(fmt::format(
         "expected a name of at most {} letters, digits, '_', '.' and '-' that begins with a letter "
-        "or '_', found '{}'",
-        kLongestName, Shown(name)));
+        "or '_', found '{}'; write '{}'",
+        kLongestName, Shown(name), SuggestName(name)));
     return false;
   }
   if (std::ranges::find(reserved, name) != reserved.end()) {
@@ -88,7 +97,8 @@ bool ReadRange(const ConfigNode& node, Parameter& parameter) {
   const ConfigNode named = node.Named(parameter.name);
   const auto ends = node.is_list() ? node.List() : std::nullopt;
   if (!ends || ends->size() != 2) {
-    named.Expected("a range [low, high]");
+    named.Expected("a range [low, high]",
+                   SuggestRange(node, parameter.kind == ParameterKind::kInt ? "int" : "float"));
     return false;
   }
   const auto low = ReadBound((*ends)[0].Named(parameter.name), parameter.kind);
@@ -97,7 +107,9 @@ bool ReadRange(const ConfigNode& node, Parameter& parameter) {
   parameter.low = *low;
   parameter.high = *high;
   if (!(*low < *high)) {
-    named.Expected("low < high");
+    named.Expected(
+        "low < high",
+        *high < *low ? fmt::format("write [{}, {}]", (*ends)[1].Show(), (*ends)[0].Show()) : "");
     return false;
   }
   if (!std::isfinite(*high - *low)) {
@@ -125,7 +137,9 @@ bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string
   if (node == nullptr) return true;
   std::vector<std::string> names;
   for (const LawWord& word : LawWords()) names.push_back(word.word);
-  const auto name = node->OneOf(names);
+  const auto name = node->is_scalar() && node->Show() == "loguniform"
+                        ? (node->Expected("a law", "write 'log'"), std::nullopt)
+                        : node->OneOf(names);
   if (!name) {
     for (const LawWord& word : LawWords()) known.insert(known.end(), {word.first, word.second});
     return false;
@@ -168,11 +182,13 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   return good;
 }
 
-bool ReadChoices(const ConfigNode& node, Parameter& parameter) {
+// `meant`: the list that is likely meant, if it is none.
+bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& parameter) {
   const ConfigNode named = node.Named(parameter.name);
   const auto items = node.is_list() ? node.List() : std::nullopt;
   if (!items || items->empty()) {
-    named.Expected("a list of choices with at least one");
+    named.Expected("a list of choices with at least one",
+                   meant.empty() ? "" : fmt::format("write 'choice: {}'", meant));
     return false;
   }
   if (items->size() > kMaxChoices) {
@@ -223,6 +239,21 @@ bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
   return true;
 }
 
+// For the first of a list of parameters.
+std::string SuggestByName(const ConfigNode& item) {
+  const auto map = item.is_map() ? item.Map() : std::nullopt;
+  const ConfigNode* name = map ? map->Find("name") : nullptr;
+  if (name == nullptr) {
+    return map && map->entries().size() == 1 ? "remove the '- ' before each name"
+                                             : "write 'lr: {float: [0.1, 1]}' and so on";
+  }
+  // Katib has the range in a map of its own.
+  const ConfigNode* inner = map->Find("feasibleSpace");
+  std::string suggested = SuggestParameter(inner != nullptr ? *inner : item, name->Show());
+  if (suggested.empty()) suggested = fmt::format("; write '{}: {{float: [0.1, 1]}}'", name->Show());
+  return suggested.substr(2) + ", and so on";
+}
+
 std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const std::string& name) {
   if (!node.is_map()) {
     const std::string suggested = SuggestParameter(node, name);
@@ -253,27 +284,44 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
       return std::ranges::find(OptionWords(), entry.key) == OptionWords().end();
     });
     const bool any = typed != map.entries().end();
+    if (any && std::ranges::all_of(map.entries(), [](const ConfigMap::Entry& entry) {
+          return entry.value.is_map();
+        })) {
+      node.Report(
+          fmt::format("expected a parameter such as {{float: [0.1, 1]}}, found a group of them, "
+                      "and a space has "
+                      "no groups; write '{0}.{1}: {2}' in place of '{1}' below '{0}', and so on",
+                      name, Shown(typed->key), typed->value.Show()));
+      return std::nullopt;
+    }
     const ConfigNode& at = any ? typed->value : node;
-    at.Named(name).Report(fmt::format("expected a kind: {}, found {}{}{}", Join(known),
-                                      any ? Shown(typed->key) : "none",
-                                      any ? DidYouMean(typed->key, known) : "",
-                                      SuggestParameter(node, name)));
+    at.Named(name).Report(fmt::format(
+        "expected a kind: {}, found {}{}{}", Join(known), any ? Shown(typed->key) : "none",
+        any ? DidYouMean(typed->key, known) : "", SuggestParameter(node, name)));
     return std::nullopt;
   }
   known.push_back(found->key);
   bool good = true;
+  const auto bare = FindBareList(map, found->value);
+  if (bare) known.insert(known.end(), bare->swallowed.begin(), bare->swallowed.end());
   if (parameter.has_choices()) {
     known.emplace_back("weights");
-    good = ReadChoices(found->value, parameter);
+    good = ReadChoices(found->value, bare ? bare->text : "", parameter);
     const ConfigNode* weights = map.Find("weights");
     if (good && weights != nullptr) good = ReadWeights(*weights, parameter);
   } else {
     known.insert(known.end(), {"log", "step", "law"});
     good = ReadLaw(map, parameter, known);
-    good = ReadNumeric(map, found->value, parameter) && good;
+    if (bare && !bare->swallowed.empty()) {
+      found->value.Named(name).Expected("a range [low, high]",
+                                        fmt::format("write '{}: {}'", found->key, bare->text));
+      good = false;
+    } else {
+      good = ReadNumeric(map, found->value, parameter) && good;
+    }
   }
   known.emplace_back("when");
-  map.AllowOnly(known);
+  map.AllowOnly(known, ForeignOptions());
   if (const ConfigNode* when = map.Find("when")) {
     const auto condition = ReadCondition(*when);
     good = good && condition;
@@ -305,6 +353,11 @@ bool IsParameterName(std::string_view text) {
 std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
                                const ConfigNode* constraints) {
   const auto map = node.is_map() ? node.Map() : std::nullopt;
+  if (node.is_list() && !node.List()->empty()) {
+    node.Report(fmt::format("expected parameters by their names, found a list; {}",
+                            SuggestByName(node.List()->front())));
+    return std::nullopt;
+  }
   if (!map || map->entries().empty()) {
     node.Expected("at least one parameter", "write 'lr: {float: [0.1, 1]}' below it");
     return std::nullopt;

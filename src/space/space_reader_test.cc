@@ -48,14 +48,15 @@ TEST(SpaceReaderTest, ChoicesThatReadTheSameOnACommandLineAreOne) {
 
 TEST(SpaceReaderTest, RefusesBadRanges) {
   EXPECT_EQ(Problems("lr: {float: [1.0, 0.1]}"),
-            "s.yaml:1: lr: expected low < high, found [1.0, 0.1]");
+            "s.yaml:1: lr: expected low < high, found [1.0, 0.1]; write [0.1, 1.0]");
   EXPECT_EQ(Problems("n: {int: [3, 3]}"), "s.yaml:1: n: expected low < high, found [3, 3]");
   EXPECT_EQ(
       Problems("lr: {float: [0, 1], log: true}"),
       "s.yaml:1: lr: expected low > 0, since log is true, found [0, 1]; raise low or remove log");
   EXPECT_EQ(Problems("lr: {float: 1}"), "s.yaml:1: lr: expected a range [low, high], found 1");
   EXPECT_EQ(Problems("lr: {float: [1, 2, 3]}"),
-            "s.yaml:1: lr: expected a range [low, high], found [1, 2, 3]");
+            "s.yaml:1: lr: expected a range [low, high], found [1, 2, 3]; write 'float: [1, 2], "
+            "step: 3' if the last is a step");
   EXPECT_EQ(Problems("lr: {float: [a, 2]}"), "s.yaml:1: lr: expected a number, found a");
   EXPECT_EQ(Problems("lr: {float: [0, .inf]}"),
             "s.yaml:1: lr: expected a finite number, found .inf");
@@ -66,7 +67,7 @@ TEST(SpaceReaderTest, RefusesBadRanges) {
             "s.yaml:1: n: expected a whole number from -9007199254740991 to 9007199254740991, "
             "found 1.5");
   EXPECT_EQ(Problems("lr: {float: [1, 2], log: yes}"),
-            "s.yaml:1: lr.log: expected true or false, found yes");
+            "s.yaml:1: lr.log: expected true or false, found yes; write 'true'");
 }
 
 TEST(SpaceReaderTest, RefusesBadSteps) {
@@ -84,8 +85,9 @@ TEST(SpaceReaderTest, RefusesBadSteps) {
 TEST(SpaceReaderTest, RefusesBadChoices) {
   EXPECT_EQ(Problems("a: {choice: []}"),
             "s.yaml:1: a: expected a list of choices with at least one, found []");
-  EXPECT_EQ(Problems("a: {choice: x}"),
-            "s.yaml:1: a: expected a list of choices with at least one, found x");
+  EXPECT_EQ(
+      Problems("a: {choice: x}"),
+      "s.yaml:1: a: expected a list of choices with at least one, found x; write 'choice: [x]'");
   EXPECT_EQ(Problems("a: {ordinal: [x, y, x]}"),
             "s.yaml:1: a: expected each choice once, found x again; remove one");
   EXPECT_EQ(Problems("a: {choice: [x, null]}"),
@@ -105,7 +107,8 @@ TEST(SpaceReaderTest, RefusesUnknownKindsAndKeys) {
             "s.yaml:1: a: expected one kind, found int and float; remove one");
   EXPECT_EQ(Problems("a: [1, 2]"),
             "s.yaml:1: a: expected a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or "
-            "{choice: [a, b]}, found [1, 2]; write 'a: {choice: [1, 2]}'");
+            "{choice: [a, b]}, found [1, 2]; write 'a: {int: [1, 2]}' for a range, or 'a: {choice: "
+            "[1, 2]}' for these two alone");
   EXPECT_EQ(Problems("a: {int: [1, 9], stp: 2}"),
             "s.yaml:1: a.stp: unknown key (did you mean 'step'?)");
   EXPECT_EQ(Problems("a: {choice: [x], log: true}"),
@@ -220,10 +223,33 @@ TEST(SpaceReaderTest, RefusesBadConstraintsWhereTheyStand) {
             "{a: 1}");
 }
 
+TEST(SpaceReaderTest, ShowsWhatWasMeant) {
+  EXPECT_EQ(Problems("a: {choice: x, y, z}"),
+            "s.yaml:1: a: expected a list of choices with at least one, found x; write 'choice: "
+            "[x, y, z]'");
+  EXPECT_EQ(Problems("a: {int: 1, 4}"),
+            "s.yaml:1: a: expected a range [low, high], found 1; write 'int: [1, 4]'");
+  EXPECT_EQ(Problems("a: {float: 0.1 to 2}"),
+            "s.yaml:1: a: expected a range [low, high], found 0.1 to 2; write 'float: [0.1, 2]'");
+  EXPECT_EQ(Problems("a: {float: 0..1}"),
+            "s.yaml:1: a: expected a range [low, high], found 0..1; write 'float: [0, 1]'");
+  EXPECT_EQ(Problems("a: {float: {min: 0, max: 1}}"),
+            "s.yaml:1: a: expected a range [low, high], found {min: 0, max: 1}; write 'float: [0, "
+            "1]'");
+  EXPECT_EQ(Problems("a: {float: [10^-4, 1/8]}"),
+            "s.yaml:1: a: expected a number, found 10^-4; write '1e-4'\n"
+            "s.yaml:1: a: expected a number, found 1/8; write '0.125'");
+  EXPECT_EQ(Problems("a: {int: [1, 4], q: 2}"), "s.yaml:1: a.q: unknown key; write 'step'");
+  EXPECT_EQ(Problems("g:\n  a: {int: [1, 4]}\n  b: {int: [1, 4]}"),
+            "s.yaml:1: g: expected a parameter such as {float: [0.1, 1]}, found a group of them, "
+            "and a space has no groups; write 'g.a: {int: [1, 4]}' in place of 'a' below 'g', and "
+            "so on");
+}
+
 TEST(SpaceReaderTest, RefusesBadNames) {
   EXPECT_EQ(Problems("9a: {int: [1, 2]}"),
             "s.yaml:1: 9a: expected a name of at most 100 letters, digits, '_', '.' and '-' that "
-            "begins with a letter or '_', found '9a'");
+            "begins with a letter or '_', found '9a'; write 'p9a'");
   EXPECT_EQ(Problems("seed: {int: [1, 2]}"),
             "s.yaml:1: seed: expected a name other than trial, seed, which mean something in "
             "templates; rename the parameter");
@@ -239,10 +265,9 @@ TEST(SpaceReaderTest, RefusesAnEmptySpace) {
 
 TEST(SpaceReaderTest, SaysEverythingAtOnceInOrderOfLines) {
   EXPECT_EQ(Problems("b:\n  float: [2, 1]\na: {int: [1, x]}\nc: {choice: []}\n"),
-            "s.yaml:2: b: expected low < high, found [2, 1]\n"
-            "s.yaml:3: a: expected a whole number from -9007199254740991 to 9007199254740991, "
-            "found x\n"
-            "s.yaml:4: c: expected a list of choices with at least one, found []");
+            "s.yaml:2: b: expected low < high, found [2, 1]; write [1, 2]\ns.yaml:3: a: expected a "
+            "whole number from -9007199254740991 to 9007199254740991, found x\ns.yaml:4: c: "
+            "expected a list of choices with at least one, found []");
 }
 
 }  // namespace

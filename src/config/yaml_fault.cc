@@ -1,0 +1,362 @@
+#include "config/yaml_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace sluice {
+namespace {
+
+using std::string_view;
+
+constexpr std::size_t kNone = string_view::npos;
+
+std::vector<string_view> LinesOf(string_view text) {
+  std::vector<string_view> lines;
+  while (!text.empty()) {
+    string_view line = FirstLine(text);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::size_t IndentOf(string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+string_view Trimmed(string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+bool SaysNothing(string_view line) {
+  const string_view words = Trimmed(line);
+  return words.empty() || words.starts_with('#');
+}
+
+bool IsKey(string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  });
+}
+
+// "key: value", or "- key: value"; the value may be empty.
+struct Pair {
+  string_view key;
+  string_view value;
+};
+std::optional<Pair> PairOn(string_view line) {
+  string_view words = Trimmed(line);
+  while (words.starts_with("- ")) words = Trimmed(words.substr(2));
+  const std::size_t colon = words.find(':');
+  if (colon == kNone || !IsKey(words.substr(0, colon))) return std::nullopt;
+  if (colon + 1 < words.size() && words[colon + 1] != ' ') return std::nullopt;
+  return Pair{words.substr(0, colon), Trimmed(words.substr(colon + 1))};
+}
+
+// Where something begins that is in quotes nowhere on the line.
+std::size_t FindBare(string_view line, string_view what, std::size_t from = 0) {
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (quote != 0) {
+      if (line[i] == quote) quote = 0;
+      continue;
+    }
+    if (i >= from && line.substr(i).starts_with(what)) return i;
+    const bool begins = i == 0 || string_view(" [{,:").contains(line[i - 1]);
+    if (begins && (line[i] == '"' || line[i] == '\'')) quote = line[i];
+  }
+  return kNone;
+}
+
+std::string InQuotes(string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+class Explainer {
+ public:
+  Explainer(const YAML::ParserException& error, const ConfigRawNode* open, string_view text)
+      : error_(error), open_(open), lines_(LinesOf(text)) {}
+
+  Unreadable Explain() const {
+    if (auto fence = Fence()) return *fence;
+    if (IsUnclosed() && open_ != nullptr) return Unclosed();
+    if (Is(YAML::ErrorMsg::MAP_VALUE) || Is(YAML::ErrorMsg::END_OF_MAP) ||
+        Is(YAML::ErrorMsg::END_OF_SEQ)) {
+      if (auto blank = MissingBlank()) return *blank;
+      if (auto colon = MissingColon()) return *colon;
+      if (auto dash = StrayDash()) return *dash;
+      if (auto indent = Indentation()) return *indent;
+      if (auto colon = ColonInText()) return *colon;
+      if (auto rest = RestBehindQuote()) return *rest;
+    }
+    if (Is(YAML::ErrorMsg::MAP_VALUE)) {
+      return {line(),
+              "expected one 'key: value' on a line, found a ':' where none can be; check the "
+              "indentation of this line and the one before, and quote texts that hold ': '"};
+    }
+    if (Is(YAML::ErrorMsg::END_OF_MAP) || Is(YAML::ErrorMsg::END_OF_SEQ)) {
+      return {line(),
+              fmt::format("expected the next key or item, found '{}'; check the indentation, and "
+                          "quote texts that begin with a bracket, brace or quote",
+                          Shown(Trimmed(At(line()))))};
+    }
+    if (Is(YAML::ErrorMsg::FLOW_END) && open_ != nullptr && open_->flow) {
+      const bool list = open_->kind == ConfigKind::kList;
+      return {line(),
+              fmt::format("expected '{}' to close the '{}' on line {}, found '{}'; close what was "
+                          "opened last first",
+                          list ? ']' : '}', list ? '[' : '{', open_->line, list ? '}' : ']')};
+    }
+    if (Is(YAML::ErrorMsg::FLOW_END)) {
+      return {line(), "expected an opening bracket or brace before, found only the closing one"};
+    }
+    if (Is(YAML::ErrorMsg::UNKNOWN_TOKEN)) return UnknownToken();
+    if (Is(YAML::ErrorMsg::UNKNOWN_ANCHOR)) return UnknownAlias();
+    if (Is(YAML::ErrorMsg::INVALID_ESCAPE)) {
+      return {line(),
+              "expected a known escape after '\\' in double quotes, found another; write \\\\ for "
+              "a backslash, or use single quotes"};
+    }
+    return {line(), fmt::format("expected YAML, found an error: {}", Shown(error_.msg))};
+  }
+
+ private:
+  bool Is(string_view message) const { return string_view(error_.msg).starts_with(message); }
+  bool IsUnclosed() const {
+    return Is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || Is(YAML::ErrorMsg::END_OF_MAP_FLOW);
+  }
+  int line() const { return std::max(error_.mark.line, 0) + 1; }
+  string_view At(int line) const {
+    const auto index = static_cast<std::size_t>(line - 1);
+    return index < lines_.size() ? lines_[index] : string_view();
+  }
+  // The line before this one that says something; 0: none.
+  int Before(int line) const {
+    for (--line; line > 0 && SaysNothing(At(line));) --line;
+    return line;
+  }
+
+  // A listing copied together with what surrounds it in Markdown.
+  std::optional<Unreadable> Fence() const {
+    for (int at = 1; at <= line() && at <= static_cast<int>(lines_.size()); ++at) {
+      if (!Trimmed(At(at)).starts_with("```")) continue;
+      return Unreadable{at,
+                        "expected YAML, found ```, which marks a listing in Markdown; remove the "
+                        "lines that begin with it"};
+    }
+    return std::nullopt;
+  }
+
+  Unreadable Unclosed() const {
+    const bool list = open_->kind == ConfigKind::kList;
+    if (const std::string when = ConditionOn(At(open_->line)); !list && !when.empty()) {
+      return {
+          open_->line,
+          fmt::format("expected a condition in quotes, since brackets and commas mean something "
+                      "else inside braces, found {}; write 'when: \"{}\"'",
+                      Shown(when), Shown(when))};
+    }
+    const std::string what = fmt::format("expected '{}' to close the '{}' that begins on this line",
+                                         list ? ']' : '}', list ? '[' : '{');
+    if (const std::size_t comment = FindBare(At(open_->line), " #"); comment != kNone) {
+      const string_view rest = At(open_->line).substr(comment + 1);
+      const string_view word = rest.substr(0, rest.find_first_of(" ,]}"));
+      return {open_->line,
+              fmt::format("{}, found '#', which begins a comment up to the end of the line; quote "
+                          "the text, as in \"{}\"",
+                          what, Shown(word))};
+    }
+    if (const std::string cure = CureOfFlow(At(open_->line)); !cure.empty())
+      return {open_->line, fmt::format("{}, found none; {}", what, cure)};
+    return {open_->line,
+            fmt::format("{}, found none; close it, and put commas between what it holds", what)};
+  }
+
+  // "{float:[0, 1]}", "{a: 1; b: 2}", "{a: [1] b: 2}"
+  static std::string CureOfFlow(string_view line) {
+    for (const string_view open : {":[", ":{"}) {
+      if (const std::size_t at = FindBare(line, open); at != kNone)
+        return fmt::format("put a blank behind the colon, ': {}'", open.back());
+    }
+    if (FindBare(line, ";") != kNone) return "write ',' in place of ';'";
+    for (const string_view close : {"] ", "} "}) {
+      const std::size_t at = FindBare(line, close);
+      if (at == kNone) continue;
+      const string_view rest = Trimmed(line.substr(at + 2));
+      const string_view word = rest.substr(0, rest.find_first_of(": ,]}"));
+      if (IsKey(word)) return fmt::format("put a comma before '{}'", Shown(word));
+    }
+    // "[python train.py {args}]"
+    const std::size_t brace = FindBare(line, " {");
+    const std::size_t list = FindBare(line, "[");
+    if (list != kNone && brace != kNone && brace > list && line[brace - 1] != ',' &&
+        line[brace - 1] != ':' && line[brace - 1] != '[')
+      return "quote texts that hold braces, as in [\"{lr}\"]";
+    return "";
+  }
+
+  // What follows 'when: ' inside braces, up to the last of them.
+  static std::string ConditionOn(string_view line) {
+    const std::size_t when = line.find("when: ");
+    if (when == kNone) return "";
+    string_view condition = line.substr(when + 6);
+    condition = condition.substr(0, condition.rfind('}'));
+    const bool plain = condition.find_first_of("[,") != kNone && !condition.starts_with('"') &&
+                       !condition.starts_with('\'');
+    return plain ? std::string(condition) : "";
+  }
+
+  // "trials:40", on this line or the one before.
+  std::optional<Unreadable> MissingBlank() const {
+    for (const int at : {line(), Before(line())}) {
+      const string_view words = Trimmed(At(at));
+      const std::size_t colon = words.find(':');
+      if (colon == kNone || colon + 1 >= words.size() || !IsKey(words.substr(0, colon))) continue;
+      const string_view value = words.substr(colon + 1);
+      if (value.starts_with(' ') || value.starts_with("//")) continue;
+      return Unreadable{at, fmt::format("expected a blank behind the colon, found '{}'; write "
+                                        "'{}: {}'",
+                                        Shown(words), words.substr(0, colon), Shown(value))};
+    }
+    return std::nullopt;
+  }
+
+  // "space" and below it what it holds.
+  std::optional<Unreadable> MissingColon() const {
+    const int before = Before(line());
+    const string_view words = before > 0 ? Trimmed(At(before)) : string_view();
+    if (!IsKey(words) || words.starts_with('-') || !PairOn(At(line()))) return std::nullopt;
+    return Unreadable{before, fmt::format("expected a colon behind '{0}', found none; write '{0}:'",
+                                          Shown(words))};
+  }
+
+  // "- trials: 24" among keys that have none.
+  std::optional<Unreadable> StrayDash() const {
+    const int before = Before(line());
+    const string_view words = Trimmed(At(line()));
+    if (before == 0 || !words.starts_with("- ") || Trimmed(At(before)).starts_with("- "))
+      return std::nullopt;
+    if (IndentOf(At(line())) > IndentOf(At(before))) return std::nullopt;
+    return Unreadable{line(), fmt::format("expected another key, found '{}', an item of a list; "
+                                          "remove the '- '",
+                                          Shown(words))};
+  }
+
+  // Unlike the lines before it: too far for their neighbour, or between two of them.
+  std::optional<Unreadable> Indentation() const {
+    const int before = Before(line());
+    if (before == 0 || SaysNothing(At(line()))) return std::nullopt;
+    const std::size_t mine = IndentOf(At(line()));
+    const std::size_t last = IndentOf(At(before));
+    const auto pair = PairOn(At(before));
+    const bool holds = pair && !pair->value.empty();
+    if (mine > last && holds && PairOn(At(line()))) {
+      return Unreadable{
+          line(), fmt::format("expected {} spaces before '{}', as before the key on line {}, found "
+                              "{}; indent both alike, since nothing stands below a key that has a "
+                              "value on its line",
+                              last, Shown(PairOn(At(line()))->key), before, mine)};
+    }
+    if (mine >= last) return std::nullopt;
+    std::vector<std::size_t> levels;
+    for (int at = before; at > 0; at = Before(at)) {
+      const std::size_t indent = IndentOf(At(at));
+      if (indent == mine) return std::nullopt;
+      if (levels.empty() || indent < levels.back()) levels.push_back(indent);
+    }
+    std::ranges::reverse(levels);
+    return Unreadable{line(),
+                      fmt::format("expected a line to begin where one before it does, after {} "
+                                  "spaces, found {}; indent it like the keys beside it",
+                                  fmt::join(levels, " or "), mine)};
+  }
+
+  // "program: python train.py --tag a: b"
+  std::optional<Unreadable> ColonInText() const {
+    const auto pair = PairOn(At(line()));
+    if (!pair || pair->value.empty() || string_view("'\"[{|>").contains(pair->value.front()))
+      return std::nullopt;
+    if (!pair->value.contains(": ") && !pair->value.ends_with(':')) return std::nullopt;
+    return Unreadable{
+        line(),
+        fmt::format("expected one ': ' on the line, found another in the text of '{0}'; put "
+                    "quotes around all of the text: {0}: {1}",
+                    Shown(pair->key), InQuotes(pair->value))};
+  }
+
+  // "name: 'a' b" or "name: {a} b"
+  std::optional<Unreadable> RestBehindQuote() const {
+    const auto pair = PairOn(At(line()));
+    if (!pair || pair->value.empty()) return std::nullopt;
+    const char first = pair->value.front();
+    const char last = first == '{' ? '}' : first == '[' ? ']' : first;
+    if (!string_view("'\"[{").contains(first)) return std::nullopt;
+    const std::size_t end = pair->value.find(last, 1);
+    if (end == kNone || Trimmed(pair->value.substr(end + 1)).empty()) return std::nullopt;
+    return Unreadable{
+        line(),
+        fmt::format("expected nothing behind the closing {}, found '{}'; put quotes around all of "
+                    "the text: {}: {}",
+                    last, Shown(Trimmed(pair->value.substr(end + 1))), Shown(pair->key),
+                    InQuotes(pair->value))};
+  }
+
+  Unreadable UnknownToken() const {
+    const string_view rest = FromMark();
+    if (rest.empty())
+      return {line(), "expected a value, found a character that cannot begin one; quote the text"};
+    return {line(), fmt::format("expected a value, found '{}', which cannot begin one; quote the "
+                                "text, as in {}",
+                                rest.front(), Shown(InQuotes(Trimmed(rest))))};
+  }
+
+  Unreadable UnknownAlias() const {
+    string_view name = FromMark();
+    name = name.substr(std::min<std::size_t>(name.find_first_not_of('*'), name.size()));
+    name = name.substr(0, name.find_first_of(" ,]}"));
+    std::vector<std::string> anchors;
+    for (int at = 1; at <= line(); ++at) {
+      const std::size_t anchor = FindBare(At(at), "&");
+      if (anchor == kNone) continue;
+      const string_view rest = At(at).substr(anchor + 1);
+      anchors.emplace_back(rest.substr(0, rest.find_first_of(" ,]}")));
+    }
+    if (anchors.empty()) {
+      return {line(), fmt::format("expected a value, found '*{}', which means something named "
+                                  "&{} before, and there is none; quote texts that begin with '*'",
+                                  Shown(name), Shown(name))};
+    }
+    return {line(), fmt::format("expected a name given before ({}), found *{}{}", Join(anchors),
+                                Shown(name), DidYouMean(name, anchors))};
+  }
+
+  string_view FromMark() const {
+    const string_view at = At(line());
+    return at.substr(
+        std::min(static_cast<std::size_t>(std::max(error_.mark.column, 0)), at.size()));
+  }
+
+  const YAML::ParserException& error_;
+  const ConfigRawNode* open_;
+  const std::vector<string_view> lines_;
+};
+
+}  // namespace
+
+Unreadable ExplainFault(const YAML::ParserException& error, const ConfigRawNode* open,
+                        std::string_view text) {
+  return Explainer(error, open, text).Explain();
+}
+
+}  // namespace sluice
