@@ -7,6 +7,7 @@ Both checkouts must be built (`setup/build tests`), and this one's programs (`se
 """
 
 import argparse
+import compileall
 import contextlib
 import functools
 import json
@@ -75,6 +76,7 @@ class Build:
         self.sluice = self.root / "build/release/bin/sluice"
         if not self.sluice.exists():
             raise SystemExit(f"{self.sluice} is not there: run setup/build tests in {root}")
+        compileall.compile_dir(self.root / "python/sluice", quiet=1)  # as after a first start
         words = ["git", "-C", self.root, "describe", "--always", "--dirty", "--exclude=*"]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         self.commit = done.stdout.strip()
