@@ -59,10 +59,15 @@ Status CheckScript(const StudySpec& spec, const std::string& folder) {
   const std::optional<fs::path> script = ScriptOf(spec);
   std::error_code error;
   if (!script || fs::exists(fs::path(folder) / *script, error)) return {};
-  return InvalidArgument(fmt::format(
-      "program: expected a script, found no {}; paths are seen from the study file's "
-      "folder{}",
-      (fs::path(folder) / *script).lexically_normal().string(), ForShells(script->string())));
+  const std::string text = script->string();
+  const std::string cure = spec.sweep && text.contains(' ')
+                               ? "; write the script alone, as in 'program: train.py', and "
+                                 "anything else in 'command'"
+                               : ForShells(text);
+  return InvalidArgument(
+      fmt::format("program: expected a script, found no {}; paths are seen from the study file's "
+                  "folder{}",
+                  (fs::path(folder) / *script).lexically_normal().string(), cure));
 }
 
 // The program itself.

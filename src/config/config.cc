@@ -20,7 +20,8 @@ constexpr std::size_t kMaxListed = 100;
 
 std::string RangeOf(IntegerRange range) {
   const IntegerRange any;
-  if (range.min == any.min && range.max == any.max) return "a whole number";
+  constexpr std::int64_t kHardlyALimit = 1LL << 50;
+  if (range.min <= -kHardlyALimit && range.max >= kHardlyALimit) return "a whole number";
   if (range.max == any.max) return fmt::format("a whole number of at least {}", range.min);
   if (range.min == any.min) return fmt::format("a whole number of at most {}", range.max);
   return fmt::format("a whole number from {} to {}", range.min, range.max);
@@ -76,6 +77,9 @@ void WholeInto(const ConfigRawNode& node, std::string& out) {
 
 // What to write instead of a number that is none, or not in its range.
 std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view instead) {
+  if (node.kind == ConfigKind::kList && node.children.size() == 1 &&
+      node.children.front()->kind == ConfigKind::kScalar)
+    return fmt::format("write '{}'", node.children.front()->text);
   if (node.kind != ConfigKind::kScalar) return std::string(instead);
   if (node.quoted) return "remove the quotes";
   const std::string number = SuggestNumber(node.text);
@@ -163,6 +167,10 @@ void ConfigNode::Expected(std::string_view what, std::string_view advice) const 
   const std::string other = is_scalar() ? Lookalike(raw_->text) : "";
   std::string cure(advice);
   if (!other.empty()) cure = other + ": type it again";
+  if (is_scalar() && !raw_->quoted && cure.empty() && raw_->text.contains('#'))
+    cure = "put a blank before '#' if it begins a comment";
+  if (is_scalar() && !raw_->quoted && raw_->text.contains(" //"))
+    cure = "write '#' before a comment, not '//'";
   Report(fmt::format("expected {}, found {}{}{}", what, Show(), cure.empty() ? "" : "; ", cure));
 }
 
@@ -191,8 +199,12 @@ std::optional<std::int64_t> ConfigNode::Integer(IntegerRange range) const {
     }
   }
   if (value && *value >= range.min && *value <= range.max) return value;
-  Expected(RangeOf(range),
-           CureOfNumber(*raw_, /*whole=*/true, value && *value > range.max ? "" : range.instead));
+  const bool fraction = is_scalar() && !value && ParseNumber(raw_->text).has_value();
+  const bool above = value && *value > range.max;
+  Expected(RangeOf(range), CureOfNumber(*raw_, /*whole=*/true,
+                                        above      ? ""
+                                        : fraction ? range.fraction
+                                                   : range.instead));
   return std::nullopt;
 }
 
@@ -269,10 +281,17 @@ std::optional<ConfigValue> ConfigNode::Value() const {
   return text ? std::optional(ConfigValue(*text)) : std::nullopt;
 }
 
-std::optional<std::string> ConfigNode::OneOf(std::span<const std::string> names) const {
+std::optional<std::string> ConfigNode::OneOf(
+    std::span<const std::string> names,
+    std::span<const std::pair<std::string, std::string>> foreign) const {
   if (is_scalar() && std::ranges::find(names, raw_->text) != names.end()) return raw_->text;
   const std::string expected = names.size() == 1 ? names.front() : "one of " + Join(names);
-  std::string cure = is_scalar() ? DidYouMean(raw_->text, names) : "";
+  std::string cure;
+  for (const auto& [theirs, ours] : foreign) {
+    const bool meant = is_scalar() && Nearest(raw_->text, std::span(&theirs, 1)) == theirs;
+    if (meant && cure.empty()) cure = fmt::format("; write '{}'", ours);
+  }
+  if (cure.empty() && is_scalar()) cure = DidYouMean(raw_->text, names);
   for (const ConfigRawNode* child : raw_->children) {  // "{name: tpe}", "[tpe]"
     const bool named =
         child->kind == ConfigKind::kScalar && std::ranges::find(names, child->text) != names.end();
@@ -393,8 +412,13 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
                              : "unknown key" + nearest);
     }
     // Then what it was meant for is not missing besides.
-    if (translation == foreign.end())
-      node_.data_->misspelt.insert(fmt::format("{}.{}", node_.path(), Nearest(entry.key, keys)));
+    std::string_view meant = Nearest(entry.key, keys);
+    if (translation != foreign.end()) {  // "'trials: 24'"
+      meant = translation->second;
+      meant.remove_prefix(std::min<std::size_t>(1, meant.size()));
+      meant = meant.substr(0, meant.find_first_of(":'"));
+    }
+    node_.data_->misspelt.insert(fmt::format("{}.{}", node_.path(), meant));
   }
 }
 

@@ -31,7 +31,8 @@ using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 struct IntegerRange {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::string_view instead = {};  // what to do who has none
+  std::string_view instead = {};   // what to do who has none
+  std::string_view fraction = {};  // or one that is not whole
 };
 
 struct NumberRange {
@@ -55,7 +56,10 @@ class ConfigNode {
   std::optional<sluice::Duration> Duration() const;
   std::optional<std::int64_t> SizeBytes() const;  // 500kB, 16MiB, 2GB, or bytes
   std::optional<ConfigValue> Value() const;       // no infinity, no NaN
-  std::optional<std::string> OneOf(std::span<const std::string> names) const;
+  // `foreign`: words of others, each with ours.
+  std::optional<std::string> OneOf(
+      std::span<const std::string> names,
+      std::span<const std::pair<std::string, std::string>> foreign = {}) const;
   std::optional<std::vector<ConfigNode>> List() const;
   // In the file's order. Keys that are repeated or are not plain words are reported and left out.
   std::optional<ConfigMap> Map(std::string_view advice = {}) const;

@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +92,8 @@ TEST(ConfigTest, RefusesWhatIsNoInteger) {
             "f.yaml:1: a: expected a whole number, found '5'; remove the quotes");
   EXPECT_EQ(Problem("a: 9223372036854775808", kInteger),
             "f.yaml:1: a: expected a whole number, found 9223372036854775808");
-  EXPECT_EQ(Problem("a: [1]", kInteger), "f.yaml:1: a: expected a whole number, found [1]");
+  EXPECT_EQ(Problem("a: [1]", kInteger),
+            "f.yaml:1: a: expected a whole number, found [1]; write '1'");
   EXPECT_EQ(Problem("a: 101",
                     [](const ConfigNode& node) { return node.Integer({.min = 1, .max = 100}); }),
             "f.yaml:1: a: expected a whole number from 1 to 100, found 101");
@@ -115,13 +117,32 @@ TEST(ConfigTest, ReadsNumbers) {
 TEST(ConfigTest, RefusesWhatIsNoNumber) {
   EXPECT_EQ(Problem("a: .nan", kNumber), "f.yaml:1: a: expected a finite number, found .nan");
   EXPECT_EQ(Problem("a: 1e999", kNumber), "f.yaml:1: a: expected a finite number, found 1e999");
-  for (const char* bad : {"inf", "nan", "1e", "--1", "1.2.3", "0x", ".", "e5", "1_000", "+-1"}) {
+  for (const char* bad : {"inf", "nan", "1e", "--1", "1.2.3", "0x", ".", "e5", "+-1"}) {
     EXPECT_EQ(Problem(std::string("a: ") + bad, kNumber),
               std::string("f.yaml:1: a: expected a number, found ") + bad);
   }
   EXPECT_EQ(
       Problem("a: 2", [](const ConfigNode& node) { return node.Number({.min = 0, .max = 1}); }),
       "f.yaml:1: a: expected a number from 0 to 1, found 2");
+}
+
+TEST(ConfigTest, ShowsTheNumberThatIsMeant) {
+  for (const auto& [typed, meant] :
+       {std::pair("1_000", "1000"), std::pair("1,000", "1000"), std::pair("24,", "24"),
+        std::pair("~100", "100"), std::pair("10^-3", "1e-3"), std::pair("10**4", "1e4"),
+        std::pair("1/8", "0.125"), std::pair("50%", "0.5"), std::pair("3,5", "3.5"),
+        std::pair("10k", "10000"), std::pair("27 epochs", "27")}) {
+    EXPECT_EQ(Problem(std::string("a: ") + typed, kNumber),
+              fmt::format("f.yaml:1: a: expected a number, found {}; write '{}'", typed, meant));
+  }
+  EXPECT_EQ(Problem("a: 10%", kInteger), "f.yaml:1: a: expected a whole number, found 10%");
+  EXPECT_EQ(
+      Problem("a: 1e\u22125", kNumber),
+      "f.yaml:1: a: expected a number, found 1e\u22125; '\u2212' (U+2212) is not '-': type it "
+      "again");
+  EXPECT_EQ(Problem("a: 4 // four", kNumber),
+            "f.yaml:1: a: expected a number, found 4 // four; write '#' before a comment, not "
+            "'//'");
 }
 
 TEST(ConfigTest, ReadsBooleans) {
@@ -260,8 +281,8 @@ TEST(ConfigTest, RefusesWhatIsNoYaml) {
             "it, and put commas "
             "between what it holds");
   EXPECT_EQ(Refusal("a: 1\nb: c: d\n"),
-            "f.yaml:2: expected one ': ' on the line, found another in the text of 'b'; put quotes "
-            "around all of the text: b: 'c: d'");
+            "f.yaml:2: expected one ': ' on the line, found two; put braces around what belongs to "
+            "'b': b: {c: d}");
   EXPECT_EQ(Refusal("a: 'x\nb: 1\n"),
             "f.yaml:1: expected a closing quote, found the end of the file; close the quote that "
             "begins on this line");
@@ -275,13 +296,15 @@ TEST(ConfigTest, RefusesWhatIsNoYaml) {
             "f.yaml:1: expected nothing behind the closing }, found '/x'; put quotes around all of "
             "the text: a: '{lr}/x'");
   EXPECT_EQ(Refusal("a: 1\n]\n"),
-            "f.yaml:2: expected an opening bracket or brace before, found only the closing one");
+            "f.yaml:2: expected an opening bracket or brace before, found only the closing one; "
+            "remove it");
   EXPECT_EQ(Refusal("a: \"\\q\"\n"),
             "f.yaml:1: expected a known escape after '\\' in double quotes, found another; write "
             "\\\\ for a backslash, or "
             "use single quotes");
   EXPECT_EQ(Refusal("a: !python/object x\n"),
-            "f.yaml:1: expected no tags, found !python/object; remove it");
+            "f.yaml:1: expected a value, found !python/object, which YAML takes for a tag; write "
+            "'not python/object' in a condition, quote a text that begins with '!', or remove it");
 }
 
 TEST(ConfigTest, RefusesTabsInIndentation) {

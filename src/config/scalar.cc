@@ -132,6 +132,18 @@ std::string WordIn(std::string_view text) {
 }  // namespace
 
 std::string SuggestNumber(std::string_view text) {
+  // "1,000", "1_000", "~100", "24,"
+  std::string plain;
+  for (const char c : text) {
+    if (!std::string_view(",_~").contains(c)) plain += c;
+  }
+  const std::size_t comma = text.find(',');
+  const bool thousands = comma != std::string_view::npos && text.size() - comma == 4;
+  const bool decimal = comma != std::string_view::npos && !thousands && comma + 1 < text.size();
+  if (plain != text && !decimal) {
+    const auto number = LeadingNumber(plain);
+    if (number && number->rest.empty()) return plain;
+  }
   const auto first = LeadingNumber(text);
   if (!first || first->rest.empty()) return "";
   const std::string_view rest = first->rest;
@@ -174,7 +186,13 @@ std::string SuggestSize(std::string_view text) {
   const std::string word = number ? WordIn(number->rest) : "";
   for (const auto& [letter, unit] :
        {std::pair('k', "kB"), std::pair('m', "MB"), std::pair('g', "GB"), std::pair('t', "TB")}) {
-    const std::string size = number ? fmt::format("{}{}", number->written, unit) : "";
+    const bool binary = word.size() > 1 && word[1] == 'i';
+    const std::string_view whole = !binary         ? unit
+                                   : letter == 'k' ? "KiB"
+                                   : letter == 'm' ? "MiB"
+                                   : letter == 'g' ? "GiB"
+                                                   : "TiB";
+    const std::string size = number ? fmt::format("{}{}", number->written, whole) : "";
     if (word.starts_with(letter) && size != text && ParseSize(size))
       return fmt::format("write '{}'", size);
   }

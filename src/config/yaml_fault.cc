@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <string>
@@ -85,14 +86,14 @@ std::string InQuotes(string_view text) {
 
 class Explainer {
  public:
-  Explainer(const YAML::ParserException& error, const ConfigRawNode* open, string_view text)
-      : error_(error), open_(open), lines_(LinesOf(text)) {}
+  Explainer(const YamlFault& fault, const ConfigRawNode* open, string_view text)
+      : fault_(fault), open_(open), lines_(LinesOf(text)) {}
 
   Unreadable Explain() const {
     if (auto fence = Fence()) return *fence;
-    if (IsUnclosed() && open_ != nullptr) return Unclosed();
-    if (Is(YAML::ErrorMsg::MAP_VALUE) || Is(YAML::ErrorMsg::END_OF_MAP) ||
-        Is(YAML::ErrorMsg::END_OF_SEQ)) {
+    if (Is(Kind::kUnclosed) && open_ != nullptr) return Unclosed();
+    if (Is(Kind::kColon) || Is(Kind::kNextItem)) {
+      if (auto comment = ForeignComment()) return *comment;
       if (auto blank = MissingBlank()) return *blank;
       if (auto colon = MissingColon()) return *colon;
       if (auto dash = StrayDash()) return *dash;
@@ -100,43 +101,43 @@ class Explainer {
       if (auto colon = ColonInText()) return *colon;
       if (auto rest = RestBehindQuote()) return *rest;
     }
-    if (Is(YAML::ErrorMsg::MAP_VALUE)) {
+    if (Is(Kind::kColon)) {
       return {line(),
               "expected one 'key: value' on a line, found a ':' where none can be; check the "
               "indentation of this line and the one before, and quote texts that hold ': '"};
     }
-    if (Is(YAML::ErrorMsg::END_OF_MAP) || Is(YAML::ErrorMsg::END_OF_SEQ)) {
+    if (Is(Kind::kNextItem)) {
       return {line(),
               fmt::format("expected the next key or item, found '{}'; check the indentation, and "
                           "quote texts that begin with a bracket, brace or quote",
                           Shown(Trimmed(At(line()))))};
     }
-    if (Is(YAML::ErrorMsg::FLOW_END) && open_ != nullptr && open_->flow) {
+    if (Is(Kind::kClosed) && open_ != nullptr && open_->flow) {
       const bool list = open_->kind == ConfigKind::kList;
       return {line(),
               fmt::format("expected '{}' to close the '{}' on line {}, found '{}'; close what was "
                           "opened last first",
                           list ? ']' : '}', list ? '[' : '{', open_->line, list ? '}' : ']')};
     }
-    if (Is(YAML::ErrorMsg::FLOW_END)) {
-      return {line(), "expected an opening bracket or brace before, found only the closing one"};
+    if (Is(Kind::kClosed)) {
+      return {line(),
+              "expected an opening bracket or brace before, found only the closing one; remove it"};
     }
-    if (Is(YAML::ErrorMsg::UNKNOWN_TOKEN)) return UnknownToken();
-    if (Is(YAML::ErrorMsg::UNKNOWN_ANCHOR)) return UnknownAlias();
-    if (Is(YAML::ErrorMsg::INVALID_ESCAPE)) {
+    if (Is(Kind::kCharacter)) return UnknownToken();
+    if (Is(Kind::kUnknownAlias)) return UnknownAlias();
+    if (Is(Kind::kEscape)) {
       return {line(),
               "expected a known escape after '\\' in double quotes, found another; write \\\\ for "
               "a backslash, or use single quotes"};
     }
-    return {line(), fmt::format("expected YAML, found an error: {}", Shown(error_.msg))};
+    return {line(), fmt::format("expected YAML, found an error: {}", Shown(fault_.message))};
   }
 
  private:
-  bool Is(string_view message) const { return string_view(error_.msg).starts_with(message); }
-  bool IsUnclosed() const {
-    return Is(YAML::ErrorMsg::END_OF_SEQ_FLOW) || Is(YAML::ErrorMsg::END_OF_MAP_FLOW);
-  }
-  int line() const { return std::max(error_.mark.line, 0) + 1; }
+  using Kind = YamlFault::Kind;
+
+  bool Is(Kind kind) const { return fault_.kind == kind; }
+  int line() const { return fault_.line; }
   string_view At(int line) const {
     const auto index = static_cast<std::size_t>(line - 1);
     return index < lines_.size() ? lines_[index] : string_view();
@@ -261,6 +262,17 @@ class Explainer {
     const std::size_t last = IndentOf(At(before));
     const auto pair = PairOn(At(before));
     const bool holds = pair && !pair->value.empty();
+    if (mine > last && holds && PairOn(At(line())) &&
+        !string_view("{[").contains(pair->value.front())) {
+      const Pair below = *PairOn(At(line()));
+      return Unreadable{
+          line(),
+          fmt::format("expected nothing below '{0}', which has the value '{1}' on its line, "
+                      "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if it is an option "
+                      "of that, or begin both lines alike",
+                      Shown(pair->key), Shown(pair->value), Shown(below.key),
+                      below.value.empty() ? "..." : Shown(below.value))};
+    }
     if (mine > last && holds && PairOn(At(line()))) {
       return Unreadable{
           line(), fmt::format("expected {} spaces before '{}', as before the key on line {}, found "
@@ -282,12 +294,40 @@ class Explainer {
                                   fmt::join(levels, " or "), mine)};
   }
 
+  // "// comment" and "-- comment"
+  std::optional<Unreadable> ForeignComment() const {
+    for (const int at : {line(), Before(line())}) {
+      const string_view words = at > 0 ? Trimmed(At(at)) : string_view();
+      for (const string_view mark : {"//", "-- ", "/*", ";"}) {
+        if (!words.starts_with(mark)) continue;
+        return Unreadable{
+            at, fmt::format("expected a key, found '{}'; a comment begins with '#'", Shown(words))};
+      }
+    }
+    return std::nullopt;
+  }
+
   // "program: python train.py --tag a: b"
   std::optional<Unreadable> ColonInText() const {
     const auto pair = PairOn(At(line()));
     if (!pair || pair->value.empty() || string_view("'\"[{|>").contains(pair->value.front()))
       return std::nullopt;
     if (!pair->value.contains(": ") && !pair->value.ends_with(':')) return std::nullopt;
+    const std::size_t colon = pair->value.find(": ");
+    if (colon != kNone && IsKey(pair->value.substr(0, colon))) {  // "n: int: [1, 4]"
+      string_view inner = pair->value;
+      if (inner.ends_with('}')) inner.remove_suffix(1);
+      return Unreadable{line(), fmt::format("expected one ': ' on the line, found two; put braces "
+                                            "around what belongs to '{0}': {0}: {{{1}}}",
+                                            Shown(pair->key), Shown(inner))};
+    }
+    const std::size_t key = colon == kNone ? kNone : pair->value.rfind(' ', colon - 1);
+    if (key != kNone && std::isdigit(static_cast<unsigned char>(pair->value.front())) != 0) {
+      return Unreadable{line(),
+                        fmt::format("expected one key on the line, found a second; put '{}' "
+                                    "on a line of its own",
+                                    Shown(pair->value.substr(key + 1)))};
+    }
     return Unreadable{
         line(),
         fmt::format("expected one ': ' on the line, found another in the text of '{0}'; put "
@@ -304,6 +344,24 @@ class Explainer {
     if (!string_view("'\"[{").contains(first)) return std::nullopt;
     const std::size_t end = pair->value.find(last, 1);
     if (end == kNone || Trimmed(pair->value.substr(end + 1)).empty()) return std::nullopt;
+    const string_view rest = Trimmed(pair->value.substr(end + 1));
+    if (rest.starts_with(',')) {
+      return Unreadable{line(), fmt::format("expected nothing behind the closing {}, found ','; "
+                                            "remove it",
+                                            last)};
+    }
+    const bool expression =
+        first == last &&
+        std::ranges::any_of(
+            std::array<string_view, 9>{"==", "!=", "<", ">", "in ", "and ", "or ", "+", "*"},
+            [&](string_view symbol) { return rest.starts_with(symbol); });
+    if (expression) {
+      return Unreadable{
+          line(), fmt::format("expected a name without quotes before '{0}', found {1}; write {2}: "
+                              "{3} {0}",
+                              Shown(rest), Shown(pair->value.substr(0, end + 1)), Shown(pair->key),
+                              Shown(pair->value.substr(1, end - 1)))};
+    }
     return Unreadable{
         line(),
         fmt::format("expected nothing behind the closing {}, found '{}'; put quotes around all of "
@@ -343,20 +401,18 @@ class Explainer {
 
   string_view FromMark() const {
     const string_view at = At(line());
-    return at.substr(
-        std::min(static_cast<std::size_t>(std::max(error_.mark.column, 0)), at.size()));
+    return at.substr(std::min(fault_.column, at.size()));
   }
 
-  const YAML::ParserException& error_;
+  const YamlFault& fault_;
   const ConfigRawNode* open_;
   const std::vector<string_view> lines_;
 };
 
 }  // namespace
 
-Unreadable ExplainFault(const YAML::ParserException& error, const ConfigRawNode* open,
-                        std::string_view text) {
-  return Explainer(error, open, text).Explain();
+Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text) {
+  return Explainer(fault, open, text).Explain();
 }
 
 }  // namespace sluice

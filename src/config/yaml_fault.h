@@ -1,7 +1,7 @@
 #pragma once
 
-#include <yaml-cpp/exceptions.h>
-
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "config/raw_node.h"
@@ -9,11 +9,28 @@
 
 namespace sluice {
 
-// yaml-cpp's complaint in plain words, with the line at which somebody would mend it. That is often
-// another one than yaml-cpp's, so the text is looked at for what people do: a colon without a blank,
-// lines indented unlike their neighbours, a '#' or ': ' in a text without quotes, the fence of a
-// listing. `open` is the innermost list or map that was begun and not ended, if any.
-Unreadable ExplainFault(const YAML::ParserException& error, const ConfigRawNode* open,
-                        std::string_view text);
+// What the parser says of a text, and where.
+struct YamlFault {
+  enum class Kind {
+    kUnclosed,      // a bracket or a brace
+    kColon,         // where none can be
+    kNextItem,      // something else than a key or an item
+    kClosed,        // what was never opened
+    kCharacter,     // that begins no value
+    kUnknownAlias,  // of nothing
+    kEscape,        // in double quotes
+    kOther,
+  };
+  Kind kind = Kind::kOther;
+  int line = 1;
+  std::size_t column = 0;
+  std::string message;  // in its own words
+};
+
+// The fault in plain words, with the line at which somebody would mend it. That is often another one than
+// the parser's, so the text is looked at for what people do: a colon without a blank, lines indented
+// unlike their neighbours, a '#' or ': ' in a text without quotes, the fence of a listing. `open` is the
+// innermost list or map that was begun and not ended, if any.
+Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text);
 
 }  // namespace sluice

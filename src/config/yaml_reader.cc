@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/text.h"
 #include "config/config.h"
@@ -58,6 +59,13 @@ void CheckBytes(std::string_view text) {
     } else if (indenting && c == '\t') {
       tab = true;
     } else if (c != ' ') {
+      if (const std::string hidden = HiddenCharacter(text.substr(i, length));
+          indenting && !hidden.empty()) {
+        throw Unreadable{line,
+                         fmt::format("expected spaces before the first word of a line, found {}, "
+                                     "which is none; type the beginning of the line again",
+                                     hidden)};
+      }
       if (indenting && tab && c != '#') {
         throw Unreadable{
             line,
@@ -169,7 +177,13 @@ class Builder : public YAML::EventHandler {
   static void CheckTag(const YAML::Mark& mark, const std::string& tag) {
     constexpr std::string_view kStandard = "tag:yaml.org,2002:";
     if (tag.empty() || tag == "?" || tag == "!" || tag.starts_with(kStandard)) return;
-    throw Unreadable{Line(mark), fmt::format("expected no tags, found {}; remove it", Shown(tag))};
+    const std::string word = Shown(std::string_view(tag).substr(tag.find_first_not_of('!')));
+    throw Unreadable{
+        Line(mark),
+        fmt::format("expected a value, found !{0}, which YAML takes for a tag; write 'not "
+                    "{0}' in a condition, quote a text that begins with '!', or remove "
+                    "it",
+                    word)};
   }
 
   ConfigRawNode& New(const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -221,6 +235,25 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, const ConfigRawNode*> anchors_;
 };
 
+YamlFault FaultOf(const YAML::ParserException& error) {
+  using Kind = YamlFault::Kind;
+  namespace Says = YAML::ErrorMsg;
+  Kind found = Kind::kOther;
+  for (const auto& [message, kind] :
+       {std::pair(Says::END_OF_SEQ_FLOW, Kind::kUnclosed),
+        std::pair(Says::END_OF_MAP_FLOW, Kind::kUnclosed), std::pair(Says::MAP_VALUE, Kind::kColon),
+        std::pair(Says::END_OF_MAP, Kind::kNextItem), std::pair(Says::END_OF_SEQ, Kind::kNextItem),
+        std::pair(Says::FLOW_END, Kind::kClosed), std::pair(Says::UNKNOWN_TOKEN, Kind::kCharacter),
+        std::pair(Says::UNKNOWN_ANCHOR, Kind::kUnknownAlias),
+        std::pair(Says::INVALID_ESCAPE, Kind::kEscape)}) {
+    if (found == Kind::kOther && std::string_view(error.msg).starts_with(message)) found = kind;
+  }
+  return {.kind = found,
+          .line = std::max(error.mark.line, 0) + 1,
+          .column = static_cast<std::size_t>(std::max(error.mark.column, 0)),
+          .message = error.msg};
+}
+
 }  // namespace
 
 void ReadYaml(std::string_view text, ConfigData& data) {
@@ -238,7 +271,7 @@ void ReadYaml(std::string_view text, ConfigData& data) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::ParserException& error) {
-    throw ExplainFault(error, builder.open(), text);
+    throw ExplainFault(FaultOf(error), builder.open(), text);
   } catch (const YAML::Exception& error) {
     throw Unreadable{std::max(error.mark.line, 0) + 1,
                      fmt::format("expected YAML, found an error: {}", error.msg)};

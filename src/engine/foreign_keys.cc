@@ -78,12 +78,30 @@ const Translations& ForeignKeysOf(std::string_view section) {
                {"'trial: 10m'", {"run", "per_trial", "max", "job", "timeout"}},
                {"'report: 5m'", {"heartbeat", "silence", "idle", "stall"}},
                {"'grace: 30s'", {"kill", "shutdown", "stop", "term"}}})},
-      {"warm_start", Listed({{"'trials: {best: 20}'", {"top", "best", "n", "count", "limit"}},
+      {"warm_start", Listed({{"'trials: best 20'", {"top", "best", "n", "count", "limit"}},
                              {"'study: NAME'", {"name", "from", "source"}},
                              {"'store: FILE'", {"file", "path", "database", "db"}}})}};
   static const Translations& none = *new Translations;
   const auto found = sections.find(section);
   return found == sections.end() ? none : *found->second;
+}
+
+const Translations& ForeignSamplers() {
+  static const auto& names = *Listed(
+      {{"tpe", {"bayes", "bayesian", "bayesopt", "optuna", "hyperopt", "gaussian_process", "gp"}},
+       {"sobol", {"qmc", "halton", "latin_hypercube", "lhs", "quasi_random"}},
+       {"grid", {"exhaustive", "brute_force"}}});
+  return names;
+}
+
+const Translations& ForeignStoppers() {
+  static const auto& names = *Listed({{"sha", {"successive_halving", "halving"}},
+                                      {"hyperband", {"bohb"}},
+                                      {"patience", {"early_stopping", "plateau", "no_improvement"}},
+                                      {"pbt", {"population", "population_based_training"}},
+                                      {"asha", {"async_hyperband"}},
+                                      {"none", {"nop", "no", "off"}}});
+  return names;
 }
 
 const Translations& ForeignKeys() {
@@ -99,7 +117,8 @@ const Translations& ForeignKeys() {
        {"timeout", "time_budget", "time_budget_s", "max_time", "max_duration", "time_limit"}},
       {"'objective: {minimize: loss}'",
        {"direction", "directions", "metric", "metrics", "mode", "goal", "optimize", "minimize",
-        "maximize", "target"}},
+        "target"}},
+      {"'objective: {maximize: METRIC}'", {"maximize", "maximise"}},
       {"'stopper: asha'", {"pruner", "scheduler", "early_terminate", "early_stopping", "pruning"}},
       {"'sampler: tpe'", {"search_alg", "searcher", "algorithm", "algo", "method", "search"}},
       {"'resources: {cpus: 2, gpus: 1}'",

@@ -14,6 +14,10 @@ const std::vector<std::pair<std::string, std::string>>& ForeignKeys();
 // warm_start.
 const std::vector<std::pair<std::string, std::string>>& ForeignKeysOf(std::string_view section);
 
+// Names of samplers and stoppers elsewhere, each with ours.
+const std::vector<std::pair<std::string, std::string>>& ForeignSamplers();
+const std::vector<std::pair<std::string, std::string>>& ForeignStoppers();
+
 // The same for a sweep: what a study or another tuner calls otherwise.
 const std::vector<std::pair<std::string, std::string>>& ForeignSweepKeys();
 

@@ -66,6 +66,12 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
         "program: {} is passed as it stands, in braces; write {{{}}} for the parameter's value",
         braces, parameter.name));
   }
+  if (spec.objective.metric.starts_with('-')) {
+    remarks.push_back(fmt::format(
+        "objective: '{0}' is the name of a metric here; turn the direction round for the negative "
+        "of '{1}'",
+        spec.objective.metric, spec.objective.metric.substr(1)));
+  }
   if (!IsPopulation(spec.stopper.name)) return remarks;
   const ForkNames forks = NamesInForks(spec.space, spec.stopper.mutate);
   // A population whose forks are all like their parents learns nothing.

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "engine/foreign_keys.h"
 #include "engine/warm_start.h"
 #include "space/point_part.h"
 
@@ -113,7 +114,7 @@ std::optional<WarmStart> ReadWarmStart(const ConfigNode& node, const Space* spac
   }
   const ConfigMap map = *node.Map();
   const std::vector<std::string> keys = {"study", "store", "optuna", "trials", "map", "missing"};
-  map.AllowOnly(keys);
+  map.AllowOnly(keys, ForeignKeysOf("warm_start"));
   WarmStart warm;
   const auto text = [&](std::string_view key, std::string& into) {
     const ConfigNode* found = map.Find(key);

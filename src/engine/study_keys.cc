@@ -78,7 +78,7 @@ class RunningReader {
       } else if (name.starts_with("SLUICE_")) {
         value.Report(
             "expected a name that does not begin with SLUICE_, since Sluice sets those; choose "
-            "another");
+            "another, or say --store on the command line for another store");
       }
       const auto text = value.Text();
       if (!text) continue;

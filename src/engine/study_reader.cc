@@ -65,6 +65,7 @@ class StudyReader {
   void ReadName(std::string_view default_name) {
     spec_.name = default_name;
     if (const ConfigNode* node = map_.Find("study")) {
+      if (!node->is_scalar()) return node->Expected("a name", "write 'study: NAME'");
       const auto name = node->Text();
       if (!name) return;
       spec_.name = *name;
@@ -91,10 +92,29 @@ class StudyReader {
     }
   }
 
+  // "CUDA_VISIBLE_DEVICES=0 python train.py"
+  static void CheckNoVariable(const ConfigNode& node) {
+    const std::string first =
+        node.is_list() && !node.List()->empty() ? node.List()->front().Show() : node.Show();
+    const std::size_t equals = first.find('=');
+    if (equals == std::string::npos || equals == 0) return;
+    const auto fits = [](char c) {
+      return std::isupper(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+             std::isdigit(static_cast<unsigned char>(c)) != 0;
+    };
+    if (!std::ranges::all_of(first.substr(0, equals), fits)) return;
+    const std::string value = first.substr(equals + 1, first.find(' ') - equals - 1);
+    node.Report(
+        fmt::format("expected a program, found a variable before it, and no shell runs it; "
+                    "write 'environment: {{{}: {}}}' instead",
+                    first.substr(0, equals), value.empty() ? "''" : value));
+  }
+
   void ReadProgram() {
     const ConfigNode* node =
         map_.Require("program", "the program of a trial", "add 'program: python train.py {args}'");
     if (node == nullptr) return;
+    if (node->is_scalar() || node->is_list()) CheckNoVariable(*node);
     if (node->is_list()) {
       const auto items = node->List();
       for (const ConfigNode& item : *items) {
@@ -192,11 +212,18 @@ class StudyReader {
     if (!node->is_map()) return node->Expected(form);
     const ConfigMap map = *node->Map();
     const std::vector<std::string> allowed = {"maximize", "minimize", "of"};
+    for (const auto& [metric, direction] : map.entries()) {  // {acc: maximize}
+      if (direction.is_scalar() && std::ranges::find(allowed, direction.Show()) != allowed.end() &&
+          std::ranges::find(allowed, metric) == allowed.end() && map.entries().size() == 1)
+        return node->Expected(form, fmt::format("write '{{{}: {}}}'", direction.Show(), metric));
+    }
     map.AllowOnly(allowed, ForeignKeysOf("objective"));
     std::string of = "best";
     if (const ConfigNode* which = map.Find("of")) {
       const std::vector<std::string> reports = {"best", "last"};
-      const auto named = which->OneOf(reports);
+      const std::vector<std::pair<std::string, std::string>> foreign = {
+          {"final", "last"}, {"end", "last"}, {"max", "best"}, {"min", "best"}};
+      const auto named = which->OneOf(reports, foreign);
       if (!named) return;
       of = *named;
     }
@@ -222,7 +249,7 @@ class StudyReader {
   void ReadSampler() {
     const ConfigNode* node = map_.Find("sampler");
     if (node == nullptr) return;
-    const auto name = node->OneOf(SamplerNames());
+    const auto name = node->OneOf(SamplerNames(), ForeignSamplers());
     sampler_good_ = name.has_value();
     if (!name) return;
     spec_.sampler.name = *name;
@@ -282,7 +309,8 @@ class StudyReader {
     const auto map = node->is_map() ? node->Map() : std::nullopt;
     const ConfigNode* name_node =
         map ? map->Require("name", "a stopper", "add 'name: median'") : node;
-    const auto name = name_node != nullptr ? name_node->OneOf(StopperNames()) : std::nullopt;
+    const auto name =
+        name_node != nullptr ? name_node->OneOf(StopperNames(), ForeignStoppers()) : std::nullopt;
     if (map && !ReadStopperOptions(*map, name)) return;
     if (!name) return;
     spec_.stopper.name = *name;
@@ -357,7 +385,8 @@ class StudyReader {
       const auto name = item.Text();
       if (!name) return std::nullopt;
       if (!parameters_.contains(*name)) {
-        item.Report(fmt::format("expected a parameter of the space, found '{}'{}", Shown(*name),
+        item.Report(fmt::format("expected a parameter of the space ({}), found '{}'{}",
+                                FirstBytes(Join(known), kLongestShown), Shown(*name),
                                 DidYouMean(*name, known)));
         return std::nullopt;
       }

@@ -208,9 +208,10 @@ TEST(StudyReaderTest, ChecksPrograms) {
   EXPECT_EQ(With("program: a | b"),
             "study.yaml:1: program: expected a program without '|', since no shell runs it; write "
             "\"sh -c '...'\", or quote it to mean the text");
-  EXPECT_EQ(With("program: x --lr={args}"),
-            "study.yaml:1: program: expected {args} as an item of the program on its own, found "
-            "'--lr={args}'; put spaces around it");
+  EXPECT_EQ(
+      With("program: x --lr={args}"),
+      "study.yaml:1: program: expected {args} as an item of the program on its own, found "
+      "'--lr={args}'; write it between spaces, or {params}, the path of a file that has them");
 }
 
 TEST(StudyReaderTest, ChecksEnvironments) {
@@ -219,7 +220,8 @@ TEST(StudyReaderTest, ChecksEnvironments) {
             "found '9A'");
   EXPECT_EQ(With("environment: {SLUICE_TRIAL: x}"),
             "study.yaml:1: environment.SLUICE_TRIAL: expected a name that does not begin with "
-            "SLUICE_, since Sluice sets those; choose another");
+            "SLUICE_, since Sluice sets those; choose another, or say --store on the command line "
+            "for another store");
   EXPECT_EQ(
       With("environment: {A: '{lr'}"),
       "study.yaml:1: environment.A: expected braces in pairs, as in {lr}, found a lone '{' in "

@@ -52,7 +52,8 @@ class CommandReader {
     std::vector<std::string> items;
     const auto list = node->is_list() ? node->List() : std::nullopt;
     if (!list || list->empty()) {
-      node->Expected("a list of texts and macros, such as [\"${env}\", python, \"${program}\"]");
+      node->Expected("a list of texts and macros, such as [\"${env}\", python, \"${program}\"]",
+                     "write each word as an item of a list, or leave 'command' out");
       return items;
     }
     for (const ConfigNode& item : *list) {

@@ -100,7 +100,15 @@ class NumbersReader {
     const auto distribution = FindDistribution();
     if (!distribution) return std::nullopt;
     SLUICE_CHECK(distribution->family != Family::kChoices, "choices are read elsewhere");
-    map_.AllowOnly(KeysOf(*distribution));
+    const std::vector<std::pair<std::string, std::string>> foreign = {
+        {"mean", "'mu'"},
+        {"std", "'sigma'"},
+        {"stddev", "'sigma'"},
+        {"low", "'min'"},
+        {"high", "'max'"},
+        {"step", "'q', with a distribution that begins with q_"},
+        {"log", "'distribution: log_uniform_values'"}};
+    map_.AllowOnly(KeysOf(*distribution), foreign);
     parameter_.law = distribution->law;
     if (!ReadLaw(*distribution)) return std::nullopt;
     if (distribution->quantized && !Quantize(*distribution)) return std::nullopt;

@@ -174,8 +174,26 @@ class ParametersReader {
           node.path(), Shown(map.entries().front().key)));
       return std::nullopt;
     }
-    node.Expected("one of value, values, min and max, distribution, parameters");
-    map.AllowOnly(known);
+    const std::vector<std::pair<std::string, std::string>> foreign = {
+        {"low", "'min'"},
+        {"high", "'max'"},
+        {"lower", "'min'"},
+        {"upper", "'max'"},
+        {"choices", "'values'"},
+        {"choice", "'values'"},
+        {"options", "'values'"},
+        {"mean", "'mu'"},
+        {"std", "'sigma'"},
+        {"type", "'distribution'"},
+        {"default", "'value' for a constant"},
+        {"float", "'min' and 'max'"},
+        {"int", "'min' and 'max'"},
+        {"range", "'min' and 'max'"}};
+    const bool strange = std::ranges::any_of(map.entries(), [&](const ConfigMap::Entry& entry) {
+      return std::ranges::find(known, entry.key) == known.end();
+    });
+    if (!strange) node.Expected("one of value, values, min and max, distribution, parameters");
+    map.AllowOnly(known, foreign);
     return std::nullopt;
   }
 

@@ -119,11 +119,16 @@ class SweepReader {
     }
     const ConfigNode* node = map_.Require("metric", "the metric to improve, since bayes needs one",
                                           "add 'metric: {name: loss, goal: minimize}'");
-    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    const auto map =
+        node != nullptr ? node->Map("write 'metric: {name: loss, goal: minimize}'") : std::nullopt;
     if (!map) return;
     const std::vector<std::string> allowed = {"name", "goal", "target", "impute",
                                               "impute_while_running"};
-    map->AllowOnly(allowed);
+    const std::vector<std::pair<std::string, std::string>> foreign = {
+        {"mode", "'goal: maximize'"},
+        {"direction", "'goal: maximize'"},
+        {"metric", "'name: loss'"}};
+    map->AllowOnly(allowed, foreign);
     for (const char* key : {"impute", "impute_while_running"}) {
       if (map->Find(key) != nullptr) Note(fmt::format("metric.{}", key), "has no effect here");
     }
@@ -132,7 +137,9 @@ class SweepReader {
     if (name) ReadMetricName(*name_node, *name);
     if (const ConfigNode* goal_node = map->Find("goal")) {
       const std::vector<std::string> goals = {"minimize", "maximize"};
-      const auto goal = goal_node->OneOf(goals);
+      const std::vector<std::pair<std::string, std::string>> words = {{"max", "maximize"},
+                                                                      {"min", "minimize"}};
+      const auto goal = goal_node->OneOf(goals, words);
       if (goal && *goal == "maximize") spec_.objective.direction = Direction::kMaximize;
     }
     if (const ConfigNode* target_node = map->Find("target")) {
@@ -153,14 +160,15 @@ class SweepReader {
 
   void ReadEarlyTerminate() {
     const ConfigNode* node = map_.Find("early_terminate");
-    const auto map = node != nullptr ? node->Map() : std::nullopt;
+    const auto map = node != nullptr
+                         ? node->Map("write 'early_terminate: {type: hyperband, min_iter: 3}'")
+                         : std::nullopt;
     if (!map) return;
     const std::vector<std::string> allowed = {"type", "min_iter", "max_iter", "s", "eta", "strict"};
     map->AllowOnly(allowed);
     const std::vector<std::string> types = {"hyperband"};
     const ConfigNode* type = map->Require("type", "hyperband", "add 'type: hyperband'");
-    if (type != nullptr) (void)type->OneOf(types);
-    bool good = true;
+    bool good = type == nullptr || type->OneOf(types).has_value();
     const auto read = [&](std::string_view key, IntegerRange range) -> std::optional<std::int64_t> {
       const ConfigNode* found = map->Find(key);
       if (found == nullptr) return std::nullopt;

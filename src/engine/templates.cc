@@ -116,7 +116,10 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
       const bool dollar = text == fmt::format("${{{}}}", piece.text);
       return InvalidArgument(
           fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; {}",
-                      piece.text, Shown(text), dollar ? "remove the '$'" : "put spaces around it"));
+                      piece.text, Shown(text),
+                      dollar ? "remove the '$'"
+                             : "write it between spaces, or {params}, the path of a file that has "
+                               "them"));
     }
     if (parameters.contains(piece.text) || IsEnvironmentWord(piece.text)) continue;
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
@@ -128,6 +131,15 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
           fmt::format("expected {{envvar:{0}}} for a variable of the environment, found ${{{0}}}; "
                       "no shell runs the program",
                       Shown(piece.text)));
+    }
+    // "{lr:.3f}", "{params.lr}"
+    for (const std::string& name : known) {
+      const std::string_view piece_of = piece.text;
+      const bool whole = piece_of.starts_with(name + ":") || piece_of.starts_with(name + "!") ||
+                         piece_of.ends_with("." + name) || piece_of.ends_with(":" + name);
+      if (!whole || IsListWord(name)) continue;
+      return InvalidArgument(fmt::format(
+          "expected a name alone in braces, found {{{}}}; write {{{}}}", Shown(piece.text), name));
     }
     return InvalidArgument(fmt::format(
         "expected a parameter{} or one of {} in braces, found {{{}}}{}; name a parameter, or write "
@@ -216,11 +228,12 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
   bool quoted = false;  // some of the item was
   char quote = 0;       // the one that is open
   const auto finish = [&]() -> Status {
-    if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
+    const bool shell = std::ranges::find(kShellOperators, item) != kShellOperators.end();
+    if (in_item && !quoted && (shell || (item.size() > 1 && item.ends_with(';')))) {
       return InvalidArgument(
           fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
                       "'...'\", or quote it to mean the text",
-                      item));
+                      shell ? item : ";"));
     }
     if (in_item) items.push_back(std::exchange(item, {}));
     in_item = quoted = false;

@@ -61,8 +61,8 @@ TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
             "itself");
   EXPECT_EQ(TemplateProblem(CheckProgramItem("{args}", {})), "");
   EXPECT_EQ(TemplateProblem(CheckProgramItem("x{args}", {})),
-            "expected {args} as an item of the program on its own, found 'x{args}'; put spaces "
-            "around it");
+            "expected {args} as an item of the program on its own, found 'x{args}'; write it "
+            "between spaces, or {params}, the path of a file that has them");
 }
 
 TEST(TemplatesTest, EnvironmentVariables) {

@@ -27,6 +27,21 @@ Result<Expression> Expression::Parse(std::string_view text, const Symbols& symbo
   return ExpressionParser(text, symbols).Run();
 }
 
+namespace {
+
+// What people write who think of another language.
+std::string_view CureOf(std::string_view word) {
+  if (word == "AND") return "; write and";
+  if (word == "OR") return "; write or";
+  if (word == "is") return "; write ==";
+  if (word == "IN") return "; write in";
+  if (word == "if" || word == "then" || word == "implies")
+    return "; write 'not A or B' for 'B if A'";
+  return "";
+}
+
+}  // namespace
+
 Result<Expression> ExpressionParser::Run() {
   if (text_.size() > Expression::kLongestText) {
     return InvalidArgument(fmt::format("expected an expression of at most {} bytes, found {}",
@@ -35,7 +50,8 @@ Result<Expression> ExpressionParser::Run() {
   SLUICE_ASSIGN(tokens_, Tokenize(text_));
   SLUICE_ASSIGN(const Operand whole, Or());
   if (Next().kind != Token::Kind::kEnd)
-    return At(Next().begin, fmt::format("expected an operator or the end, found {}", ShowNext()));
+    return At(Next().begin, fmt::format("expected an operator or the end, found {}{}", ShowNext(),
+                                        CureOf(Next().text)));
   SLUICE_TRY(WantTruth(whole));
   std::set<std::size_t> mentions;
   for (const auto& instruction : made_.code_) {
@@ -252,7 +268,9 @@ bool ExpressionParser::Skip(std::string_view word) {
 
 Status ExpressionParser::Want(std::string_view word) {
   if (Skip(word)) return {};
-  return At(Next().begin, fmt::format("expected '{}', found {}", word, ShowNext()));
+  const bool parenthesis = word == "[" && Next().text == "(";
+  return At(Next().begin, fmt::format("expected '{}', found {}{}", word, ShowNext(),
+                                      parenthesis ? "; write [1, 2]" : ""));
 }
 
 std::string ExpressionParser::ShowNext() const {

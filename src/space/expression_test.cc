@@ -178,7 +178,7 @@ TEST(ExpressionTest, TypesThatDoNotGoTogether) {
             "< 1 or x == 'a'");
   EXPECT_EQ(ExpressionProblem("lr < 'a'"),
             "column 1: expected numbers, or an ordinal and one of its choices, around '<', found "
-            "the number lr");
+            "the number lr; remove quotes around a number");
   EXPECT_THAT(ExpressionProblem("optimizer < 'sgd'"),
               HasSubstr("column 1: expected numbers, or an ordinal"));
   EXPECT_THAT(ExpressionProblem("size < optimizer"),
@@ -207,7 +207,8 @@ TEST(ExpressionTest, NamesAndChoicesThatDoNotExist) {
   EXPECT_EQ(ExpressionProblem("optimizer == sgd"),
             "column 14: expected a parameter, found sgd; write 'sgd' for the choice of optimizer");
   EXPECT_EQ(ExpressionProblem("weight-decay < 1"),
-            "column 1: expected a parameter, found weight; write `weight-decay` for the parameter");
+            "column 1: expected a parameter, found weight; write \"`weight-decay` < 1\", with the "
+            "quotes");
   EXPECT_EQ(ExpressionProblem("bias == True"),
             "column 9: expected a parameter, found True (did you mean 'true'?)");
   EXPECT_EQ(ExpressionProblem("optimizer == 'adm'"),

@@ -104,8 +104,12 @@ Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& com
   if (side.literal && other.parameter != nullptr && other.type == Type::kChoice) return {};
   return At(side.begin,
             fmt::format("expected numbers, or an ordinal and one of its choices, around '{}', "
-                        "found {}",
-                        comparison.symbol, Describe(side)));
+                        "found {}{}",
+                        comparison.symbol, Describe(side),
+                        side.parameter != nullptr && side.type == Type::kChoice
+                            ? "; make it an ordinal, as in {ordinal: [small, large]}, or name the "
+                              "choices that are meant: NAME in ['a', 'b']"
+                            : "; remove quotes around a number"));
 }
 
 // Both sides end up as positions in one list of choices.
@@ -194,8 +198,9 @@ std::unexpected<Error> ExpressionParser::UnknownName(const Token& token) const {
   for (const Parameter& parameter : symbols_.parameters()) {
     if (!IsPlainWord(parameter.name) && parameter.name.starts_with(token.text) &&
         text_.substr(token.begin).starts_with(parameter.name)) {
-      return At(token.begin,
-                fmt::format("{}; write {} for the parameter", found, QuotedName(parameter.name)));
+      std::string whole(text_);
+      whole.replace(token.begin, parameter.name.size(), QuotedName(parameter.name));
+      return At(token.begin, fmt::format("{}; write \"{}\", with the quotes", found, whole));
     }
   }
   const std::string nearest = DidYouMean(token.text, known);

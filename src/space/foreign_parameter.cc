@@ -42,6 +42,23 @@ std::string_view Unquoted(std::string_view text) {
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
+// "0.1 to 1", "0..1", "(0, 1)", "1-4": the numbers in it.
+std::vector<std::string> NumbersIn(std::string text) {
+  std::vector<std::string> ends;
+  if (const std::size_t dots = text.find(".."); dots != std::string::npos)
+    text.replace(dots, 2, " ");
+  std::string word;
+  for (const char c : text + " ") {
+    const bool dash = c == '-' && !word.empty() && word.back() != 'e' && word.back() != 'E';
+    const bool part = !dash && std::string_view("0123456789.eE+-").contains(c);
+    if (part) word += c;
+    if (part || word.empty()) continue;
+    if (IsWrittenAsNumber(word)) ends.push_back(word);
+    word.clear();
+  }
+  return ends;
+}
+
 std::string Range(std::string_view low, std::string_view high, bool whole, bool log) {
   low = Unquoted(low);
   high = Unquoted(high);
@@ -86,7 +103,9 @@ std::string FromCall(std::string_view text) {
   std::string high = arguments.substr(comma + 1);
   high = high.substr(0, high.find(','));
   high.erase(0, high.find_first_not_of(' '));
-  return Range(arguments.substr(0, comma), high, meaning.whole, meaning.log);
+  const std::string low = arguments.substr(0, comma);
+  const bool whole = name == "range" && IsWrittenWhole(low) && IsWrittenWhole(high);
+  return Range(low, high, meaning.whole || whole, meaning.log);
 }
 
 std::string FromMap(const ConfigMap& map) {
@@ -107,6 +126,8 @@ std::string FromMap(const ConfigMap& map) {
   }
   for (const ConfigMap::Entry& entry : map.entries()) {
     const Meaning named = MeaningOf(entry.key);
+    if (Among(entry.key, {"bool", "boolean"}) || Among(entry.value.Show(), {"bool", "boolean"}))
+      return "{choice: [true, false]}";
     if (!entry.value.is_list()) continue;
     if (named.choices) return fmt::format("{{choice: {}}}", entry.value.Show());
     const auto items = *entry.value.List();
@@ -137,6 +158,10 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
     }
   } else if (node.is_scalar()) {
     ours = FromCall(node.Show());
+    const auto ends = NumbersIn(node.Show());
+    if (ours.empty() && ends.size() == 2)
+      ours = Range(ends[0], ends[1], IsWrittenWhole(ends[0]) && IsWrittenWhole(ends[1]), false);
+    if (ours.empty() && Among(node.Show(), {"bool", "boolean"})) ours = "{choice: [true, false]}";
     const bool plain = node.Show().find_first_of("[](){},") == std::string::npos;
     if (ours.empty() && plain) ours = fmt::format("{{choice: [{}]}}", node.Show());
   }
@@ -164,6 +189,7 @@ const std::vector<std::pair<std::string, std::string>>& ForeignOptions() {
       {"mu", "'mean'"},
       {"std", "'sigma'"},
       {"stddev", "'sigma'"},
+      {"ordered", "'ordinal' in place of 'choice'"},
       {"default", "'enqueue: [{NAME: VALUE}]' for what to try first"},
       {"init", "'enqueue: [{NAME: VALUE}]' for what to try first"},
       {"initial", "'enqueue: [{NAME: VALUE}]' for what to try first"}};
@@ -184,6 +210,8 @@ std::optional<BareList> FindBareList(const ConfigMap& map, const ConfigNode& fir
       items = items.substr(1, items.size() - 2);
   }
   found.text = fmt::format("[{}]", items);
+  if (const auto ends = NumbersIn(items); ends.size() == 2)
+    found.text = fmt::format("[{}, {}]", ends[0], ends[1]);
   if (items.contains("...")) return std::nullopt;  // shortened: none to copy
   return found;
 }
@@ -196,18 +224,7 @@ std::string SuggestRange(const ConfigNode& node, std::string_view kind) {
     const ConfigNode* high = FindAny(map, {"high", "max", "upper", "maximum", "stop", "end", "to"});
     if (low != nullptr && high != nullptr) ends = {low->Show(), high->Show()};
   } else if (node.is_scalar()) {
-    // "0.1 to 1", "0..1", "(0, 1)": the numbers in it.
-    std::string text = node.Show();
-    if (const std::size_t dots = text.find(".."); dots != std::string::npos)
-      text.replace(dots, 2, " ");
-    std::string word;
-    for (const char c : text + " ") {
-      const bool part = std::string_view("0123456789.eE+-").contains(c);
-      if (part) word += c;
-      if (part || word.empty()) continue;
-      if (IsWrittenAsNumber(word)) ends.push_back(word);
-      word.clear();
-    }
+    ends = NumbersIn(node.Show());
   } else if (node.is_list()) {
     const auto items = *node.List();
     if (items.size() == 1) return SuggestRange(items.front(), kind);

@@ -89,7 +89,9 @@ bool CheckName(const ConfigNode& node, const std::string& name,
 
 std::optional<double> ReadBound(const ConfigNode& node, ParameterKind kind) {
   if (kind == ParameterKind::kFloat) return node.Number();
-  const auto value = node.Integer({.min = -kLargestInteger, .max = kLargestInteger});
+  const auto value = node.Integer({.min = -kLargestInteger,
+                                   .max = kLargestInteger,
+                                   .fraction = "write 'float' for one that need not be whole"});
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
@@ -306,7 +308,18 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
   if (bare) known.insert(known.end(), bare->swallowed.begin(), bare->swallowed.end());
   if (parameter.has_choices()) {
     known.emplace_back("weights");
-    good = ReadChoices(found->value, bare ? bare->text : "", parameter);
+    std::string meant = bare ? bare->text : "";
+    if (found->value.is_map()) {  // choices with their weights
+      std::vector<std::string> names;
+      std::vector<std::string> weights;
+      const ConfigMap given = *found->value.Map();
+      for (const ConfigMap::Entry& entry : given.entries()) {
+        names.push_back(entry.key);
+        weights.push_back(entry.value.Show());
+      }
+      meant = fmt::format("[{}], weights: [{}]", Join(names), Join(weights));
+    }
+    good = ReadChoices(found->value, meant, parameter);
     const ConfigNode* weights = map.Find("weights");
     if (good && weights != nullptr) good = ReadWeights(*weights, parameter);
   } else {

@@ -64,8 +64,8 @@ TEST(SpaceReaderTest, RefusesBadRanges) {
       Problems("lr: {float: [-1e308, 1e308]}"),
       "s.yaml:1: lr: expected a range narrower than the largest number, found [-1e308, 1e308]");
   EXPECT_EQ(Problems("n: {int: [1.5, 2]}"),
-            "s.yaml:1: n: expected a whole number from -9007199254740991 to 9007199254740991, "
-            "found 1.5");
+            "s.yaml:1: n: expected a whole number, found 1.5; write 'float' for one that need not "
+            "be whole");
   EXPECT_EQ(Problems("lr: {float: [1, 2], log: yes}"),
             "s.yaml:1: lr.log: expected true or false, found yes; write 'true'");
 }
@@ -239,6 +239,15 @@ TEST(SpaceReaderTest, ShowsWhatWasMeant) {
   EXPECT_EQ(Problems("a: {float: [10^-4, 1/8]}"),
             "s.yaml:1: a: expected a number, found 10^-4; write '1e-4'\n"
             "s.yaml:1: a: expected a number, found 1/8; write '0.125'");
+  EXPECT_EQ(Problems("a: {choice: {x: 1, y: 2}}"),
+            "s.yaml:1: a: expected a list of choices with at least one, found {x: 1, y: 2}; write "
+            "'choice: [x, y], weights: [1, 2]'");
+  EXPECT_EQ(Problems("a: {type: bool}"),
+            "s.yaml:1: a: expected a kind: float, int, choice, categorical, ordinal, found type; "
+            "write 'a: {choice: [true, false]}'");
+  EXPECT_EQ(Problems("a: 1-4"),
+            "s.yaml:1: a: expected a parameter such as {float: [0.1, 1]}, {int: [1, 4]} or "
+            "{choice: [a, b]}, found 1-4; write 'a: {int: [1, 4]}'");
   EXPECT_EQ(Problems("a: {int: [1, 4], q: 2}"), "s.yaml:1: a.q: unknown key; write 'step'");
   EXPECT_EQ(Problems("g:\n  a: {int: [1, 4]}\n  b: {int: [1, 4]}"),
             "s.yaml:1: g: expected a parameter such as {float: [0.1, 1]}, found a group of them, "
@@ -264,10 +273,10 @@ TEST(SpaceReaderTest, RefusesAnEmptySpace) {
 }
 
 TEST(SpaceReaderTest, SaysEverythingAtOnceInOrderOfLines) {
-  EXPECT_EQ(Problems("b:\n  float: [2, 1]\na: {int: [1, x]}\nc: {choice: []}\n"),
-            "s.yaml:2: b: expected low < high, found [2, 1]; write [1, 2]\ns.yaml:3: a: expected a "
-            "whole number from -9007199254740991 to 9007199254740991, found x\ns.yaml:4: c: "
-            "expected a list of choices with at least one, found []");
+  EXPECT_EQ(
+      Problems("b:\n  float: [2, 1]\na: {int: [1, x]}\nc: {choice: []}\n"),
+      "s.yaml:2: b: expected low < high, found [2, 1]; write [1, 2]\ns.yaml:3: a: expected a whole "
+      "number, found x\ns.yaml:4: c: expected a list of choices with at least one, found []");
 }
 
 }  // namespace

@@ -331,7 +331,7 @@ OBJECTIVE = "a study has one objective"
         ("minimize: loss", "minimize: \u201closs\u201d", "study.yaml:6: expected straight quotes"),
         ("./train", "\u2018./train\u2019", "study.yaml:2: expected straight quotes"),
         ("trials: 3", "trials:\u00a03", "study.yaml:7: trials:\u00a03: unknown key: it holds"),
-        ("trials: 3", "trials: 3\n\u200bseed: 1", "holds a zero-width space (U+200B)"),
+        ("trials: 3", "trials: 3\n\u200bseed: 1", "found a zero-width space (U+200B)"),
         ("{float: [0, 1]}", "{type: float, low: 0, high: 1}", "write 'x: {float: [0, 1]}'"),
         (
             "{float: [0, 1]}",
