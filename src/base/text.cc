@@ -53,6 +53,9 @@ std::string_view Nearest(std::string_view typed, std::span<const std::string> ca
     }
   }
   if (!nearest.empty()) return nearest;
+  for (const std::string& candidate : candidates) {  // "fluid"
+    if (meant.size() >= 3 && Lower(candidate).starts_with(meant)) return candidate;
+  }
   // "TPESampler", "asha(eta=3)"
   constexpr std::size_t kShortest = 3;
   for (const std::string& candidate : candidates) {

@@ -302,7 +302,9 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
     ShowCheck(context, file, machine, at_once, found);
   }
   for (const auto& [error, place] : found.errors)
-    Remark(fmt::format("{}: {}", place.empty() ? options.file : place, error.message));
+    Remark(fmt::format("{}: {}",
+                       place.empty() ? PlaceOf(file.source, options.file, error.message) : place,
+                       error.message));
   if (found.errors.empty()) return kExitOk;
   return found.errors.front().error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
 }

@@ -113,16 +113,6 @@ Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std
       here));
 }
 
-// "FILE:LINE" of the program, or the command of a sweep.
-std::string PlaceOfProgram(const std::string& source, const std::string& file) {
-  const auto config = ConfigFile::Parse(source, file);
-  const auto map = config ? config->root().Map() : std::nullopt;
-  if (!map) return file;
-  const ConfigNode* node = map->Find("program");
-  if (node == nullptr) node = map->Find("command");
-  return node == nullptr ? file : fmt::format("{}:{}", file, node->line());
-}
-
 }  // namespace
 
 Result<StudyFile> ReadStudyFile(const std::string& path) {
@@ -138,12 +128,20 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
     SLUICE_ASSIGN(const std::vector<std::string> notes, CheckStudyModel(spec, path, folder));
     remarks.insert(remarks.end(), notes.begin(), notes.end());
   }
-  std::string place = PlaceOfProgram(source, path);
+  std::string place = PlaceOf(source, path, "program");
+  if (place == path) place = PlaceOf(source, path, "command");  // of a sweep
   return StudyFile{.spec = std::move(spec),
                    .source = std::move(source),
                    .folder = folder,
                    .place = std::move(place),
                    .remarks = std::move(remarks)};
+}
+
+std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about) {
+  const auto config = ConfigFile::Parse(source, file);
+  const auto map = config ? config->root().Map() : std::nullopt;
+  const ConfigNode* node = map ? map->Find(about.substr(0, about.find_first_of(":. "))) : nullptr;
+  return node == nullptr ? file : fmt::format("{}:{}", file, node->line());
 }
 
 bool IsStudyFile(std::string_view argument) {

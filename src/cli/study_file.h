@@ -22,6 +22,9 @@ struct StudyFile {
 // study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 
+// "FILE:LINE" of the key that a text begins with, or the file alone.
+std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about);
+
 // Whether an argument means a file, and not a study by its name.
 bool IsStudyFile(std::string_view argument);
 

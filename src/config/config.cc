@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -75,6 +76,15 @@ void WholeInto(const ConfigRawNode& node, std::string& out) {
   }
 }
 
+// In small letters, and nothing else.
+std::string Letters(std::string_view text) {
+  std::string letters;
+  for (const unsigned char c : text) {
+    if (std::isalnum(c) != 0) letters += static_cast<char>(std::tolower(c));
+  }
+  return letters;
+}
+
 // What to write instead of a number that is none, or not in its range.
 std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view instead) {
   if (node.kind == ConfigKind::kList && node.children.size() == 1 &&
@@ -89,10 +99,10 @@ std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view
 
 // "trials: 24" of "trials = 24" or "trials 24".
 std::string PairOf(std::string_view key) {
-  const std::size_t end = key.find_first_of(" =");
+  const std::size_t end = key.find_first_of(" =:");
   if (end == 0 || end == std::string_view::npos) return "";
-  const std::size_t value = key.find_first_not_of(" =", end);
-  if (value == std::string_view::npos) return "";
+  const std::size_t value = key.find_first_not_of(" =:", end);
+  if (value == std::string_view::npos || std::string_view("<>!").contains(key[value])) return "";
   return fmt::format("{}: {}", Shown(key.substr(0, end)), Shown(key.substr(value)));
 }
 
@@ -222,7 +232,10 @@ std::optional<double> ConfigNode::Number(NumberRange range) const {
   if (allowed) return value;
   NumberRange shown = range;
   if (!value) shown.finite = false;
-  Expected(RangeOf(shown), CureOfNumber(*raw_, /*whole=*/false, ""));
+  std::string cure = CureOfNumber(*raw_, /*whole=*/false, "");
+  if (is_scalar() && raw_->text.ends_with('%') && std::isfinite(range.max) && range.max >= 100)
+    cure = fmt::format("write '{}'", raw_->text.substr(0, raw_->text.size() - 1));
+  Expected(RangeOf(shown), cure);
   return std::nullopt;
 }
 
@@ -288,7 +301,7 @@ std::optional<std::string> ConfigNode::OneOf(
   const std::string expected = names.size() == 1 ? names.front() : "one of " + Join(names);
   std::string cure;
   for (const auto& [theirs, ours] : foreign) {
-    const bool meant = is_scalar() && Nearest(raw_->text, std::span(&theirs, 1)) == theirs;
+    const bool meant = is_scalar() && Letters(raw_->text) == Letters(theirs);
     if (meant && cure.empty()) cure = fmt::format("; write '{}'", ours);
   }
   if (cure.empty() && is_scalar()) cure = DidYouMean(raw_->text, names);
@@ -406,6 +419,15 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
       entry.value.Report(fmt::format("unknown key; write {}", translation->second));
     } else {
       const std::string pair = entry.value.is_null() ? PairOf(entry.key) : "";
+      const bool expression =
+          entry.value.is_null() && entry.key.find_first_of("<>") != std::string::npos;
+      if (expression) {
+        entry.value.Report(
+            "expected a key, found a part of an expression, since a comma ends a value inside "
+            "braces; "
+            "quote the whole expression, and write 'and' in place of the comma");
+        continue;
+      }
       entry.value.Report(!pair.empty() ? fmt::format("expected 'key: value'; write '{}'", pair)
                          : nearest.empty()
                              ? fmt::format("unknown key; expected one of {}", Join(keys))

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
+
 namespace sluice {
 namespace {
 
@@ -167,6 +169,7 @@ std::string SuggestNumber(std::string_view text) {
 std::string SuggestDuration(std::string_view text) {
   const auto number = LeadingNumber(text);
   if (!number) return "";
+  if (number->rest.empty() && number->value == 0) return "";
   if (number->rest.empty()) return fmt::format("write '{}s' if seconds are meant", number->written);
   const std::string word = WordIn(number->rest);
   for (const auto& [unit, words] :
@@ -178,10 +181,14 @@ std::string SuggestDuration(std::string_view text) {
     if (std::ranges::find(words, word) != words.end())
       return fmt::format("write '{}{}'", number->written, unit);
   }
-  return "";
+  const std::string longer = fmt::format("{}m", text);  // "2h30"
+  return number->rest.starts_with('h') && ParseDuration(longer) ? fmt::format("write '{}'", longer)
+                                                                : "";
 }
 
 std::string SuggestSize(std::string_view text) {
+  if (text == "unlimited" || text == "none" || text == "inf" || text == "-1")
+    return "write a large one, such as '100TB'";
   const auto number = LeadingNumber(text);
   const std::string word = number ? WordIn(number->rest) : "";
   for (const auto& [letter, unit] :

@@ -130,7 +130,20 @@ class Explainer {
               "expected a known escape after '\\' in double quotes, found another; write \\\\ for "
               "a backslash, or use single quotes"};
     }
-    return {line(), fmt::format("expected YAML, found an error: {}", Shown(fault_.message))};
+    if (const auto pair = PairOn(At(line())); Is(Kind::kDash) && pair) {
+      const string_view item = Trimmed(pair->value.substr(pair->value.starts_with('-') ? 1 : 0));
+      return {line(),
+              fmt::format("expected the first item of a list on a line of its own, found it "
+                          "behind '{0}:'; write it below, or '{0}: [{1}]'",
+                          Shown(pair->key), Shown(item))};
+    }
+    const string_view rest = Trimmed(FromMark());
+    if (rest.empty())
+      return {line(), fmt::format("expected YAML, found an error: {}", Shown(fault_.message))};
+    return {line(),
+            fmt::format("expected YAML, found '{}' where it cannot be ({}); quote a text that "
+                        "holds it, or check the brackets and the indentation before it",
+                        Shown(rest), Shown(fault_.message))};
   }
 
  private:
@@ -190,6 +203,10 @@ class Explainer {
       if (const std::size_t at = FindBare(line, open); at != kNone)
         return fmt::format("put a blank behind the colon, ': {}'", open.back());
     }
+    if (std::ranges::count(line, '"') >= 4 && line.contains("= \""))
+      return "write single quotes inside double ones, as in \"o == 'a'\"";
+    if (line.contains(" in {"))
+      return "write a list in brackets, and quote all: \"o in ['a', 'b']\"";
     if (FindBare(line, ";") != kNone) return "write ',' in place of ';'";
     for (const string_view close : {"] ", "} "}) {
       const std::size_t at = FindBare(line, close);
@@ -246,6 +263,13 @@ class Explainer {
   std::optional<Unreadable> StrayDash() const {
     const int before = Before(line());
     const string_view words = Trimmed(At(line()));
+    if (before > 0 && !words.starts_with("- ") && Trimmed(At(before)).starts_with("- ") &&
+        PairOn(At(line())) && IndentOf(At(line())) == IndentOf(At(before))) {
+      return Unreadable{before,
+                        fmt::format("expected keys alike, found '- ' before this one and none "
+                                    "before '{}'; remove the '- '",
+                                    Shown(PairOn(At(line()))->key))};
+    }
     if (before == 0 || !words.starts_with("- ") || Trimmed(At(before)).starts_with("- "))
       return std::nullopt;
     if (IndentOf(At(line())) > IndentOf(At(before))) return std::nullopt;
@@ -263,7 +287,8 @@ class Explainer {
     const auto pair = PairOn(At(before));
     const bool holds = pair && !pair->value.empty();
     if (mine > last && holds && PairOn(At(line())) &&
-        !string_view("{[").contains(pair->value.front())) {
+        std::isalpha(static_cast<unsigned char>(pair->value.front())) != 0 &&
+        pair->value != "true" && pair->value != "false") {
       const Pair below = *PairOn(At(line()));
       return Unreadable{
           line(),
@@ -355,12 +380,22 @@ class Explainer {
         std::ranges::any_of(
             std::array<string_view, 9>{"==", "!=", "<", ">", "in ", "and ", "or ", "+", "*"},
             [&](string_view symbol) { return rest.starts_with(symbol); });
-    if (expression) {
+    const string_view word = pair->value.substr(1, end - 1);
+    const bool named = std::ranges::any_of(lines_, [&](string_view line) {
+      const auto other = PairOn(line);
+      return other && other->key == word;
+    });
+    if (expression && named) {
       return Unreadable{
           line(), fmt::format("expected a name without quotes before '{0}', found {1}; write {2}: "
                               "{3} {0}",
                               Shown(rest), Shown(pair->value.substr(0, end + 1)), Shown(pair->key),
-                              Shown(pair->value.substr(1, end - 1)))};
+                              Shown(word))};
+    }
+    if (expression && !pair->value.contains('"')) {
+      return Unreadable{line(), fmt::format("expected the whole of a text that begins with a quote "
+                                            "in quotes, found '{}' behind them; write {}: \"{}\"",
+                                            Shown(rest), Shown(pair->key), Shown(pair->value))};
     }
     return Unreadable{
         line(),

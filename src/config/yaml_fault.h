@@ -19,6 +19,7 @@ struct YamlFault {
     kCharacter,     // that begins no value
     kUnknownAlias,  // of nothing
     kEscape,        // in double quotes
+    kDash,          // behind a key
     kOther,
   };
   Kind kind = Kind::kOther;

@@ -31,8 +31,8 @@ TEST(YamlFaultTest, AMissingColon) {
 
 TEST(YamlFaultTest, LinesThatBeginElsewhere) {
   EXPECT_EQ(FaultOf("s:\n  a: 1\n   b: 2\n"),
-            "f:3: expected nothing below 'a', which has the value '1' on its line, found 'b'; "
-            "write 'a: {name: 1, b: 2}' if it is an option of that, or begin both lines alike");
+            "f:3: expected 2 spaces before 'b', as before the key on line 2, found 3; indent both "
+            "alike, since nothing stands below a key that has a value on its line");
   EXPECT_EQ(FaultOf("s:\n  t:\n     a: 1\n   b: 2\n"),
             "f:4: expected a line to begin where one before it does, after 0 or 2 or 5 spaces, "
             "found 3; indent it like the keys beside it");

@@ -243,7 +243,8 @@ YamlFault FaultOf(const YAML::ParserException& error) {
        {std::pair(Says::END_OF_SEQ_FLOW, Kind::kUnclosed),
         std::pair(Says::END_OF_MAP_FLOW, Kind::kUnclosed), std::pair(Says::MAP_VALUE, Kind::kColon),
         std::pair(Says::END_OF_MAP, Kind::kNextItem), std::pair(Says::END_OF_SEQ, Kind::kNextItem),
-        std::pair(Says::FLOW_END, Kind::kClosed), std::pair(Says::UNKNOWN_TOKEN, Kind::kCharacter),
+        std::pair(Says::FLOW_END, Kind::kClosed), std::pair(Says::BLOCK_ENTRY, Kind::kDash),
+        std::pair(Says::UNKNOWN_TOKEN, Kind::kCharacter),
         std::pair(Says::UNKNOWN_ANCHOR, Kind::kUnknownAlias),
         std::pair(Says::INVALID_ESCAPE, Kind::kEscape)}) {
     if (found == Kind::kOther && std::string_view(error.msg).starts_with(message)) found = kind;

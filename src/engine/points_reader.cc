@@ -21,7 +21,7 @@ std::string WithoutName(const Error& error, const std::string& name) {
 
 std::optional<PointPart> ReadPoint(const ConfigNode& node, const Space& space,
                                    std::uint64_t& draws_left) {
-  const auto map = node.Map();
+  const auto map = node.Map("write '{lr: 0.1}', parameters by their names");
   if (!map) return std::nullopt;
   PointPart partial(space.size());
   bool good = true;
@@ -64,7 +64,10 @@ std::optional<int> ReadHowMany(const ConfigNode& node) {
         static_cast<std::size_t>(count) <= kMostKnown)
       return count;
   }
-  node.Expected(fmt::format("all, or 'best N' with N from 1 to {}", kMostKnown));
+  const bool number =
+      text && !text->empty() && text->find_first_not_of("0123456789") == std::string::npos;
+  node.Expected(fmt::format("all, or 'best N' with N from 1 to {}", kMostKnown),
+                fmt::format("write 'best {}'", number ? *text : "20"));
   return std::nullopt;
 }
 

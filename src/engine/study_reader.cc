@@ -85,6 +85,7 @@ class StudyReader {
     if (node->is_map()) {
       const ConfigMap section = *node->Map();
       for (const auto& entry : section.entries()) parameters_.insert(entry.key);
+      names_known_ = true;
     }
     if (auto space = ReadSpace(*node, TemplateWords(), map_.Find("constraints"))) {
       spec_.space = std::move(*space);
@@ -159,7 +160,7 @@ class StudyReader {
   }
 
   void CheckItem(const ConfigNode& node, std::string_view item) {
-    if (bad_templates_ >= kMostBadTemplates) return;
+    if (bad_templates_ >= kMostBadTemplates || !names_known_) return;
     if (const Status status = CheckProgramItem(item, parameters_); !status) {
       node.Report(status.error().message);
       ++bad_templates_;
@@ -199,6 +200,13 @@ class StudyReader {
       const std::string word = node->Show();
       for (const std::string_view direction : {"maximize", "minimize", "max", "min"}) {
         if (!word.starts_with(direction)) continue;
+        const std::size_t open = word.find('(');
+        if (open != std::string::npos && word.ends_with(')')) {
+          return node->Expected(form,
+                                fmt::format("write '{{{}: {}}}'",
+                                            direction.starts_with("max") ? "maximize" : "minimize",
+                                            word.substr(open + 1, word.size() - open - 2)));
+        }
         const std::string_view metric =
             std::string_view(word).substr(std::min(word.find_first_of(' '), word.size() - 1) + 1);
         return node->Expected(form,
@@ -307,6 +315,9 @@ class StudyReader {
       return;
     }
     const auto map = node->is_map() ? node->Map() : std::nullopt;
+    if (map && map->entries().size() == 1 && map->entries().front().value.is_null())  // {median}
+      return node->Expected("a stopper",
+                            fmt::format("write 'stopper: {}'", Shown(map->entries().front().key)));
     const ConfigNode* name_node =
         map ? map->Require("name", "a stopper", "add 'name: median'") : node;
     const auto name =
@@ -486,6 +497,7 @@ class StudyReader {
   StudySpec spec_;
   ParameterNames parameters_;
   std::size_t bad_templates_ = 0;
+  bool names_known_ = false;  // those of the parameters
   bool space_good_ = false;
   bool objective_good_ = false;
   bool sampler_good_ = true;

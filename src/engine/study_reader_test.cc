@@ -208,10 +208,10 @@ TEST(StudyReaderTest, ChecksPrograms) {
   EXPECT_EQ(With("program: a | b"),
             "study.yaml:1: program: expected a program without '|', since no shell runs it; write "
             "\"sh -c '...'\", or quote it to mean the text");
-  EXPECT_EQ(
-      With("program: x --lr={args}"),
-      "study.yaml:1: program: expected {args} as an item of the program on its own, found "
-      "'--lr={args}'; write it between spaces, or {params}, the path of a file that has them");
+  EXPECT_EQ(With("program: x --lr={args}"),
+            "study.yaml:1: program: expected {args} as an item of the program on its own, found "
+            "'--lr={args}'; make it an item of its own, name parameters as in {lr}, or write "
+            "{params}, the path of a file that has them");
 }
 
 TEST(StudyReaderTest, ChecksEnvironments) {

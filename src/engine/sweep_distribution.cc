@@ -107,6 +107,7 @@ class NumbersReader {
         {"low", "'min'"},
         {"high", "'max'"},
         {"step", "'q', with a distribution that begins with q_"},
+        {"q", "'distribution: q_uniform' where there is a q"},
         {"log", "'distribution: log_uniform_values'"}};
     map_.AllowOnly(KeysOf(*distribution), foreign);
     parameter_.law = distribution->law;

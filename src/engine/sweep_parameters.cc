@@ -68,8 +68,11 @@ class ParametersReader {
   void ReadMap(const ConfigNode& node, const std::vector<std::string>& path) {
     const auto map = node.is_map() ? node.Map() : std::nullopt;
     if (!map || map->entries().empty())
-      return Bad(
-          [&] { node.Expected("at least one parameter", "write 'lr: {min: 0.1, max: 1}'"); });
+      return Bad([&] {
+        node.Expected("parameters by their names", node.is_list()
+                                                       ? "remove the '- ' before each name"
+                                                       : "write 'lr: {min: 0.1, max: 1}'");
+      });
     if (path.size() >= kMaxDepth) {
       return Bad([&] {
         node.Report(
@@ -101,7 +104,11 @@ class ParametersReader {
     }
     if (!node.is_map()) {
       return Bad([&] {
-        node.Expected("a parameter such as {min: 0.1, max: 1}, {values: [a, b]} or {value: 3}");
+        const std::string shown = node.Show();
+        node.Expected("a parameter such as {min: 0.1, max: 1}, {values: [a, b]} or {value: 3}",
+                      node.is_list()     ? fmt::format("write '{{values: {}}}'", shown)
+                      : node.is_scalar() ? fmt::format("write '{{value: {}}}'", shown)
+                                         : "");
       });
     }
     const ConfigMap map = *node.Map();

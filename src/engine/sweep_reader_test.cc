@@ -160,8 +160,8 @@ TEST(SweepReaderTest, Metric) {
   EXPECT_EQ(study.stop_at[0].direction, Direction::kMaximize);
   EXPECT_EQ(Good("metric: {name: loss}").objective.direction, Direction::kMinimize);
   EXPECT_EQ(SweepProblems("metric: {name: loss, goal: minimise}"),
-            "sweep.yaml:1: metric.goal: expected one of minimize, maximize, found minimise; write "
-            "'minimize'");
+            "sweep.yaml:1: metric.goal: expected one of minimize, maximize, found minimise (did "
+            "you mean 'minimize'?)");
   EXPECT_EQ(SweepProblems("metric: {goal: minimize}"),
             "sweep.yaml:1: metric.name: expected the metric's name, found nothing; add 'name: "
             "loss'");
@@ -411,7 +411,7 @@ TEST(SweepReaderTest, RefusesWhatIsNoDistribution) {
   EXPECT_THAT(SweepProblems("parameters: {'1x': {value: 1}}"),
               HasSubstr("expected a name of at most"));
   EXPECT_THAT(SweepProblems("parameters: {}"),
-              HasSubstr("parameters: expected at least one parameter"));
+              HasSubstr("parameters: expected parameters by their names"));
 }
 
 TEST(SweepReaderTest, ParametersInsideParameters) {

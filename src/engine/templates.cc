@@ -118,14 +118,22 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
           fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; {}",
                       piece.text, Shown(text),
                       dollar ? "remove the '$'"
-                             : "write it between spaces, or {params}, the path of a file that has "
-                               "them"));
+                             : "make it an item of its own, name parameters as in {lr}, or write "
+                               "{params}, the path of a file that has them"));
     }
     if (parameters.contains(piece.text) || IsEnvironmentWord(piece.text)) continue;
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;
     std::vector<std::string> known(parameters.begin(), parameters.end());
     known.insert(known.end(), TemplateWords().begin(), TemplateWords().end());
     const auto at = static_cast<std::size_t>(piece.text.data() - text.data());
+    const bool variable = std::ranges::none_of(
+        piece.text, [](unsigned char c) { return std::islower(c) != 0 || c == '.'; });
+    if (at >= 2 && text[at - 2] == '$' && !variable) {
+      return InvalidArgument(fmt::format(
+          "expected a parameter{} in braces, found ${{{}}}; write {{{}}} and so on, "
+          "without the '$'",
+          SomeOf(parameters), Shown(piece.text), parameters.empty() ? "lr" : *parameters.begin()));
+    }
     if (at >= 2 && text[at - 2] == '$') {
       return InvalidArgument(
           fmt::format("expected {{envvar:{0}}} for a variable of the environment, found ${{{0}}}; "

@@ -60,9 +60,10 @@ TEST(TemplatesTest, RefusesWhatCannotBeFilledIn) {
             "expected braces in pairs, as in {lr}, found a lone '}' in 'a}'; write }} for a brace "
             "itself");
   EXPECT_EQ(TemplateProblem(CheckProgramItem("{args}", {})), "");
-  EXPECT_EQ(TemplateProblem(CheckProgramItem("x{args}", {})),
-            "expected {args} as an item of the program on its own, found 'x{args}'; write it "
-            "between spaces, or {params}, the path of a file that has them");
+  EXPECT_EQ(
+      TemplateProblem(CheckProgramItem("x{args}", {})),
+      "expected {args} as an item of the program on its own, found 'x{args}'; make it an item of "
+      "its own, name parameters as in {lr}, or write {params}, the path of a file that has them");
 }
 
 TEST(TemplatesTest, EnvironmentVariables) {

@@ -270,7 +270,9 @@ Status ExpressionParser::Want(std::string_view word) {
   if (Skip(word)) return {};
   const bool parenthesis = word == "[" && Next().text == "(";
   return At(Next().begin, fmt::format("expected '{}', found {}{}", word, ShowNext(),
-                                      parenthesis ? "; write [1, 2]" : ""));
+                                      parenthesis   ? "; write [1, 2]"
+                                      : word == "[" ? "; write a list, as in x in ['a', 'b']"
+                                                    : ""));
 }
 
 std::string ExpressionParser::ShowNext() const {

@@ -258,7 +258,8 @@ TEST(ExpressionTest, WhatIsNoExpression) {
   EXPECT_EQ(ExpressionProblem("lr < 2lr"), "column 6: expected a number, found 2lr");
   EXPECT_EQ(ExpressionProblem("lr < 1.2.3"), "column 6: expected a number, found 1.2.3");
   EXPECT_EQ(ExpressionProblem("lr < 1e999"), "column 6: expected a number, found 1e999");
-  EXPECT_EQ(ExpressionProblem("layers in 3"), "column 11: expected '[', found 3");
+  EXPECT_EQ(ExpressionProblem("layers in 3"),
+            "column 11: expected '[', found 3; write a list, as in x in ['a', 'b']");
   EXPECT_EQ(ExpressionProblem("layers in []"),
             "column 12: expected a parameter or a value, found ]");
   EXPECT_THAT(ExpressionProblem("layers in [1] in [2]"),

@@ -148,6 +148,8 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
   } else if (node.is_list()) {
     ours = fmt::format("{{choice: {}}}", node.Show());
     const auto items = *node.List();
+    if (std::ranges::any_of(items, &ConfigNode::is_map))
+      return fmt::format("; remove the '- ' before what is said of '{}'", name);
     const auto number = [](const ConfigNode& item) { return IsWrittenAsNumber(item.Show()); };
     if (items.size() == 2 && std::ranges::all_of(items, number)) {
       const std::string low = items[0].Show();
@@ -235,6 +237,8 @@ std::string SuggestRange(const ConfigNode& node, std::string_view kind) {
                          items[0].Show(), items[1].Show(), items[2].Show(), items[3].Show(),
                          node.Show());
     }
+    if (items.size() == 3 && items[2].Show() == "log")
+      return fmt::format("write '{}: [{}, {}], log: true'", kind, items[0].Show(), items[1].Show());
     if (items.size() == 3) {
       return fmt::format("write '{}: [{}, {}], step: {}' if the last is a step", kind,
                          items[0].Show(), items[1].Show(), items[2].Show());

@@ -139,9 +139,10 @@ bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string
   if (node == nullptr) return true;
   std::vector<std::string> names;
   for (const LawWord& word : LawWords()) names.push_back(word.word);
-  const auto name = node->is_scalar() && node->Show() == "loguniform"
-                        ? (node->Expected("a law", "write 'log'"), std::nullopt)
-                        : node->OneOf(names);
+  const bool log =
+      node->is_scalar() && node->Show().contains("log") && node->Show().contains("uniform");
+  const auto name =
+      log ? (node->Expected("a law", "write 'log'"), std::nullopt) : node->OneOf(names);
   if (!name) {
     for (const LawWord& word : LawWords()) known.insert(known.end(), {word.first, word.second});
     return false;
@@ -309,7 +310,9 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
   if (parameter.has_choices()) {
     known.emplace_back("weights");
     std::string meant = bare ? bare->text : "";
-    if (found->value.is_map()) {  // choices with their weights
+    if (found->value.is_map() && found->value.Map()->Find("values") != nullptr) {
+      meant = found->value.Map()->Find("values")->Show();
+    } else if (found->value.is_map()) {  // choices with their weights
       std::vector<std::string> names;
       std::vector<std::string> weights;
       const ConfigMap given = *found->value.Map();
@@ -384,6 +387,15 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
   bool good = true;
   for (const auto& [name, value] : map->entries()) {
     const ConfigNode named = value.Named(name);
+    if (!parameters.empty() && !value.is_map() &&
+        std::ranges::find(OptionWords(), name) != OptionWords().end()) {
+      named.Report(fmt::format(
+          "expected a parameter, found '{0}: {1}', which stands beside '{2}' and not below it; "
+          "indent '{0}' further, like the kind of '{2}'",
+          name, value.Show(), parameters.back().parameter.name));
+      good = false;
+      continue;
+    }
     const bool name_good = CheckName(named, name, reserved);
     auto parameter = ReadParameter(named, name);
     good = good && name_good && parameter.has_value();

@@ -1,0 +1,87 @@
+"""Study files that are wrong as newcomers' are: what they are told (wrong_studies/README.md).
+
+    python3 tests/e2e/test_wrong_studies.py     writes down what is answered now
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).with_name("wrong_studies")
+SETS = ["first", "second", "third"]
+PROGRAMS = ["train.py", "train", "src/train.py", "xgb.py"]
+
+
+def answer(sluice, folder, name, path):
+    """What `check` says of a file beside the programs that such files name."""
+    (folder / "src").mkdir(exist_ok=True)
+    for program in PROGRAMS:
+        (folder / program).write_text("#!/usr/bin/env python3\nimport sluice\n")
+        (folder / program).chmod(0o755)
+    (folder / name).write_bytes(path.read_bytes())
+    done = subprocess.run(
+        [sluice, "check", name],
+        cwd=folder,
+        env={**os.environ, "SLUICE_STORE": str(folder / "store.db")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    warnings = [line for line in done.stdout.splitlines() if line.startswith("warning:")]
+    said = done.stderr.replace("sluice: ", "").splitlines() + warnings
+    return [done.returncode, *(line.replace(str(folder), "FOLDER") for line in said)]
+
+
+def answers(sluice, which):
+    cases = json.loads((FOLDER / which / "cases.json").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder).resolve()
+        return {
+            case["file"]: answer(sluice, place, case["file"], FOLDER / which / case["file"])
+            for case in cases
+        }
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_wrong_files_are_answered_as_written_down(house, which):
+    told = answers(house.sluice, which)
+    assert told == json.loads((FOLDER / which / "messages.json").read_text())
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_every_error_names_a_line(which):
+    for name, (code, *lines) in json.loads((FOLDER / which / "messages.json").read_text()).items():
+        assert lines, f"{name} is accepted in silence"
+        if code == 2:
+            pattern = re.compile(rf"{re.escape(name)}:\d+: ")
+            assert all(pattern.match(line) for line in lines if "warning:" not in line), name
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_the_ratings_are_whole(which):
+    cases = json.loads((FOLDER / which / "cases.json").read_text())
+    ratings = json.loads((FOLDER / which / "ratings.json").read_text())
+    assert [case["file"] for case in cases] == [rating["file"] for rating in ratings]
+    assert len(cases) == 60 and {rating["rating"] for rating in ratings} <= {0, 1, 2}
+    row = [sum(rating["rating"] == value for rating in ratings) for value in (2, 1, 0)]
+    mean = sum(rating["rating"] for rating in ratings) / len(ratings)
+    table = (FOLDER / "README.md").read_text()
+    assert f"| {which} | {mean:.2f} | {row[0]} | {row[1]} | {row[2]} |" in table
+
+
+def main():
+    sluice = pathlib.Path(os.environ["SLUICE_BIN_DIR"]) / "sluice"
+    for which in SETS:
+        told = answers(sluice, which)
+        text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+        (FOLDER / which / "messages.json").write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
