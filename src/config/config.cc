@@ -177,7 +177,7 @@ void ConfigNode::Expected(std::string_view what, std::string_view advice) const 
   const std::string other = is_scalar() ? Lookalike(raw_->text) : "";
   std::string cure(advice);
   if (!other.empty()) cure = other + ": type it again";
-  if (is_scalar() && !raw_->quoted && cure.empty() && raw_->text.contains('#'))
+  if (is_scalar() && !raw_->quoted && raw_->text.contains('#'))
     cure = "put a blank before '#' if it begins a comment";
   if (is_scalar() && !raw_->quoted && raw_->text.contains(" //"))
     cure = "write '#' before a comment, not '//'";
@@ -233,7 +233,7 @@ std::optional<double> ConfigNode::Number(NumberRange range) const {
   NumberRange shown = range;
   if (!value) shown.finite = false;
   std::string cure = CureOfNumber(*raw_, /*whole=*/false, "");
-  if (is_scalar() && raw_->text.ends_with('%') && std::isfinite(range.max) && range.max >= 100)
+  if (is_scalar() && raw_->text.ends_with('%') && range.max == 100)
     cure = fmt::format("write '{}'", raw_->text.substr(0, raw_->text.size() - 1));
   Expected(RangeOf(shown), cure);
   return std::nullopt;

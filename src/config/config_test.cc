@@ -329,9 +329,8 @@ TEST(ConfigTest, RefusesEmptySeveralAndLargeDocuments) {
   EXPECT_EQ(Refusal("# nothing\n"), "f.yaml:1: expected keys and values, found an empty file");
   EXPECT_EQ(Refusal("---\n"), "f.yaml:1: expected keys and values, found an empty file");
   EXPECT_EQ(Refusal("a: 1\n---\nb: 2\n"),
-            "f.yaml:2: expected one document, found the beginning of a second; keep one of them, "
-            "and quote texts that "
-            "hold brackets or braces");
+            "f.yaml:2: expected one document, found the beginning of a second; remove the line "
+            "'---' to make one of them");
   EXPECT_EQ(Refusal(std::string((1 << 20) + 1, ' ')),
             "f.yaml:1: expected at most 1048576 bytes, found 1048577");
   EXPECT_EQ(Refusal("[" + std::string(200'000, ',')), Refusal("[" + std::string(300'000, ',')));

@@ -97,6 +97,7 @@ class Explainer {
       if (auto blank = MissingBlank()) return *blank;
       if (auto colon = MissingColon()) return *colon;
       if (auto dash = StrayDash()) return *dash;
+      if (auto dash = DashWithoutBlank()) return *dash;
       if (auto indent = Indentation()) return *indent;
       if (auto colon = ColonInText()) return *colon;
       if (auto rest = RestBehindQuote()) return *rest;
@@ -105,6 +106,13 @@ class Explainer {
       return {line(),
               "expected one 'key: value' on a line, found a ':' where none can be; check the "
               "indentation of this line and the one before, and quote texts that hold ': '"};
+    }
+    const string_view whole = Trimmed(At(line()));
+    const bool quoted = whole.size() > 2 && whole.front() == whole.back() &&
+                        string_view("\"'").contains(whole.front());
+    if (Is(Kind::kNextItem) && quoted && PairOn(whole.substr(1, whole.size() - 2))) {
+      return {line(), fmt::format("expected a key, found a text in quotes; remove the quotes: {}",
+                                  Shown(whole.substr(1, whole.size() - 2)))};
     }
     if (Is(Kind::kNextItem)) {
       return {line(),
@@ -119,6 +127,7 @@ class Explainer {
                           "opened last first",
                           list ? ']' : '}', list ? '[' : '{', open_->line, list ? '}' : ']')};
     }
+    if (const auto colon = ColonBeforeBracket(); Is(Kind::kClosed) && colon) return *colon;
     if (Is(Kind::kClosed)) {
       return {line(),
               "expected an opening bracket or brace before, found only the closing one; remove it"};
@@ -208,6 +217,9 @@ class Explainer {
     if (line.contains(" in {"))
       return "write a list in brackets, and quote all: \"o in ['a', 'b']\"";
     if (FindBare(line, ";") != kNone) return "write ',' in place of ';'";
+    for (const string_view equals : {"= [", "= {", "=[", "={"}) {
+      if (FindBare(line, equals) != kNone) return "write ': ' in place of '='";
+    }
     for (const string_view close : {"] ", "} "}) {
       const std::size_t at = FindBare(line, close);
       if (at == kNone) continue;
@@ -259,6 +271,19 @@ class Explainer {
                                           Shown(words))};
   }
 
+  // "n {int: [1, 4]}" and "n = {int: [1, 4]}"
+  std::optional<Unreadable> ColonBeforeBracket() const {
+    const string_view words = Trimmed(At(line()));
+    const std::size_t open = words.find_first_of("{[");
+    if (open == kNone || open == 0) return std::nullopt;
+    string_view key = Trimmed(words.substr(0, open));
+    if (key.ends_with('=')) key = Trimmed(key.substr(0, key.size() - 1));
+    if (!IsKey(key)) return std::nullopt;
+    return Unreadable{line(),
+                      fmt::format("expected a colon behind '{0}', found none; write '{0}: {1}'",
+                                  Shown(key), Shown(words.substr(open)))};
+  }
+
   // "- trials: 24" among keys that have none.
   std::optional<Unreadable> StrayDash() const {
     const int before = Before(line());
@@ -276,6 +301,19 @@ class Explainer {
     return Unreadable{line(), fmt::format("expected another key, found '{}', an item of a list; "
                                           "remove the '- '",
                                           Shown(words))};
+  }
+
+  // "-lr < 1", or "-{lr: 0.1}"
+  std::optional<Unreadable> DashWithoutBlank() const {
+    for (const int at : {line(), Before(line())}) {
+      const string_view words = at > 0 ? Trimmed(At(at)) : string_view();
+      if (words.size() < 2 || words[0] != '-' || words[1] == ' ' || words[1] == '-') continue;
+      return Unreadable{at,
+                        fmt::format("expected a blank behind the '-' of an item, found '{}'; write "
+                                    "'- {}'",
+                                    Shown(words), Shown(words.substr(1)))};
+    }
+    return std::nullopt;
   }
 
   // Unlike the lines before it: too far for their neighbour, or between two of them.
@@ -370,10 +408,20 @@ class Explainer {
     const std::size_t end = pair->value.find(last, 1);
     if (end == kNone || Trimmed(pair->value.substr(end + 1)).empty()) return std::nullopt;
     const string_view rest = Trimmed(pair->value.substr(end + 1));
-    if (rest.starts_with(',')) {
-      return Unreadable{line(), fmt::format("expected nothing behind the closing {}, found ','; "
+    if (rest.starts_with(',') || rest.starts_with(';')) {
+      return Unreadable{line(), fmt::format("expected nothing behind the closing {}, found '{}'; "
                                             "remove it",
-                                            last)};
+                                            last, rest.front())};
+    }
+    if (first == '{' && (PairOn(rest) || rest.starts_with('{'))) {  // "{int: [1, 4]} log: true"
+      string_view more = rest;
+      if (more.starts_with('{') && more.ends_with('}')) more = more.substr(1, more.size() - 2);
+      const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
+      return Unreadable{
+          line(), fmt::format("expected nothing behind the closing }}, found '{}'; put it "
+                              "inside the braces: {}: {}, {}}}",
+                              Shown(rest), Shown(pair->key), Shown(pair->value.substr(0, close)),
+                              Shown(more))};
     }
     const bool expression =
         first == last &&

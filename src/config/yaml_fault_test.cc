@@ -67,6 +67,50 @@ TEST(YamlFaultTest, BracketsAndCommas) {
             "before 'c'");
 }
 
+TEST(YamlFaultTest, WhatStandsBehind) {
+  EXPECT_EQ(FaultOf("n: {int: [1, 4]} log: true\n"),
+            "f:1: expected nothing behind the closing }, found 'log: true'; put it inside the "
+            "braces: n: {int: [1, 4], log: true}");
+  EXPECT_EQ(FaultOf("n: {int: [1, 4]},\nm: 1\n"),
+            "f:1: expected nothing behind the closing }, found ','; remove it");
+  EXPECT_EQ(FaultOf("n: int: [1, 4]\n"),
+            "f:1: expected one ': ' on the line, found two; put braces around what belongs to 'n': "
+            "n: {int: [1, 4]}");
+  EXPECT_EQ(FaultOf("trials: 24 seed: 3\n"),
+            "f:1: expected one key on the line, found a second; put 'seed: 3' on a line of its "
+            "own");
+  EXPECT_EQ(FaultOf("a: 1\n// why\nb: 2\n"),
+            "f:2: expected a key, found '// why'; a comment begins with '#'");
+}
+
+TEST(YamlFaultTest, QuotesInExpressions) {
+  EXPECT_EQ(
+      FaultOf("opt: 1\nwhen: 'opt' == 'sgd'\n"),
+      "f:2: expected a name without quotes before '== 'sgd'', found 'opt'; write when: opt == "
+      "'sgd'");
+  EXPECT_EQ(FaultOf("opt: 1\nwhen: 'sgd' == opt\n"),
+            "f:2: expected the whole of a text that begins with a quote in quotes, found '== opt' "
+            "behind them; write when: \"'sgd' == opt\"");
+}
+
+TEST(YamlFaultTest, KeysWithAValueHaveNothingBelow) {
+  EXPECT_EQ(
+      FaultOf("stopper: median\n  startup: 8\n"),
+      "f:2: expected nothing below 'stopper', which has the value 'median' on its line, found "
+      "'startup'; write 'stopper: {name: median, startup: 8}' if it is an option of that, or "
+      "begin both lines alike");
+}
+
+TEST(YamlFaultTest, Dashes) {
+  EXPECT_EQ(FaultOf("a: - x\n"),
+            "f:1: expected the first item of a list on a line of its own, found it behind 'a:'; "
+            "write it below, or 'a: [x]'");
+  EXPECT_EQ(FaultOf("e:\n  -{a: 1}\nb: 2\n"), "");
+  EXPECT_EQ(FaultOf("s:\n  - a: 1\n  b: 2\n"),
+            "f:2: expected keys alike, found '- ' before this one and none before 'b'; remove the "
+            "'- '");
+}
+
 TEST(YamlFaultTest, WhatWasCopiedWithIt) {
   EXPECT_EQ(FaultOf("```yaml\na: 1\n```\n"),
             "f:1: expected YAML, found ```, which marks a listing in Markdown; remove the lines "

@@ -111,8 +111,8 @@ class Builder : public YAML::EventHandler {
     if (documents_++ > 0) {
       throw Unreadable{
           Line(mark),
-          "expected one document, found the beginning of a second; keep one of them, and "
-          "quote texts that hold brackets or braces"};
+          "expected one document, found the beginning of a second; remove the line '---' to make "
+          "one of them"};
     }
   }
   void OnDocumentEnd() override {}

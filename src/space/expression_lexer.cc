@@ -25,6 +25,8 @@ bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 std::string Advice(std::string_view rest) {
   if (const std::string other = Lookalike(rest.substr(0, 3)); !other.empty())
     return fmt::format("; {}: type it again", other);
+  if (rest.starts_with("=>")) return "; write >=";
+  if (rest.starts_with("=<")) return "; write <=";
   if (rest.starts_with("=")) return "; write == to compare";
   if (rest.starts_with("&")) return "; write and";
   if (rest.starts_with("|")) return "; write or";

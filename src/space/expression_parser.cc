@@ -31,6 +31,7 @@ namespace {
 
 // What people write who think of another language.
 std::string_view CureOf(std::string_view word) {
+  if (word == ",") return "; write 'and', or a list of expressions";
   if (word == "AND") return "; write and";
   if (word == "OR") return "; write or";
   if (word == "is") return "; write ==";

@@ -98,6 +98,9 @@ std::string FromCall(std::string_view text) {
   if (meaning.choices)
     return fmt::format("{{choice: {}}}",
                        arguments.starts_with('[') ? arguments : "[" + arguments + "]");
+  if (arguments.starts_with('\'') || arguments.starts_with('"'))  // "suggest_int('n', 1, 4)"
+    arguments.erase(
+        0, arguments.find_first_not_of(", ", std::min(arguments.find(','), arguments.size())));
   const std::size_t comma = arguments.find(',');
   if (!meaning.range || comma == std::string::npos) return "";
   std::string high = arguments.substr(comma + 1);
@@ -148,8 +151,14 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
   } else if (node.is_list()) {
     ours = fmt::format("{{choice: {}}}", node.Show());
     const auto items = *node.List();
-    if (std::ranges::any_of(items, &ConfigNode::is_map))
-      return fmt::format("; remove the '- ' before what is said of '{}'", name);
+    if (std::ranges::all_of(items, &ConfigNode::is_map)) {  // "- float: [0, 1]" and "- log: true"
+      std::string inner;
+      for (const ConfigNode& item : items) {
+        const std::string shown = item.Show();
+        inner += (inner.empty() ? "" : ", ") + shown.substr(1, shown.size() - 2);
+      }
+      ours = fmt::format("{{{}}}", inner);
+    }
     const auto number = [](const ConfigNode& item) { return IsWrittenAsNumber(item.Show()); };
     if (items.size() == 2 && std::ranges::all_of(items, number)) {
       const std::string low = items[0].Show();
@@ -165,6 +174,9 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
       ours = Range(ends[0], ends[1], IsWrittenWhole(ends[0]) && IsWrittenWhole(ends[1]), false);
     if (ours.empty() && Among(node.Show(), {"bool", "boolean"})) ours = "{choice: [true, false]}";
     const bool plain = node.Show().find_first_of("[](){},") == std::string::npos;
+    const bool list = NumbersIn(node.Show()).size() > 2;
+    if (ours.empty() && list)
+      ours = fmt::format("{{choice: [{}]}}", fmt::join(NumbersIn(node.Show()), ", "));
     if (ours.empty() && plain) ours = fmt::format("{{choice: [{}]}}", node.Show());
   }
   // What was shortened for a message is none to copy.
@@ -230,9 +242,9 @@ std::string SuggestRange(const ConfigNode& node, std::string_view kind) {
   } else if (node.is_list()) {
     const auto items = *node.List();
     if (items.size() == 1) return SuggestRange(items.front(), kind);
-    if (items.size() == 4 && std::ranges::all_of(items, [](const ConfigNode& item) {
-          return IsWrittenWhole(item.Show());
-        })) {
+    if (kind == "float" && items.size() == 4 &&
+        std::ranges::all_of(items,
+                            [](const ConfigNode& item) { return IsWrittenWhole(item.Show()); })) {
       return fmt::format("write '{}: [{}.{}, {}.{}]' if these are decimals, or 'choice: {}'", kind,
                          items[0].Show(), items[1].Show(), items[2].Show(), items[3].Show(),
                          node.Show());

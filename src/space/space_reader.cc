@@ -158,6 +158,15 @@ bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string
   bool good = true;
   for (const auto& [key, into] :
        {std::pair(&word.first, &parameter.first), std::pair(&word.second, &parameter.second)}) {
+    const bool renamed =
+        map.Find(*key) == nullptr &&
+        std::ranges::any_of(ForeignOptions(), [&](const auto& foreign) {
+          return foreign.second == fmt::format("'{}'", *key) && map.Find(foreign.first) != nullptr;
+        });
+    if (renamed) {  // which is reported with the other keys
+      good = false;
+      continue;
+    }
     const ConfigNode* value = map.Require(*key, fmt::format("a number, since law is {}", *name),
                                           fmt::format("add '{}: 1'", *key));
     const auto number = value != nullptr ? value->Number() : std::nullopt;
