@@ -408,6 +408,14 @@ class Explainer {
     const std::size_t end = pair->value.find(last, 1);
     if (end == kNone || Trimmed(pair->value.substr(end + 1)).empty()) return std::nullopt;
     const string_view rest = Trimmed(pair->value.substr(end + 1));
+    if (first == '{' && rest.starts_with(',') && PairOn(rest.substr(1))) {
+      const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
+      return Unreadable{
+          line(), fmt::format("expected nothing behind the closing }}, found '{}'; put it "
+                              "inside the braces: {}: {}{}}}",
+                              Shown(rest), Shown(pair->key), Shown(pair->value.substr(0, close)),
+                              Shown(rest))};
+    }
     if (rest.starts_with(',') || rest.starts_with(';')) {
       return Unreadable{line(), fmt::format("expected nothing behind the closing {}, found '{}'; "
                                             "remove it",
@@ -457,6 +465,11 @@ class Explainer {
     const string_view rest = FromMark();
     if (rest.empty())
       return {line(), "expected a value, found a character that cannot begin one; quote the text"};
+    if (rest.starts_with('>') || rest.starts_with('<')) {
+      return {line(), fmt::format("expected a value, found '{}', which cannot begin one; write the "
+                                  "number alone, without '{}'",
+                                  Shown(Trimmed(rest)), rest.front())};
+    }
     return {line(), fmt::format("expected a value, found '{}', which cannot begin one; quote the "
                                 "text, as in {}",
                                 rest.front(), Shown(InQuotes(Trimmed(rest))))};

@@ -105,7 +105,9 @@ TEST(YamlFaultTest, Dashes) {
   EXPECT_EQ(FaultOf("a: - x\n"),
             "f:1: expected the first item of a list on a line of its own, found it behind 'a:'; "
             "write it below, or 'a: [x]'");
-  EXPECT_EQ(FaultOf("e:\n  -{a: 1}\nb: 2\n"), "");
+  EXPECT_EQ(FaultOf("e:\n  -{a: 1, b: 2}\n"),
+            "f:2: expected a blank behind the '-' of an item, found '-{a: 1, b: 2}'; write '- {a: "
+            "1, b: 2}'");
   EXPECT_EQ(FaultOf("s:\n  - a: 1\n  b: 2\n"),
             "f:2: expected keys alike, found '- ' before this one and none before 'b'; remove the "
             "'- '");

@@ -104,7 +104,7 @@ TEST(ConditionTest, MistakesNameTheParameter) {
   EXPECT_EQ(MessageOf({UnitFloat("x", "c > 0"), UnitFloat("a", "b > 0"), UnitFloat("b", "c > 0"),
                        UnitFloat("c", "a > 0")}),
             "c: when 'a > 0': expected conditions that do not go round in a circle, found c -> a "
-            "-> b -> c, each depending on the next");
+            "-> b -> c, each depending on the next; remove one of them");
   EXPECT_EQ(MessageOf({UnitFloat("lr")}, {"lr < 1", "lr * 2"}),
             "constraints: 'lr * 2': column 1: expected something true or false, found the number "
             "lr * 2; compare it, as in x < 1 or x == 'a'");

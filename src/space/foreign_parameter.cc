@@ -219,10 +219,11 @@ std::optional<BareList> FindBareList(const ConfigMap& map, const ConfigNode& fir
     found.swallowed.push_back(entry.key);
     items += ", " + entry.key;
   }
-  for (const auto& [open, close] : {std::pair('(', ')'), std::pair('"', '"')}) {
-    if (items.starts_with(open) && items.ends_with(close))
+  for (const auto& [open, close] : {std::pair('\'', '\''), std::pair('(', ')')}) {
+    if (items.size() > 1 && items.starts_with(open) && items.ends_with(close))
       items = items.substr(1, items.size() - 2);
   }
+  std::ranges::replace(items, '|', ',');
   found.text = fmt::format("[{}]", items);
   if (const auto ends = NumbersIn(items); ends.size() == 2)
     found.text = fmt::format("[{}, {}]", ends[0], ends[1]);

@@ -101,7 +101,7 @@ Status Space::PutInOrder() {
   for (const std::size_t index : way) names.push_back(parameters_[index].name);
   return InvalidArgument(
       fmt::format("{}: when '{}': expected conditions that do not go round in a circle, found {} "
-                  "-> {}, each depending on the next",
+                  "-> {}, each depending on the next; remove one of them",
                   first.name, Shown(first.when), Join(names, " -> "), first.name));
 }
 

@@ -198,7 +198,7 @@ TEST(SpaceReaderTest, RefusesBadConditionsWhereTheyStand) {
             "you mean 'opt'?)");
   EXPECT_EQ(Problems("a: {int: [1, 2], when: b == 1}\nb: {int: [1, 2], when: {a: 1}}"),
             "s.yaml:1: a: when 'b == 1': expected conditions that do not go round in a circle, "
-            "found a -> b -> a, each depending on the next");
+            "found a -> b -> a, each depending on the next; remove one of them");
   EXPECT_EQ(Problems("a: {int: [1, 2], when: a == 1}"),
             "s.yaml:1: a: when 'a == 1': expected a condition on other parameters, found one on "
             "itself");

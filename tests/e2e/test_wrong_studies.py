@@ -15,7 +15,8 @@ import pytest
 from house import SLUICE
 
 FOLDER = pathlib.Path(__file__).with_name("wrong_studies")
-SETS = ["first", "second", "third", "fourth"]
+SETS = ["first", "second", "third", "fourth", "fifth"]
+RIGHT_SINCE = ["57-minutes-as-min.yaml"]  # was always understood, and is documented now
 PROGRAMS = ["train.py", "train", "src/train.py", "xgb.py"]
 
 
@@ -58,7 +59,7 @@ def test_wrong_files_are_answered_as_written_down(which):
 @pytest.mark.parametrize("which", SETS)
 def test_every_error_names_a_line(which):
     for name, (code, *lines) in json.loads((FOLDER / which / "messages.json").read_text()).items():
-        assert lines, f"{name} is accepted in silence"
+        assert lines or name in RIGHT_SINCE, f"{name} is accepted in silence"
         if code == 2:
             pattern = re.compile(rf"{re.escape(name)}:\d+: ")
             assert all(pattern.match(line) for line in lines if "warning:" not in line), name
