@@ -6,6 +6,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -34,6 +35,16 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+// Whether there is a key behind spaces of any kind. In the text of a block they are as good as others.
+bool BeginsKey(std::string_view line) {
+  line = FirstLine(line);
+  const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const auto first = std::ranges::find_if(line, letter);
+  const auto end = std::find_if_not(
+      first, line.end(), [&](unsigned char c) { return letter(c) || c == '.' || c == '-'; });
+  return end != line.end() && *end == ':' && (end + 1 == line.end() || *(end + 1) == ' ');
+}
+
 // Throws for what must not reach yaml-cpp: it guesses UTF-16 from NULs, takes byte 4 for the end of
 // the file, and words its complaints about tabs in a way nobody understands.
 void CheckBytes(std::string_view text) {
@@ -60,7 +71,7 @@ void CheckBytes(std::string_view text) {
       tab = true;
     } else if (c != ' ') {
       if (const std::string hidden = HiddenCharacter(text.substr(i, length));
-          indenting && !hidden.empty()) {
+          indenting && !hidden.empty() && BeginsKey(text.substr(i))) {
         throw Unreadable{line,
                          fmt::format("expected spaces before the first word of a line, found {}, "
                                      "which is none; type the beginning of the line again",

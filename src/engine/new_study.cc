@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/text.h"
 #include "config/config.h"
@@ -38,6 +39,18 @@ Status CheckQuotes(std::string_view text, std::string_view file) {
   return {};
 }
 
+// "CUDA_VISIBLE_DEVICES=0", as a shell would take it before a program. Nothing if it is none.
+std::string VariableIn(const std::string& first) {
+  const std::size_t equals = first.find('=');
+  const auto fits = [](unsigned char c) {
+    return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_';
+  };
+  if (equals == std::string::npos || equals == 0) return "";
+  if (!std::ranges::all_of(first.substr(0, equals), fits)) return "";
+  return fmt::format("{}: {}", first.substr(0, equals),
+                     equals + 1 < first.size() ? first.substr(equals + 1) : "''");
+}
+
 // Fails with what is wrong about a key, and its line.
 Status Refuse(std::string_view text, std::string_view file, const std::string& key,
               std::string_view message) {
@@ -53,10 +66,25 @@ Status Refuse(std::string_view text, std::string_view file, const std::string& k
 Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::string_view text,
                                                std::string_view file) {
   SLUICE_TRY(CheckQuotes(text, file));
+  if (const std::string variable = spec.program.empty() ? "" : VariableIn(spec.program.front());
+      !variable.empty() && !spec.sweep) {
+    const std::string message = fmt::format(
+        "expected a program, found a variable before it, and no shell runs it; write "
+        "'environment: {{{}}}' instead",
+        Shown(variable));
+    SLUICE_TRY(Refuse(text, file, "program", message));
+  }
   const Feasibility found = Examine(spec.space);
   if (const Status status = CheckFeasible(spec.space, found); !status)
     SLUICE_TRY(Refuse(text, file, "constraints", status.error().message));
   std::vector<std::string> remarks = Remarks(spec.space, found);
+  for (const std::string& item : spec.program) {
+    if (item.size() < 2 || !item.ends_with(';') || item.contains(' ')) continue;
+    remarks.push_back(
+        fmt::format("program: '{}' is passed as it stands, since no shell runs it; write \"sh -c "
+                    "'...'\" for one",
+                    Shown(item)));
+  }
   for (const Parameter& parameter : spec.space.parameters()) {
     const std::string braces = fmt::format("{{{{{}}}}}", parameter.name);
     const bool passed = std::ranges::any_of(

@@ -29,6 +29,19 @@ TEST(NewStudyTest, RefusesConstraintsThatNeverHoldWhereTheyStand) {
             "constraints or widen the ranges");
 }
 
+// A study of before that says so can still be read.
+TEST(NewStudyTest, ProgramsAsAShellWouldTakeThem) {
+  const auto found = Check("trials: 3\nprogram: OMP_NUM_THREADS=1 train {args}\n");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "study.yaml:2: program: expected a program, found a variable before it, and no shell "
+            "runs it; write 'environment: {OMP_NUM_THREADS: 1}' instead");
+  EXPECT_THAT(*Check("trials: 3\nprogram: activate x; train {args}\n"),
+              ElementsAre(HasSubstr("'x;' is passed as it stands")));
+  EXPECT_THAT(*Check("trials: 3\nprogram: \"train --lr={{lr}} {lr}\"\n"),
+              ElementsAre(HasSubstr("{{lr}} is passed as it stands, in braces; write {lr}")));
+}
+
 TEST(NewStudyTest, RemarksOnWhatIsLeftOfASpace) {
   EXPECT_THAT(*Check("trials: 3\n"), IsEmpty());
   EXPECT_THAT(*Check("trials: 3\nspace: {a: {int: [1, 9]}, b: {float: [0, 1], when: a > 9}}\n"),

@@ -93,29 +93,10 @@ class StudyReader {
     }
   }
 
-  // "CUDA_VISIBLE_DEVICES=0 python train.py"
-  static void CheckNoVariable(const ConfigNode& node) {
-    const std::string first =
-        node.is_list() && !node.List()->empty() ? node.List()->front().Show() : node.Show();
-    const std::size_t equals = first.find('=');
-    if (equals == std::string::npos || equals == 0) return;
-    const auto fits = [](char c) {
-      return std::isupper(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-             std::isdigit(static_cast<unsigned char>(c)) != 0;
-    };
-    if (!std::ranges::all_of(first.substr(0, equals), fits)) return;
-    const std::string value = first.substr(equals + 1, first.find(' ') - equals - 1);
-    node.Report(
-        fmt::format("expected a program, found a variable before it, and no shell runs it; "
-                    "write 'environment: {{{}: {}}}' instead",
-                    first.substr(0, equals), value.empty() ? "''" : value));
-  }
-
   void ReadProgram() {
     const ConfigNode* node =
         map_.Require("program", "the program of a trial", "add 'program: python train.py {args}'");
     if (node == nullptr) return;
-    if (node->is_scalar() || node->is_list()) CheckNoVariable(*node);
     if (node->is_list()) {
       const auto items = node->List();
       for (const ConfigNode& item : *items) {

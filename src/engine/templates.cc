@@ -236,12 +236,11 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
   bool quoted = false;  // some of the item was
   char quote = 0;       // the one that is open
   const auto finish = [&]() -> Status {
-    const bool shell = std::ranges::find(kShellOperators, item) != kShellOperators.end();
-    if (in_item && !quoted && (shell || (item.size() > 1 && item.ends_with(';')))) {
+    if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
       return InvalidArgument(
           fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
                       "'...'\", or quote it to mean the text",
-                      shell ? item : ";"));
+                      item));
     }
     if (in_item) items.push_back(std::exchange(item, {}));
     in_item = quoted = false;
