@@ -18,6 +18,7 @@ needs_mount = pytest.mark.skipif(
 )
 soak_only = pytest.mark.skipif(not IS_SOAK, reason="runs with SLUICE_SOAK=1")
 MANY = 300 if IS_SOAK else 40
+ROOM = f"size={4 + MANY // 10}m"  # of a disk that holds them all; a trial takes about 30 KiB
 
 
 class Fault:
@@ -35,7 +36,7 @@ class FullDisk(Fault):
     words = "space"
 
     def prepare(self):
-        self.disk = self.edge.disk(self.edge.files)
+        self.disk = self.edge.disk(self.edge.files, ROOM)
 
     def come(self):
         self.disk.fill()
@@ -46,7 +47,7 @@ class FullDisk(Fault):
 
 class NoInodes(FullDisk):
     def prepare(self):
-        self.disk = self.edge.disk(self.edge.files, "size=4m,nr_inodes=2000")
+        self.disk = self.edge.disk(self.edge.files, f"{ROOM},nr_inodes={10 * MANY + 2000}")
 
     def come(self):
         self.disk.fill_inodes()
@@ -164,7 +165,7 @@ def test_study_that_cannot_start_its_first_trial(edge, kind):
         done = edge.run("tune", "study.yaml", "-q", check=False, seconds=30)
         assert_paused(edge, done, fault.words)
         fault.go()
-        edge.run(*again(edge), "-q")
+        edge.run(*again(edge), "-q", seconds=30 + MANY)
     edge.assert_complete(MANY, epochs=1)
     assert set(edge.failures().values()) == {0}
 
