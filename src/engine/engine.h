@@ -195,6 +195,7 @@ class Engine {
   void Judge(Study& study, Trial& trial);
   static void SetTarget(Trial& trial, Work target);
   void TakeResult(Study& study, Trial& trial);
+  static void PassLevels(const Study& study, Trial& trial);
   void Measure(Study& study, Trial& trial, const Reported& report);
   void MeasurePace(Trial& trial, const SpeedSituation& situation, double speed);
   void MeasureAnew(BundleId bundle);

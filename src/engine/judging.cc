@@ -75,6 +75,7 @@ void Engine::On(const Reported& event) {
   if (policy_->LooksAtForecasts())
     study.forecasts.Add(trial.id, trial.work, study.spec.objective.Loss(trial.value));
   if (!missing || Planted("missing-best")) TakeResult(study, trial);
+  PassLevels(study, trial);
   if (std::isnan(trial.value)) {
     trial.note = missing
                      ? fmt::format("no '{}' in the report at {} {}{}", metric, study.spec.unit,
@@ -104,6 +105,13 @@ void Engine::TakeResult(Study& study, Trial& trial) {
   if (study.best == before) return;
   if (policy_->TransfersEarly() && IsFollowed(study)) replan_ = true;
   BoundCheckpoints(study);  // that of the best so far may go now
+}
+
+// A report that passes several levels at once counts at each of them.
+void Engine::PassLevels(const Study& study, Trial& trial) {
+  const std::vector<Work>& levels = study.spec.sampler.levels;
+  while (trial.by_level.size() < levels.size() && levels[trial.by_level.size()] <= trial.work)
+    trial.by_level.push_back(trial.result);
 }
 
 // How quick it was, over a while: reports may come in bursts. What it did before its first says nothing,

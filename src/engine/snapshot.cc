@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 10;
+constexpr int kSnapshotVersion = 11;
 
 struct Saver {
   StateWriter& writer;
@@ -92,6 +92,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
       return false;
     if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())
       return false;
+    if (trial.by_level.size() > study.spec.sampler.levels.size()) return false;
     if (trial.parent >= trial.id || trial.copying > Copying::kAsked) return false;
     if (!trial.CanStart() && (!trial.IsFork() || trial.state != TrialState::kWaiting)) return false;
     if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -70,6 +71,8 @@ struct Trial {
   double value = std::numeric_limits<double>::quiet_NaN();   // the objective, last reported
   double result = std::numeric_limits<double>::quiet_NaN();  // what it counts with (Objective::of)
   Work result_work = 0;
+  // The result as it passed each of the sampler's levels (SamplerSpec::levels).
+  std::vector<double> by_level;
   Time created{};
   Time started{};  // of the latest launch
   Time heard{};    // last report of the latest launch, or its start
@@ -117,8 +120,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.failures);
   visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes),
       visit(t.value);
-  visit(t.result), visit(t.result_work), visit(t.created), visit(t.started), visit(t.heard),
-      visit(t.ended);
+  visit(t.result), visit(t.result_work), visit(t.by_level), visit(t.created), visit(t.started),
+      visit(t.heard), visit(t.ended);
   visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
       visit(t.grant.cpus);
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);

@@ -66,7 +66,9 @@ std::size_t BohbSampler::ReachedBy(const Observation& observation) const {
   const auto passed = static_cast<std::size_t>(std::ranges::upper_bound(levels_, observation.work) -
                                                levels_.begin());
   // Whatever has ended says something.
-  return observation.outcome == Outcome::kRunning ? passed : std::max<std::size_t>(passed, 1);
+  return observation.outcome == Outcome::kRunning || observation.outcome == Outcome::kPaused
+             ? passed
+             : std::max<std::size_t>(passed, 1);
 }
 
 void BohbSampler::Observe(const Observation& observation) {

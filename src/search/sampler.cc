@@ -35,8 +35,8 @@ constexpr std::array kKinds = {
                   return std::make_unique<SobolSampler>(space, seed);
                 }},
     SamplerKind{"tpe",
-                [](const SamplerSpec&, const Space& space, std::uint64_t seed) -> Made {
-                  return std::make_unique<TpeSampler>(space, seed);
+                [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {
+                  return std::make_unique<TpeSampler>(spec, space, seed);
                 }},
     SamplerKind{"bohb",
                 [](const SamplerSpec& spec, const Space& space, std::uint64_t seed) -> Made {

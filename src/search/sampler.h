@@ -14,15 +14,19 @@
 namespace sluice {
 
 // How a trial stands, as far as a search cares.
-enum class Outcome { kRunning, kComplete, kStopped, kFailed };
+// paused: it runs again only if its stopper wants it to.
+enum class Outcome { kRunning, kComplete, kStopped, kFailed, kPaused };
 
 // What a sampler learns of a trial. Values are turned so that smaller is better; NaN is the worst.
 struct Observation {
   TrialId trial{};
-  Point point;
+  Point point = {};
   Outcome outcome = Outcome::kRunning;
   Work work = 0;     // how far the value was reached
   double value = 0;  // NaN when nothing was reported
+  // The value as it passed each of the levels (SamplerSpec::levels). Of a trial of an earlier study,
+  // nothing: only its last value is known.
+  std::vector<double> by_level = {};
 };
 
 // Proposes points. Lives outside the engine, on one thread of its own at a time; what it proposes
@@ -42,7 +46,7 @@ constexpr TrialId kFirstKnownTrial{1U << 31};
 
 struct SamplerSpec {
   std::string name = "tpe";
-  // bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy takes
+  // tpe and bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy takes
   // it from the stopper. Empty: they are compared at their ends.
   std::vector<Work> levels = {};
 };

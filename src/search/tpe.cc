@@ -31,39 +31,44 @@ void Put(const std::vector<std::size_t>& parameters, const std::vector<double>& 
 
 }  // namespace
 
-TpeSampler::TpeSampler(const Space& space, std::uint64_t seed)
+TpeSampler::TpeSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed)
     : space_(space),
+      levels_(spec.levels),
       stream_(Random(seed).Fork("tpe")),
       first_(space, seed),
       discrete_(std::ranges::all_of(space.parameters(), [](const Parameter& parameter) {
         return parameter.Cardinality().has_value();
       })) {
   for (const auto& parameters : space.groups())
-    if (!parameters.empty()) groups_.emplace_back(space, parameters);
+    if (!parameters.empty()) groups_.emplace_back(space, parameters, levels_.size());
 }
 
 void TpeSampler::Observe(const Observation& observation) {
   const auto [at, fresh] = known_.try_emplace(observation.trial);
-  Known& known = at->second;
+  TpeTrial& known = at->second;
   const auto active = [&](const TpeGroup& group) {
     return !std::isnan(known.unit[group.parameters().front()]);
   };
+  TpeTrial now = TrialOf(observation, levels_);
   if (fresh) {
-    known.unit = space_.ToUnit(observation.point);
+    now.unit = space_.ToUnit(observation.point);
     const std::uint64_t digest = DigestOf(observation.point);
     if (discrete_) tried_.insert(digest);
     const auto proposed = std::ranges::find_if(
         pending_, [&](const auto& pending) { return pending.second.digest == digest; });
     if (proposed != pending_.end()) pending_.erase(proposed);
   } else {
-    ranked_ -= known.rank ? 1 : 0;
+    // Most reports pass no level.
+    if (now.runs == known.runs && now.failed == known.failed && now.losses == known.losses) return;
+    ranked_ -= known.IsRanked() ? 1 : 0;
     for (TpeGroup& group : groups_)
-      if (active(group)) group.Remove(observation.trial, known.rank);
+      if (active(group)) group.Remove(known);
+    now.unit = std::move(known.unit);
   }
-  known.rank = RankOf(observation);
-  ranked_ += known.rank ? 1 : 0;
+  known = std::move(now);
+  ranked_ += known.IsRanked() ? 1 : 0;
   for (TpeGroup& group : groups_)
-    if (active(group)) group.Add(observation.trial, known.rank, known.unit);
+    if (active(group)) group.Add(known);
 }
 
 std::optional<Point> TpeSampler::Propose(std::uint64_t counter) {

@@ -17,9 +17,9 @@ namespace sluice {
 
 // The tree-structured Parzen estimator, multivariate and by groups.
 //
-// Trials are ranked (search/tpe_group.h); the best tenth make a density l, the others a density g,
-// and of a few points drawn from l the one with the largest l / g is proposed: what looks like the
-// good trials and unlike the rest. Parameters that are active together are one density, so what
+// Trials are compared at work that all of them have done (search/tpe_group.h); the best make a
+// density l, the others a density g, and of a few points drawn from l the one with the largest l / g
+// is proposed: what looks like the good trials and unlike the rest. Parameters that are active together are one density, so what
 // goes together is learned together; conditional groups are drawn after those they depend on, from
 // the trials where they were active. Constraints are obeyed by drawing again.
 //
@@ -31,17 +31,13 @@ namespace sluice {
 // 1,000 trials as at 100,000.
 class TpeSampler final : public Sampler {
  public:
-  TpeSampler(const Space& space, std::uint64_t seed);
+  TpeSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
 
   // In a discrete space a point that was not tried yet, while there is one.
   std::optional<Point> Propose(std::uint64_t counter) override;
   void Observe(const Observation& observation) override;
 
  private:
-  struct Known {
-    std::vector<double> unit;  // NaN where not active
-    std::optional<TrialRank> rank;
-  };
   struct Pending {
     std::uint64_t digest = 0;
     std::vector<double> unit;
@@ -59,13 +55,14 @@ class TpeSampler final : public Sampler {
   bool Tried(const Point& point) const;
 
   Space space_;
+  std::vector<Work> levels_;
   Random stream_;
   SobolSampler first_;
   bool discrete_;
   std::unique_ptr<GridSampler> all_;  // the points of a discrete space, once they are needed
   bool looked_ = false;               // for all of them: there may be too many
   std::vector<TpeGroup> groups_;
-  std::map<TrialId, Known> known_;
+  std::map<TrialId, TpeTrial> known_;
   std::map<std::uint64_t, Pending> pending_;  // by counter
   std::unordered_set<std::uint64_t> tried_;   // digests of points, in a discrete space
   std::size_t ranked_ = 0;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tuple>
+#include <limits>
 
 #include "base/check.h"
 #include "base/digest.h"
@@ -20,12 +20,12 @@ constexpr double kWidth = 0.2;  // of one kernel
 
 std::size_t GoodOf(std::size_t trials) { return std::min((trials + 9) / 10, kMostGood); }
 
-bool IsSampled(TrialId trial, int level) {
+bool IsSampled(TrialId trial, int thinning) {
   const std::uint64_t hash = Digest().Add(std::uint64_t{Number(trial)}).Value();
-  return (hash & ((std::uint64_t{1} << level) - 1)) == 0;
+  return (hash & ((std::uint64_t{1} << thinning) - 1)) == 0;
 }
 
-int LevelOf(std::size_t trials) {
+int ThinningOf(std::size_t trials) {
   return trials == 0 ? 0 : static_cast<int>(std::bit_width((trials - 1) / TpeGroup::kMostKernels));
 }
 
@@ -41,59 +41,77 @@ double NarrowestOf(std::size_t kernels) {
 
 }  // namespace
 
-bool TrialRank::operator<(const TrialRank& other) const {
-  return std::tuple(kind, -work, loss, Number(trial)) <
-         std::tuple(other.kind, -other.work, other.loss, Number(other.trial));
+TpeTrial TrialOf(const Observation& observation, const std::vector<Work>& levels) {
+  const Outcome outcome = observation.outcome;
+  TpeTrial trial{.id = observation.trial, .runs = outcome == Outcome::kRunning};
+  const bool complete = outcome == Outcome::kComplete;
+  const bool ended = complete || outcome == Outcome::kStopped || outcome == Outcome::kFailed;
+  if (outcome == Outcome::kFailed || std::isnan(observation.value)) {
+    trial.failed = ended;
+    return trial;
+  }
+  for (const double loss : observation.by_level)
+    trial.losses.push_back(std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss);
+  std::size_t passed = levels.size();
+  if (!complete)
+    passed = static_cast<std::size_t>(std::ranges::upper_bound(levels, observation.work) -
+                                      levels.begin());
+  if (ended) passed = std::max<std::size_t>(passed, 1);
+  if (passed > trial.losses.size()) trial.losses.resize(passed, observation.value);
+  return trial;
 }
 
-std::optional<TrialRank> RankOf(const Observation& observation) {
-  TrialRank rank{.trial = observation.trial};
-  const bool has_value = !std::isnan(observation.value);
-  if (observation.outcome == Outcome::kFailed) return rank;
-  if (!has_value)
-    return observation.outcome == Outcome::kRunning ? std::nullopt : std::optional(rank);
-  rank.loss = observation.value;
-  rank.kind = TrialRank::Kind::kWhole;
-  if (observation.outcome == Outcome::kComplete) return rank;
-  rank.kind = TrialRank::Kind::kPart;
-  rank.work = observation.work;
-  return rank;
-}
-
-TpeGroup::TpeGroup(const Space& space, std::vector<std::size_t> parameters)
-    : parameters_(std::move(parameters)) {
+TpeGroup::TpeGroup(const Space& space, std::vector<std::size_t> parameters, std::size_t levels)
+    : parameters_(std::move(parameters)), levels_(std::max<std::size_t>(levels, 1)) {
   for (const std::size_t index : parameters_) axes_.push_back(AxisOf(space, index));
 }
 
-void TpeGroup::Add(TrialId trial, const std::optional<TrialRank>& rank,
-                   const std::vector<double>& unit) {
-  if (!rank) {
-    running_[trial] = &unit;
-    return;
-  }
-  ranked_[*rank] = &unit;
-  if (LevelOf(ranked_.size()) != level_) {
+void TpeGroup::Ranking::Add(double loss, const TpeTrial& trial) {
+  ranked[{loss, trial.id}] = &trial;
+  if (ThinningOf(ranked.size()) != thinning) {
     Resample();
-  } else if (IsSampled(trial, level_)) {
-    sampled_[trial] = &unit;
+  } else if (IsSampled(trial.id, thinning)) {
+    sampled[trial.id] = &trial;
   }
 }
 
-void TpeGroup::Remove(TrialId trial, const std::optional<TrialRank>& rank) {
-  if (!rank) {
-    running_.erase(trial);
-    return;
-  }
-  ranked_.erase(*rank);
-  sampled_.erase(trial);
-  if (LevelOf(ranked_.size()) != level_) Resample();
+void TpeGroup::Ranking::Remove(double loss, const TpeTrial& trial) {
+  ranked.erase({loss, trial.id});
+  sampled.erase(trial.id);
+  if (ThinningOf(ranked.size()) != thinning) Resample();
 }
 
-void TpeGroup::Resample() {
-  level_ = LevelOf(ranked_.size());
-  sampled_.clear();
-  for (const auto& [rank, unit] : ranked_)
-    if (IsSampled(rank.trial, level_)) sampled_[rank.trial] = unit;
+void TpeGroup::Ranking::Resample() {
+  thinning = ThinningOf(ranked.size());
+  sampled.clear();
+  for (const auto& [key, trial] : ranked)
+    if (IsSampled(trial->id, thinning)) sampled[trial->id] = trial;
+}
+
+void TpeGroup::Add(const TpeTrial& trial) {
+  if (trial.runs) running_[trial.id] = &trial;
+  if (trial.failed) failed_.Add(0, trial);
+  for (std::size_t k = 0; k < trial.losses.size(); ++k) levels_[k].Add(trial.losses[k], trial);
+}
+
+void TpeGroup::Remove(const TpeTrial& trial) {
+  if (trial.runs) running_.erase(trial.id);
+  if (trial.failed) failed_.Remove(0, trial);
+  for (std::size_t k = 0; k < trial.losses.size(); ++k) levels_[k].Remove(trial.losses[k], trial);
+}
+
+std::size_t TpeGroup::ComparedLevel() const {
+  std::size_t level = levels_.size() - 1;
+  while (level > 0 && levels_[level].ranked.size() < kCompared) --level;
+  return level;
+}
+
+TpeGroup::ById TpeGroup::BestAt(std::size_t level) const {
+  const auto& ranked = levels_[level].ranked;
+  const std::size_t count = std::min(GoodOf(this->ranked()), (ranked.size() + 3) / 4);
+  ById best;
+  for (auto at = ranked.begin(); best.size() < count; ++at) best[at->second->id] = at->second;
+  return best;
 }
 
 struct TpeGroup::Rows {
@@ -107,50 +125,54 @@ struct TpeGroup::Rows {
   }
 };
 
-TpeGroup::Rows TpeGroup::GoodRows(const std::set<TrialId>& good) const {
-  // In order of ids, as everything that is summed.
-  std::map<TrialId, Unit> by_id;
-  for (auto at = ranked_.begin(); by_id.size() < good.size(); ++at)
-    by_id[at->first.trial] = at->second;
-  Rows rows;
-  for (const auto& [trial, unit] : by_id) rows.Add(parameters_, *unit, 1);
-  return rows;
-}
-
 // Older trials count less, down to nothing, but for the latest; one that is a sample of many counts
 // for all of them.
-TpeGroup::Rows TpeGroup::BadRows(const std::set<TrialId>& good,
+TpeGroup::Rows TpeGroup::BadRows(std::size_t level, const ById& good,
                                  std::span<const std::vector<double>> pending) const {
-  // What was known before the study began is older than its trials.
-  std::vector<Unit> units;
-  const auto add = [&](auto begin, auto end) {
-    for (auto at = begin; at != end; ++at)
-      if (!good.contains(at->first)) units.push_back(at->second);
+  struct Bad {
+    const TpeTrial* trial;
+    double count;  // of those it is a sample of
   };
-  const auto known = sampled_.lower_bound(kFirstKnownTrial);
-  add(known, sampled_.end());
-  add(sampled_.begin(), known);
+  std::vector<Bad> bad;
+  double all = 0;
+  const auto add = [&](const Ranking& ranking, std::size_t good_there) {
+    const std::size_t before = bad.size();
+    for (const auto& [id, trial] : ranking.sampled)
+      if (!good.contains(id)) bad.push_back({trial, 0});
+    const auto count = static_cast<double>(ranking.ranked.size() - good_there);
+    for (std::size_t i = before; i < bad.size(); ++i)
+      bad[i].count = count / static_cast<double>(bad.size() - before);
+    all += count;
+    return before;
+  };
+  add(levels_[level], good.size());
+  const std::size_t passed = add(failed_, 0);  // so many are of the level
+  // By age: what was known before the study began is older than its trials.
+  const auto id_of = [](const Bad& each) { return each.trial->id; };
+  std::ranges::inplace_merge(bad, bad.begin() + static_cast<std::ptrdiff_t>(passed), {}, id_of);
+  std::ranges::rotate(bad, std::ranges::lower_bound(bad, kFirstKnownTrial, {}, id_of));
   Rows rows;
-  const auto all = static_cast<double>(ranked_.size() - good.size());
-  const double each = all / static_cast<double>(std::max<std::size_t>(units.size(), 1));
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const double older = (static_cast<double>(i) + 0.5) * each;
-    const bool recent = all - older <= kRecent;
-    rows.Add(parameters_, *units[i], each * (recent ? 1 : older / all));
+  double older = 0;
+  for (const Bad& each : bad) {
+    const double middle = older + each.count / 2;
+    const bool recent = all - middle <= kRecent;
+    rows.Add(parameters_, each.trial->unit, each.count * (recent ? 1 : middle / all));
+    older += each.count;
   }
-  for (const auto& [trial, unit] : running_) rows.Add(parameters_, *unit, 1);
+  for (const auto& [id, trial] : running_)
+    if (!trial->HasPassed(level)) rows.Add(parameters_, trial->unit, 1);
   for (const std::vector<double>& unit : pending)
     if (!std::isnan(unit[parameters_.front()])) rows.Add(parameters_, unit, 1);
   return rows;
 }
 
 TpeGroup::Densities TpeGroup::MakeDensities(std::span<const std::vector<double>> pending) const {
-  SLUICE_CHECK(!ranked_.empty(), "densities are made of trials");
-  std::set<TrialId> good;
-  for (auto at = ranked_.begin(); good.size() < GoodOf(ranked_.size()); ++at)
-    good.insert(at->first.trial);
-  const Rows good_rows = GoodRows(good);
-  const Rows bad_rows = BadRows(good, pending);
+  SLUICE_CHECK(ranked() > 0, "densities are made of trials");
+  const std::size_t level = ComparedLevel();
+  const ById good = BestAt(level);
+  Rows good_rows;
+  for (const auto& [id, trial] : good) good_rows.Add(parameters_, trial->unit, 1);
+  const Rows bad_rows = BadRows(level, good, pending);
   const auto kernels = [&](const Rows& rows, std::size_t few) {
     const std::size_t count = rows.weights.size();
     return Parzen::Kernels{.rows = rows.coordinates,

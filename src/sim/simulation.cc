@@ -482,7 +482,10 @@ class World {
     const Position position{.seq = ++launch.seq, .offset = 0};
     if (launch.work <= launch.known_work)
       return Happen({now_, LaunchHeard{launch.trial, launch.id, position}});
-    const double value = launch.curve.At(launch.work);
+    const double value =
+        options_.value
+            ? options_.value(launch.trial, engine_.trial(launch.trial)->point, launch.work)
+            : launch.curve.At(launch.work);
     auto& report = std::get<Reported>(player.report.body);
     player.report.time = now_;
     report.trial = launch.trial;

@@ -45,6 +45,8 @@ struct SimulationOptions {
   // Nanoseconds of any clock, by which the policy's decisions are measured; without it they are only
   // counted. The simulation itself reads no clock, and what comes out does not depend on it.
   std::function<std::int64_t()> stopwatch_ns = {};
+  // What a trial reports after so much work, in place of its study's curve.
+  std::function<double(TrialKey trial, const Point& point, Work work)> value = {};
   // Called every 65,536 events, and once at the end.
   std::function<void(const SimulationProgress&)> progress = {};
 };
