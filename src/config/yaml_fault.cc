@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/scalar.h"
 
 namespace sluice {
 namespace {
@@ -146,6 +147,7 @@ class Explainer {
                           "behind '{0}:'; write it below, or '{0}: [{1}]'",
                           Shown(pair->key), Shown(item))};
     }
+    if (const auto pair = PairOn(At(line())); Is(Kind::kBlock) && pair) return Block(*pair);
     const string_view rest = Trimmed(FromMark());
     if (rest.empty())
       return {line(), fmt::format("expected YAML, found an error: {}", Shown(fault_.message))};
@@ -179,6 +181,16 @@ class Explainer {
                         "lines that begin with it"};
     }
     return std::nullopt;
+  }
+
+  // A comparison that YAML takes for the beginning of a text, as in 'accuracy: > 0.9'.
+  Unreadable Block(const Pair& pair) const {
+    const string_view number = Trimmed(pair.value.substr(pair.value.starts_with(">=") ? 2 : 1));
+    const std::string meant = ParseNumber(number) ? std::string(number) : InQuotes(pair.value);
+    return {line(),
+            fmt::format("expected a value, found '{}' first, which begins a text of several lines "
+                        "in YAML; write '{}: {}'",
+                        pair.value.substr(0, 1), Shown(pair.key), Shown(meant))};
   }
 
   Unreadable Unclosed() const {

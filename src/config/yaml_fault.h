@@ -20,6 +20,7 @@ struct YamlFault {
     kUnknownAlias,  // of nothing
     kEscape,        // in double quotes
     kDash,          // behind a key
+    kBlock,         // text behind a '>' or '|' that begins one of several lines
     kOther,
   };
   Kind kind = Kind::kOther;

@@ -113,6 +113,18 @@ TEST(YamlFaultTest, Dashes) {
             "'- '");
 }
 
+TEST(YamlFaultTest, ComparisonsThatBeginAText) {
+  EXPECT_EQ(FaultOf("a: 1\nb: > 0.95\n"),
+            "f:2: expected a value, found '>' first, which begins a text of several lines in YAML; "
+            "write 'b: 0.95'");
+  EXPECT_EQ(FaultOf("b: >= 3\n"),
+            "f:1: expected a value, found '>' first, which begins a text of several lines in YAML; "
+            "write 'b: 3'");
+  EXPECT_EQ(FaultOf("b: | it's\n"),
+            "f:1: expected a value, found '|' first, which begins a text of several lines in YAML; "
+            "write 'b: '| it''s''");
+}
+
 TEST(YamlFaultTest, WhatWasCopiedWithIt) {
   EXPECT_EQ(FaultOf("```yaml\na: 1\n```\n"),
             "f:1: expected YAML, found ```, which marks a listing in Markdown; remove the lines "

@@ -256,6 +256,7 @@ YamlFault FaultOf(const YAML::ParserException& error) {
         std::pair(Says::END_OF_MAP, Kind::kNextItem), std::pair(Says::END_OF_SEQ, Kind::kNextItem),
         std::pair(Says::FLOW_END, Kind::kClosed), std::pair(Says::BLOCK_ENTRY, Kind::kDash),
         std::pair(Says::UNKNOWN_TOKEN, Kind::kCharacter),
+        std::pair(Says::CHAR_IN_BLOCK, Kind::kBlock),
         std::pair(Says::UNKNOWN_ANCHOR, Kind::kUnknownAlias),
         std::pair(Says::INVALID_ESCAPE, Kind::kEscape)}) {
     if (found == Kind::kOther && std::string_view(error.msg).starts_with(message)) found = kind;
