@@ -15,8 +15,9 @@ import pytest
 from house import SLUICE
 
 FOLDER = pathlib.Path(__file__).with_name("wrong_studies")
-SETS = ["first", "second", "third", "fourth", "fifth"]
+SETS = ["first", "second", "third", "fourth", "fifth", "sixth"]
 RIGHT_SINCE = ["57-minutes-as-min.yaml"]  # was always understood, and is documented now
+OF_THE_MACHINE = ["55-memory-in-bytes.yaml"]  # what is said depends on its GPUs
 PROGRAMS = ["train.py", "train", "src/train.py", "xgb.py"]
 
 
@@ -53,7 +54,11 @@ def answers(sluice, which):
 @pytest.mark.parametrize("which", SETS)
 def test_wrong_files_are_answered_as_written_down(which):
     told = answers(SLUICE, which)
-    assert told == json.loads((FOLDER / which / "messages.json").read_text())
+    kept = json.loads((FOLDER / which / "messages.json").read_text())
+    for name in OF_THE_MACHINE:
+        assert (name in told) == (name in kept)
+        told.pop(name, None), kept.pop(name, None)
+    assert told == kept
 
 
 @pytest.mark.parametrize("which", SETS)
