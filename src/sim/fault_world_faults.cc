@@ -228,19 +228,21 @@ void FaultWorld::Suspend() {
 
 void FaultWorld::Heal() {
   healed_ = true;
-  ground_->Heal();
   disk_.SetCapacity(MemoryDisk::kUnlimited);
   disk_.DieAt(MemoryDisk::kUnlimited);
   disk_.FailAt(MemoryDisk::kUnlimited);
   disk_.FailReadAt(MemoryDisk::kUnlimited);
-  if (life_ != nullptr) {
-    life_->site.DieAfter(UINT64_MAX);
+  if (life_ != nullptr) life_->site.DieAfter(UINT64_MAX);
+  const auto see_nodes = [&] {
     try {
-      NodesSeen();
+      if (life_ != nullptr) NodesSeen();
     } catch (const ControllerDied&) {
       SLUICE_CHECK(false, "a healed controller does not die");
     }
-  }
+  };
+  see_nodes();  // that some are gone, before they are back
+  ground_->Heal();
+  see_nodes();
 }
 
 }  // namespace sluice
