@@ -82,18 +82,9 @@ class OptunaRun(OptunaSearch):
     """Optuna's sampler and pruner on the same curves, in the same virtual time."""
 
     def __init__(self, problem, stopper, seed):
-        import optuna
-
-        problem.violation = None
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self.optuna, self.problem, self.seed = optuna, problem, seed
-        sampler = optuna.samplers.TPESampler(
-            seed=seed, multivariate=True, group=bool(problem.active), constant_liar=True
-        )
         # Hyperband draws brackets from the name.
-        self.study = optuna.create_study(
-            study_name=f"seed {seed}", sampler=sampler, pruner=pruner(stopper)
-        )
+        super().__init__(problem, seed, study_name=f"seed {seed}", pruner=pruner(stopper))
+        self.seed = seed
 
     def run(self, parallel):
         luck = random.Random(f"{self.problem.name}/{self.seed}")

@@ -205,7 +205,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", choices=KINDS, default="seen", help="of problems")
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--rounds", type=int, help="no meaning here: runs are the same each time")
     parser.add_argument("--no-peers", action="store_true", help="measure Sluice alone")
     parser.add_argument("--keep", type=pathlib.Path, help="a file of runs, to go on with")
     options = parser.parse_args()

@@ -9,19 +9,20 @@ import bench_house as bench
 
 
 class OptunaSearch:
-    def __init__(self, problem, seed):
+    def __init__(self, problem, seed, **study):
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.optuna = optuna
         self.problem = problem
+        self.violation = getattr(problem, "violation", None)
         options = {}
-        if problem.violation:
+        if self.violation:
             options["constraints_func"] = lambda trial: trial.user_attrs["violation"]
         sampler = optuna.samplers.TPESampler(
             seed=seed, multivariate=True, group=bool(problem.active), constant_liar=True, **options
         )
-        self.study = optuna.create_study(sampler=sampler)
+        self.study = optuna.create_study(sampler=sampler, **study)
 
     def _suggest(self, trial, name, spec):
         log = spec.get("log", False)
@@ -39,8 +40,8 @@ class OptunaSearch:
         for name, spec in self.problem.space.items():
             if name not in self.problem.active or self.problem.active[name](params):
                 params[name] = self._suggest(trial, name, spec)
-        if self.problem.violation:
-            trial.set_user_attr("violation", [self.problem.violation(params)])
+        if self.violation:
+            trial.set_user_attr("violation", [self.violation(params)])
         return trial, params
 
     def tell(self, trial, loss):

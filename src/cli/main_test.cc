@@ -281,6 +281,11 @@ TEST_F(MainTest, CheckSaysWhatEachStopperDoes) {
       check("{name: pbt-async, quantile: 0.125}", budget),
       HasSubstr("pbt-async: every 1 epoch, up to 9, a trial is judged by what the others last "
                 "reported; forks of the best 12.5 % take the place of the worst 12.5 %"));
+  for (const std::string name : {"asha", "asha-promotion", "asha-pausing"}) {
+    EXPECT_THAT(check(name, budget),
+                AllOf(HasSubstr(name + ": judged at epoch 1, 3; the best 1/3 go on, up to 9"),
+                      EndsWith("[1,3]")));
+  }
   EXPECT_THAT(check("sha", budget),
               AllOf(HasSubstr("sha: in brackets, trials to epoch: 9 to 1, 3 to 3, 1 to 9"),
                     EndsWith("[1,3]")));

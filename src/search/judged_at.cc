@@ -23,7 +23,7 @@ std::vector<Work> JudgedAt(const StopperSpec& stopper) {
     for (const BracketPlan& plan : PlanBrackets(stopper)) {
       levels.insert(plan.levels.begin(), plan.levels.end());
     }
-  } else if (stopper.name == "asha" || stopper.name == "asha-promotion") {
+  } else if (stopper.name.starts_with("asha")) {
     AddRungs(stopper, levels);
   } else if (stopper.name == "pbt" || stopper.name == "pbt-async") {
     const Perturbation rule(stopper);

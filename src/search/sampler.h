@@ -24,8 +24,8 @@ struct Observation {
   Outcome outcome = Outcome::kRunning;
   Work work = 0;     // how far the value was reached
   double value = 0;  // NaN when nothing was reported
-  // The value as it passed each of the levels (SamplerSpec::levels). Of a trial of an earlier study,
-  // nothing: only its last value is known.
+  // The value as it passed each of the levels (SamplerSpec::levels). Empty for a trial of an earlier
+  // study: only its last value is known.
   std::vector<double> by_level = {};
 };
 
@@ -46,8 +46,8 @@ constexpr TrialId kFirstKnownTrial{1U << 31};
 
 struct SamplerSpec {
   std::string name = "tpe";
-  // tpe and bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy takes
-  // it from the stopper. Empty: they are compared at their ends.
+  // tpe and bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy
+  // takes it from the stopper. Empty: they are compared at their ends.
   std::vector<Work> levels = {};
 };
 

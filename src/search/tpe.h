@@ -18,13 +18,14 @@ namespace sluice {
 // The tree-structured Parzen estimator, multivariate and by groups.
 //
 // Trials are compared at work that all of them have done (search/tpe_group.h); the best make a
-// density l, the others a density g, and of a few points drawn from l the one with the largest l / g
-// is proposed: what looks like the good trials and unlike the rest. Parameters that are active together are one density, so what
-// goes together is learned together; conditional groups are drawn after those they depend on, from
-// the trials where they were active. Constraints are obeyed by drawing again.
+// density l, the others a density g, and of a few points drawn from l the one with the largest
+// l / g is proposed: what looks like the good trials and unlike the rest. Parameters that are
+// active together are one density, so what goes together is learned together; conditional groups
+// are drawn after those they depend on, from the trials where they were active. Constraints are
+// obeyed by drawing again.
 //
-// Trials that run and have no value yet count as bad, and so do proposals that are not yet trials:
-// parallel proposals keep apart (a constant liar). The first proposals are a Sobol sequence's.
+// Trials that run and have not come as far as others are compared at count as bad, and so do
+// proposals that are not yet trials: parallel proposals keep apart (a constant liar). The first proposals are a Sobol sequence's.
 //
 // A proposal is a function of the seed, the counter and what is known of each trial, in whatever
 // order that was learned, so a restart goes on with the same sequence. It costs about the same at

@@ -35,13 +35,13 @@ TpeTrial TrialOf(const Observation& observation, const std::vector<Work>& levels
 //
 // Trials are compared at work that all of them have done: at the highest level that kCompared of
 // them have passed. The best of those make `good`: a tenth of all trials, but at most a quarter of
-// those that are compared. `bad` is made of the others that have passed the level, of failed trials,
-// and of those that run and have not come so far. A trial that was stopped below the level says
-// nothing there and is left out: counted as bad, the many that were stopped where the search looks
-// most would drive it away from there.
+// those that are compared. `bad` is made of the others that have passed the level, of failed
+// trials, and of those that run and have not come so far. A trial that was stopped or paused below
+// the level says nothing there and is left out: counted as bad, the many that were stopped where the
+// search looks most would drive it away from there.
 //
-// Beyond kMostKernels bad trials a sample is taken that their ids determine. What it answers depends
-// on what is known, not on the order in which it was learned.
+// Beyond kMostKernels bad trials a sample is taken that their ids determine. What it answers
+// depends on what is known, not on the order in which it was learned.
 class TpeGroup {
  public:
   static constexpr std::size_t kMostKernels = 1024;
