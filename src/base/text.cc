@@ -104,29 +104,49 @@ std::string HiddenCharacter(std::string_view text) {
   return "";
 }
 
+namespace {
+
+struct LookalikePair {
+  std::string_view bytes;
+  std::string_view code;
+  std::string_view meant;
+};
+constexpr std::array<LookalikePair, 40> kLookalikes = {
+    {{"\u2212", "2212", "-"},  {"\u2013", "2013", "-"},  {"\u2014", "2014", "-"},
+     {"\u2010", "2010", "-"},  {"\u2011", "2011", "-"},  {"\u2018", "2018", "'"},
+     {"\u2019", "2019", "'"},  {"\u2032", "2032", "'"},  {"\u00b4", "00B4", "'"},
+     {"\u201c", "201C", "\""}, {"\u201d", "201D", "\""}, {"\u201e", "201E", "\""},
+     {"\u00ab", "00AB", "\""}, {"\u00bb", "00BB", "\""}, {"\u2264", "2264", "<="},
+     {"\u2265", "2265", ">="}, {"\u2260", "2260", "!="}, {"\u00d7", "00D7", "*"},
+     {"\u22c5", "22C5", "*"},  {"\u00b7", "00B7", "*"},  {"\u2026", "2026", "..."},
+     {"\uff1a", "FF1A", ":"},  {"\u2236", "2236", ":"},  {"\ua789", "A789", ":"},
+     {"\uff0c", "FF0C", ","},  {"\u3001", "3001", ","},  {"\uff08", "FF08", "("},
+     {"\uff09", "FF09", ")"},  {"\uff3b", "FF3B", "["},  {"\uff3d", "FF3D", "]"},
+     {"\uff5b", "FF5B", "{"},  {"\uff5d", "FF5D", "}"},  {"\uff0d", "FF0D", "-"},
+     {"\uff1d", "FF1D", "="},  {"\u0430", "0430", "a"},  {"\u0435", "0435", "e"},
+     {"\u043e", "043E", "o"},  {"\u0440", "0440", "p"},  {"\u0441", "0441", "c"},
+     {"\u0456", "0456", "i"}}};
+
+}  // namespace
+
 std::string Lookalike(std::string_view text) {
-  struct Pair {
-    std::string_view bytes;
-    std::string_view code;
-    std::string_view meant;
-  };
-  static constexpr std::array<Pair, 32> kPairs = {
-      {{"\u2212", "2212", "-"},  {"\u2013", "2013", "-"},  {"\u2014", "2014", "-"},
-       {"\u2010", "2010", "-"},  {"\u2011", "2011", "-"},  {"\u2018", "2018", "'"},
-       {"\u2019", "2019", "'"},  {"\u2032", "2032", "'"},  {"\u00b4", "00B4", "'"},
-       {"\u201c", "201C", "\""}, {"\u201d", "201D", "\""}, {"\u201e", "201E", "\""},
-       {"\u00ab", "00AB", "\""}, {"\u00bb", "00BB", "\""}, {"\u2264", "2264", "<="},
-       {"\u2265", "2265", ">="}, {"\u2260", "2260", "!="}, {"\u00d7", "00D7", "*"},
-       {"\u22c5", "22C5", "*"},  {"\u00b7", "00B7", "*"},  {"\u2026", "2026", "..."},
-       {"\uff1a", "FF1A", ":"},  {"\uff0c", "FF0C", ","},  {"\u3001", "3001", ","},
-       {"\uff08", "FF08", "("},  {"\uff09", "FF09", ")"},  {"\u0430", "0430", "a"},
-       {"\u0435", "0435", "e"},  {"\u043e", "043E", "o"},  {"\u0440", "0440", "p"},
-       {"\u0441", "0441", "c"},  {"\u0456", "0456", "i"}}};
-  for (const Pair& pair : kPairs) {
+  for (const LookalikePair& pair : kLookalikes) {
     if (text.contains(pair.bytes))
       return fmt::format("'{}' (U+{}) is not '{}'", pair.bytes, pair.code, pair.meant);
   }
   return "";
+}
+
+std::string WithoutLookalikes(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const auto* const pair = std::ranges::find_if(
+        kLookalikes, [&](const LookalikePair& one) { return text.starts_with(one.bytes); });
+    const bool found = pair != kLookalikes.end();
+    plain += found ? pair->meant : text.substr(0, 1);
+    text.remove_prefix(found ? pair->bytes.size() : 1);
+  }
+  return plain;
 }
 
 std::string Shown(std::string_view text) {

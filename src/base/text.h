@@ -34,6 +34,8 @@ std::string HiddenCharacter(std::string_view text);
 // The first character of a text that looks like one on the keyboard and is another: "'−' (U+2212) is not
 // '-'". Nothing if there is none.
 std::string Lookalike(std::string_view text);
+// The text with the characters of the keyboard in their place.
+std::string WithoutLookalikes(std::string_view text);
 
 // Whether the brackets of a JSON text nest deeper than this. A parser may not recurse, but what it
 // builds is copied, printed and destroyed recursively: bound it before.

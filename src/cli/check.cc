@@ -138,9 +138,8 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   // A script that imports wandb, or the package, has them from there.
   if (!spec.sweep && !NamesAParameter(spec) && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(
-        fmt::format("{}: program: no parameter is passed to it ({{args}} or {{NAME}}); it has to "
-                    "use the package sluice, or read the file $SLUICE_PARAMS",
-                    file.place));
+        "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
+        "sluice, or read the file $SLUICE_PARAMS");
   }
   found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {
@@ -176,6 +175,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
                     "'sluice tune --name' makes another",
                     spec.name));
   }
+  for (std::string& warning : found.warnings) warning = Placed(file, warning);
   return found;
 }
 

@@ -125,12 +125,14 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
   SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
   const std::string folder = absolute.parent_path().string();
   if (spec.model) {
-    SLUICE_ASSIGN(const std::vector<std::string> notes, CheckStudyModel(spec, path, folder));
+    SLUICE_ASSIGN(const std::vector<std::string> notes,
+                  CheckStudyModel(spec, source, path, folder));
     remarks.insert(remarks.end(), notes.begin(), notes.end());
   }
   std::string place = PlaceOf(source, path, "program");
   if (place == path) place = PlaceOf(source, path, "command");  // of a sweep
   return StudyFile{.spec = std::move(spec),
+                   .path = path,
                    .source = std::move(source),
                    .folder = folder,
                    .place = std::move(place),
@@ -139,9 +141,13 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
 
 std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about) {
   const auto config = ConfigFile::Parse(source, file);
-  const auto map = config ? config->root().Map() : std::nullopt;
-  const ConfigNode* node = map ? map->Find(about.substr(0, about.find_first_of(":. "))) : nullptr;
-  return node == nullptr ? file : fmt::format("{}:{}", file, node->line());
+  if (!config) return file;
+  const ConfigNode node = config->At(about.substr(0, about.find_first_of(": ")));
+  return node.path().empty() ? file : fmt::format("{}:{}", file, node.line());
+}
+
+std::string Placed(const StudyFile& file, const std::string& said) {
+  return fmt::format("{}: {}", PlaceOf(file.source, file.path, said), said);
 }
 
 bool IsStudyFile(std::string_view argument) {

@@ -12,6 +12,7 @@ namespace sluice {
 // A study file that was read and found good.
 struct StudyFile {
   StudySpec spec;
+  std::string path;                  // as it was given
   std::string source;                // its text
   std::string folder;                // it lies in, absolute: where its program runs
   std::string place;                 // where it says what to run: "study.yaml:3"
@@ -24,6 +25,9 @@ Result<StudyFile> ReadStudyFile(const std::string& path);
 
 // "FILE:LINE" of the key that a text begins with, or the file alone.
 std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about);
+
+// What is said of a key, which it begins with, and the key's place before it.
+std::string Placed(const StudyFile& file, const std::string& said);
 
 // Whether an argument means a file, and not a study by its name.
 bool IsStudyFile(std::string_view argument);

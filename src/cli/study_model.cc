@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "cli/study_file.h"
 #include "model/carries_over.h"
 #include "model/loss.h"
 #include "model/network.h"
@@ -25,11 +26,14 @@ std::string NetworkOf(const ModelSpec& model, const std::string& folder) {
   return (std::filesystem::path(folder) / model.network).lexically_normal().string();
 }
 
-Result<std::vector<std::string>> CheckStudyModel(const StudySpec& spec, const std::string& file,
+Result<std::vector<std::string>> CheckStudyModel(const StudySpec& spec, const std::string& source,
+                                                 const std::string& file,
                                                  const std::string& folder) {
   const ModelSpec& said = *spec.model;
   const auto refuse = [&](std::string_view key, const Error& error) {
-    return InvalidArgument(fmt::format("{}:{}: model.{}: {}", file, said.line, key, error.message));
+    const std::string path = fmt::format("model.{}", key);
+    return InvalidArgument(
+        fmt::format("{}: {}: {}", PlaceOf(source, file, path), path, error.message));
   };
   const auto network = model::OpenNetwork(NetworkOf(said, folder));
   if (!network) return refuse("network", network.error());

@@ -16,7 +16,9 @@ std::string NetworkOf(const ModelSpec& model, const std::string& folder);
 
 // Reads the network that a study names, and makes it as narrow as the study says. Fails if that cannot be done, or its
 // loss does not fit, in words that begin like those about the rest of the file; otherwise what a reader should know.
-Result<std::vector<std::string>> CheckStudyModel(const StudySpec& spec, const std::string& file,
+// `source` is the text of the file.
+Result<std::vector<std::string>> CheckStudyModel(const StudySpec& spec, const std::string& source,
+                                                 const std::string& file,
                                                  const std::string& folder);
 
 }  // namespace sluice

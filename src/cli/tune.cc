@@ -208,7 +208,7 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
     return InvalidArgument(fmt::format("{}: {}", file.place, found.error().message));
   if (!options.quiet) {
     for (const auto& notes : {file.spec.notes, file.remarks}) {
-      for (const std::string& note : notes) Remark(fmt::format("{}: {}", options.file, note));
+      for (const std::string& note : notes) Remark(Placed(file, note));
     }
   }
   const std::string name = file.spec.name;

@@ -106,6 +106,32 @@ std::string PairOf(std::string_view key) {
   return fmt::format("{}: {}", Shown(key.substr(0, end)), Shown(key.substr(value)));
 }
 
+// "'trials: 24'", an example with the value that the file has in place of its own, if it is alike: a
+// number for a number, a duration for a duration, a text for a word in capitals, and a map with a name
+// for a name.
+std::string WithValue(const std::string& example, const ConfigNode& value) {
+  const std::size_t begin = example.find(": ");
+  const std::size_t end = begin == std::string::npos ? begin : example.find('\'', begin);
+  if (end == std::string::npos) return example;
+  const std::string_view theirs = std::string_view(example).substr(begin + 2, end - begin - 2);
+  const std::string mine = value.Show();
+  const auto capital = [](unsigned char c) { return std::isupper(c) != 0; };
+  const auto small = [](unsigned char c) { return std::islower(c) != 0; };
+  bool alike = false;
+  if (value.is_scalar()) {
+    bool whole = false;
+    const bool integer = ParseWhole(theirs, whole).has_value();
+    alike = integer                           ? ParseWhole(mine, whole).has_value()
+            : ParseNumber(theirs).has_value() ? ParseNumber(mine).has_value()
+            : ParseDuration(theirs)           ? ParseDuration(mine).has_value()
+                                              : std::ranges::all_of(theirs, capital);
+  } else if (value.is_map() && std::ranges::all_of(theirs, small)) {
+    alike = value.Map()->Find("name") != nullptr && !mine.ends_with("...");
+  }
+  return alike ? fmt::format("{}{}{}", example.substr(0, begin + 2), mine, example.substr(end))
+               : example;
+}
+
 // Adds a lower map's keys to an upper one, as many as can be seen.
 void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
   if (lower.kind != ConfigKind::kMap) return;
@@ -416,7 +442,8 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
     } else if (const std::string other = Lookalike(entry.key); !other.empty()) {
       entry.value.Report(fmt::format("unknown key: {}: type it again", other));
     } else if (translation != foreign.end()) {
-      entry.value.Report(fmt::format("unknown key; write {}", translation->second));
+      entry.value.Report(
+          fmt::format("unknown key; write {}", WithValue(translation->second, entry.value)));
     } else {
       const std::string pair = entry.value.is_null() ? PairOf(entry.key) : "";
       const bool expression =
@@ -440,8 +467,12 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
       meant.remove_prefix(std::min<std::size_t>(1, meant.size()));
       meant = meant.substr(0, meant.find_first_of(":'"));
     }
-    node_.data_->misspelt.insert(fmt::format("{}.{}", node_.path(), meant));
+    Excuse(meant);
   }
+}
+
+void ConfigMap::Excuse(std::string_view key) const {
+  node_.data_->misspelt.insert(fmt::format("{}.{}", node_.path(), key));
 }
 
 ConfigFile::ConfigFile(std::unique_ptr<ConfigData> data) : data_(std::move(data)) {}
@@ -461,6 +492,26 @@ Result<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_view fil
 }
 
 ConfigNode ConfigFile::root() const { return {data_.get(), data_->root, data_->root->line, ""}; }
+
+ConfigNode ConfigFile::At(std::string_view path) const {
+  ConfigNode node = root();
+  while (!path.empty()) {
+    const std::string_view key = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(key.size() + 1, path.size()));
+    bool whole = false;
+    const auto map = node.is_map() ? node.Map() : std::nullopt;
+    const auto items = node.is_list() ? node.List() : std::nullopt;
+    const auto index = ParseWhole(key, whole);
+    if (const ConfigNode* inner = map ? map->Find(key) : nullptr) {
+      node = ConfigNode(*inner);
+    } else if (items && index && *index >= 0 && std::cmp_less(*index, items->size())) {
+      node = (*items)[static_cast<std::size_t>(*index)].Named(node.path());
+    } else {
+      break;
+    }
+  }
+  return node;
+}
 
 Status ConfigFile::Check() const {
   if (data_->problems.empty()) return {};

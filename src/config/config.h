@@ -114,6 +114,8 @@ class ConfigMap {
   // for a key that other tools have.
   void AllowOnly(std::span<const std::string> keys,
                  std::span<const std::pair<std::string, std::string>> foreign = {}) const;
+  // A key that stands in a wrong place is not missing besides.
+  void Excuse(std::string_view key) const;
   // The same, but for this key.
   ConfigMap Without(std::string_view key) const;
 
@@ -145,6 +147,8 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigNode root() const;
+  // What a path such as "resources.memory" or "constraints.0" leads to, or as far as it leads.
+  ConfigNode At(std::string_view path) const;
 
   // Every problem reported so far, one a line, in order of lines; a hundred if there are more.
   Status Check() const;

@@ -273,13 +273,11 @@ TEST(ConfigTest, RefusesDeepNesting) {
 
 TEST(ConfigTest, RefusesWhatIsNoYaml) {
   EXPECT_EQ(Refusal("a: 1\nb: [1, 2\nc: 3\n"),
-            "f.yaml:2: expected ']' to close the '[' that begins on this line, found none; close "
-            "it, and put commas "
-            "between what it holds");
+            "f.yaml:2: expected ']' to close the '[' that begins on this line, found none; write "
+            "'b: [1, 2]'");
   EXPECT_EQ(Refusal("a: {x: 1\n"),
-            "f.yaml:1: expected '}' to close the '{' that begins on this line, found none; close "
-            "it, and put commas "
-            "between what it holds");
+            "f.yaml:1: expected '}' to close the '{' that begins on this line, found none; write "
+            "'a: {x: 1}'");
   EXPECT_EQ(Refusal("a: 1\nb: c: d\n"),
             "f.yaml:2: expected one ': ' on the line, found two; put braces around what belongs to "
             "'b': b: {c: d}");
@@ -418,6 +416,17 @@ TEST(ConfigTest, ShortensWhatItShows) {
   std::string list = "a: [";
   for (int i = 0; i < 1000; ++i) list += "word, ";
   EXPECT_LT(Problem(list + "x]", kInteger).size(), 130U);
+}
+
+TEST(ConfigTest, FindsWhatAPathLeadsTo) {
+  const auto file = ConfigFile::Parse("a:\n  b: 1\n  c:\n    - 2\n    - 3\n", "f.yaml");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->At("a.b").line(), 2);
+  EXPECT_EQ(file->At("a.c.1").line(), 5);
+  EXPECT_EQ(file->At("a.c.1").path(), "a.c");
+  EXPECT_EQ(file->At("a.c.2").line(), 3);  // as far as it leads
+  EXPECT_EQ(file->At("a.x.y").path(), "a");
+  EXPECT_EQ(file->At("").path(), "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,23 +86,35 @@ std::string InQuotes(string_view text) {
   return quoted + "'";
 }
 
+// Trying a cure reads the whole text once: longer ones are not tried.
+constexpr std::size_t kLongestTried = std::size_t{1} << 16;
+
+// A fault and how to mend it.
+struct Cure {
+  int line;
+  std::string message;
+  std::string instead;  // of that line, to be tried; empty: the message proposes no line
+};
+
 class Explainer {
  public:
-  Explainer(const YamlFault& fault, const ConfigRawNode* open, string_view text)
-      : fault_(fault), open_(open), lines_(LinesOf(text)) {}
+  Explainer(const YamlFault& fault, const ConfigRawNode* open, string_view text,
+            const FindFault& find_fault)
+      : fault_(fault),
+        open_(open),
+        lines_(LinesOf(text)),
+        find_fault_(text.size() <= kLongestTried ? &find_fault : nullptr) {}
 
   Unreadable Explain() const {
     if (auto fence = Fence()) return *fence;
+    if (auto cured = First({&Explainer::Lookalikes})) return *cured;
     if (Is(Kind::kUnclosed) && open_ != nullptr) return Unclosed();
     if (Is(Kind::kColon) || Is(Kind::kNextItem)) {
-      if (auto comment = ForeignComment()) return *comment;
-      if (auto blank = MissingBlank()) return *blank;
-      if (auto colon = MissingColon()) return *colon;
-      if (auto dash = StrayDash()) return *dash;
-      if (auto dash = DashWithoutBlank()) return *dash;
-      if (auto indent = Indentation()) return *indent;
-      if (auto colon = ColonInText()) return *colon;
-      if (auto rest = RestBehindQuote()) return *rest;
+      if (auto cured =
+              First({&Explainer::ForeignComment, &Explainer::MissingBlank, &Explainer::MissingColon,
+                     &Explainer::StrayDash, &Explainer::DashWithoutBlank, &Explainer::Indentation,
+                     &Explainer::ColonInText, &Explainer::RestBehindQuote}))
+        return *cured;
     }
     if (Is(Kind::kColon)) {
       return {line(),
@@ -128,8 +141,8 @@ class Explainer {
                           "opened last first",
                           list ? ']' : '}', list ? '[' : '{', open_->line, list ? '}' : ']')};
     }
-    if (const auto colon = ColonBeforeBracket(); Is(Kind::kClosed) && colon) return *colon;
     if (Is(Kind::kClosed)) {
+      if (auto cured = First({&Explainer::ColonBeforeBracket})) return *cured;
       return {line(),
               "expected an opening bracket or brace before, found only the closing one; remove it"};
     }
@@ -140,14 +153,12 @@ class Explainer {
               "expected a known escape after '\\' in double quotes, found another; write \\\\ for "
               "a backslash, or use single quotes"};
     }
-    if (const auto pair = PairOn(At(line())); Is(Kind::kDash) && pair) {
-      const string_view item = Trimmed(pair->value.substr(pair->value.starts_with('-') ? 1 : 0));
-      return {line(),
-              fmt::format("expected the first item of a list on a line of its own, found it "
-                          "behind '{0}:'; write it below, or '{0}: [{1}]'",
-                          Shown(pair->key), Shown(item))};
+    if (Is(Kind::kDash)) {
+      if (auto cured = First({&Explainer::ItemBehindKey})) return *cured;
     }
-    if (const auto pair = PairOn(At(line())); Is(Kind::kBlock) && pair) return Block(*pair);
+    if (Is(Kind::kBlock)) {
+      if (auto cured = First({&Explainer::Block})) return *cured;
+    }
     const string_view rest = Trimmed(FromMark());
     if (rest.empty())
       return {line(), fmt::format("expected YAML, found an error: {}", Shown(fault_.message))};
@@ -160,7 +171,44 @@ class Explainer {
  private:
   using Kind = YamlFault::Kind;
 
+  using Rule = std::vector<Cure> (Explainer::*)() const;
+
   bool Is(Kind kind) const { return fault_.kind == kind; }
+
+  // What the first rule says whose cure works.
+  std::optional<Unreadable> First(std::initializer_list<Rule> rules) const {
+    for (const Rule rule : rules) {
+      for (const Cure& cure : (this->*rule)()) {
+        if (Works(cure)) return Unreadable{cure.line, cure.message};
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Whether the text reads beyond the fault, and beyond the line that is changed.
+  bool Works(const Cure& cure) const {
+    if (cure.instead.empty() || find_fault_ == nullptr) return true;
+    std::string text;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      const bool changed = i + 1 == static_cast<std::size_t>(cure.line);
+      text += changed ? string_view(cure.instead) : lines_[i];
+      text += '\n';
+    }
+    const std::optional<int> fault = (*find_fault_)(text);
+    return !fault || *fault > std::max(cure.line, line());
+  }
+
+  // A line with another text behind its indentation.
+  std::string Indented(int line, string_view text) const {
+    return std::string(IndentOf(At(line)), ' ') + std::string(text);
+  }
+  // A line whose pair has another value.
+  std::string WithValue(const Pair& pair, string_view value) const {
+    const string_view before =
+        At(line()).substr(0, static_cast<std::size_t>(pair.key.end() - At(line()).begin()));
+    return fmt::format("{}: {}", before, value);
+  }
+
   int line() const { return fault_.line; }
   string_view At(int line) const {
     const auto index = static_cast<std::size_t>(line - 1);
@@ -183,14 +231,48 @@ class Explainer {
     return std::nullopt;
   }
 
+  // A character that looks like one of YAML's and is none.
+  std::vector<Cure> Lookalikes() const {
+    std::vector<Cure> cures;
+    for (const int at : {line(), Before(line())}) {
+      const std::string other = Lookalike(At(at));
+      if (other.empty()) continue;
+      std::string plain = WithoutLookalikes(At(at));
+      const std::size_t colon = plain.find(':');
+      if (colon != kNone && colon + 1 < plain.size() && plain[colon + 1] != ' ')
+        plain.insert(colon + 1, " ");
+      cures.push_back(
+          {at, fmt::format("expected YAML, and {}; write '{}'", other, Shown(Trimmed(plain))),
+           plain});
+    }
+    return cures;
+  }
+
   // A comparison that YAML takes for the beginning of a text, as in 'accuracy: > 0.9'.
-  Unreadable Block(const Pair& pair) const {
-    const string_view number = Trimmed(pair.value.substr(pair.value.starts_with(">=") ? 2 : 1));
-    const std::string meant = ParseNumber(number) ? std::string(number) : InQuotes(pair.value);
-    return {line(),
-            fmt::format("expected a value, found '{}' first, which begins a text of several lines "
-                        "in YAML; write '{}: {}'",
-                        pair.value.substr(0, 1), Shown(pair.key), Shown(meant))};
+  std::vector<Cure> Block() const {
+    const auto pair = PairOn(At(line()));
+    if (!pair || pair->value.empty()) return {};
+    const string_view number = Trimmed(pair->value.substr(pair->value.starts_with(">=") ? 2 : 1));
+    const std::string meant = ParseNumber(number) ? std::string(number) : InQuotes(pair->value);
+    return {{line(),
+             fmt::format("expected a value, found '{}' first, which begins a text of several lines "
+                         "in YAML; write '{}: {}'",
+                         pair->value.substr(0, 1), Shown(pair->key), Shown(meant)),
+             WithValue(*pair, meant)}};
+  }
+
+  // "constraints: - a < b"
+  std::vector<Cure> ItemBehindKey() const {
+    const auto pair = PairOn(At(line()));
+    if (!pair) return {};
+    const string_view item = Trimmed(pair->value.substr(pair->value.starts_with('-') ? 1 : 0));
+    const std::string what = fmt::format(
+        "expected the first item of a list on a line of its own, found it behind '{}:'; write it "
+        "below",
+        Shown(pair->key));
+    return {{line(), fmt::format("{}, or '{}: [{}]'", what, Shown(pair->key), Shown(item)),
+             WithValue(*pair, fmt::format("[{}]", item))},
+            {line(), fmt::format("{}, as '- {}'", what, Shown(item)), ""}};
   }
 
   Unreadable Unclosed() const {
@@ -212,40 +294,72 @@ class Explainer {
                           "the text, as in \"{}\"",
                           what, Shown(word))};
     }
-    if (const std::string cure = CureOfFlow(At(open_->line)); !cure.empty())
-      return {open_->line, fmt::format("{}, found none; {}", what, cure)};
+    for (const FlowCure& cure : CuresOfFlow(At(open_->line))) {
+      if (Works({open_->line, "", cure.instead}))
+        return {open_->line, fmt::format("{}, found none; {}", what, cure.advice)};
+    }
     return {open_->line,
             fmt::format("{}, found none; close it, and put commas between what it holds", what)};
   }
 
+  struct FlowCure {
+    std::string advice;
+    std::string instead;
+  };
   // "{float:[0, 1]}", "{a: 1; b: 2}", "{a: [1] b: 2}"
-  static std::string CureOfFlow(string_view line) {
+  static std::vector<FlowCure> CuresOfFlow(string_view line) {
+    std::vector<FlowCure> cures;
     for (const string_view open : {":[", ":{"}) {
-      if (const std::size_t at = FindBare(line, open); at != kNone)
-        return fmt::format("put a blank behind the colon, ': {}'", open.back());
+      if (FindBare(line, open) == kNone) continue;
+      cures.push_back({fmt::format("put a blank behind the colon, ': {}'", open.back()),
+                       EachBare(line, open, fmt::format(": {}", open.back()))});
     }
     if (std::ranges::count(line, '"') >= 4 && line.contains("= \""))
-      return "write single quotes inside double ones, as in \"o == 'a'\"";
+      cures.push_back({"write single quotes inside double ones, as in \"o == 'a'\"", ""});
     if (line.contains(" in {"))
-      return "write a list in brackets, and quote all: \"o in ['a', 'b']\"";
-    if (FindBare(line, ";") != kNone) return "write ',' in place of ';'";
-    for (const string_view equals : {"= [", "= {", "=[", "={"}) {
-      if (FindBare(line, equals) != kNone) return "write ': ' in place of '='";
+      cures.push_back({"write a list in brackets, and quote all: \"o in ['a', 'b']\"", ""});
+    if (FindBare(line, ";") != kNone)
+      cures.push_back({"write ',' in place of ';'", EachBare(line, ";", ",")});
+    for (const string_view equals : {" = [", " = {", "= [", "= {", "=[", "={"}) {
+      if (FindBare(line, equals) == kNone) continue;
+      cures.push_back({"write ': ' in place of '='",
+                       EachBare(line, equals, fmt::format(": {}", equals.back()))});
     }
     for (const string_view close : {"] ", "} "}) {
       const std::size_t at = FindBare(line, close);
       if (at == kNone) continue;
       const string_view rest = Trimmed(line.substr(at + 2));
       const string_view word = rest.substr(0, rest.find_first_of(": ,]}"));
-      if (IsKey(word)) return fmt::format("put a comma before '{}'", Shown(word));
+      if (!IsKey(word)) continue;
+      cures.push_back({fmt::format("put a comma before '{}'", Shown(word)),
+                       fmt::format("{}, {}", line.substr(0, at + 1), rest)});
     }
     // "[python train.py {args}]"
     const std::size_t brace = FindBare(line, " {");
     const std::size_t list = FindBare(line, "[");
     if (list != kNone && brace != kNone && brace > list && line[brace - 1] != ',' &&
         line[brace - 1] != ':' && line[brace - 1] != '[')
-      return "quote texts that hold braces, as in [\"{lr}\"]";
-    return "";
+      cures.push_back({"quote texts that hold braces, as in [\"{lr}\"]", ""});
+    // "{int: [1, 4]" and "[1, 4"
+    for (const char* close : {"}", "]"}) {
+      if (line.ends_with(',') || (*close == ']' && line.substr(line.rfind('[') + 1).contains(':')))
+        continue;
+      const std::string whole = fmt::format("{}{}", line, close);
+      cures.push_back({fmt::format("write '{}'", Shown(Trimmed(whole))), whole});
+    }
+    return cures;
+  }
+
+  // Every occurrence that is not in quotes, replaced.
+  static std::string EachBare(string_view line, string_view what, string_view by) {
+    std::string made;
+    std::size_t from = 0;
+    for (std::size_t at = FindBare(line, what); at != kNone; at = FindBare(line, what, from)) {
+      made += line.substr(from, at - from);
+      made += by;
+      from = at + what.size();
+    }
+    return made + std::string(line.substr(from));
   }
 
   // What follows 'when: ' inside braces, up to the last of them.
@@ -260,78 +374,96 @@ class Explainer {
   }
 
   // "trials:40", on this line or the one before.
-  std::optional<Unreadable> MissingBlank() const {
+  std::vector<Cure> MissingBlank() const {
+    std::vector<Cure> cures;
     for (const int at : {line(), Before(line())}) {
       const string_view words = Trimmed(At(at));
       const std::size_t colon = words.find(':');
       if (colon == kNone || colon + 1 >= words.size() || !IsKey(words.substr(0, colon))) continue;
       const string_view value = words.substr(colon + 1);
       if (value.starts_with(' ') || value.starts_with("//")) continue;
-      return Unreadable{at, fmt::format("expected a blank behind the colon, found '{}'; write "
-                                        "'{}: {}'",
-                                        Shown(words), words.substr(0, colon), Shown(value))};
+      const std::string cured = fmt::format("{}: {}", words.substr(0, colon), value);
+      cures.push_back({at,
+                       fmt::format("expected a blank behind the colon, found '{}'; write '{}'",
+                                   Shown(words), Shown(cured)),
+                       Indented(at, cured)});
     }
-    return std::nullopt;
+    return cures;
   }
 
-  // "space" and below it what it holds.
-  std::optional<Unreadable> MissingColon() const {
-    const int before = Before(line());
-    const string_view words = before > 0 ? Trimmed(At(before)) : string_view();
-    if (!IsKey(words) || words.starts_with('-') || !PairOn(At(line()))) return std::nullopt;
-    return Unreadable{before, fmt::format("expected a colon behind '{0}', found none; write '{0}:'",
-                                          Shown(words))};
+  // "space" and below it what it holds; "trials 24" and "trials = 24".
+  std::vector<Cure> MissingColon() const {
+    std::vector<Cure> cures;
+    for (const int at : {line(), Before(line())}) {
+      const string_view words = at > 0 ? Trimmed(At(at)) : string_view();
+      const string_view key = words.substr(0, words.find(' '));
+      if (!IsKey(key) || key.starts_with('-')) continue;
+      string_view value = Trimmed(words.substr(key.size()));
+      if (value.starts_with("= ")) value = Trimmed(value.substr(2));
+      const std::string cured = fmt::format("{}:{}{}", key, value.empty() ? "" : " ", value);
+      cures.push_back({at,
+                       fmt::format("expected a colon behind '{}', found none; write '{}'",
+                                   Shown(key), Shown(cured)),
+                       Indented(at, cured)});
+    }
+    return cures;
   }
 
   // "n {int: [1, 4]}" and "n = {int: [1, 4]}"
-  std::optional<Unreadable> ColonBeforeBracket() const {
+  std::vector<Cure> ColonBeforeBracket() const {
     const string_view words = Trimmed(At(line()));
     const std::size_t open = words.find_first_of("{[");
-    if (open == kNone || open == 0) return std::nullopt;
+    if (open == kNone || open == 0) return {};
     string_view key = Trimmed(words.substr(0, open));
     if (key.ends_with('=')) key = Trimmed(key.substr(0, key.size() - 1));
-    if (!IsKey(key)) return std::nullopt;
-    return Unreadable{line(),
-                      fmt::format("expected a colon behind '{0}', found none; write '{0}: {1}'",
-                                  Shown(key), Shown(words.substr(open)))};
+    if (!IsKey(key)) return {};
+    const std::string cured = fmt::format("{}: {}", key, words.substr(open));
+    return {{line(),
+             fmt::format("expected a colon behind '{}', found none; write '{}'", Shown(key),
+                         Shown(cured)),
+             Indented(line(), cured)}};
   }
 
   // "- trials: 24" among keys that have none.
-  std::optional<Unreadable> StrayDash() const {
+  std::vector<Cure> StrayDash() const {
     const int before = Before(line());
     const string_view words = Trimmed(At(line()));
     if (before > 0 && !words.starts_with("- ") && Trimmed(At(before)).starts_with("- ") &&
         PairOn(At(line())) && IndentOf(At(line())) == IndentOf(At(before))) {
-      return Unreadable{before,
-                        fmt::format("expected keys alike, found '- ' before this one and none "
-                                    "before '{}'; remove the '- '",
-                                    Shown(PairOn(At(line()))->key))};
+      return {{before,
+               fmt::format("expected keys alike, found '- ' before this one and none before '{}'; "
+                           "remove the '- '",
+                           Shown(PairOn(At(line()))->key)),
+               ""}};
     }
-    if (before == 0 || !words.starts_with("- ") || Trimmed(At(before)).starts_with("- "))
-      return std::nullopt;
-    if (IndentOf(At(line())) > IndentOf(At(before))) return std::nullopt;
-    return Unreadable{line(), fmt::format("expected another key, found '{}', an item of a list; "
-                                          "remove the '- '",
-                                          Shown(words))};
+    if (before == 0 || !words.starts_with("- ") || Trimmed(At(before)).starts_with("- ")) return {};
+    if (IndentOf(At(line())) > IndentOf(At(before))) return {};
+    return {{line(),
+             fmt::format("expected another key, found '{}', an item of a list; remove the '- '",
+                         Shown(words)),
+             Indented(line(), Trimmed(words.substr(2)))}};
   }
 
   // "-lr < 1", or "-{lr: 0.1}"
-  std::optional<Unreadable> DashWithoutBlank() const {
+  std::vector<Cure> DashWithoutBlank() const {
+    std::vector<Cure> cures;
     for (const int at : {line(), Before(line())}) {
       const string_view words = at > 0 ? Trimmed(At(at)) : string_view();
       if (words.size() < 2 || words[0] != '-' || words[1] == ' ' || words[1] == '-') continue;
-      return Unreadable{at,
-                        fmt::format("expected a blank behind the '-' of an item, found '{}'; write "
-                                    "'- {}'",
-                                    Shown(words), Shown(words.substr(1)))};
+      const std::string cured = fmt::format("- {}", words.substr(1));
+      cures.push_back({at,
+                       fmt::format("expected a blank behind the '-' of an item, found '{}'; write "
+                                   "'{}'",
+                                   Shown(words), Shown(cured)),
+                       Indented(at, cured)});
     }
-    return std::nullopt;
+    return cures;
   }
 
   // Unlike the lines before it: too far for their neighbour, or between two of them.
-  std::optional<Unreadable> Indentation() const {
+  std::vector<Cure> Indentation() const {
     const int before = Before(line());
-    if (before == 0 || SaysNothing(At(line()))) return std::nullopt;
+    if (before == 0 || SaysNothing(At(line()))) return {};
     const std::size_t mine = IndentOf(At(line()));
     const std::size_t last = IndentOf(At(before));
     const auto pair = PairOn(At(before));
@@ -340,108 +472,119 @@ class Explainer {
         std::isalpha(static_cast<unsigned char>(pair->value.front())) != 0 &&
         pair->value != "true" && pair->value != "false") {
       const Pair below = *PairOn(At(line()));
-      return Unreadable{
-          line(),
-          fmt::format("expected nothing below '{0}', which has the value '{1}' on its line, "
-                      "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if it is an option "
-                      "of that, or begin both lines alike",
-                      Shown(pair->key), Shown(pair->value), Shown(below.key),
-                      below.value.empty() ? "..." : Shown(below.value))};
+      return {{line(),
+               fmt::format("expected nothing below '{0}', which has the value '{1}' on its line, "
+                           "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if it is an option "
+                           "of that, or begin both lines alike",
+                           Shown(pair->key), Shown(pair->value), Shown(below.key),
+                           below.value.empty() ? "..." : Shown(below.value)),
+               ""}};
     }
     if (mine > last && holds && PairOn(At(line()))) {
-      return Unreadable{
-          line(), fmt::format("expected {} spaces before '{}', as before the key on line {}, found "
-                              "{}; indent both alike, since nothing stands below a key that has a "
-                              "value on its line",
-                              last, Shown(PairOn(At(line()))->key), before, mine)};
+      return {{line(),
+               fmt::format("expected {} spaces before '{}', as before the key on line {}, found "
+                           "{}; indent both alike, since nothing stands below a key that has a "
+                           "value on its line",
+                           last, Shown(PairOn(At(line()))->key), before, mine),
+               std::string(At(before).substr(0, last)) + std::string(Trimmed(At(line())))}};
     }
-    if (mine >= last) return std::nullopt;
+    if (mine >= last) return {};
     std::vector<std::size_t> levels;
     for (int at = before; at > 0; at = Before(at)) {
       const std::size_t indent = IndentOf(At(at));
-      if (indent == mine) return std::nullopt;
+      if (indent == mine) return {};
       if (levels.empty() || indent < levels.back()) levels.push_back(indent);
     }
     std::ranges::reverse(levels);
-    return Unreadable{line(),
-                      fmt::format("expected a line to begin where one before it does, after {} "
-                                  "spaces, found {}; indent it like the keys beside it",
-                                  fmt::join(levels, " or "), mine)};
+    return {{line(),
+             fmt::format("expected a line to begin where one before it does, after {} spaces, "
+                         "found {}; indent it like the keys beside it",
+                         fmt::join(levels, " or "), mine),
+             ""}};
   }
 
   // "// comment" and "-- comment"
-  std::optional<Unreadable> ForeignComment() const {
+  std::vector<Cure> ForeignComment() const {
+    std::vector<Cure> cures;
     for (const int at : {line(), Before(line())}) {
       const string_view words = at > 0 ? Trimmed(At(at)) : string_view();
       for (const string_view mark : {"//", "-- ", "/*", ";"}) {
         if (!words.starts_with(mark)) continue;
-        return Unreadable{
-            at, fmt::format("expected a key, found '{}'; a comment begins with '#'", Shown(words))};
+        cures.push_back(
+            {at, fmt::format("expected a key, found '{}'; a comment begins with '#'", Shown(words)),
+             fmt::format("#{}", At(at))});
       }
     }
-    return std::nullopt;
+    return cures;
   }
 
   // "program: python train.py --tag a: b"
-  std::optional<Unreadable> ColonInText() const {
+  std::vector<Cure> ColonInText() const {
     const auto pair = PairOn(At(line()));
     if (!pair || pair->value.empty() || string_view("'\"[{|>").contains(pair->value.front()))
-      return std::nullopt;
-    if (!pair->value.contains(": ") && !pair->value.ends_with(':')) return std::nullopt;
+      return {};
+    if (!pair->value.contains(": ") && !pair->value.ends_with(':')) return {};
+    std::vector<Cure> cures;
     const std::size_t colon = pair->value.find(": ");
     if (colon != kNone && IsKey(pair->value.substr(0, colon))) {  // "n: int: [1, 4]"
       string_view inner = pair->value;
       if (inner.ends_with('}')) inner.remove_suffix(1);
-      return Unreadable{line(), fmt::format("expected one ': ' on the line, found two; put braces "
-                                            "around what belongs to '{0}': {0}: {{{1}}}",
-                                            Shown(pair->key), Shown(inner))};
+      cures.push_back({line(),
+                       fmt::format("expected one ': ' on the line, found two; put braces around "
+                                   "what belongs to '{0}': {0}: {{{1}}}",
+                                   Shown(pair->key), Shown(inner)),
+                       WithValue(*pair, fmt::format("{{{}}}", inner))});
     }
     const std::size_t key = colon == kNone ? kNone : pair->value.rfind(' ', colon - 1);
     if (key != kNone && std::isdigit(static_cast<unsigned char>(pair->value.front())) != 0) {
-      return Unreadable{line(),
-                        fmt::format("expected one key on the line, found a second; put '{}' "
-                                    "on a line of its own",
-                                    Shown(pair->value.substr(key + 1)))};
+      const string_view second = pair->value.substr(key + 1);
+      cures.push_back({line(),
+                       fmt::format("expected one key on the line, found a second; put '{}' on a "
+                                   "line of its own",
+                                   Shown(second)),
+                       fmt::format("{}\n{}", WithValue(*pair, pair->value.substr(0, key)),
+                                   Indented(line(), second))});
     }
-    return Unreadable{
-        line(),
-        fmt::format("expected one ': ' on the line, found another in the text of '{0}'; put "
-                    "quotes around all of the text: {0}: {1}",
-                    Shown(pair->key), InQuotes(pair->value))};
+    cures.push_back({line(),
+                     fmt::format("expected one ': ' on the line, found another in the text of "
+                                 "'{0}'; put quotes around all of the text: {0}: {1}",
+                                 Shown(pair->key), InQuotes(pair->value)),
+                     WithValue(*pair, InQuotes(pair->value))});
+    return cures;
   }
 
   // "name: 'a' b" or "name: {a} b"
-  std::optional<Unreadable> RestBehindQuote() const {
+  std::vector<Cure> RestBehindQuote() const {
     const auto pair = PairOn(At(line()));
-    if (!pair || pair->value.empty()) return std::nullopt;
+    if (!pair || pair->value.empty()) return {};
     const char first = pair->value.front();
     const char last = first == '{' ? '}' : first == '[' ? ']' : first;
-    if (!string_view("'\"[{").contains(first)) return std::nullopt;
+    if (!string_view("'\"[{").contains(first)) return {};
     const std::size_t end = pair->value.find(last, 1);
-    if (end == kNone || Trimmed(pair->value.substr(end + 1)).empty()) return std::nullopt;
-    const string_view rest = Trimmed(pair->value.substr(end + 1));
-    if (first == '{' && rest.starts_with(',') && PairOn(rest.substr(1))) {
-      const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
-      return Unreadable{
-          line(), fmt::format("expected nothing behind the closing }}, found '{}'; put it "
-                              "inside the braces: {}: {}{}}}",
-                              Shown(rest), Shown(pair->key), Shown(pair->value.substr(0, close)),
-                              Shown(rest))};
-    }
-    if (rest.starts_with(',') || rest.starts_with(';')) {
-      return Unreadable{line(), fmt::format("expected nothing behind the closing {}, found '{}'; "
-                                            "remove it",
-                                            last, rest.front())};
-    }
-    if (first == '{' && (PairOn(rest) || rest.starts_with('{'))) {  // "{int: [1, 4]} log: true"
-      string_view more = rest;
+    const string_view rest = end == kNone ? string_view() : Trimmed(pair->value.substr(end + 1));
+    if (rest.empty()) return {};
+    std::vector<Cure> cures;
+    const auto propose = [&](const std::string& advice, const std::string& value) {
+      cures.push_back({line(),
+                       fmt::format("expected nothing behind the closing {}, found '{}'; {}", last,
+                                   Shown(rest), advice),
+                       WithValue(*pair, value)});
+    };
+    const auto put = [&](string_view where, const std::string& value) {
+      propose(fmt::format("put {}: {}: {}", where, Shown(pair->key), Shown(value)), value);
+    };
+    const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
+    if (first == '{' && close != kNone) {  // "{int: [1, 4]} log: true", "{int: [1, 4]}, log: true"
+      const string_view head = pair->value.substr(0, close);
+      string_view more = rest.starts_with(',') ? Trimmed(rest.substr(1)) : rest;
       if (more.starts_with('{') && more.ends_with('}')) more = more.substr(1, more.size() - 2);
-      const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
-      return Unreadable{
-          line(), fmt::format("expected nothing behind the closing }}, found '{}'; put it "
-                              "inside the braces: {}: {}, {}}}",
-                              Shown(rest), Shown(pair->key), Shown(pair->value.substr(0, close)),
-                              Shown(more))};
+      if (PairOn(more)) put("it inside the braces", fmt::format("{}, {}}}", head, more));
+    }
+    if (rest.starts_with(',') || rest.starts_with(';') || rest == string_view(&last, 1)) {
+      cures.push_back({line(),
+                       fmt::format("expected nothing behind the closing {}, found '{}'; remove it",
+                                   last, rest.front()),
+                       WithValue(*pair, pair->value.substr(0, end + 1))});
     }
     const bool expression =
         first == last &&
@@ -454,23 +597,24 @@ class Explainer {
       return other && other->key == word;
     });
     if (expression && named) {
-      return Unreadable{
-          line(), fmt::format("expected a name without quotes before '{0}', found {1}; write {2}: "
-                              "{3} {0}",
-                              Shown(rest), Shown(pair->value.substr(0, end + 1)), Shown(pair->key),
-                              Shown(word))};
+      const std::string value = fmt::format("{} {}", word, rest);
+      cures.push_back(
+          {line(),
+           fmt::format("expected a name without quotes before '{}', found {}; write {}: {}",
+                       Shown(rest), Shown(pair->value.substr(0, end + 1)), Shown(pair->key),
+                       Shown(value)),
+           WithValue(*pair, value)});
     }
     if (expression && !pair->value.contains('"')) {
-      return Unreadable{line(), fmt::format("expected the whole of a text that begins with a quote "
-                                            "in quotes, found '{}' behind them; write {}: \"{}\"",
-                                            Shown(rest), Shown(pair->key), Shown(pair->value))};
+      const std::string value = fmt::format("\"{}\"", pair->value);
+      cures.push_back({line(),
+                       fmt::format("expected the whole of a text that begins with a quote in "
+                                   "quotes, found '{}' behind them; write {}: {}",
+                                   Shown(rest), Shown(pair->key), Shown(value)),
+                       WithValue(*pair, value)});
     }
-    return Unreadable{
-        line(),
-        fmt::format("expected nothing behind the closing {}, found '{}'; put quotes around all of "
-                    "the text: {}: {}",
-                    last, Shown(Trimmed(pair->value.substr(end + 1))), Shown(pair->key),
-                    InQuotes(pair->value))};
+    put("quotes around all of the text", InQuotes(pair->value));
+    return cures;
   }
 
   Unreadable UnknownToken() const {
@@ -482,9 +626,17 @@ class Explainer {
                                   "number alone, without '{}'",
                                   Shown(Trimmed(rest)), rest.front())};
     }
-    return {line(), fmt::format("expected a value, found '{}', which cannot begin one; quote the "
-                                "text, as in {}",
-                                rest.front(), Shown(InQuotes(Trimmed(rest))))};
+    const string_view before = At(line()).substr(0, At(line()).size() - rest.size());
+    const std::string what = fmt::format(
+        "expected a value, found '{}', which cannot begin one; quote the text", rest.front());
+    for (const char* ends : {"", ",]}"}) {  // a text alone, or one in brackets
+      const string_view text = Trimmed(rest.substr(0, rest.find_first_of(ends)));
+      const string_view behind = rest.substr(text.size());
+      const std::string quoted = InQuotes(text);
+      if (Works({line(), "", fmt::format("{}{}{}", before, quoted, behind)}))
+        return {line(), fmt::format("{}, as in {}", what, Shown(quoted))};
+    }
+    return {line(), what};
   }
 
   Unreadable UnknownAlias() const {
@@ -515,12 +667,14 @@ class Explainer {
   const YamlFault& fault_;
   const ConfigRawNode* open_;
   const std::vector<string_view> lines_;
+  const FindFault* find_fault_;  // null: cures are not tried
 };
 
 }  // namespace
 
-Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text) {
-  return Explainer(fault, open, text).Explain();
+Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
+                        const FindFault& find_fault) {
+  return Explainer(fault, open, text, find_fault).Explain();
 }
 
 }  // namespace sluice

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,10 +31,15 @@ struct YamlFault {
   std::string message;  // in its own words
 };
 
-// The fault in plain words, with the line at which somebody would mend it. That is often another one than
-// the parser's, so the text is looked at for what people do: a colon without a blank, lines indented
-// unlike their neighbours, a '#' or ': ' in a text without quotes, the fence of a listing. `open` is the
-// innermost list or map that was begun and not ended, if any.
-Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text);
+// The line of the first fault of a text; nothing if it can be read.
+using FindFault = std::function<std::optional<int>(std::string_view text)>;
+
+// The fault in plain words, with the line to change. That is often not the parser's line, so the text is
+// searched for common mistakes: a colon without a blank, lines indented unlike their neighbours, a '#' or
+// ': ' in a text without quotes, the fence of a listing. A line that is proposed has been tried: with it
+// the text reads at least beyond this fault. `open` is the innermost list or map that was begun and not
+// ended, if any.
+Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
+                        const FindFault& find_fault);
 
 }  // namespace sluice

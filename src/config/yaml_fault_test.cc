@@ -29,6 +29,28 @@ TEST(YamlFaultTest, AMissingColon) {
             "f:2: expected a colon behind 'space', found none; write 'space:'");
 }
 
+TEST(YamlFaultTest, ProposesOnlyWhatReads) {
+  EXPECT_EQ(FaultOf("a: 1\ntrials 80\nb: 2\n"),
+            "f:2: expected a colon behind 'trials', found none; write 'trials: 80'");
+  EXPECT_EQ(FaultOf("a: 1\ntrials = 80\nb: 2\n"),
+            "f:2: expected a colon behind 'trials', found none; write 'trials: 80'");
+  EXPECT_EQ(FaultOf("a: 1\ntrials\uff1a80\nb: 2\n"),
+            "f:2: expected YAML, and '\uff1a' (U+FF1A) is not ':'; write 'trials: 80'");
+  // A text in brackets ends where they do.
+  EXPECT_EQ(FaultOf("a: {choice: [@b, c]}\n"),
+            "f:1: expected a value, found '@', which cannot begin one; quote the text, as in '@b'");
+  // A closing brace alone would not be enough.
+  EXPECT_EQ(FaultOf("a: {b: {c: 1\nd: 2\n"),
+            "f:1: expected '}' to close the '{' that begins on this line, found none; close it, "
+            "and put commas between what it holds");
+}
+
+TEST(YamlFaultTest, TriesNothingOnALongText) {
+  const std::string filler(std::size_t{1} << 16, '#');
+  EXPECT_EQ(FaultOf("a: 1\ntrials:40\nb: 2\n" + filler + "\n"),
+            "f:2: expected a blank behind the colon, found 'trials:40'; write 'trials: 40'");
+}
+
 TEST(YamlFaultTest, LinesThatBeginElsewhere) {
   EXPECT_EQ(FaultOf("s:\n  a: 1\n   b: 2\n"),
             "f:3: expected 2 spaces before 'b', as before the key on line 2, found 3; indent both "

@@ -267,6 +267,30 @@ YamlFault FaultOf(const YAML::ParserException& error) {
           .message = error.msg};
 }
 
+void ParseInto(std::string_view text, Builder& builder) {
+  std::istringstream stream{std::string(text)};
+  YAML::Parser parser(stream);
+  while (parser.HandleNextDocument(builder)) {
+  }
+}
+
+std::optional<int> FirstFault(std::string_view text) {
+  ConfigData scratch;
+  Builder builder(scratch, text);
+  try {
+    ParseInto(text, builder);
+  } catch (const Unreadable& problem) {
+    return problem.line;
+  } catch (const YAML::ParserException& error) {
+    const YamlFault fault = FaultOf(error);
+    const bool unclosed = fault.kind == YamlFault::Kind::kUnclosed && builder.open() != nullptr;
+    return unclosed ? builder.open()->line : fault.line;
+  } catch (const YAML::Exception& error) {
+    return std::max(error.mark.line, 0) + 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void ReadYaml(std::string_view text, ConfigData& data) {
@@ -279,12 +303,9 @@ void ReadYaml(std::string_view text, ConfigData& data) {
   CheckBytes(text);
   Builder builder(data, text);
   try {
-    std::istringstream stream{std::string(text)};
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-    }
+    ParseInto(text, builder);
   } catch (const YAML::ParserException& error) {
-    throw ExplainFault(FaultOf(error), builder.open(), text);
+    throw ExplainFault(FaultOf(error), builder.open(), text, FirstFault);
   } catch (const YAML::Exception& error) {
     throw Unreadable{std::max(error.mark.line, 0) + 1,
                      fmt::format("expected YAML, found an error: {}", error.msg)};

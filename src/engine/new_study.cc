@@ -51,14 +51,23 @@ std::string VariableIn(const std::string& first) {
                      equals + 1 < first.size() ? first.substr(equals + 1) : "''");
 }
 
-// Fails with what is wrong about a key, and its line.
-Status Refuse(std::string_view text, std::string_view file, const std::string& key,
+// Fails with what is wrong about a key, and its line. The key is a path as ConfigFile::At has it.
+Status Refuse(std::string_view text, std::string_view file, std::string_view path,
               std::string_view message) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
-  const auto map = config.root().Map();
-  const ConfigNode* node = map ? map->Find(key) : nullptr;
-  (node != nullptr ? *node : config.root().Named(key)).Report(message);
+  const ConfigNode node = config.At(path);
+  (node.path().empty() ? node.Named(std::string(path)) : node).Report(message);
   return config.Check();
+}
+
+// A number without a unit is bytes, and who leaves the unit out means more than that.
+constexpr std::int64_t kLeastMemory = std::int64_t{1} << 20;
+Status CheckMemory(std::string_view text, std::string_view file, std::string_view path,
+                   std::int64_t bytes) {
+  if (bytes == 0 || bytes >= kLeastMemory) return {};
+  return Refuse(
+      text, file, path,
+      fmt::format("expected at least 1MiB, found {0} bytes; write '{0}GiB' or '{0}MiB'", bytes));
 }
 
 }  // namespace
@@ -74,9 +83,15 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
         Shown(variable));
     SLUICE_TRY(Refuse(text, file, "program", message));
   }
+  SLUICE_TRY(CheckMemory(text, file, "resources.memory", spec.demand.memory_bytes));
+  if (spec.demand.fused_bytes != spec.demand.memory_bytes)
+    SLUICE_TRY(CheckMemory(text, file, "fuse.memory", spec.demand.fused_bytes));
   const Feasibility found = Examine(spec.space);
-  if (const Status status = CheckFeasible(spec.space, found); !status)
-    SLUICE_TRY(Refuse(text, file, "constraints", status.error().message));
+  if (const Status status = CheckFeasible(spec.space, found); !status) {
+    const auto rule = HardestRule(found);
+    const std::string path = rule ? fmt::format("constraints.{}", *rule) : "constraints";
+    SLUICE_TRY(Refuse(text, file, path, status.error().message));
+  }
   std::vector<std::string> remarks = Remarks(spec.space, found);
   for (const std::string& item : spec.program) {
     if (item.size() < 2 || !item.ends_with(';') || item.contains(' ')) continue;

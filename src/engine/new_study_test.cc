@@ -24,7 +24,7 @@ TEST(NewStudyTest, RefusesConstraintsThatNeverHoldWhereTheyStand) {
       "constraints:\n  - a > 5\n  - a > 10 * b + 9\n");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().message,
-            "study.yaml:3: constraints: expected a point at which all constraints hold, found none "
+            "study.yaml:5: constraints: expected a point at which all constraints hold, found none "
             "among 200000 points drawn at random: 'a > 10 * b + 9' never holds; change the "
             "constraints or widen the ranges");
 }
@@ -40,6 +40,15 @@ TEST(NewStudyTest, ProgramsAsAShellWouldTakeThem) {
               ElementsAre(HasSubstr("'x;' is passed as it stands")));
   EXPECT_THAT(*Check("trials: 3\nprogram: \"train --lr={{lr}} {lr}\"\n"),
               ElementsAre(HasSubstr("{{lr}} is passed as it stands, in braces; write {lr}")));
+}
+
+TEST(NewStudyTest, RefusesMemoryWithoutItsUnit) {
+  const auto found = Check("trials: 3\nresources:\n  gpus: 1\n  memory: 8\n");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "study.yaml:4: resources.memory: expected at least 1MiB, found 8 bytes; write '8GiB' "
+            "or '8MiB'");
+  EXPECT_TRUE(Check("trials: 3\nresources: {gpus: 1, memory: 1MiB}\n"));
 }
 
 TEST(NewStudyTest, RemarksOnWhatIsLeftOfASpace) {

@@ -87,7 +87,6 @@ struct ModelSpec {
   std::string network;  // an archive of torch.export, seen from the study file, or zoo:NAME
   std::string loss = "returned";  // a function of what the network returns, or that itself
   double scale = 1;               // so much narrower is the network that is tuned
-  int line = 0;                   // of the file
 };
 
 // Everything a study file says. Made by ReadStudy; what it does not say has its default here.

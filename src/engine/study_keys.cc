@@ -264,7 +264,6 @@ class RunningReader {
     const ConfigNode* node = map_.Find("model");
     if (node == nullptr) return;
     ModelSpec& model = spec_.model.emplace();
-    model.line = node->line();
     constexpr std::string_view kNetwork = "a file of torch.export, or zoo:NAME";
     const auto section = node->is_map()
                              ? Section("model", {"network", "loss", "scale"}, "{network: FILE}")

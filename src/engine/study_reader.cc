@@ -84,10 +84,15 @@ class StudyReader {
     // Templates may name a parameter that is itself described wrongly.
     if (node->is_map()) {
       const ConfigMap section = *node->Map();
-      for (const auto& entry : section.entries()) parameters_.insert(entry.key);
+      for (const auto& entry : section.entries()) {
+        parameters_.insert(entry.key);
+        if (!IsParameter(entry.value)) map_.Excuse(entry.key);
+      }
       names_known_ = true;
     }
-    if (auto space = ReadSpace(*node, TemplateWords(), map_.Find("constraints"))) {
+    if (auto space = ReadSpace(*node, {.reserved = TemplateWords(),
+                                       .beside = StudyKeys(),
+                                       .constraints = map_.Find("constraints")})) {
       spec_.space = std::move(*space);
       space_good_ = true;
     }

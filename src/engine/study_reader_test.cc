@@ -207,7 +207,7 @@ TEST(StudyReaderTest, ChecksPrograms) {
       "brace or bracket");
   EXPECT_EQ(With("program: a | b"),
             "study.yaml:1: program: expected a program without '|', since no shell runs it; write "
-            "\"sh -c '...'\", or quote it to mean the text");
+            "sh -c 'a | b', or quote it to mean the text");
   EXPECT_EQ(With("program: x --lr={args}"),
             "study.yaml:1: program: expected {args} as an item of the program on its own, found "
             "'--lr={args}'; make it an item of its own, name parameters as in {lr}, or write "
@@ -231,12 +231,28 @@ TEST(StudyReaderTest, ChecksEnvironments) {
             "'environment: {NAME: value}'");
 }
 
+TEST(StudyReaderTest, KeysThatSlippedIntoTheSpace) {
+  EXPECT_EQ(With("space:\n  lr: {float: [0.1, 1]}\n  objective: {maximize: accuracy}"),
+            "study.yaml:3: objective: expected a parameter, found a key of the study; 'objective' "
+            "belongs beside 'space' and not below it: begin both lines alike");
+}
+
+TEST(StudyReaderTest, KeysOfOtherToolsKeepTheirValues) {
+  EXPECT_THAT(With("num_samples: 80"), HasSubstr("write 'trials: 80'"));
+  EXPECT_THAT(With("num_samples: many"), HasSubstr("write 'trials: 24'"));
+  EXPECT_THAT(With("pruner: {name: percentile, percentile: 25}"),
+              HasSubstr("write 'stopper: {name: percentile, percentile: 25}'"));
+  EXPECT_THAT(With("pruner: {type: x}"), HasSubstr("write 'stopper: asha'"));
+  EXPECT_THAT(With("stopper: {name: asha, grace_period: 2}"),
+              HasSubstr("write 'min: 2' in 'budget', beside the stopper"));
+}
+
 TEST(StudyReaderTest, ChecksObjectives) {
   EXPECT_EQ(With("objective: accuracy"),
             "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
             "accuracy; write '{maximize: accuracy}' or '{minimize: accuracy}'");
   EXPECT_EQ(With("objective: {maximise: accuracy}"),
-            "study.yaml:1: objective.maximise: unknown key; write 'maximize: METRIC'");
+            "study.yaml:1: objective.maximise: unknown key; write 'maximize: accuracy'");
   EXPECT_EQ(With("objective: {maximize: a, minimize: b}"),
             "study.yaml:1: objective: expected either maximize or minimize, found {maximize: a, "
             "minimize: b}; a study has one objective: report a number that weighs what counts, and "
@@ -577,7 +593,6 @@ TEST(StudyReaderTest, ReadsTheNetworkThatIsTrained) {
   EXPECT_EQ(alone->network, "nets/net.pt2");
   EXPECT_EQ(alone->loss, "returned");
   EXPECT_EQ(alone->scale, 1);
-  EXPECT_EQ(alone->line, 2);
   const auto model = read("model: {network: 'zoo:mlp,hidden=64', loss: mse, scale: 8}").model;
   ASSERT_TRUE(model);
   EXPECT_EQ(model->network, "zoo:mlp,hidden=64");

@@ -62,6 +62,22 @@ Piece NextPiece(std::string_view& rest) {
 constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  "&&", ";",   ">",
                                                               ">>", "<",  "<<", "2>", "2>&1"};
 
+// A command line that needs a shell, with one.
+std::string WithShell(std::string_view text) {
+  if (text.contains('\'')) return "\"sh -c '...'\"";
+  std::string inner;
+  std::string behind;  // lists are items of their own, so the shell gets them as its arguments
+  for (std::string_view rest = text; !rest.empty();) {
+    const Piece piece = NextPiece(rest);
+    const bool list = piece.kind == Piece::Kind::kWord && IsListWord(piece.text);
+    if (list) behind = fmt::format(" sh {{{}}}", piece.text);
+    inner += list                               ? "\"$@\""
+             : piece.kind == Piece::Kind::kWord ? fmt::format("{{{}}}", piece.text)
+                                                : std::string(piece.text);
+  }
+  return fmt::format("sh -c '{}'{}", inner, behind);
+}
+
 // --name or -n, which may wait for the next item; not --name=value, and not a number.
 bool IsOption(std::string_view item) {
   const std::size_t letter = item.find_first_not_of('-');
@@ -238,9 +254,9 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
   const auto finish = [&]() -> Status {
     if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
       return InvalidArgument(
-          fmt::format("expected a program without '{}', since no shell runs it; write \"sh -c "
-                      "'...'\", or quote it to mean the text",
-                      item));
+          fmt::format("expected a program without '{}', since no shell runs it; write {}, or quote "
+                      "it to mean the text",
+                      item, WithShell(text)));
     }
     if (in_item) items.push_back(std::exchange(item, {}));
     in_item = quoted = false;

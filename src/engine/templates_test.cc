@@ -7,6 +7,7 @@ namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string TemplateProblem(const Status& status) { return status ? "" : status.error().message; }
@@ -90,8 +91,12 @@ TEST(TemplatesTest, SplitsLikeAShell) {
 
 TEST(TemplatesTest, RefusesWhatNeedsAShell) {
   EXPECT_EQ(SplitCommandLine("cd x && y").error().message,
-            "expected a program without '&&', since no shell runs it; write \"sh -c '...'\", or "
+            "expected a program without '&&', since no shell runs it; write sh -c 'cd x && y', or "
             "quote it to mean the text");
+  EXPECT_THAT(SplitCommandLine("python t.py {args} --seed {seed} 2>&1 | tee t.log").error().message,
+              HasSubstr("write sh -c 'python t.py \"$@\" --seed {seed} 2>&1 | tee t.log' sh "
+                        "{args}, or"));
+  EXPECT_THAT(SplitCommandLine("a 'b' | c").error().message, HasSubstr("write \"sh -c '...'\""));
   EXPECT_EQ(SplitCommandLine("say 'hi").error().message,
             "expected quotes in pairs, found a lone ' in 'say 'hi'; close it, or write \\' for the "
             "character itself");

@@ -169,6 +169,12 @@ Feasibility Examine(const Space& space) {
   return Examiner(space).Run();
 }
 
+std::optional<std::size_t> HardestRule(const Feasibility& found) {
+  if (found.rules.empty()) return std::nullopt;
+  const auto worst = std::ranges::max_element(found.rules, {}, &Feasibility::Rule::failed);
+  return static_cast<std::size_t>(worst - found.rules.begin());
+}
+
 Status CheckFeasible(const Space& space, const Feasibility& found) {
   const bool none = found.satisfying == 0 && found.points.value_or(0) == 0 && !found.rules.empty();
   const bool sure =
@@ -180,23 +186,21 @@ Status CheckFeasible(const Space& space, const Feasibility& found) {
                     LookedAt(found), Reason(space, found)));
   }
   if (found.exact || found.points || !sure || found.share() >= kNearlyNone) return {};
-  const auto worst = std::ranges::max_element(found.rules, {}, &Feasibility::Rule::failed);
   return InvalidArgument(fmt::format(
       "nearly unsatisfiable: expected at least 1 in {} points at which all constraints hold, found "
       "{} of {}; {} fails most. Narrow the ranges, or say with 'when' what depends on what",
       std::round(1 / kNearlyNone), found.satisfying, LookedAt(found),
-      Quoted(space, static_cast<std::size_t>(worst - found.rules.begin()))));
+      Quoted(space, HardestRule(found).value())));
 }
 
 std::vector<std::string> Remarks(const Space& space, const Feasibility& found) {
   std::vector<std::string> remarks;
   if (!found.rules.empty() && found.share() < kFew) {
-    const auto worst = std::ranges::max_element(found.rules, {}, &Feasibility::Rule::failed);
     remarks.push_back(
         fmt::format("constraints: only {:.3g} % of the space satisfies them ({} of {}); {} fails "
                     "most",
                     found.share() * 100, found.satisfying, LookedAt(found),
-                    Quoted(space, static_cast<std::size_t>(worst - found.rules.begin()))));
+                    Quoted(space, HardestRule(found).value())));
   }
   for (const std::size_t index : found.never_active) {
     remarks.push_back(fmt::format("{}: is never active among {}: its condition is {}",

@@ -40,6 +40,8 @@ Feasibility Examine(const Space& space);
 // never hold together; and where so few do (below 1 in 10,000) that a sampler could not find them
 // nor go through all.
 Status CheckFeasible(const Space& space, const Feasibility& found);
+// Which constraint fails most; nothing if there are none.
+std::optional<std::size_t> HardestRule(const Feasibility& found);
 
 // What a user should know although the space can be used, one text each: few points satisfy, a
 // parameter is never active, a constraint cannot be computed somewhere.

@@ -266,6 +266,13 @@ std::string SuggestByName(const ConfigNode& item) {
   return suggested.substr(2) + ", and so on";
 }
 
+// Whether it holds maps alone, as parameters are.
+bool IsGroup(const ConfigMap& map) {
+  return !map.entries().empty() &&
+         std::ranges::all_of(map.entries(),
+                             [](const ConfigMap::Entry& entry) { return entry.value.is_map(); });
+}
+
 std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const std::string& name) {
   if (!node.is_map()) {
     const std::string suggested = SuggestParameter(node, name);
@@ -296,9 +303,7 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
       return std::ranges::find(OptionWords(), entry.key) == OptionWords().end();
     });
     const bool any = typed != map.entries().end();
-    if (any && std::ranges::all_of(map.entries(), [](const ConfigMap::Entry& entry) {
-          return entry.value.is_map();
-        })) {
+    if (IsGroup(map)) {
       node.Report(
           fmt::format("expected a parameter such as {{float: [0.1, 1]}}, found a group of them, "
                       "and a space has "
@@ -329,7 +334,10 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
         names.push_back(entry.key);
         weights.push_back(entry.value.Show());
       }
-      meant = fmt::format("[{}], weights: [{}]", Join(names), Join(weights));
+      const bool weighted = std::ranges::none_of(
+          given.entries(), [](const ConfigMap::Entry& entry) { return entry.value.is_null(); });
+      meant = weighted ? fmt::format("[{}], weights: [{}]", Join(names), Join(weights))
+                       : fmt::format("[{}]", Join(names));
     }
     good = ReadChoices(found->value, meant, parameter);
     const ConfigNode* weights = map.Find("weights");
@@ -375,8 +383,14 @@ bool IsParameterName(std::string_view text) {
          std::ranges::all_of(text, inner);
 }
 
-std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
-                               const ConfigNode* constraints) {
+bool IsParameter(const ConfigNode& node) {
+  const auto map = node.is_map() ? node.Map() : std::nullopt;
+  return map && std::ranges::any_of(map->entries(), [](const ConfigMap::Entry& entry) {
+           return std::ranges::find(KindWords(), entry.key, &KindWord::word) != KindWords().end();
+         });
+}
+
+std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& around) {
   const auto map = node.is_map() ? node.Map() : std::nullopt;
   if (node.is_list() && !node.List()->empty()) {
     node.Report(fmt::format("expected parameters by their names, found a list; {}",
@@ -405,13 +419,22 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::st
       good = false;
       continue;
     }
-    const bool name_good = CheckName(named, name, reserved);
+    const bool parameters_alike = IsParameter(value) || (value.is_map() && IsGroup(*value.Map()));
+    if (std::ranges::find(around.beside, name) != around.beside.end() && !parameters_alike) {
+      named.Report(fmt::format(
+          "expected a parameter, found a key of the study; '{}' belongs beside '{}' and "
+          "not below it: begin both lines alike",
+          name, node.path()));
+      good = false;
+      continue;
+    }
+    const bool name_good = CheckName(named, name, around.reserved);
     auto parameter = ReadParameter(named, name);
     good = good && name_good && parameter.has_value();
     if (parameter) parameters.push_back(std::move(*parameter));
   }
   if (!good) return std::nullopt;
-  return AssembleSpace(parameters, constraints);
+  return AssembleSpace(parameters, around.constraints);
 }
 
 }  // namespace sluice

@@ -13,6 +13,16 @@ namespace sluice {
 constexpr std::size_t kLongestName = 100;
 bool IsParameterName(std::string_view text);
 
+// Whether a value says a kind, as every parameter does.
+bool IsParameter(const ConfigNode& node);
+
+// What a space is read with.
+struct SpaceSurroundings {
+  std::vector<std::string> reserved = {};   // no parameter may be called like one of these
+  std::vector<std::string> beside = {};     // keys that belong beside the section
+  const ConfigNode* constraints = nullptr;  // the section that restricts it, if there is one
+};
+
 // Reads the section of a file that says what can be tuned:
 //
 //   lr: {float: [1e-4, 1e-1], log: true}
@@ -22,13 +32,10 @@ bool IsParameterName(std::string_view text);
 //   noise: {float: [0, 1], law: normal, mean: 0.5, sigma: 0.1}
 //   momentum: {float: [0, 1], when: optimizer == 'sgd'}
 //
-// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not among `reserved`. Whatever is wrong
-// is reported to the node's file under the parameter's name. Nothing if a parameter cannot be used;
-// a space where only keys were unknown or repeated, so that what depends on it can be checked too.
-//
-// `constraints` is the section that restricts it, if there is one. Whether any point satisfies them
-// is not looked at here (feasibility.h).
-std::optional<Space> ReadSpace(const ConfigNode& node, const std::vector<std::string>& reserved,
-                               const ConfigNode* constraints = nullptr);
+// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not reserved. Whatever is wrong is reported
+// to the node's file under the parameter's name. Nothing if a parameter cannot be used; a space where
+// only keys were unknown or repeated, so that what depends on it can be checked too. Whether any point
+// satisfies the constraints is not looked at here (feasibility.h).
+std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& around);
 
 }  // namespace sluice

@@ -11,7 +11,7 @@ const std::vector<std::string> kReserved = {"trial", "seed"};
 std::string Problems(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "s.yaml");
   if (!file) return file.error().message;
-  const auto space = ReadSpace(file->root(), kReserved);
+  const auto space = ReadSpace(file->root(), {.reserved = kReserved});
   const Status status = file->Check();
   EXPECT_TRUE(space || !status) << "what is refused is reported";
   return status ? "" : status.error().message;
@@ -25,7 +25,7 @@ TEST(SpaceReaderTest, ReadsEveryKind) {
       "opt: {categorical: [sgd]}\n"
       "size:\n  ordinal:\n    - small\n    - large\n",
       "s.yaml");
-  const auto space = ReadSpace(file->root(), kReserved);
+  const auto space = ReadSpace(file->root(), {.reserved = kReserved});
   ASSERT_TRUE(space) << file->Check().error().message;
   const auto& parameters = space->parameters();
   ASSERT_EQ(parameters.size(), 5U);
@@ -120,7 +120,8 @@ std::string ProblemsOf(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "s.yaml");
   if (!file) return file.error().message;
   const ConfigMap map = *file->root().Map();
-  const auto space = ReadSpace(*map.Find("space"), kReserved, map.Find("constraints"));
+  const auto space = ReadSpace(*map.Find("space"),
+                               {.reserved = kReserved, .constraints = map.Find("constraints")});
   const Status status = file->Check();
   EXPECT_TRUE(space || !status) << "what is refused is reported";
   return status ? "" : status.error().message;
@@ -128,7 +129,7 @@ std::string ProblemsOf(std::string_view text) {
 
 Space Good(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "s.yaml");
-  const auto space = ReadSpace(file->root(), kReserved);
+  const auto space = ReadSpace(file->root(), {.reserved = kReserved});
   EXPECT_TRUE(space) << file->Check().error().message;
   return *space;
 }
