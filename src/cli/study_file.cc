@@ -142,8 +142,13 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
 std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about) {
   const auto config = ConfigFile::Parse(source, file);
   if (!config) return file;
-  const ConfigNode node = config->At(about.substr(0, about.find_first_of(": ")));
-  return node.path().empty() ? file : fmt::format("{}:{}", file, node.line());
+  const std::string_view key = about.substr(0, about.find_first_of(": "));
+  const ConfigNode node = config->At(key);
+  if (!node.path().empty()) return fmt::format("{}:{}", file, node.line());
+  const ConfigNode parameter = config->At(fmt::format("space.{}", key));
+  return parameter.path() == fmt::format("space.{}", key)
+             ? fmt::format("{}:{}", file, parameter.line())
+             : file;
 }
 
 std::string Placed(const StudyFile& file, const std::string& said) {

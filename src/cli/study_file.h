@@ -23,7 +23,7 @@ struct StudyFile {
 // study without a name is called like its file.
 Result<StudyFile> ReadStudyFile(const std::string& path);
 
-// "FILE:LINE" of the key that a text begins with, or the file alone.
+// "FILE:LINE" of the key or parameter that a text begins with, or the file alone.
 std::string PlaceOf(const std::string& source, const std::string& file, std::string_view about);
 
 // What is said of a key, which it begins with, and the key's place before it.

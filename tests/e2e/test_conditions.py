@@ -82,9 +82,9 @@ def test_check_says_what_is_left_of_the_space(house):
     assert "d: choice of x (75 %), y (25 %)" in shown
     assert "e: float from 0 to 1, normal around 0.5, sigma 0.1" in shown
     assert "where b / a > 40" in shown
-    assert "warning: constraints: only 0." in shown
-    assert "warning: c: is never active" in shown
-    assert "warning: constraints: 'b / a > 40' cannot be computed at" in shown
+    assert "warning: study.yaml:8: constraints: only 0." in shown
+    assert "warning: study.yaml:5: c: is never active" in shown
+    assert "warning: study.yaml:8: constraints: 'b / a > 40' cannot be computed at" in shown
     assert house.json("check", "study.yaml")["constraints"] == ["b / a > 40"]
 
 
@@ -95,7 +95,7 @@ def test_tune_says_what_is_odd_about_a_space_unless_quiet(house):
         "  b: {int: [1, 9], when: a > 9}\nobjective: {minimize: loss}\ntrials: 1\nretries: 0\n",
     )
     said = house.run("tune", "study.yaml", check=False).stderr
-    assert "study.yaml: b: is never active among all 9 points" in said
+    assert "study.yaml:4: b: is never active among all 9 points" in said
     quiet = house.run("tune", "study.yaml", "-q", "--name", "quiet", check=False).stderr
     assert "never active" not in quiet
 

@@ -360,7 +360,7 @@ OBJECTIVE = "a study has one objective"
         ("./train", "~/train", "write '{envvar:HOME}/train'"),
         ("./train", "python ${DIR}/train.py", "study.yaml:2: program: expected {envvar:DIR}"),
         ("trials: 3", "trials: 3\nn_jobs: 4", "study.yaml:8: n_jobs: unknown key; write 'par"),
-        ("trials: 3", "num_samples: 3", "num_samples: unknown key; write 'trials: 24'"),
+        ("trials: 3", "num_samples: 3", "num_samples: unknown key; write 'trials: 3'"),
         ("trials: 3", "trials: 3\nscheduler: asha", "unknown key; write 'stopper: asha'"),
         ("space:", "search_space:", "search_space: unknown key; write 'space:"),
     ],

@@ -297,12 +297,12 @@ def test_keys_without_effect_are_told(sweeps):
     checked = json.loads(sweeps.run("check", "sweep.yaml", "--json").stdout)
     assert checked["study"] == "My-sweep"
     assert checked["warnings"] == [
-        "name: the study is called My-sweep",
-        "project: has no effect here",
-        "entity: has no effect here",
+        "sweep.yaml:17: name: the study is called My-sweep",
+        "sweep.yaml:16: project: has no effect here",
+        "sweep.yaml:18: entity: has no effect here",
     ]
     told = sweeps.run("tune", "sweep.yaml", "--plain").stderr
-    assert "sluice: sweep.yaml: project: has no effect here\n" in told
+    assert "sluice: sweep.yaml:16: project: has no effect here\n" in told
 
 
 REAL = 'import wandb\nprint(wandb.__file__)\nprint("{\\"val_loss\\": 1}")\n'
