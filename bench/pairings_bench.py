@@ -52,6 +52,11 @@ KINDS = {
         "overfitting, divergence). They were written by someone who had not seen the sampler, and "
         "were looked at once, after the work on it was done.",
     ),
+    "all": (
+        "pairings-all",
+        "The problems: all of [pairings.md](pairings.md), which were in sight while the sampler was "
+        "worked on, and of [pairings-set-aside.md](pairings-set-aside.md), which were not.",
+    ),
 }
 
 
@@ -63,6 +68,12 @@ def problems_of(kind):
         *curve_problems.POWER_LAWS,
         *curve_problems.QUADRATICS,
     ]
+
+
+def cases_of(kind):
+    """Each problem as (its kind, its index in that)."""
+    kinds = ["seen", "set-aside"] if kind == "all" else [kind]
+    return [(one, index) for one in kinds for index in range(len(problems_of(one)))]
 
 
 _process = {}  # what a process of the pool keeps between its runs
@@ -123,19 +134,17 @@ class Page:
     """What came out, for a kind of problems and a number of seeds."""
 
     def __init__(self, kind, seeds, samplers, results):
-        self.problems = problems_of(kind)
-        self.kind, self.seeds, self.results = kind, seeds, results
-        self.samplers = samplers
+        self.cases = cases_of(kind)
+        self.seeds, self.results, self.samplers = seeds, results, samplers
 
     def has(self, sampler, stopper):
         return sampler != PEER or pruner(stopper) is not None
 
-    def regrets(self, parallel, sampler, stopper, indices=None):
+    def regrets(self, parallel, sampler, stopper, cases=None):
         """In the order of problem and seed."""
-        indices = range(len(self.problems)) if indices is None else indices
         return [
-            self.results[(self.kind, index, seed, parallel, sampler, stopper)][-1]
-            for index, seed in itertools.product(indices, range(self.seeds))
+            self.results[(*case, seed, parallel, sampler, stopper)][-1]
+            for case, seed in itertools.product(cases or self.cases, range(self.seeds))
         ]
 
     def mean(self, *which):
@@ -186,16 +195,17 @@ class Page:
 
     def by_problem(self, parallel):
         rows = []
-        for index, problem in enumerate(self.problems):
+        for kind, index in self.cases:
+            case = (kind, index)
             cells = [
                 " / ".join(
-                    f"{statistics.mean(self.regrets(parallel, sampler, stopper, [index])):.3f}"
+                    f"{statistics.mean(self.regrets(parallel, sampler, stopper, [case])):.3f}"
                     for sampler in self.samplers
                     if self.has(sampler, stopper)
                 )
                 for stopper in STOPPERS
             ]
-            rows.append([problem.name, *cells])
+            rows.append([problems_of(kind)[index].name, *cells])
         title = f"## Each problem, {parallel} at a time"
         about = f"Means: {' / '.join(self.samplers)}, without the last where it has no such pruner."
         return f"{title}\n\n{about}\n\n{bench.table(['problem', *STOPPERS], rows)}"
@@ -211,9 +221,9 @@ def main():
     name, problems = KINDS[options.kind]
     samplers = OURS if options.no_peers else (*OURS, PEER)
     tasks = [
-        (options.kind, index, seed, parallel, sampler, stopper)
+        (*case, seed, parallel, sampler, stopper)
         for seed in range(options.seeds)
-        for index in range(len(problems_of(options.kind)))
+        for case in cases_of(options.kind)
         for parallel, sampler, stopper in itertools.product(PARALLEL, samplers, STOPPERS)
         if sampler != PEER or pruner(stopper) is not None
     ]
