@@ -54,8 +54,8 @@ KINDS = {
     ),
     "all": (
         "pairings-all",
-        "The problems: all of [pairings.md](pairings.md), which were in sight while the sampler was "
-        "worked on, and of [pairings-set-aside.md](pairings-set-aside.md), which were not.",
+        "The problems: all of [pairings.md](pairings.md), which were in sight while the sampler "
+        "was worked on, and of [pairings-set-aside.md](pairings-set-aside.md), which were not.",
     ),
 }
 
