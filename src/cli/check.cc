@@ -100,16 +100,20 @@ struct Findings {
   std::vector<Wrong> errors;
 };
 
-bool NamesAParameter(const StudySpec& spec) {
-  const auto names_one = [&](const std::string& text) {
-    if (text.starts_with("{args") || text.find("{params}") != std::string::npos) return true;
-    return std::ranges::any_of(spec.space.parameters(), [&](const Parameter& p) {
-      return text.find("{" + p.name + "}") != std::string::npos;
-    });
+// The parameters that neither the program nor its environment names, alone or all together.
+std::vector<std::string> NotPassed(const StudySpec& spec) {
+  const auto passes = [&](std::string_view word) {
+    return std::ranges::any_of(spec.program,
+                               [&](const std::string& item) { return item.contains(word); }) ||
+           std::ranges::any_of(spec.environment,
+                               [&](const auto& entry) { return entry.second.contains(word); });
   };
-  return std::ranges::any_of(spec.program, names_one) ||
-         std::ranges::any_of(spec.environment,
-                             [&](const auto& entry) { return names_one(entry.second); });
+  std::vector<std::string> names;
+  if (passes("{args") || passes("{params}")) return names;
+  for (const Parameter& parameter : spec.space.parameters()) {
+    if (!passes(fmt::format("{{{}}}", parameter.name))) names.push_back(parameter.name);
+  }
+  return names;
 }
 
 Findings Inspect(const Context& context, const StudyFile& file, const Machine& machine,
@@ -136,10 +140,15 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
                     Counted(at_once, "trial")));
   }
   // A script that imports wandb, or the package, has them from there.
-  if (!spec.sweep && !NamesAParameter(spec) && !ScriptNamesSluice(spec, file.folder)) {
+  const std::vector<std::string> kept = NotPassed(spec);
+  if (!spec.sweep && !kept.empty() && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(
-        "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
-        "sluice, or read the file $SLUICE_PARAMS");
+        kept.size() == spec.space.size()
+            ? "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
+              "sluice, or read the file $SLUICE_PARAMS"
+            : fmt::format("program: {} {} not passed to it; add --{}={{{}}}, unless it reads "
+                          "$SLUICE_PARAMS",
+                          Join(kept), kept.size() == 1 ? "is" : "are", kept.front(), kept.front()));
   }
   found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {

@@ -145,10 +145,12 @@ std::string PlaceOf(const std::string& source, const std::string& file, std::str
   const std::string_view key = about.substr(0, about.find_first_of(": "));
   const ConfigNode node = config->At(key);
   if (!node.path().empty()) return fmt::format("{}:{}", file, node.line());
-  const ConfigNode parameter = config->At(fmt::format("space.{}", key));
-  return parameter.path() == fmt::format("space.{}", key)
-             ? fmt::format("{}:{}", file, parameter.line())
-             : file;
+  for (const char* section : {"space", "parameters"}) {  // of a study, of a sweep
+    const std::string path = fmt::format("{}.{}", section, key);
+    const ConfigNode parameter = config->At(path);
+    if (parameter.path() == path) return fmt::format("{}:{}", file, parameter.line());
+  }
+  return file;
 }
 
 std::string Placed(const StudyFile& file, const std::string& said) {

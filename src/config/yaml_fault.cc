@@ -340,6 +340,17 @@ class Explainer {
     if (list != kNone && brace != kNone && brace > list && line[brace - 1] != ',' &&
         line[brace - 1] != ':' && line[brace - 1] != '[')
       cures.push_back({"quote texts that hold braces, as in [\"{lr}\"]", ""});
+    if (line.contains("${")) {  // "[${env}, python]"
+      std::string quoted;
+      for (string_view rest = line; !rest.empty();) {
+        const std::size_t end = rest.starts_with("${") ? rest.find('}') : kNone;
+        const std::size_t length = end == kNone ? 1 : end + 1;
+        quoted += end == kNone ? std::string(rest.substr(0, 1))
+                               : fmt::format("\"{}\"", rest.substr(0, length));
+        rest.remove_prefix(length);
+      }
+      cures.push_back({fmt::format("write '{}'", Trimmed(quoted)), quoted});
+    }
     // "{int: [1, 4]" and "[1, 4"
     for (const char* close : {"}", "]"}) {
       if (line.ends_with(',') || (*close == ']' && line.substr(line.rfind('[') + 1).contains(':')))

@@ -62,12 +62,25 @@ Status Refuse(std::string_view text, std::string_view file, std::string_view pat
 
 // A number without a unit is bytes, and who leaves the unit out means more than that.
 constexpr std::int64_t kLeastMemory = std::int64_t{1} << 20;
-Status CheckMemory(std::string_view text, std::string_view file, std::string_view path,
-                   std::int64_t bytes) {
-  if (bytes == 0 || bytes >= kLeastMemory) return {};
-  return Refuse(
-      text, file, path,
-      fmt::format("expected at least 1MiB, found {0} bytes; write '{0}GiB' or '{0}MiB'", bytes));
+constexpr std::int64_t kLeastCap = 1000;
+Status CheckSize(std::string_view text, std::string_view file, std::string_view path,
+                 std::int64_t bytes, std::int64_t least) {
+  if (bytes == 0 || bytes >= least) return {};
+  return Refuse(text, file, path,
+                fmt::format("expected at least {1}, found {0} bytes; write '{0}GiB' or '{0}MiB'",
+                            bytes, least == kLeastCap ? "1kB" : "1MiB"));
+}
+
+// Options that a program would get with a blank in front, as of a '\' that ends a line which is none.
+Status CheckBlanks(const StudySpec& spec, std::string_view text, std::string_view file) {
+  for (const std::string& item : spec.program) {
+    if (!item.starts_with(" -")) continue;
+    return Refuse(text, file, "program",
+                  fmt::format("expected options, found '{}' with a blank in front; remove the '\\' "
+                              "before it, since lines below 'program: >' are one",
+                              Shown(item)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -83,9 +96,13 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
         Shown(variable));
     SLUICE_TRY(Refuse(text, file, "program", message));
   }
-  SLUICE_TRY(CheckMemory(text, file, "resources.memory", spec.demand.memory_bytes));
-  if (spec.demand.fused_bytes != spec.demand.memory_bytes)
-    SLUICE_TRY(CheckMemory(text, file, "fuse.memory", spec.demand.fused_bytes));
+  SLUICE_TRY(CheckBlanks(spec, text, file));
+  const Demand& demand = spec.demand;
+  SLUICE_TRY(CheckSize(text, file, "resources.memory", demand.memory_bytes, kLeastMemory));
+  if (demand.fused_bytes != demand.memory_bytes)
+    SLUICE_TRY(CheckSize(text, file, "fuse.memory", demand.fused_bytes, kLeastMemory));
+  SLUICE_TRY(CheckSize(text, file, "checkpoint_cap", spec.checkpoint_cap_bytes, kLeastCap));
+  SLUICE_TRY(CheckSize(text, file, "output_cap", spec.output_cap_bytes, kLeastCap));
   const Feasibility found = Examine(spec.space);
   if (const Status status = CheckFeasible(spec.space, found); !status) {
     const auto rule = HardestRule(found);
@@ -108,6 +125,13 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
     remarks.push_back(fmt::format(
         "program: {} is passed as it stands, in braces; write {{{}}} for the parameter's value",
         braces, parameter.name));
+  }
+  if (spec.stopper.name == "percentile" && spec.stopper.percentile < 1) {
+    remarks.push_back(
+        fmt::format("stopper: percentile {0:.6g} keeps the best {0:.6g} in a hundred; write "
+                    "{1:.6g} for the best "
+                    "{1:.6g} %",
+                    spec.stopper.percentile, spec.stopper.percentile * 100));
   }
   if (spec.objective.metric.starts_with('-')) {
     remarks.push_back(fmt::format(

@@ -49,6 +49,20 @@ TEST(NewStudyTest, RefusesMemoryWithoutItsUnit) {
             "study.yaml:4: resources.memory: expected at least 1MiB, found 8 bytes; write '8GiB' "
             "or '8MiB'");
   EXPECT_TRUE(Check("trials: 3\nresources: {gpus: 1, memory: 1MiB}\n"));
+  EXPECT_THAT(Check("trials: 3\ncheckpoint_cap: 50\n").error().message,
+              HasSubstr("study.yaml:2: checkpoint_cap: expected at least 1kB, found 50 bytes"));
+}
+
+TEST(NewStudyTest, WhatIsHardlyMeant) {
+  EXPECT_THAT(Check("trials: 3\nprogram: >\n  train \\\n  --lr {lr}\n").error().message,
+              HasSubstr("study.yaml:2: program: expected options, found ' --lr' with a blank"));
+  EXPECT_THAT(*Check("trials: 3\nstopper: {name: percentile, percentile: 0.25}\n"),
+              ElementsAre(HasSubstr("write 25 for the best 25 %")));
+  EXPECT_THAT(Check("trials: 3\nspace: {a: {float: [0, 1]}, b: {float: [0, 1]}}\n"
+                    "constraints: [a + b == 1]\n")
+                  .error()
+                  .message,
+              HasSubstr("floats are hardly ever equal: leave room"));
 }
 
 TEST(NewStudyTest, RemarksOnWhatIsLeftOfASpace) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/text.h"
 #include "engine/foreign_keys.h"
 #include "engine/warm_start.h"
 #include "space/point_part.h"
@@ -79,8 +80,13 @@ void ReadMap(const ConfigNode& node, const Space* space, WarmStart& warm) {
     const auto name = value.Text();
     if (!name) continue;
     if (space != nullptr) {
-      if (const auto index = FindParameter(*space, *name); !index)
-        value.Report(index.error().message);
+      if (const auto index = FindParameter(*space, *name); !index) {
+        value.Report(FindParameter(*space, theirs)
+                         ? fmt::format("expected the earlier study's name first, then ours; write "
+                                       "'{}: {}'",
+                                       Shown(*name), Shown(theirs))
+                         : index.error().message);
+      }
     }
     if (!ours.insert(*name).second)
       value.Report(fmt::format("expected each parameter once, found {} twice", *name));

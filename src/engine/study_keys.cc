@@ -61,10 +61,22 @@ class RunningReader {
     return section;
   }
 
+  // "NAME: value" of the first of a list of {name: NAME, value: value}.
+  static std::string FirstPair(const ConfigNode& node) {
+    const auto items = node.is_list() ? node.List() : std::nullopt;
+    const auto map =
+        items && !items->empty() && items->front().is_map() ? items->front().Map() : std::nullopt;
+    const ConfigNode* name = map ? map->Find("name") : nullptr;
+    const ConfigNode* value = map ? map->Find("value") : nullptr;
+    if (name == nullptr || value == nullptr) return "NAME: value";
+    return fmt::format("{}: {}", name->Show(), value->Show());
+  }
+
   void ReadEnvironment() {
     const ConfigNode* node = map_.Find("environment");
-    const auto map =
-        node != nullptr ? node->Map("write 'environment: {NAME: value}'") : std::nullopt;
+    const auto map = node != nullptr
+                         ? node->Map(fmt::format("write 'environment: {{{}}}'", FirstPair(*node)))
+                         : std::nullopt;
     if (!map) return;
     std::size_t bad_templates = 0;
     for (const auto& [name, value] : map->entries()) {
@@ -171,7 +183,9 @@ class RunningReader {
     const auto most = ReadMilli((*list)[1], max);
     if (!least || !most) return std::nullopt;
     if (*least > 0 && *least < *most) return Amounts{*least, *most};
-    node.Expected("two amounts above 0, the smaller one first");
+    node.Expected(
+        "two amounts above 0, the smaller one first",
+        *least == 0 ? "devices are not chosen by their numbers: write how many, as in 1" : "");
     return std::nullopt;
   }
   static bool IsWidth(Milli gpus) { return gpus <= kWhole || gpus % kWhole == 0; }
@@ -234,9 +248,13 @@ class RunningReader {
     std::vector<KindNeed> needs;
     bool differ = false;
     for (const auto& [kind, value] : map->entries()) {
+      const std::vector<std::string> keys = {"unit_time", "gpus", "bandwidth"};
+      if (!value.is_map() && std::ranges::find(keys, kind) != keys.end()) {
+        return node->Expected("the kinds of GPU, each with what was measured on it",
+                              fmt::format("write '{{A100: {}}}', if it was an A100", node->Show()));
+      }
       const auto section = value.Map();
       if (!section) continue;
-      const std::vector<std::string> keys = {"unit_time", "gpus", "bandwidth"};
       section->AllowOnly(keys);
       KindProfile profile{.kind = kind};
       if (const ConfigNode* time = section->Find("unit_time")) {
@@ -346,9 +364,14 @@ class RunningReader {
     integer("retries", {.min = 0, .max = kMaxRetries, .instead = "write 0 for none"},
             spec_.retries);
     integer("max_failures",
-            {.min = 1, .max = kMaxTrials, .instead = "leave it out to go on whatever fails"},
+            {.min = 1,
+             .max = kMaxTrials,
+             .instead = "write how many trials, such as 20, or leave it out"},
             spec_.max_failures);
-    if (const ConfigNode* node = map_.Find("seed")) {
+    if (const ConfigNode* node = map_.Find("seed"); node != nullptr && node->is_list()) {
+      node->Expected("one whole number",
+                     "a study has one seed: write 'seed: 1', and make a study of each to compare");
+    } else if (node != nullptr) {
       if (const auto seed = node->Integer({.min = 0, .instead = "leave it out to have one drawn"}))
         spec_.seed = static_cast<std::uint64_t>(*seed);
     }

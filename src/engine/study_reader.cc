@@ -260,11 +260,21 @@ class StudyReader {
       budget_good_ = map_.Find("budget") == nullptr;
       return;
     }
-    const IntegerRange range{.min = 1, .max = kMaxBudget};
     const ConfigNode* min_node = section->Find("min");
     const ConfigNode* max_node = section->Find("max");
-    const auto min = min_node != nullptr ? min_node->Integer(range) : std::nullopt;
-    const auto max = max_node != nullptr ? max_node->Integer(range) : std::nullopt;
+    const auto read = [](const ConfigNode* node) -> std::optional<std::int64_t> {
+      if (node == nullptr) return std::nullopt;
+      const std::string shown = node->is_scalar() ? node->Show() : "";
+      const bool time = ParseDuration(shown).has_value() &&
+                        std::isalpha(static_cast<unsigned char>(shown.back())) != 0;
+      return node->Integer({.min = 1,
+                            .max = kMaxBudget,
+                            .instead = time ? "it counts epochs, or the 'unit': for a time write "
+                                              "'deadline: 2h' or 'timeouts: {trial: 2h}'"
+                                            : ""});
+    };
+    const auto min = read(min_node);
+    const auto max = read(max_node);
     budget_good_ = (min || min_node == nullptr) && (max || max_node == nullptr);
     spec_.stopper.min_budget = min.value_or(spec_.stopper.min_budget);
     spec_.stopper.max_budget = max.value_or(spec_.stopper.max_budget);
@@ -273,7 +283,10 @@ class StudyReader {
       budget_good_ = false;
     }
     if (const ConfigNode* node = section->Find("eta")) {
-      const auto eta = node->Integer({.min = 2, .max = kMaxEta});
+      const auto eta = node->Integer({.min = 2,
+                                      .max = kMaxEta,
+                                      .fraction = "one trial in 'eta' goes on: write 4 for a "
+                                                  "quarter, 3 for a third"});
       spec_.stopper.eta = eta.value_or(spec_.stopper.eta);
       budget_good_ = budget_good_ && eta;
     }
@@ -372,7 +385,15 @@ class StudyReader {
   // Names of parameters.
   std::optional<std::vector<std::string>> ReadMutate(const ConfigNode& node) {
     if (!node.is_list()) {
-      node.Expected("a list of parameters, as in [lr, dropout]");
+      std::vector<std::string> given;
+      if (node.is_map()) {
+        const ConfigMap map = *node.Map();
+        for (const auto& entry : map.entries()) given.push_back(entry.key);
+      }
+      if (node.is_scalar()) given.push_back(node.Show());
+      node.Expected("a list of parameters", given.empty()
+                                                ? "write the names, as in '[lr]'"
+                                                : fmt::format("write '[{}]'", Join(given)));
       return std::nullopt;
     }
     const auto items = node.List();

@@ -247,6 +247,26 @@ TEST(StudyReaderTest, KeysOfOtherToolsKeepTheirValues) {
               HasSubstr("write 'min: 2' in 'budget', beside the stopper"));
 }
 
+TEST(StudyReaderTest, SaysWhatWasMeant) {
+  EXPECT_THAT(With("budget: {max: 2h}"), HasSubstr("for a time write 'deadline: 2h'"));
+  EXPECT_THAT(With("budget: {max: 9, eta: 0.25}"), HasSubstr("write 4 for a quarter"));
+  EXPECT_THAT(With("seed: [1, 2]"), HasSubstr("a study has one seed: write 'seed: 1'"));
+  EXPECT_THAT(With("environment:\n  - {name: THREADS, value: 2}"),
+              HasSubstr("write 'environment: {THREADS: 2}'"));
+  EXPECT_THAT(With("resources: {gpus: [0, 1]}"), HasSubstr("write how many, as in 1"));
+  EXPECT_THAT(With("resources: {gpus: 1}\nprofile: {unit_time: 20s}"),
+              HasSubstr("write '{A100: {unit_time: 20s}}', if it was an A100"));
+  EXPECT_THAT(With("stopper: {name: pbt, mutate: {lr: [0, 1]}}\nbudget: {max: 9}"),
+              HasSubstr("expected a list of parameters, found {lr: [0, 1]}; write '[lr]'"));
+  EXPECT_THAT(With("space: {h: {choice: [[64, 64], [32, 32]]}}"),
+              HasSubstr("quote each choice that is more, as in \"64,64\""));
+  EXPECT_THAT(With("space: {lr: 'tag(log, interval(1e-5, 1))'}"),
+              HasSubstr("write 'lr: {float: [1e-5, 1], log: true}'"));
+  EXPECT_THAT(With("program: sh -c 'cd x; train {args}'"),
+              HasSubstr("write \"$@\" for it, and 'sh {args}' behind that text"));
+  EXPECT_THAT(With("gpus: 2"), HasSubstr("write 'gpus: 2' in 'resources'"));
+}
+
 TEST(StudyReaderTest, ChecksObjectives) {
   EXPECT_EQ(With("objective: accuracy"),
             "study.yaml:1: objective: expected {maximize: METRIC} or {minimize: METRIC}, found "
@@ -330,10 +350,9 @@ TEST(StudyReaderTest, ChecksStoppersAndTheirOptions) {
             "are startup, min_trials");
   EXPECT_EQ(With("stopper: {name: pbt, intervall: 2}\nbudget: {max: 9}"),
             "study.yaml:1: stopper.intervall: unknown key (did you mean 'interval'?)");
-  EXPECT_EQ(
-      With("stopper: {name: pbt, interval: 9}\nbudget: {max: 9}"),
-      "study.yaml:1: stopper: interval: expected less than max_budget = 9, or nobody would be "
-      "judged, found 9");
+  EXPECT_EQ(With("stopper: {name: pbt, interval: 9}\nbudget: {max: 9}"),
+            "study.yaml:1: stopper: interval: expected less than 9, the full budget, so that "
+            "trials are judged before their end (leave it out for a tenth of that), found 9");
   EXPECT_EQ(With("stopper: {name: pbt-async, quantile: 0.6}\nbudget: {max: 9}"),
             "study.yaml:1: stopper.quantile: expected a number from 0 to 0.5, found 0.6");
   EXPECT_EQ(With("stopper: {name: asha, quantile: 0.2}\nbudget: {max: 9}"),

@@ -130,12 +130,15 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
     }
     if (IsListWord(piece.text)) {
       const bool dollar = text == fmt::format("${{{}}}", piece.text);
-      return InvalidArgument(
-          fmt::format("expected {{{}}} as an item of the program on its own, found '{}'; {}",
-                      piece.text, Shown(text),
-                      dollar ? "remove the '$'"
-                             : "make it an item of its own, name parameters as in {lr}, or write "
-                               "{params}, the path of a file that has them"));
+      return InvalidArgument(fmt::format(
+          "expected {{{}}} as an item of the program on its own, found '{}'; {}", piece.text,
+          Shown(text),
+          dollar               ? "remove the '$'"
+          : text.contains(' ') ? fmt::format("in the text of a shell write \"$@\" for it, and 'sh "
+                                             "{{{}}}' behind that text",
+                                             piece.text)
+                               : "make it an item of its own, name parameters as in {lr}, or write "
+                                 "{params}, the path of a file that has them"));
     }
     if (parameters.contains(piece.text) || IsEnvironmentWord(piece.text)) continue;
     if (std::ranges::find(TemplateWords(), piece.text) != TemplateWords().end()) continue;

@@ -95,7 +95,10 @@ Status CheckInterval(const StopperSpec& spec) {
   if (spec.interval >= spec.max_budget) {
     return OutOfRange(
         "interval",
-        fmt::format("less than max_budget = {}, or nobody would be judged", spec.max_budget),
+        fmt::format(
+            "less than {}, the full budget, so that trials are judged before their end (leave "
+            "it out for a tenth of that)",
+            spec.max_budget),
         spec.interval);
   }
   if (spec.max_budget / spec.interval > Perturbation::kMostStages) {

@@ -63,9 +63,8 @@ TEST(StopperTest, OptionsOutOfRangeAreRefused) {
   }
   EXPECT_THAT(ErrorOf({.name = "pbt", .max_budget = 9, .interval = -1}).message,
               HasSubstr("interval: expected 1 or more, found -1"));
-  EXPECT_THAT(
-      ErrorOf({.name = "pbt-async", .max_budget = 9, .interval = 9}).message,
-      HasSubstr("interval: expected less than max_budget = 9, or nobody would be judged, found 9"));
+  EXPECT_THAT(ErrorOf({.name = "pbt-async", .max_budget = 9, .interval = 9}).message,
+              HasSubstr("interval: expected less than 9, the full budget"));
   EXPECT_THAT(ErrorOf({.name = "pbt", .max_budget = 1'000'000, .interval = 1}).message,
               HasSubstr("interval: expected at least 11, so that there are at most 100000"));
 }

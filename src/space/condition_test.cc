@@ -98,7 +98,7 @@ TEST(ConditionTest, AConditionOnWhatIsNotActiveDoesNotHold) {
 TEST(ConditionTest, MistakesNameTheParameter) {
   EXPECT_EQ(MessageOf({UnitFloat("lr"), UnitFloat("momentum", "optimizer == 'sgd'")}),
             "momentum: when 'optimizer == 'sgd'': column 1: expected a parameter, found optimizer; "
-            "there are lr, momentum");
+            "there are lr, momentum, and what trials report is not known before they run");
   EXPECT_EQ(MessageOf({UnitFloat("lr", "lr > 0.5")}),
             "lr: when 'lr > 0.5': expected a condition on other parameters, found one on itself");
   EXPECT_EQ(MessageOf({UnitFloat("x", "c > 0"), UnitFloat("a", "b > 0"), UnitFloat("b", "c > 0"),

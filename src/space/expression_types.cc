@@ -207,9 +207,11 @@ std::unexpected<Error> ExpressionParser::UnknownName(const Token& token) const {
   constexpr std::size_t kMost = 8;
   const std::size_t shown = std::min(known.size(), kMost + 2);
   const std::string others =
-      shown == 2 ? ""
-                 : fmt::format("; there are {}{}", Join(std::span(known).subspan(2, shown - 2)),
-                               shown < known.size() ? ", ..." : "");
+      shown == 2
+          ? ""
+          : fmt::format("; there are {}{}, and what trials report is not known before they run",
+                        Join(std::span(known).subspan(2, shown - 2)),
+                        shown < known.size() ? ", ..." : "");
   return At(token.begin, found + (nearest.empty() ? others : nearest));
 }
 

@@ -157,6 +157,30 @@ std::string Reason(const Space& space, const Feasibility& found) {
   return "each holds somewhere, but never all of them together";
 }
 
+// "; blocks is from 1 to 4": the numbers that the condition of a parameter is about.
+std::string RangesIn(const Space& space, std::size_t index) {
+  std::string ranges;
+  const Expression* condition = space.condition(index);
+  if (condition == nullptr) return ranges;
+  for (const std::size_t i : condition->mentions()) {
+    const Parameter& parameter = space.parameters()[i];
+    if (!parameter.has_choices())
+      ranges += fmt::format("; {} is from {:.6g} to {:.6g}", parameter.name, parameter.low,
+                            parameter.high);
+  }
+  return ranges;
+}
+
+// Whether it demands that real numbers be equal, which drawn ones never are.
+bool IsEquality(const Space& space, std::size_t rule) {
+  const std::string& text = space.constraints()[rule];
+  const auto real = [&](std::size_t i) {
+    const Parameter& parameter = space.parameters()[i];
+    return parameter.kind == ParameterKind::kFloat && parameter.step == 0;
+  };
+  return text.contains("==") && std::ranges::any_of(space.rules()[rule].mentions(), real);
+}
+
 std::string LookedAt(const Feasibility& found) {
   return found.exact ? fmt::format("all {} points", found.looked_at)
                      : fmt::format("{} points drawn at random", found.looked_at);
@@ -181,9 +205,11 @@ Status CheckFeasible(const Space& space, const Feasibility& found) {
       found.exact || found.points || found.looked_at >= (none ? kEnoughInVain : kEnoughToRefuse);
   if (none && sure) {
     return InvalidArgument(
-        fmt::format("expected a point at which all constraints hold, found none among {}: {}; "
-                    "change the constraints or widen the ranges",
-                    LookedAt(found), Reason(space, found)));
+        fmt::format("expected a point at which all constraints hold, found none among {}: {}; {}",
+                    LookedAt(found), Reason(space, found),
+                    IsEquality(space, HardestRule(found).value())
+                        ? "floats are hardly ever equal: leave room, as in 'abs(a + b - 1) < 0.02'"
+                        : "change the constraints or widen the ranges"));
   }
   if (found.exact || found.points || !sure || found.share() >= kNearlyNone) return {};
   return InvalidArgument(fmt::format(
@@ -203,9 +229,9 @@ std::vector<std::string> Remarks(const Space& space, const Feasibility& found) {
                     Quoted(space, HardestRule(found).value())));
   }
   for (const std::size_t index : found.never_active) {
-    remarks.push_back(fmt::format("{}: is never active among {}: its condition is {}",
+    remarks.push_back(fmt::format("{}: is never active among {}: its condition is {}{}",
                                   space.parameters()[index].name, LookedAt(found),
-                                  Shown(space.parameters()[index].when)));
+                                  Shown(space.parameters()[index].when), RangesIn(space, index)));
   }
   for (std::size_t i = 0; i < found.rules.size(); ++i) {
     if (found.rules[i].undefined == 0) continue;

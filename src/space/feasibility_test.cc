@@ -94,7 +94,7 @@ TEST(FeasibilityTest, Remarks) {
              UnitFloat("d", "a > 3")},
             {}),
       ElementsAre("b: is never active among 200000 points drawn at random: its condition is "
-                  "a > 4",
+                  "a > 4; a is from 0 to 4",
                   HasSubstr("c: is never active")));
   EXPECT_THAT(Notes({ZeroTo("a", 9), ZeroTo("b", 9)}, {"b / a >= 0"}),
               ElementsAre("constraints: 'b / a >= 0' cannot be computed at 10 of all 100 points, "

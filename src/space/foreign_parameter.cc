@@ -80,9 +80,9 @@ Meaning MeaningOf(std::string word) {
   meaning.choices = Among(word, {"choice", "choices", "categorical", "grid_search", "values",
                                  "options", "categories", "sample_from", "grid", "list", "enum"});
   meaning.log = word.contains("log");
-  meaning.whole = word.contains("int");
+  meaning.whole = word.contains("int") && word != "interval";
   meaning.range = meaning.whole || meaning.log || word.contains("uniform") ||
-                  Among(word, {"float", "double", "real", "range", "bounds", "number"});
+                  Among(word, {"float", "double", "real", "range", "bounds", "number", "interval"});
   return meaning;
 }
 
@@ -94,6 +94,14 @@ std::string FromCall(std::string_view text) {
   name = name.substr(0, name.find_last_not_of(' ') + 1);
   name = name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
   std::string arguments(text.substr(open + 1, text.size() - open - 2));
+  if (name == "tag") {  // "tag(log, interval(1e-5, 1))"
+    const std::size_t comma = arguments.find(',');
+    if (comma == std::string::npos) return "";
+    const std::size_t call = arguments.find_first_not_of(' ', comma + 1);
+    std::string inner = call == std::string::npos ? "" : FromCall(arguments.substr(call));
+    const bool log = arguments.substr(0, comma).contains("log") && inner.ends_with("]}");
+    return log ? inner.substr(0, inner.size() - 1) + ", log: true}" : inner;
+  }
   const Meaning meaning = MeaningOf(std::string(name));
   if (meaning.choices)
     return fmt::format("{{choice: {}}}",
@@ -107,7 +115,8 @@ std::string FromCall(std::string_view text) {
   high = high.substr(0, high.find(','));
   high.erase(0, high.find_first_not_of(' '));
   const std::string low = arguments.substr(0, comma);
-  const bool whole = name == "range" && IsWrittenWhole(low) && IsWrittenWhole(high);
+  const bool open_kind = name == "range" || name == "interval";
+  const bool whole = open_kind && IsWrittenWhole(low) && IsWrittenWhole(high);
   return Range(low, high, meaning.whole || whole, meaning.log);
 }
 
@@ -168,7 +177,8 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
                          ours);
     }
   } else if (node.is_scalar()) {
-    ours = FromCall(node.Show());
+    const std::string shown = node.Show();
+    ours = FromCall(Unquoted(shown));
     const auto ends = NumbersIn(node.Show());
     if (ours.empty() && ends.size() == 2)
       ours = Range(ends[0], ends[1], IsWrittenWhole(ends[0]) && IsWrittenWhole(ends[1]), false);

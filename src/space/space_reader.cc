@@ -211,6 +211,12 @@ bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& para
   std::set<std::string> seen;
   for (const ConfigNode& item : *items) {
     const ConfigNode choice = item.Named(parameter.name);
+    if (choice.is_list() || choice.is_map()) {
+      choice.Expected("a text, a number, true or false",
+                      "quote each choice that is more, as in \"64,64\", and take it apart in the "
+                      "program");
+      return false;
+    }
     const auto value = choice.Value();
     if (!value) {
       good = false;

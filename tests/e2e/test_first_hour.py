@@ -502,3 +502,32 @@ def test_a_wrong_of_is_told(house):
     edit(house, "{minimize: loss}", "{minimize: loss, of: lst}")
     message = house.run("check", "study.yaml", code=2).stderr
     assert "objective.of: expected one of best, last, found lst (did you mean 'last'?)" in message
+
+
+def test_a_parameter_that_is_not_passed_is_named(house):
+    house.write("train.py", "import sys\n")
+    house.write(
+        "study.yaml",
+        "program: python train.py --lr={lr}\n"
+        "space:\n  lr: {float: [0.1, 1]}\n  dropout: {float: [0, 1]}\n"
+        "objective: {minimize: loss}\ntrials: 3\n",
+    )
+    shown = house.run("check", "study.yaml").stdout
+    assert "warning: study.yaml:1: program: dropout is not passed to it; add --dropout={dro" in shown
+    house.write("train.py", "import sluice\n")
+    assert "not passed" not in house.run("check", "study.yaml").stdout
+
+
+def test_the_shell_that_is_proposed_passes_the_arguments_on(house):
+    line = "python train.py {args} | tee seen.log"
+    text = (
+        "program: LINE\nspace: {lr: {choice: [0.5]}}\n"
+        "objective: {minimize: loss}\ntrials: 1\nretries: 0\n"
+    )
+    house.write("train.py", "import sys\nprint('{\"loss\": %s}' % sys.argv[1].split('=')[1])\n")
+    house.write("study.yaml", text.replace("LINE", line))
+    said = house.run("tune", "study.yaml", code=2).stderr
+    cure = said.split("; write ")[1].split(", or quote")[0]
+    house.write("study.yaml", text.replace("LINE", cure))
+    house.run("tune", "study.yaml", "-q")
+    assert house.json("best")["value"] == 0.5
