@@ -513,7 +513,7 @@ def test_a_parameter_that_is_not_passed_is_named(house):
         "objective: {minimize: loss}\ntrials: 3\n",
     )
     shown = house.run("check", "study.yaml").stdout
-    assert "warning: study.yaml:1: program: dropout is not passed to it; add --dropout={dro" in shown
+    assert "warning: study.yaml:1: program: dropout is not passed to it; add --drop" in shown
     house.write("train.py", "import sluice\n")
     assert "not passed" not in house.run("check", "study.yaml").stdout
 
