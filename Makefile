@@ -21,7 +21,7 @@ SOURCES = $(shell find src apps tests bench -name '*.cc' -o -name '*.h' -o -name
 BYTECODE = python3 -m compileall -q python/sluice
 
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
-IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM)))
+IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM) $(filter tests/rig,tests/$(ROOM))))
 
 # What a user runs.
 PROGRAMS := sluice sluice-launcher

@@ -26,8 +26,8 @@
 #include "base/check.h"
 #include "engine/engine.h"
 #include "ledger/ledger.h"
-#include "ledger/memory_disk.h"
 #include "policy/policy.h"
+#include "rig/memory_disk.h"
 
 namespace sluice {
 namespace {

@@ -7,10 +7,10 @@
 #include <iterator>
 #include <string>
 
-#include "model/archive.h"
-#include "model/shrink.h"
-#include "model/widths.h"
-#include "model/zoo.h"
+#include "model/read/archive.h"
+#include "model/shrink/shrink.h"
+#include "model/shrink/widths.h"
+#include "model/zoo/zoo.h"
 
 namespace sluice::model {
 namespace {

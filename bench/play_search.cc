@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 #include "sim/simulation.h"
 
 using namespace sluice;

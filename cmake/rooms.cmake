@@ -33,13 +33,17 @@ function(sluice_units variable name)
   set(${variable} ${units} PARENT_SCOPE)
 endfunction()
 
-# sluice_room(NAME [USES room...] [LINK library...])
+# sluice_room(NAME [IN folder] [USES room...] [LINK library...])
 #
-# A room is a folder of src: a static library of its *.cc files and, beside it, one test binary of its
-# *_test.cc files. USES names the rooms it may include; LINK the libraries from outside. SLUICE_ROOMS lists them.
+# A room is a folder of src, or of the folder IN: a static library of the *.cc files in it and below and, beside it, one
+# test binary of its *_test.cc files. USES names the rooms it may include; LINK the libraries from outside. SLUICE_ROOMS
+# lists them.
 function(sluice_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  cmake_parse_arguments(ROOM "" "IN" "USES;LINK" ${ARGN})
+  if(NOT ROOM_IN)
+    set(ROOM_IN src)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${ROOM_IN}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -54,7 +58,7 @@ function(sluice_room name)
     add_library(sluice_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(sluice_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(sluice_${name} ${scope} ${PROJECT_SOURCE_DIR}/${ROOM_IN})
   target_link_libraries(sluice_${name} ${scope} ${ROOM_USES} ${ROOM_LINK})
   set(SLUICE_ROOMS ${SLUICE_ROOMS} ${name} PARENT_SCOPE)
 

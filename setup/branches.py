@@ -235,7 +235,7 @@ def count_seeds(program, seeds, jobs):
 
 def own_sources():
     return [str(path.relative_to(ROOT)) for room in ROOMS
-            for path in sorted((ROOT / "src" / room).glob("*.cc"))
+            for path in sorted((ROOT / "src" / room).rglob("*.cc"))
             if not path.stem.endswith("_test")]
 
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "engine/study.h"
-#include "sim/measured_workload.h"
+#include "sim/read/measured_workload.h"
 
 namespace sluice {
 

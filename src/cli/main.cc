@@ -8,9 +8,9 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/places.h"
-#include "cli/print.h"
-#include "cli/print_json.h"
-#include "cli/verbs.h"
+#include "cli/text/print.h"
+#include "cli/text/print_json.h"
+#include "cli/verbs/verbs.h"
 #include "cli/version.h"
 
 namespace sluice {

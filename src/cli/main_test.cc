@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/test_lines.h"
 #include "cli/test_store.h"
+#include "cli/text/test_lines.h"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/csv.h"
+#include "cli/text/csv.h"
 #include "space/point_part.h"
 
 namespace sluice {

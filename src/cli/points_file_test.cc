@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/csv.h"
+#include "cli/text/csv.h"
 
 namespace sluice {
 namespace {

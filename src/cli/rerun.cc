@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "cli/print.h"
-#include "engine/arguments_codec.h"
+#include "cli/text/print.h"
+#include "engine/read/arguments_codec.h"
+#include "engine/read/templates.h"
 #include "engine/study.h"
-#include "engine/templates.h"
 
 namespace sluice {
 namespace {

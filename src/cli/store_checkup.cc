@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "cli/print.h"
+#include "cli/text/print.h"
 #include "exec/launch_folder.h"
 #include "launcher/small_file.h"
 #include "ledger/audit.h"

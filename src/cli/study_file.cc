@@ -14,7 +14,7 @@
 #include "cli/config_text.h"
 #include "cli/study_model.h"
 #include "config/config.h"
-#include "engine/new_study.h"
+#include "engine/read/new_study.h"
 
 namespace sluice {
 namespace {

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "cli/study_file.h"
-#include "model/carries_over.h"
 #include "model/loss.h"
 #include "model/network.h"
-#include "model/shrink.h"
+#include "model/shrink/carries_over.h"
+#include "model/shrink/shrink.h"
 
 namespace sluice {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/estimate_text.h"
+#include "cli/text/estimate_text.h"
 
 namespace sluice {
 namespace {

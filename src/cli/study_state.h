@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "cli/terminal.h"
+#include "cli/view/terminal.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
 

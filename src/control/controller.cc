@@ -8,7 +8,7 @@
 #include "base/planted.h"
 #include "engine/observation.h"
 #include "engine/points.h"
-#include "search/explore.h"
+#include "search/samplers/explore.h"
 
 namespace sluice {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "engine/note.h"
-#include "engine/templates.h"
-#include "search/bracket_plan.h"
+#include "engine/read/templates.h"
+#include "search/rungs/bracket_plan.h"
 
 namespace sluice {
 namespace {

@@ -20,7 +20,7 @@
 #include "engine/study.h"
 #include "engine/trial.h"
 #include "policy/policy.h"
-#include "search/forecasts.h"
+#include "search/curves/forecasts.h"
 #include "search/stopper.h"
 
 namespace sluice {

@@ -9,8 +9,8 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "cluster/cluster.h"
+#include "engine/read/study_change.h"
 #include "engine/study.h"
-#include "engine/study_change.h"
 
 namespace sluice {
 

@@ -20,9 +20,9 @@
 #include "base/random.h"
 #include "engine/legal_change.h"
 #include "engine/test_engine.h"
-#include "search/explore.h"
 #include "search/sampler.h"
-#include "search/test_history.h"
+#include "search/samplers/explore.h"
+#include "search/samplers/test_history.h"
 
 namespace sluice {
 

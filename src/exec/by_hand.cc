@@ -11,7 +11,7 @@
 #include "engine/study.h"
 #include "exec/launch_folder.h"
 #include "exec/spawn.h"
-#include "ledger/optuna_study_file.h"
+#include "ledger/optuna/optuna_study_file.h"
 
 namespace sluice {
 namespace {

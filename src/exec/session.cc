@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "engine/points.h"
-#include "engine/study_change.h"
+#include "engine/read/study_change.h"
 #include "exec/carried_out.h"
 #include "exec/connection.h"
 #include "exec/launch_folder.h"
@@ -21,7 +21,7 @@
 #include "launcher/claim.h"
 #include "ledger/earlier_study.h"
 #include "ledger/lock.h"
-#include "ledger/optuna_study_file.h"
+#include "ledger/optuna/optuna_study_file.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
 

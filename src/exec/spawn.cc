@@ -15,8 +15,8 @@
 #include <cstring>
 
 #include "control/assignment.h"
-#include "engine/arguments_codec.h"
-#include "engine/templates.h"
+#include "engine/read/arguments_codec.h"
+#include "engine/read/templates.h"
 #include "launcher/launcher.h"
 
 extern char** environ;

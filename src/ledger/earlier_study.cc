@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "ledger/optuna_reader.h"
+#include "ledger/optuna/optuna_reader.h"
 #include "ledger/reader.h"
 
 namespace sluice {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "model/analyse/law.h"
 #include "model/graph.h"
-#include "model/law.h"
-#include "model/widths.h"
+#include "model/shrink/widths.h"
 
 namespace sluice::model {
 

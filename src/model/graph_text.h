@@ -3,7 +3,7 @@
 #include <string>
 
 #include "model/graph.h"
-#include "model/widths.h"
+#include "model/shrink/widths.h"
 
 namespace sluice::model {
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "model/builder.h"
+#include "model/zoo/builder.h"
 
 namespace sluice::model {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "model/archive.h"
-#include "model/zoo.h"
+#include "model/read/archive.h"
+#include "model/zoo/zoo.h"
 
 namespace sluice::model {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/analyse/law.h"
 #include "model/graph.h"
-#include "model/law.h"
-#include "model/widths.h"
+#include "model/shrink/widths.h"
 
 namespace sluice::model {
 

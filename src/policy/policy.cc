@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "policy/confluence.h"
-#include "policy/fifo.h"
-#include "policy/fluid.h"
-#include "policy/hydro.h"
-#include "policy/hypersack.h"
-#include "policy/hypersched.h"
-#include "policy/lpt.h"
+#include "policy/confluence/confluence.h"
+#include "policy/published/fifo.h"
+#include "policy/published/fluid.h"
+#include "policy/published/hydro.h"
+#include "policy/published/hypersack.h"
+#include "policy/published/hypersched.h"
+#include "policy/published/lpt.h"
 
 namespace sluice {
 

@@ -5,11 +5,11 @@
 #include <array>
 
 #include "base/text.h"
-#include "search/bohb.h"
-#include "search/grid.h"
-#include "search/random.h"
-#include "search/sobol.h"
-#include "search/tpe.h"
+#include "search/samplers/bohb.h"
+#include "search/samplers/grid.h"
+#include "search/samplers/random.h"
+#include "search/samplers/sobol.h"
+#include "search/samplers/tpe.h"
 
 namespace sluice {
 namespace {

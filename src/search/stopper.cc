@@ -7,16 +7,16 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "search/asha.h"
-#include "search/asha_pausing.h"
-#include "search/asha_promotion.h"
-#include "search/halving.h"
-#include "search/none.h"
-#include "search/patience.h"
-#include "search/pbt.h"
-#include "search/pbt_async.h"
-#include "search/percentile.h"
-#include "search/perturbation.h"
+#include "search/stoppers/asha.h"
+#include "search/stoppers/asha_pausing.h"
+#include "search/stoppers/asha_promotion.h"
+#include "search/stoppers/halving.h"
+#include "search/stoppers/none.h"
+#include "search/stoppers/patience.h"
+#include "search/stoppers/pbt.h"
+#include "search/stoppers/pbt_async.h"
+#include "search/stoppers/percentile.h"
+#include "search/stoppers/perturbation.h"
 
 namespace sluice {
 namespace {

@@ -6,9 +6,9 @@
 #include "base/result.h"
 #include "cluster/cluster.h"
 #include "engine/study.h"
-#include "sim/measured_workload.h"
-#include "sim/scenario.h"
-#include "sim/workload_reader.h"
+#include "sim/read/measured_workload.h"
+#include "sim/read/scenario.h"
+#include "sim/read/workload_reader.h"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 #include "sim/simulation.h"
 
 namespace sluice {

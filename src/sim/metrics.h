@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 #include "sim/simulation.h"
 
 namespace sluice {

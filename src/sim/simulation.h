@@ -14,7 +14,7 @@
 #include "cluster/cluster.h"
 #include "engine/engine.h"
 #include "policy/policy.h"
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 #include "sim/simulated_launch.h"
 #include "sim/watched_policy.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 
 namespace sluice {
 

@@ -9,8 +9,8 @@
 
 #include "base/digest.h"
 #include "cluster/width.h"
-#include "policy/elastic_bound.h"
-#include "policy/packing_bound.h"
+#include "policy/confluence/elastic_bound.h"
+#include "policy/solve/packing_bound.h"
 #include "search/sampler.h"
 
 // The bounds of policy/packing_bound.h and policy/elastic_bound.h are those of jobs that are all there from the

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 #include "sim/simulation.h"
 
 namespace sluice {

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "space/expression.h"
+#include "space/expression/expression.h"
 #include "space/parameter.h"
 
 namespace sluice {

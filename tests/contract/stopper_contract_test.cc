@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 #include "base/state.h"
+#include "search/samplers/test_history.h"
 #include "search/stopper.h"
-#include "search/test_history.h"
 
 namespace sluice {
 namespace {

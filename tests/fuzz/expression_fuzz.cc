@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "space/expression.h"
+#include "space/expression/expression.h"
 
 namespace {
 

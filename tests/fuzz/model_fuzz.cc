@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "model/archive.h"
-#include "model/law.h"
-#include "model/program_reader.h"
-#include "model/shrink.h"
-#include "model/widths.h"
+#include "model/analyse/law.h"
+#include "model/read/archive.h"
+#include "model/read/program_reader.h"
+#include "model/shrink/shrink.h"
+#include "model/shrink/widths.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "ledger/optuna_codec.h"
-#include "ledger/optuna_space.h"
-#include "ledger/optuna_study_file.h"
+#include "ledger/optuna/optuna_codec.h"
+#include "ledger/optuna/optuna_space.h"
+#include "ledger/optuna/optuna_study_file.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/read/templates.h"
 #include "engine/study.h"
-#include "engine/templates.h"
-#include "sim/scenario.h"
+#include "sim/read/scenario.h"
 
 namespace {
 

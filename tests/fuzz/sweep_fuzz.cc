@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/arguments_codec.h"
+#include "engine/read/arguments_codec.h"
+#include "engine/read/templates.h"
 #include "engine/study.h"
-#include "engine/templates.h"
 
 namespace {
 

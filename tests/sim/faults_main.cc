@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/planted.h"
-#include "sim/fault_world.h"
+#include "rig/fault_world.h"
 
 namespace {
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/view/terminal.h"
+#include "model/network.h"
+#include "model/shrink/parametrisation.h"
+#include "model/shrink/shrink.h"
+
+namespace sluice {
+
+// A narrower network beside its original, which must outlive it.
+struct Surrogate {
+  const model::Network& original;
+  model::Shrunken narrow;
+  model::Parametrisation plan;
+  std::string rule;
+  std::vector<std::string> notes;  // what a reader should know of it
+};
+
+// What 'sluice model show' prints.
+std::string NetworkText(const model::Network& network, const Terminal& terminal);
+
+// What 'sluice model shrink' prints; to explain is a row for each parameter.
+std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal);
+Result<std::string> SurrogateJson(const Surrogate& surrogate);
+
+}  // namespace sluice

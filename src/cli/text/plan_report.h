@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "cli/study_plan.h"
+#include "cli/view/terminal.h"
+
+namespace sluice {
+
+// What the plan rests on, a line a policy, and the advice.
+std::string PlanText(const StudyPlan& plan, const Terminal& terminal);
+
+// The same and more as a JSON object on one line.
+std::string PlanJson(const StudyPlan& plan);
+
+}  // namespace sluice

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/text/print.h"
+#include "cli/text/print_json.h"
+#include "cli/verbs/verbs.h"
+#include "engine/study.h"
+#include "exec/launch_folder.h"
+#include "exec/session.h"
+#include "ledger/lock.h"
+#include "ledger/optuna/optuna_import.h"
+#include "ledger/optuna/optuna_reader.h"
+
+namespace sluice {
+namespace {
+
+Status CheckName(const std::string& name) {
+  const Status good = CheckStudyName(name);
+  if (good) return {};
+  return InvalidArgument(
+      fmt::format("{}: choose what to call it here with --name", good.error().message));
+}
+
+void ShowImported(const ImportedStudy& imported, const std::string& file) {
+  const StudyRow& row = imported.row;
+  std::string counts;
+  for (std::size_t state = 0; state < kTrialStates; ++state) {
+    if (row.counts[state] == 0) continue;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", row.counts[state],
+                          kTrialStateNames[state]);
+  }
+  PrintLine(
+      fmt::format("{}: {} from {} ({})", row.name, Counted(row.trials, "trial"), file, counts));
+  for (const auto& [there, here] : imported.renamed)
+    PrintLine(fmt::format("  parameter '{}' is called '{}' here", there, here));
+}
+
+std::string ImportedJson(const ImportedStudy& imported, const std::string& file) {
+  JsonWriter renamed;
+  for (const auto& [there, here] : imported.renamed) renamed.Add(there, here);
+  JsonWriter object;
+  object.Add("study", imported.row.name).Add("file", file);
+  object.Add("rows", static_cast<std::int64_t>(imported.row.trials));
+  return object.AddJson("renamed", renamed.Take()).Take();
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const ImportOptions& options) {
+  ImportRequest request;
+  SLUICE_ASSIGN(request.study, ReadOptunaStudy(options.file, options.study));
+  request.name = options.name.value_or(request.study.name);
+  SLUICE_TRY(CheckName(request.name));
+  request.folder = std::filesystem::absolute(options.file).parent_path().string();
+  request.now = WallNow();
+  SLUICE_ASSIGN(const StoreLock lock,
+                StoreLock::Acquire(context.paths, fmt::format("importing '{}'", request.name)));
+  SLUICE_ASSIGN(const auto ledger, OpenLocked(context.paths, lock));
+  SLUICE_ASSIGN(const ImportedStudy imported, ImportOptunaStudy(*ledger, request));
+  SLUICE_TRY(MoveAside(context.paths.StudyFolder(request.name)));
+  if (context.json) {
+    PrintLine(ImportedJson(imported, options.file));
+  } else {
+    ShowImported(imported, options.file);
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

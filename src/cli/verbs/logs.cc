@@ -1,0 +1,174 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/places.h"
+#include "cli/text/print.h"
+#include "cli/text/print_json.h"
+#include "cli/verbs/verbs.h"
+#include "launcher/small_file.h"
+#include "ledger/lock.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll(100);
+
+// Prints a growing file from where it was left: as it is, or each line as a JSON object.
+class Tail {
+ public:
+  Tail(const std::string& path, const LogsOptions& options, LaunchId launch, bool json)
+      : path_(path), options_(options), launch_(launch), json_(json) {}
+  Tail(const Tail&) = delete;
+  Tail& operator=(const Tail&) = delete;
+  ~Tail() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  // False while there is no such file.
+  Result<bool> Pump() {
+    if (descriptor_ < 0) descriptor_ = OpenRegular(path_);
+    if (descriptor_ < 0 && errno == ENOENT) return false;
+    if (descriptor_ < 0)
+      return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
+    std::array<char, 1 << 16> buffer;
+    while (true) {
+      const ssize_t size = read(descriptor_, buffer.data(), buffer.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0)
+        return Unavailable(fmt::format("{}: cannot read ({})", path_, std::strerror(errno)));
+      if (size == 0) break;
+      Put({buffer.data(), static_cast<std::size_t>(size)});
+    }
+    std::fflush(stdout);
+    return true;
+  }
+
+  // The last line, if nothing ended it.
+  void Finish() {
+    if (!line_.empty()) PutLine();
+  }
+
+ private:
+  void Put(std::string_view bytes) {
+    if (!json_) return Print(bytes);
+    for (const char c : bytes) {
+      if (c == '\n') {
+        PutLine();
+      } else {
+        line_ += c;
+      }
+    }
+  }
+  void PutLine() {
+    JsonWriter object;
+    object.Add("trial", static_cast<std::int64_t>(Number(options_.trial)));
+    object.Add("launch", static_cast<std::int64_t>(Number(launch_)));
+    object.Add("stream", options_.standard_error ? "stderr" : "stdout").Add("text", line_);
+    PrintLine(object.Take());
+    line_.clear();
+  }
+
+  std::string path_;
+  const LogsOptions& options_;
+  LaunchId launch_;
+  bool json_;
+  int descriptor_ = -1;
+  std::string line_;
+};
+
+// Follows one trial through the store, which is asked only after it has changed.
+class Follower {
+ public:
+  Follower(Reader& reader, const Context& context, const StudyInfo& study, TrialInfo trial)
+      : reader_(reader), context_(context), study_(study), trial_(std::move(trial)) {}
+
+  const TrialInfo& trial() const { return trial_; }
+
+  Status Wait() {
+    std::this_thread::sleep_for(kPoll);
+    SLUICE_ASSIGN(const std::int64_t version, reader_.Version());
+    if (version == version_) return {};
+    version_ = version;
+    SLUICE_ASSIGN(trial_, reader_.FindTrial(study_, trial_.id));
+    return {};
+  }
+
+  bool IsUnderWay(LaunchId launch) const {
+    return trial_.state == TrialState::kRunning && trial_.launch == launch && HasController();
+  }
+  // Not started yet, but it may be.
+  bool MayStart() const {
+    return !IsSet(trial_.launch) && trial_.state == TrialState::kWaiting && HasController();
+  }
+
+ private:
+  bool HasController() const { return FindLockHolder(context_.paths).pid != 0; }
+
+  Reader& reader_;
+  const Context& context_;
+  const StudyInfo& study_;
+  TrialInfo trial_;
+  std::int64_t version_ = -1;
+};
+
+// Where to look when a trial has failed and its standard output does not say why.
+void PointAtFailure(const Context& context, const StudyInfo& study, const TrialInfo& trial,
+                    LaunchId launch) {
+  if (trial.state != TrialState::kFailed) return;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(
+      OutputFile(context.paths, study.name, trial.id, launch, true), error);
+  const std::string note = trial.note.empty() ? "" : fmt::format(": {}", FirstLine(trial.note));
+  const std::string hint =
+      !error && size > 0
+          ? fmt::format("; 'sluice logs {} --study {} --stderr' shows its standard error",
+                        Number(trial.id), study.name)
+          : "";
+  Remark(fmt::format("trial {} failed{}{}", Number(trial.id), note, hint));
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const LogsOptions& options) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+  SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
+  SLUICE_ASSIGN(TrialInfo found, reader->FindTrial(study, options.trial));
+  Follower follower(*reader, context, study, std::move(found));
+  while (options.follow && !options.launch && follower.MayStart()) SLUICE_TRY(follower.Wait());
+
+  const LaunchId latest = follower.trial().launch;
+  const std::string who = fmt::format("trial {} of '{}'", Number(options.trial), study.name);
+  if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", who));
+  const LaunchId launch = options.launch.value_or(latest);
+  if (Number(launch) > Number(latest)) {
+    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}", who,
+                                Number(launch), Number(latest)));
+  }
+  const std::string path =
+      OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
+  Tail tail(path, options, launch, context.json);
+  while (true) {
+    // What is written after this look is either seen by the pump or by the next look.
+    const bool last = !options.follow || !follower.IsUnderWay(launch);
+    SLUICE_ASSIGN(const bool there, tail.Pump());
+    if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, who));
+    if (last) break;
+    SLUICE_TRY(follower.Wait());
+  }
+  tail.Finish();
+  if (!options.standard_error && !context.json)
+    PointAtFailure(context, study, follower.trial(), launch);
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/config_text.h"
+#include "cli/earlier_runs.h"
+#include "cli/study_file.h"
+#include "cli/text/plan_report.h"
+#include "cli/text/print.h"
+#include "cli/verbs/verbs.h"
+#include "cli/view/simulation_progress.h"
+#include "engine/read/study_keys.h"
+#include "exec/carried_out.h"
+#include "exec/machine.h"
+#include "exec/session.h"
+#include "policy/policy.h"
+#include "sim/read/scenario.h"
+#include "sim/simulation.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kUsualSeeds = 20;
+constexpr int kLeastSeeds = 3;
+constexpr std::int64_t kPatienceNs = 4'000'000'000;  // for all of them, unless it was said how many
+
+// The study as 'sluice tune' would make it, with its deadline counted from now.
+Result<StudySpec> ReadPlanned(const PlanOptions& options) {
+  SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.file));
+  StudySpec spec = std::move(file.spec);
+  const auto fail = [&](ErrorCode code, const std::string& message) {
+    return Fail(code, fmt::format("{}: {}", options.file, message));
+  };
+  if (const Status good = CheckHasEnd(spec, options.trials.has_value()); !good)
+    return fail(ErrorCode::kInvalidArgument, good.error().message);
+  if (options.trials) spec.trials = *options.trials;
+  // Its leader is another study.
+  if (!spec.transfer.empty())
+    return fail(ErrorCode::kFailedPrecondition, CheckCarriedOut(spec).error().message);
+  if (spec.deadline_at) {
+    spec.deadline_after = *spec.deadline_at - WallNow();
+    if (*spec.deadline_after <= Duration(0)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("deadline: {} has passed", FormatTime(*spec.deadline_at)));
+    }
+    spec.deadline_at.reset();
+  }
+  return spec;
+}
+
+Status FindNodes(const PlanOptions& options, StudyPlan& plan) {
+  if (!options.on) {
+    plan.cluster = "this machine";
+    plan.nodes = {InspectMachine().node};
+    return {};
+  }
+  SLUICE_ASSIGN(const std::string text, ReadConfigText(*options.on, "a scenario file"));
+  SLUICE_ASSIGN(Scenario scenario, ReadScenarioNodes(text, *options.on, options.cluster));
+  plan.cluster =
+      scenario.cluster.empty() ? *options.on : fmt::format("{}, {}", *options.on, scenario.cluster);
+  plan.nodes = std::move(scenario.nodes);
+  return {};
+}
+
+Result<GivenWorkload> ReadGiven(const PlanOptions& options, const StudySpec& spec,
+                                const MeasuredWorkload& measured) {
+  Workload base = DefaultWorkload(spec);
+  if (measured.curve) base.curve = *measured.curve;
+  GivenWorkload given{.workload = base, .keys = {}};
+  if (!options.workload.empty()) {
+    SLUICE_ASSIGN(given, ReadGivenWorkload(options.workload, "--workload", spec, base));
+  }
+  if (options.unit_time) {
+    given.workload.work.seconds_per_unit = Seconds(*options.unit_time);
+    given.keys.insert("unit_time");
+  }
+  if (options.start_up) {
+    given.workload.work.start_up = *options.start_up;
+    given.keys.insert("start_up");
+  }
+  return given;
+}
+
+// The policies that can take part; the others are left out with the reason.
+Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
+  for (const std::string& policy : options.policies) {
+    if (std::ranges::find(PolicyNames(), policy) != PolicyNames().end()) continue;
+    return InvalidArgument(fmt::format("--policy: expected one of {}, found '{}'{}",
+                                       Join(PolicyNames()), Shown(policy),
+                                       DidYouMean(policy, PolicyNames())));
+  }
+  for (const std::string& policy : options.policies.empty() ? PolicyNames() : options.policies) {
+    StudySpec spec = plan.assumed.study.spec;
+    spec.policy = policy;
+    if (const Status able = CheckPolicy(policy, spec); !able) {
+      plan.left_out.push_back({policy, able.error().message});
+      continue;
+    }
+    const Status carried_out = CheckCarriedOut(spec);
+    // Elsewhere is only asked what would be.
+    if (!carried_out && !options.on) {
+      plan.left_out.push_back({policy, carried_out.error().message});
+      continue;
+    }
+    PolicyForecast& forecast = plan.forecasts.emplace_back();
+    forecast.policy = policy;
+    if (!carried_out) forecast.refused = carried_out.error().message;
+  }
+  return {};
+}
+
+// One run of one policy; false if it cannot do it, which is then said.
+bool RunOnce(const Scenario& scenario, int seed, PolicyForecast& forecast, StudyPlan& plan,
+             SimulationProgressLine& line) {
+  const std::string doing = fmt::format("{}, seed {}", forecast.policy, seed);
+  const auto result =
+      Simulate(scenario, {.policy = forecast.policy,
+                          .seed = static_cast<std::uint64_t>(seed),
+                          .progress = [&](const SimulationProgress& at) { line.Say(doing, at); }});
+  if (!result) {
+    plan.left_out.push_back({forecast.policy, result.error().message});
+    return false;
+  }
+  forecast.runs.push_back(MetricsOf(scenario, *result, /*measured=*/false));
+  return true;
+}
+
+void RunSeeds(const PlanOptions& options, StudyPlan& plan) {
+  Scenario scenario;
+  scenario.name = plan.assumed.study.spec.name;
+  scenario.nodes = plan.nodes;
+  scenario.studies = {plan.assumed.study};
+  SimulationProgressLine line;
+  const std::int64_t began = StopwatchNs();
+  // Seed by seed, so that all policies have the same ones whenever time is up.
+  while (plan.seeds < options.seeds.value_or(kUsualSeeds)) {
+    const bool late = StopwatchNs() - began > kPatienceNs;
+    if (!options.seeds && plan.seeds >= kLeastSeeds && late) break;
+    ++plan.seeds;
+    std::erase_if(plan.forecasts, [&](PolicyForecast& forecast) {
+      return !RunOnce(scenario, plan.seeds, forecast, plan, line);
+    });
+  }
+}
+
+Status CheckSomeCan(const StudyPlan& plan) {
+  const auto can_run = [](const PolicyForecast& forecast) { return forecast.refused.empty(); };
+  if (std::ranges::any_of(plan.forecasts, can_run)) return {};
+  std::string message = "no policy that was to be compared can carry this study out:";
+  for (const LeftOut& each : plan.left_out)
+    message += fmt::format("\n{}: {}", each.policy, each.reason);
+  for (const PolicyForecast& forecast : plan.forecasts)
+    message += fmt::format("\n{}: {}", forecast.policy, forecast.refused);
+  return FailedPrecondition(message);
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const PlanOptions& options) {
+  SLUICE_ASSIGN(StudySpec spec, ReadPlanned(options));
+  StudyPlan plan;
+  SLUICE_TRY(FindNodes(options, plan));
+  SLUICE_ASSIGN(EarlierRuns earlier, FindEarlierRuns(context.paths.database, spec, options.like));
+  plan.measured_in = earlier.study;
+  KnownWorkload known{.given = {}, .measured = earlier.measured, .measured_on = earlier.kind};
+  SLUICE_ASSIGN(known.given, ReadGiven(options, spec, earlier.measured));
+  auto assumed = Assume(std::move(spec), plan.nodes, known);
+  if (!assumed)
+    return Fail(assumed.error().code, fmt::format("{}: {}", options.file, assumed.error().message));
+  plan.assumed = *std::move(assumed);
+  plan.assumed.notes.insert(plan.assumed.notes.end(), earlier.notes.begin(), earlier.notes.end());
+  if (const std::string why = WhyNowhere(plan.nodes, plan.assumed.study); !why.empty())
+    return FailedPrecondition(fmt::format("{}: on {} {}", options.file, plan.cluster, why));
+  SLUICE_TRY(ChoosePolicies(options, plan));
+  SLUICE_TRY(CheckSomeCan(plan));
+  RunSeeds(options, plan);
+  SLUICE_TRY(CheckSomeCan(plan));
+  Conclude(plan);
+  if (context.json) {
+    PrintLine(PlanJson(plan));
+  } else {
+    Print(PlanText(plan, context.terminal));
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/config_text.h"
+#include "cli/new_file.h"
+#include "cli/text/print.h"
+#include "cli/text/simulation_report.h"
+#include "cli/verbs/verbs.h"
+#include "cli/view/simulation_progress.h"
+#include "sim/gantt.h"
+#include "sim/metrics.h"
+#include "sim/read/scenario.h"
+#include "sim/simulation.h"
+#include "sim/work_bound.h"
+
+namespace sluice {
+namespace {
+
+Status WriteNew(const std::string& path, const std::string& text) {
+  SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
+  const auto close_it = [](std::FILE* held) { std::fclose(held); };
+  std::unique_ptr<std::FILE, decltype(close_it)> stream(std::fopen(file.temporary().c_str(), "w"),
+                                                        close_it);
+  const bool written = stream != nullptr &&
+                       std::fwrite(text.data(), 1, text.size(), stream.get()) == text.size() &&
+                       std::fflush(stream.get()) == 0;
+  if (!written)
+    return Unavailable(fmt::format("{}: cannot write ({})", path, std::strerror(errno)));
+  return file.Commit();
+}
+
+// The first seed of each policy, for the chart.
+struct Chart {
+  std::vector<std::unique_ptr<SimulationResult>> results;
+  std::vector<GanttPanel> panels;
+};
+
+Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* chart) {
+  const auto& [label, policy, differs, scenario] = under;
+  PolicyRuns runs{.label = label, .policy = policy, .runs = {}, .digests = {}, .bounds = {}};
+  SimulationProgressLine line;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const std::string doing = fmt::format("{}, seed {} of {}", label, seed, seeds);
+    const bool drawn = chart != nullptr && seed == 1;
+    SLUICE_ASSIGN(SimulationResult result,
+                  Simulate(scenario, {.policy = policy,
+                                      .seed = static_cast<std::uint64_t>(seed),
+                                      .record_intervals = drawn,
+                                      .stopwatch_ns = StopwatchNs,
+                                      .progress = [&](const SimulationProgress& at) {
+                                        line.Say(doing, at);
+                                      }}));
+    runs.runs.push_back(MetricsOf(scenario, result, /*measured=*/true));
+    runs.digests.push_back(result.digest);
+    runs.bounds.push_back(WorkBound(scenario, result));
+    if (!drawn) continue;
+    chart->results.push_back(std::make_unique<SimulationResult>(std::move(result)));
+    chart->panels.push_back(
+        {.title = fmt::format("{}, seed 1: {}", label,
+                              FormatDuration(chart->results.back()->end - Time{})),
+         .result = chart->results.back().get()});
+  }
+  return runs;
+}
+
+// The scenario as each policy meets it that is to be compared.
+Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
+                                               const SimulateOptions& options) {
+  std::vector<LabelledScenario> compared;
+  for (const std::string& label : options.policies.empty() ? scenario.compare : options.policies) {
+    auto under = ScenarioUnder(scenario, label);
+    if (!under) return InvalidArgument("--policy: " + under.error().message);
+    compared.push_back(*std::move(under));
+  }
+  return compared;
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
+  SLUICE_ASSIGN(const std::string text, ReadConfigText(options.file, "a scenario file"));
+  const std::string stem = std::filesystem::path(options.file).stem().string();
+  SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem, options.cluster));
+  SLUICE_ASSIGN(const std::vector<LabelledScenario> compared, Compared(scenario, options));
+  SLUICE_TRY(CheckScenario(scenario, options.file));
+  // Whether it can be written is said before a simulation that may take long, not after.
+  if (options.gantt) SLUICE_TRY(NewFile::Reserve(*options.gantt));
+  for (const std::string& message : scenario.left_out) Remark(message);
+  const int seeds = options.seeds.value_or(scenario.seeds);
+  if (!context.json) Print(DescribeScenario(scenario, compared, seeds, context.terminal) + "\n");
+
+  Chart chart;
+  std::vector<PolicyRuns> policies;
+  for (const LabelledScenario& under : compared) {
+    SLUICE_ASSIGN(PolicyRuns runs, RunPolicy(under, seeds, options.gantt ? &chart : nullptr));
+    policies.push_back(std::move(runs));
+  }
+  if (options.gantt) SLUICE_TRY(WriteNew(*options.gantt, DrawGantt(scenario, chart.panels)));
+  if (context.json) {
+    PrintLine(SimulationJson(scenario, policies));
+  } else {
+    Print(SimulationTables(scenario, policies, context.terminal));
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <ranges>
+
+#include "cli/text/describe.h"
+#include "cli/text/print.h"
+#include "cli/text/print_json.h"
+#include "cli/text/table.h"
+#include "cli/text/what_mattered.h"
+#include "cli/verbs/verbs.h"
+#include "cli/view/progress.h"
+#include "exec/session.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMostShown = 40;  // of the trials that run
+
+struct Snapshot {
+  StudyInfo study;
+  StudyStanding standing;
+  std::optional<TrialInfo> best;
+  std::vector<TrialInfo> running;
+  WhatMattered mattered;
+};
+
+Result<Snapshot> Look(const Context& context, const std::optional<std::string>& name) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
+  // Before the store: a controller that has left by now has written down how it left.
+  const LockHolder holder = FindLockHolder(context.paths);
+  SLUICE_TRY(reader->database().Execute("BEGIN"));  // one moment for all that follows
+  Snapshot snapshot;
+  SLUICE_ASSIGN(snapshot.study, ChooseStudy(*reader, name));
+  if (IsSet(snapshot.study.best)) {
+    SLUICE_ASSIGN(snapshot.best, reader->FindTrial(snapshot.study, snapshot.study.best));
+  }
+  SLUICE_ASSIGN(snapshot.running, reader->Trials(snapshot.study.id, TrialState::kRunning));
+  snapshot.mattered = LookWhatMattered(*reader, snapshot.study);
+  snapshot.standing = StandingOf(snapshot.study, holder);
+  return snapshot;
+}
+
+std::string DescribeTime(const Snapshot& at, Time now) {
+  std::string text = FormatDuration(ElapsedOf(at.study, at.standing, now)) + " since " +
+                     FormatTime(at.study.created);
+  if (at.study.deadline == kNever) return text;
+  const Duration left = at.study.deadline - now;
+  return text + (left > Duration(0)
+                     ? fmt::format(", deadline in {}", FormatDuration(left))
+                     : fmt::format(", deadline was {}", FormatTime(at.study.deadline)));
+}
+
+std::string RunningTable(const Snapshot& at, const Terminal& terminal, Time now) {
+  Table table({{"trial", Align::kRight},
+               {at.study.unit, Align::kRight},
+               {at.study.metric, Align::kRight},
+               {"time", Align::kRight},
+               {"params"}});
+  for (const TrialInfo& trial : at.running | std::views::take(kMostShown)) {
+    table.Add({{std::to_string(Number(trial.id))},
+               {trial.target ? fmt::format("{}/{}", trial.work, *trial.target)
+                             : std::to_string(trial.work)},
+               {trial.reports > 0 ? FormatMetric(trial.value) : "-"},
+               {FormatDuration(BusyOf(trial, now))},
+               {FormatParams(ParamsFromJson(trial.params))}});
+  }
+  std::string text = table.Render(terminal);
+  if (at.running.size() > kMostShown) {
+    text += fmt::format("and {} more: 'sluice trials {} --state running' lists them\n",
+                        at.running.size() - kMostShown, at.study.name);
+  }
+  return text;
+}
+
+void ShowStatus(const Context& context, const Snapshot& at, Time now) {
+  const Terminal& terminal = context.terminal;
+  const StudyInfo& study = at.study;
+  const int percent =
+      study.trials > 0 ? static_cast<int>(100LL * TrialsDone(study.counts) / study.trials) : 0;
+  std::string best;
+  if (at.best) {
+    best = fmt::format("{} {} (trial {})", study.metric, DescribeBestValue(study, *at.best),
+                       Number(at.best->id));
+  }
+  Print(Labelled(
+      {{"study", Inked(study.name, Ink::kBold, terminal)},
+       {"state", Inked(Describe(at.standing), InkOf(at.standing.state), terminal)},
+       {"progress",
+        fmt::format("{}/{} trials ({}%)", TrialsDone(study.counts), study.trials, percent)},
+       {"trials", DescribeCounts(study, terminal)},
+       {"objective", fmt::format("{} {}", study.maximize ? "maximize" : "minimize", study.metric)},
+       {"best", best.empty() ? "no result yet" : Inked(best, Ink::kGreen, terminal)},
+       {"what mattered", DescribeMattered(at.mattered)},
+       {"time", DescribeTime(at, now)},
+       {"store", context.paths.database}},
+      terminal));
+  if (at.best)
+    Print("\n" + Inked("parameters of the best", Ink::kDim, terminal) + "\n" +
+          ParamLines(*at.best, "  "));
+  if (!at.running.empty()) Print("\n" + RunningTable(at, terminal, now));
+  if (at.standing.state == StudyState::kInterrupted) {
+    Print(
+        fmt::format("\nNobody runs this study: 'sluice resume {}' goes on with it.\n", study.name));
+  }
+}
+
+}  // namespace
+
+Result<int> RunVerb(const Context& context, const StatusOptions& options) {
+  SLUICE_ASSIGN(const Snapshot snapshot, Look(context, options.study));
+  const Time now = WallNow();
+  if (context.json) {
+    PrintLine(StudyJson(snapshot.study, snapshot.standing, context.paths, now,
+                        {.best = snapshot.best ? &*snapshot.best : nullptr,
+                         .running = &snapshot.running,
+                         .importance = MatteredJson(snapshot.mattered)}));
+  } else {
+    ShowStatus(context, snapshot, now);
+  }
+  return kExitOk;
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "engine/read/templates.h"
+#include "engine/study.h"
+
+namespace sluice {
+
+// How the parameters of a trial are told to its program.
+struct Arguments {
+  TemplateValues values;  // {NAME} of each parameter, and {args_json}
+  TemplateLists lists;    // {args} and its kin
+  std::string json;       // an object: the file that {params} names
+};
+
+// Of a point in the study's space. A sweep's are written as W&B writes them: texts as Python shows
+// them (True, None, 1.0), and in JSON parameters inside others inside them.
+Arguments ArgumentsOf(const StudySpec& spec, const Point& point);
+
+// A choice as JSON.
+std::string ChoiceJson(const Choice& choice);
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "engine/read/templates.h"
+#include "engine/study.h"
+
+namespace sluice {
+
+constexpr int kMaxTrials = 10'000'000;
+constexpr std::int64_t kMaxEta = 1000;
+constexpr std::size_t kLongestStudyName = 100;
+
+// The keys of a study file that say how its trials run, not what is searched: a sweep may have them
+// too.
+const std::vector<std::string>& RunningKeys();
+
+// Reads those of a file into a spec. `names` are the parameters that templates may use. What is
+// wrong is reported to the file.
+StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec);
+
+// Looking for the nearest word costs time, and nobody reads the thousandth suggestion.
+constexpr std::size_t kMostBadTemplates = 100;
+
+constexpr std::size_t kLongestMetric = 100;
+
+// Whether a study says all that a policy needs.
+Status CheckPolicy(std::string_view policy, const StudySpec& spec);
+
+// Not empty, at most 100 bytes, no control characters.
+Status CheckMetricName(std::string_view name);
+
+}  // namespace sluice

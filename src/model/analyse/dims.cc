@@ -1,0 +1,370 @@
+#include "model/analyse/dims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+
+// The idea: a formula is a class, a product or a sum; a class that is unified with anything becomes that. Two products are
+// cut where their factors from the left have the same product: such a pair of blocks, one of them a single factor,
+// says what that factor is made of. Blocks with several factors on both sides come from shuffles; then factors that
+// are the same, or of the same size, go together, and what remains must be a single one on one side. Last, a factor that
+// divides the other is split off. Sums likewise, with "is at the same place" for "has the same product".
+//
+// Sizes decide what goes together only inside of one equation, where data flow has said already that both sides are
+// the same. Alternatives: polynomials with a solver, which would find more (x*y = 2*z for all x), and say less
+// about why; index maps, which a shuffle of channels defeats.
+
+namespace sluice::model {
+namespace {
+
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxParts = 1024;  // of a formula
+constexpr std::int64_t kMaxCopies = 64;  // of a term, when a product becomes a sum
+
+}  // namespace
+
+// Sizes past any that is real stay there.
+std::int64_t Dims::Times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+std::int64_t Dims::Plus(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+std::size_t Dims::At(Dim dim) const {
+  auto at = static_cast<std::size_t>(dim);
+  while (terms_[at].is) at = static_cast<std::size_t>(*terms_[at].is);
+  return at;
+}
+
+Dim Dims::Add(Term term) {
+  terms_.push_back(std::move(term));
+  return Dim(static_cast<std::uint32_t>(terms_.size() - 1));
+}
+
+Dim Dims::New(std::int64_t size) {
+  // One of nothing is one of nothing, however wide a network is.
+  const bool trivial = size <= 1;
+  return Add({.size = size, .fixed = trivial, .is = {}, .parts = {}, .reason = {}});
+}
+
+Dim Dims::Fixed(std::int64_t size, std::string_view reason) {
+  return Add({.size = size, .fixed = true, .is = {}, .parts = {}, .reason = std::string(reason)});
+}
+
+Dim Dims::Product(std::span<const Dim> factors) {
+  std::vector<Dim> parts;
+  std::int64_t size = 1;
+  for (const Dim factor : factors) size = Times(size, SizeOf(factor));
+  for (const Dim factor : factors)
+    if (!Flatten(factor, Form::kProduct, parts)) return Tangle(factors, size);
+  if (parts.size() == 1 && SizeOf(parts.front()) == size) return parts.front();
+  if (parts.empty() || size == 0) return Fixed(size, "");
+  return Add(
+      {.form = Form::kProduct, .size = size, .is = {}, .parts = std::move(parts), .reason = {}});
+}
+
+Dim Dims::Sum(std::span<const Dim> terms) {
+  std::vector<Dim> parts;
+  std::int64_t size = 0;
+  for (const Dim term : terms) size = Plus(size, SizeOf(term));
+  for (const Dim term : terms)
+    if (!Flatten(term, Form::kSum, parts)) return Tangle(terms, size);
+  if (parts.empty()) return Fixed(0, "");
+  if (parts.size() == 1) return parts.front();
+  return Add({.form = Form::kSum, .size = size, .is = {}, .parts = std::move(parts), .reason = {}});
+}
+
+Dim Dims::Tangle(std::span<const Dim> parts, std::int64_t size) {
+  for (const Dim part : parts) Fix(part, "a formula with too many parts", /*surprising=*/true);
+  return Fixed(size, "a formula with too many parts");
+}
+
+bool Dims::Flatten(Dim dim, Form form, std::vector<Dim>& parts) const {
+  const std::size_t at = At(dim);
+  const Term& term = terms_[at];
+  if (term.form == form) {
+    return std::ranges::all_of(term.parts, [&](Dim part) { return Flatten(part, form, parts); });
+  }
+  const bool neutral =
+      term.form == Form::kClass && term.fixed && term.size == (form == Form::kProduct ? 1 : 0);
+  if (!neutral) parts.push_back(Dim(static_cast<std::uint32_t>(at)));
+  return parts.size() <= kMaxParts;
+}
+
+Dims::View Dims::Look(Dim dim) const {
+  const std::size_t at = At(dim);
+  View view{.form = terms_[at].form, .dim = Dim(static_cast<std::uint32_t>(at)), .parts = {}};
+  if (view.form == Form::kClass) return view;
+  if (!Flatten(view.dim, view.form, view.parts)) {
+    return {.form = Form::kClass, .dim = view.dim, .parts = {}, .tangle = true};
+  }
+  if (view.parts.size() == 1) return Look(view.parts.front());
+  return view;
+}
+
+std::vector<Dim> Dims::ClassesOf(Dim dim) const {
+  std::vector<Dim> classes;
+  std::vector<std::size_t> open = {At(dim)};
+  std::set<std::size_t> seen = {open.front()};
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    const Term& term = terms_[at];
+    if (term.form == Form::kClass) {
+      classes.push_back(Dim(static_cast<std::uint32_t>(at)));
+      continue;
+    }
+    // The first part is to come first.
+    for (std::size_t i = term.parts.size(); i-- > 0;) {
+      const std::size_t part = At(term.parts[i]);
+      if (seen.insert(part).second) open.push_back(part);
+    }
+  }
+  return classes;
+}
+
+bool Dims::IsAllFixed(Dim dim) const {
+  return std::ranges::all_of(ClassesOf(dim), [&](Dim leaf) { return IsFixed(leaf); });
+}
+
+void Dims::Fix(Dim dim, std::string_view reason, bool surprising) {
+  for (const Dim leaf : ClassesOf(dim)) {
+    Term& term = terms_[At(leaf)];
+    if (term.fixed && (surprising || !term.surprising)) continue;
+    term.fixed = true;
+    term.surprising = surprising;
+    term.reason = reason;
+  }
+}
+
+void Dims::Raise(Dim dim, Rank rank) {
+  for (const Dim leaf : ClassesOf(dim)) {
+    Term& term = terms_[At(leaf)];
+    term.rank = std::max(term.rank, rank);
+  }
+}
+
+void Dims::Bind(Dim leaf, Dim to) {
+  Term& term = terms_[At(leaf)];
+  SLUICE_CHECK(term.form == Form::kClass, "only a class becomes something else");
+  if (term.fixed) Fix(to, std::string(term.reason), term.surprising);
+  Raise(to, term.rank);
+  term.is = Look(to).dim;
+}
+
+Status Dims::Unify(Dim a, Dim b, std::string_view reason) {
+  if (SizeOf(a) != SizeOf(b))
+    return InvalidArgument(fmt::format("sizes {} and {} should be the same", SizeOf(a), SizeOf(b)));
+  UnifyAt(a, b, reason, 0);
+  return {};
+}
+
+void Dims::UnifyAt(Dim a, Dim b, std::string_view reason, int depth) {
+  const View x = Look(a);
+  const View y = Look(b);
+  if (x.dim == y.dim) return;
+  if (x.tangle || y.tangle) {
+    const Dim both[] = {x.dim, y.dim};
+    static_cast<void>(Tangle(both, SizeOf(x.dim)));
+    return;
+  }
+  Merge(x, y, reason, depth);
+}
+
+void Dims::Merge(const View& a, const View& b, std::string_view reason, int depth) {
+  const auto is_in = [&](const View& leaf, const View& other) {
+    const std::vector<Dim> classes = ClassesOf(other.dim);
+    return std::ranges::find(classes, leaf.dim) != classes.end();
+  };
+  bool merged = false;
+  if (depth > kMaxDepth) {
+    merged = false;
+  } else if (a.form == Form::kClass || b.form == Form::kClass) {
+    const bool first = a.form == Form::kClass;
+    const View& leaf = first ? a : b;
+    const View& other = first ? b : a;
+    // A class that is a part of itself: the other parts are nothing, or it is none of a kind.
+    merged = other.form == Form::kClass || !is_in(leaf, other);
+    if (merged) Bind(leaf.dim, other.dim);
+  } else if (a.form == b.form) {
+    merged = a.form == Form::kProduct ? MergeProducts(a.parts, b.parts, reason, depth + 1)
+                                      : MergeSums(a.parts, b.parts, reason, depth + 1);
+  } else {
+    const bool first = a.form == Form::kSum;
+    merged = MergeSumWithProduct(first ? a.parts : b.parts, first ? b.parts : a.parts, reason,
+                                 depth + 1);
+  }
+  if (merged) return;
+  const std::string why = fmt::format("{}: sizes meet that cannot be told apart", reason);
+  Fix(a.dim, why, /*surprising=*/true);
+  Fix(b.dim, why, /*surprising=*/true);
+}
+
+// Takes those out that are the same, then those of the same size.
+bool Dims::MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason,
+                      int depth) {
+  bool any = false;
+  for (const bool by_size : {false, true}) {
+    for (std::size_t i = 0; i < a.size();) {
+      const auto match = std::ranges::find_if(b, [&](Dim other) {
+        return by_size ? SizeOf(other) == SizeOf(a[i]) : Look(other).dim == Look(a[i]).dim;
+      });
+      if (match == b.end()) {
+        ++i;
+        continue;
+      }
+      if (by_size) UnifyAt(a[i], *match, reason, depth);
+      b.erase(match);
+      a.erase(a.begin() + static_cast<std::ptrdiff_t>(i));
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool Dims::MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason,
+                         int depth) {
+  if (depth > kMaxDepth) return false;
+  // Blocks that have the same product.
+  std::size_t i = 0;
+  std::size_t j = 0;
+  std::vector<Dim> rest_a;
+  std::vector<Dim> rest_b;
+  while (i < a.size() || j < b.size()) {
+    std::vector<Dim> block_a;
+    std::vector<Dim> block_b;
+    std::int64_t product_a = 1;
+    std::int64_t product_b = 1;
+    do {
+      const bool takes_a = product_a <= product_b ? i < a.size() : j >= b.size();
+      if (takes_a) {
+        block_a.push_back(a[i]);
+        product_a = Times(product_a, SizeOf(a[i++]));
+      } else if (j < b.size()) {
+        block_b.push_back(b[j]);
+        product_b = Times(product_b, SizeOf(b[j++]));
+      } else {
+        return false;
+      }
+    } while (product_a != product_b);
+    if (block_a.size() == 1 && block_b.size() == 1) {
+      UnifyAt(block_a[0], block_b[0], reason, depth);
+    } else if (block_a.size() == 1 || block_b.size() == 1) {
+      const bool first = block_a.size() == 1;
+      const Dim whole = first ? block_a[0] : block_b[0];
+      UnifyAt(whole, Product(first ? block_b : block_a), reason, depth);
+    } else {
+      rest_a.insert(rest_a.end(), block_a.begin(), block_a.end());
+      rest_b.insert(rest_b.end(), block_b.begin(), block_b.end());
+    }
+  }
+  if (rest_a.empty() && rest_b.empty()) return true;
+  if (MatchAlike(rest_a, rest_b, reason, depth)) {
+    if (rest_a.empty() && rest_b.empty()) return true;
+    if (rest_a.empty() || rest_b.empty()) return false;
+    const Dim left = Product(rest_a);
+    const Dim right = Product(rest_b);
+    if (SizeOf(left) != SizeOf(right)) return false;
+    UnifyAt(left, right, reason, depth + 1);
+    return true;
+  }
+  // One that divides another is split off it.
+  for (const Dim x : rest_a) {
+    for (const Dim y : rest_b) {
+      const bool x_is_smaller = SizeOf(x) < SizeOf(y);
+      const Dim small = x_is_smaller ? x : y;
+      const Dim large = x_is_smaller ? y : x;
+      if (SizeOf(small) < 2 || SizeOf(large) % SizeOf(small) != 0) continue;
+      if (Look(large).form != Form::kClass || Look(small).form != Form::kClass) continue;
+      const Dim parts[] = {small, New(SizeOf(large) / SizeOf(small))};
+      Bind(large, Product(parts));
+      UnifyAt(Product(rest_a), Product(rest_b), reason, depth + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Dims::MergeSums(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason, int depth) {
+  if (depth > kMaxDepth) return false;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  std::vector<Dim> rest_a;
+  std::vector<Dim> rest_b;
+  while (i < a.size() && j < b.size()) {
+    std::vector<Dim> block_a = {a[i]};
+    std::vector<Dim> block_b = {b[j]};
+    std::int64_t sum_a = SizeOf(a[i++]);
+    std::int64_t sum_b = SizeOf(b[j++]);
+    while (sum_a != sum_b) {
+      const bool takes_a = sum_a < sum_b;
+      if (takes_a ? i >= a.size() : j >= b.size()) return false;
+      (takes_a ? block_a : block_b).push_back(takes_a ? a[i] : b[j]);
+      std::int64_t& sum = takes_a ? sum_a : sum_b;
+      sum = Plus(sum, SizeOf(takes_a ? a[i++] : b[j++]));
+    }
+    if (block_a.size() == 1 && block_b.size() == 1) {
+      UnifyAt(block_a[0], block_b[0], reason, depth);
+    } else if (block_a.size() == 1 || block_b.size() == 1) {
+      const bool first = block_a.size() == 1;
+      UnifyAt(first ? block_a[0] : block_b[0], Sum(first ? block_b : block_a), reason, depth);
+    } else {
+      rest_a.insert(rest_a.end(), block_a.begin(), block_a.end());
+      rest_b.insert(rest_b.end(), block_b.begin(), block_b.end());
+    }
+  }
+  if (rest_a.empty() && rest_b.empty()) return i == a.size() && j == b.size();
+  if (!MatchAlike(rest_a, rest_b, reason, depth)) return false;
+  if (rest_a.empty() && rest_b.empty()) return true;
+  if (rest_a.empty() || rest_b.empty()) return false;
+  UnifyAt(Sum(rest_a), Sum(rest_b), reason, depth + 1);
+  return true;
+}
+
+// n times a part is the part, n times over; a product with a sum in it is a sum of products.
+bool Dims::MergeSumWithProduct(const std::vector<Dim>& sum, const std::vector<Dim>& product,
+                               std::string_view reason, int depth) {
+  if (depth > kMaxDepth) return false;
+  for (std::size_t i = 0; i < product.size(); ++i) {
+    const View inner = Look(product[i]);
+    if (inner.form != Form::kSum) continue;
+    std::vector<Dim> terms;
+    for (const Dim part : inner.parts) {
+      std::vector<Dim> factors = product;
+      factors[i] = part;
+      terms.push_back(Product(factors));
+    }
+    return MergeSums(sum, terms, reason, depth + 1);
+  }
+  // The count is the first factor if the sum can be cut so, else any that can.
+  for (const Dim count : product) {
+    const std::int64_t copies = SizeOf(count);
+    if (Look(count).form != Form::kClass || copies < 2 || copies > kMaxCopies) continue;
+    std::vector<Dim> rest;
+    for (const Dim factor : product)
+      if (factor != count) rest.push_back(factor);
+    if (rest.empty()) continue;
+    const Dim part = Product(rest);
+    std::int64_t reached = 0;
+    std::int64_t cuts = 0;
+    for (const Dim term : sum) {
+      reached = Plus(reached, SizeOf(term));
+      if (reached % SizeOf(part) == 0) ++cuts;
+    }
+    if (cuts != copies) continue;
+    Fix(count, reason);
+    return MergeSums(sum, std::vector<Dim>(static_cast<std::size_t>(copies), part), reason,
+                     depth + 1);
+  }
+  return false;
+}
+
+}  // namespace sluice::model

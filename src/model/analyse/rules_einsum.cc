@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "model/analyse/rules.h"
+
+namespace sluice::model {
+namespace {
+
+// The letters of an operand; "..." is a single '.'.
+std::string LettersOf(std::string_view term) {
+  std::string letters;
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    if (term[i] == ' ') continue;
+    if (term.substr(i, 3) == "...") i += 2;
+    letters += term[i];
+  }
+  return letters;
+}
+
+struct Equation {
+  std::vector<std::string> operands;
+  std::optional<std::string> result;
+};
+
+Equation Parse(std::string_view text) {
+  Equation equation;
+  const std::size_t arrow = text.find("->");
+  if (arrow != std::string_view::npos) equation.result = LettersOf(text.substr(arrow + 2));
+  text = text.substr(0, arrow);
+  while (true) {
+    const std::size_t comma = text.find(',');
+    equation.operands.push_back(LettersOf(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return equation;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Those that occur once, in the order of the alphabet.
+std::string ImplicitResult(const Equation& equation) {
+  std::array<int, 128> counts{};
+  bool ellipsis = false;
+  for (const std::string& operand : equation.operands) {
+    for (const char letter : operand) {
+      if (letter == '.') ellipsis = true;
+      if (std::isalpha(static_cast<unsigned char>(letter)) != 0)
+        ++counts[static_cast<std::size_t>(letter)];
+    }
+  }
+  std::string result = ellipsis ? "." : "";
+  for (char letter = 'A'; letter <= 'z'; ++letter)
+    if (counts[static_cast<std::size_t>(letter)] == 1) result += letter;
+  return result;
+}
+
+}  // namespace
+
+void Einsum(Step& step) {
+  const Equation equation = Parse(step.Text("equation"));
+  const std::vector<Shape> operands = step.Tensors("tensors");
+  const std::vector<std::optional<ValueId>> values = step.Values("tensors");
+  if (equation.operands.size() != operands.size())
+    step.Wrong("expected as many terms in the equation as there are tensors");
+  std::array<std::optional<Dim>, 128> dims{};
+  Shape ellipsis;
+  for (std::size_t o = 0; o < operands.size() && step.ok(); ++o) {
+    const std::string& letters = equation.operands[o];
+    const Shape& shape = operands[o];
+    const auto dots = static_cast<std::size_t>(std::ranges::count(letters, '.'));
+    if (dots > 1 || letters.size() - dots > shape.size() ||
+        (dots == 0 && letters.size() != shape.size())) {
+      step.Wrong("the equation does not go with the dimensions of the tensors");
+      return;
+    }
+    std::size_t at = 0;
+    for (const char letter : letters) {
+      if (letter == '.') {
+        const std::size_t covers = shape.size() - (letters.size() - 1);
+        const auto begin = shape.begin() + static_cast<std::ptrdiff_t>(at);
+        ellipsis =
+            step.Broadcast(ellipsis, Shape(begin, begin + static_cast<std::ptrdiff_t>(covers)));
+        at += covers;
+        continue;
+      }
+      if (std::isalpha(static_cast<unsigned char>(letter)) == 0) {
+        step.Wrong("expected letters in the equation");
+        return;
+      }
+      std::optional<Dim>& dim = dims[static_cast<std::size_t>(letter)];
+      const Dim here = shape[at++];
+      if (dim && step.SizeOf(*dim) != 1 && step.SizeOf(here) != 1) {
+        step.Same(*dim, here);
+      } else if (!dim || step.SizeOf(*dim) == 1) {
+        dim = here;
+      }
+    }
+  }
+  if (!step.ok()) return;
+  const std::string result = equation.result.value_or(ImplicitResult(equation));
+  Shape out;
+  for (const char letter : result) {
+    if (letter == '.') {
+      out.insert(out.end(), ellipsis.begin(), ellipsis.end());
+    } else if (const auto& dim = dims[static_cast<std::size_t>(letter) & 127]) {
+      out.push_back(*dim);
+    } else {
+      step.Wrong("the result has a letter that no term has");
+    }
+  }
+  // Weights are summed up along what the result has not.
+  std::string kept = result;  // letters of the result and of weights
+  std::vector<std::string> active;
+  std::vector<ValueId> terms;
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const std::string& letters = equation.operands[o];
+    if (step.IsActivation(*values[o])) {
+      active.push_back(letters);
+      terms.push_back(*values[o]);
+      continue;
+    }
+    std::vector<std::size_t> contracted;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      if (letters[i] == '.') break;  // behind it axes are not where letters are
+      if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
+    }
+    step.Contracts(*values[o], contracted);
+    kept += letters;
+  }
+  // What all activations have, and is not summed up among them, are heads; the others are inside of one.
+  std::vector<Dim> heads;
+  std::vector<Dim> inner;
+  std::optional<Dim> summed;
+  for (char letter = 'A'; letter <= 'z' && active.size() > 1; ++letter) {
+    const std::optional<Dim>& dim = dims[static_cast<std::size_t>(letter)];
+    const auto has = [&](const std::string& term) {
+      return term.find(letter) != std::string::npos;
+    };
+    const auto count = std::ranges::count_if(active, has);
+    if (!dim || count == 0) continue;
+    if (count == std::ssize(active) && has(kept)) {
+      heads.push_back(*dim);
+      continue;
+    }
+    inner.push_back(*dim);
+    step.dims().Raise(*dim, Dims::Rank::kInner);
+    if (count > 1 && !has(kept)) summed = dim;
+  }
+  if (summed) step.ContractsActivations(*summed, heads, inner, terms);
+  step.Out(std::move(out));
+}
+
+}  // namespace sluice::model

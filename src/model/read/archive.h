@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/graph.h"
+#include "model/read/byte_source.h"
+#include "model/read/zip_archive.h"
+
+namespace sluice::model {
+
+// A .pt2 file that torch.export.save or sluice.export wrote: its graph, and tensors as they are asked for. The example
+// inputs in it are a pickle, and never opened.
+class Archive {
+ public:
+  // Messages begin with the path.
+  static Result<Archive> Open(const std::string& path);
+  static Result<Archive> Open(std::unique_ptr<ByteSource> source, const std::string& path);
+
+  const Graph& graph() const { return graph_; }
+  // False for what was exported without its weights.
+  bool HasTensor(const Parameter& parameter) const;
+  // The elements of a tensor in the order of its indices, or, in any order, of evenly spread parts of it if it has more
+  // than so many: as bytes of its type. Fails with failed_precondition for one without values.
+  Result<std::string> ReadTensor(const Parameter& parameter, std::size_t most_elements) const;
+
+ private:
+  Archive(ZipArchive zip, std::string path) : zip_(std::move(zip)), path_(std::move(path)) {}
+  Status FindRoot();
+  Status ReadGraph();
+  Result<std::string> ReadNote(std::string_view name) const;
+  Result<std::string> NameOfProgram(const std::string& folder) const;
+  Status CheckStorages();
+  std::unexpected<Error> Failed(const Error& error) const;
+  const ZipArchive::Member* MemberOf(const Parameter& parameter) const;
+
+  ZipArchive zip_;
+  std::string path_;
+  std::string root_;  // the folder everything is in
+  Graph graph_;
+};
+
+}  // namespace sluice::model

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph.h"
+#include "model/read/json_eye.h"
+#include "model/read/value_names.h"
+
+namespace sluice::model {
+
+// What a graph of a program says of its tensors, by name.
+using TensorMetas = std::map<std::string_view, JsonValue>;
+
+TensorMetas ReadTensorMetas(JsonEye& eye, const JsonValue& graph);
+
+// Adds values and nodes to a graph. Regions are unfolded: their nodes join the others, with what holds for them.
+class GraphReader {
+ public:
+  GraphReader(JsonEye& eye, Graph& graph) : eye_(eye), graph_(graph) {}
+
+  // Of use only while the eye has seen nothing wrong.
+  ValueId AddTensor(const std::string& name, const TensorMetas& metas, ValueNames& names);
+  void ReadNodes(const JsonValue& graph, const TensorMetas& metas, ValueNames& names);
+
+ private:
+  using Values = std::vector<std::optional<ValueId>>;
+
+  ValueId Add(Value value);
+  void ReadNode(const JsonValue& json, const TensorMetas& metas, ValueNames& names);
+  void ReadArguments(const JsonValue& json, const ValueNames& names, Node& node);
+  // Values that a node makes.
+  Values ReadMade(const JsonValue& output, const TensorMetas& metas, ValueNames& names,
+                  bool& is_list);
+  void Unfold(const JsonValue& json, std::string_view op, ValueNames& names);
+  void BindOperands(const JsonValue& body, std::span<const JsonValue> operands,
+                    const ValueNames& outer, ValueNames& inner);
+  // What a region gives gets the names that its node has for it.
+  void NameResults(const JsonValue& json, const JsonValue& body, const ValueNames& inner,
+                   ValueNames& names);
+  void CollectNames(const JsonValue& output, std::vector<std::string>& called);
+
+  JsonEye& eye_;
+  Graph& graph_;
+  // Names of values, each with how many more were made of it: those of one region may be those of another.
+  std::map<std::string, std::uint32_t> taken_;
+  std::optional<std::uint32_t> region_;
+  int depth_ = 0;  // of regions
+};
+
+}  // namespace sluice::model

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "model/graph.h"
+#include "model/read/json_eye.h"
+
+namespace sluice::model {
+
+// What a program says of a tensor: its type and sizes, of which some may depend on inputs.
+struct TensorMeta {
+  DType dtype = DType::kFloat32;
+  std::vector<Size> sizes;
+};
+
+TensorMeta ReadTensorMeta(JsonEye& eye, const JsonValue& json);
+
+DType ReadDType(JsonEye& eye, const JsonValue& json, std::string_view what);
+
+}  // namespace sluice::model

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/zoo/builder.h"
+
+namespace sluice::model {
+
+// Networks that are built here, in the form in which archives are read, by the shapes and names that their usual
+// implementations in PyTorch have (docs/models.md): weights of those can be given to them by name.
+struct ZooEntry {
+  std::string name;     // "resnet18"
+  std::string options;  // with what they are by default: "classes=10,image=32,stem=cifar|imagenet"
+  std::string about;
+};
+std::span<const ZooEntry> Zoo();
+
+// "resnet18" or "resnet18,stem=imagenet,classes=1000". Fails with invalid_argument where there is no such network or
+// option, or sizes do not go together.
+Result<BuiltModel> BuildFromZoo(std::string_view text);
+
+}  // namespace sluice::model

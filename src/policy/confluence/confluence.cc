@@ -1,0 +1,163 @@
+#include "policy/confluence/confluence.h"
+
+#include <algorithm>
+
+#include "cluster/width.h"
+#include "policy/confluence/fair_share.h"
+#include "policy/confluence/filling.h"
+#include "policy/confluence/focus.h"
+#include "policy/confluence/hastening.h"
+#include "policy/confluence/homecoming.h"
+#include "policy/confluence/widening.h"
+#include "policy/placer.h"
+#include "policy/published/hydro.h"
+
+namespace sluice {
+namespace {
+
+bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
+
+// Whether each study has a deadline, and one of them more to do than it has time for. Where all of it ends in time
+// there is nothing to choose.
+bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
+  const auto has_none = [](const StudyView& study) { return study.deadline == kNever; };
+  if (std::ranges::any_of(work.studies, has_none)) return false;
+  const std::vector<Milli> shares = SharesOf(cluster, work);
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
+    const Widening widening(cluster, work, study, shares[i], now);
+    if (!(widening.length() < Seconds(study.deadline - now))) return true;
+  }
+  return false;
+}
+
+// Each study in its share of the devices.
+Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
+  Plan plan;
+  const std::vector<Milli> shares = SharesOf(cluster, work);
+  std::vector<Wanted> wanted;
+  for (std::size_t i = 0; i < work.studies.size(); ++i) {
+    const StudyView& study = work.studies[i];
+    const Focus focus(cluster, work, study, shares[i], now);
+    if (focus.fresh() > study.coming) plan.appetites.push_back({study.study, focus.fresh()});
+    plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.appetites.empty();
+    wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
+    plan.given_up.insert(plan.given_up.end(), focus.given_up().begin(), focus.given_up().end());
+  }
+  // Who is to run is decided once all are there.
+  if (plan.keeps_running) {
+    plan.given_up.clear();
+  } else {
+    plan.placements = Place(cluster, wanted, work.speeds);
+  }
+  return plan;
+}
+
+// Elastic studies have their shares, unless those that want to start other trials could start none in what is left:
+// then they have it all among themselves.
+std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
+  std::vector<Milli> shares = ThriftySharesOf(cluster, work);
+  Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (IsElastic(work.studies[i].demand)) rest -= shares[i];
+  bool others = false;  // that have trials to start
+  for (const StudyView& study : work.studies) {
+    if (IsElastic(study.demand)) continue;
+    if (!study.open && study.waiting + study.coming + study.unborn == 0) continue;
+    if (LeastWidth(study.demand) <= rest) return shares;
+    others = true;
+  }
+  if (!others) return shares;
+  WorkView elastic = work;
+  std::erase_if(elastic.studies, [](const StudyView& study) { return !IsElastic(study.demand); });
+  const std::vector<Milli> dealt = ThriftySharesOf(cluster, elastic);
+  for (std::size_t i = 0, next = 0; i < shares.size(); ++i)
+    if (IsElastic(work.studies[i].demand)) shares[i] = dealt[next++];
+  return shares;
+}
+
+// All of it ends soonest.
+Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keeps_room) {
+  Plan plan;
+  std::vector<const StudyView*> fixed;
+  std::vector<const StudyView*> elastic;
+  const std::vector<Milli> shares = ElasticShares(cluster, work);
+  std::vector<const StudyView*> fused;
+  for (const StudyView& study : work.studies) {
+    if (study.demand.fused_most > 1 || study.led < 1) {
+      fused.push_back(&study);
+    } else {
+      (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
+    }
+  }
+  // What runs stays, but for elastic trials that can be moved: those are placed anew, each study's in its turn. Until
+  // then they hold their devices: nobody makes way for a trial of another study, it would start again for nothing.
+  Cluster free;
+  free.SetNodes(cluster.nodes());
+  std::vector<TrialKey> leaving;
+  std::vector<const WorkItem*> held;  // elastic ones whose turn is still to come
+  const auto is_elastic = [&](const WorkItem& item) {
+    return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
+  };
+  Filling filling(free, work, fixed, now);
+  for (const WorkItem& item : work.items) {
+    const bool moves = is_elastic(item);
+    const bool is_fixed =
+        std::ranges::find(fixed, item.trial.study, &StudyView::study) != fixed.end();
+    if (!item.running || is_fixed || (moves && item.leaving) || !free.Fits(*item.grant)) continue;
+    free.Take(*item.grant);
+    if (moves) held.push_back(&item);
+  }
+  for (const StudyView* study : elastic) {
+    // Not a sliver of a device: who needs a whole one could not use the rest.
+    const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
+                                 std::min(kWhole, MostUsed(*study)));
+    const Widening widening(cluster, work, *study, share, now);
+    const int room = widening.MostAlive() - study->running - study->waiting;
+    if (study->open && room > study->coming) plan.appetites.push_back({study->study, room});
+    if (!plan.appetites.empty() || study->coming > 0) {
+      plan.keeps_running = true;
+      return plan;
+    }
+    for (const WorkItem* item : held)
+      if (item->trial.study == study->study) free.Release(*item->grant);
+    const std::vector<Placement> placed = PlaceIn(free, cluster, widening.Choose(), work.speeds);
+    plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
+  }
+  if (!fused.empty()) {
+    // In the true books: bundles that are about to end have names too.
+    Plan bundles = Hydro(/*moves=*/true).ProposeFor(fused, cluster, work);
+    for (Placement& placement : bundles.placements) {
+      if (!free.Fits(placement.grant)) continue;
+      free.Take(placement.grant);
+      plan.placements.push_back(std::move(placement));
+    }
+    plan.appetites.insert(plan.appetites.end(), bundles.appetites.begin(), bundles.appetites.end());
+    for (const StudyView* study : fused) {
+      const std::vector<TrialKey> home = ComeHome(cluster, work, *study);
+      leaving.insert(leaving.end(), home.begin(), home.end());
+    }
+  }
+  filling.Fill(plan, leaving);
+  keeps_room = filling.KeepsRoom();
+  plan.keeps_running = leaving.empty() && elastic.empty();
+  if (plan.keeps_running) return plan;
+  for (const WorkItem& item : work.items) {
+    if (item.running && !item.leaving && !is_elastic(item) &&
+        std::ranges::find(leaving, item.trial) == leaving.end())
+      plan.placements.push_back({item.trial, *item.grant});
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
+  bool keeps_room = false;  // what is free is for somebody
+  Plan plan = IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now)
+                                         : ByLength(cluster, work, now, keeps_room);
+  if (!keeps_room) Hasten(cluster, work, now, plan);
+  return plan;
+}
+
+}  // namespace sluice

@@ -1,0 +1,433 @@
+#include "policy/confluence/filling.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/width.h"
+#include "policy/solve/set_search.h"
+
+// The idea: a device is filled with the set of trials that is worth most, and a trial's worth is what it takes of the
+// device (the largest part of any resource), times one plus what is left of it beside the longest. So devices are
+// full first, and of sets that fill them equally well the one with the longest trials runs: those that would
+// be left over at the end. Trials that go unheard because they take much memory and little else count by their
+// memory, so they are not passed over for ever. Those that fit badly beside their like (two of 0.4 leave a fifth free, one
+// of 0.51 half) count for more the longer they would have only each other: they run while there are others that fill
+// the gaps. Not where trials are judged: there chains of them end last, and come first. Where a study is over once a
+// trial is good enough, what counts is when each of them is: short ones come first.
+//
+// The set is chosen among all that wait or are about to come. A device whose set is not there yet waits for it: answers
+// come one by one, and who is there first would take the place of another.
+//
+// Of several kinds of devices each is for those it suits: a trial that takes half as much of one kind as of another,
+// where most take a third, is better left to the other. So its worth is cut by how far it is from the kind that
+// suits it best, squared: a device of the wrong kind wastes on it, and keeps it from those that it would not waste. It is
+// cut likewise where the trial is so slow that all else would have ended before it. What the linear program of the
+// lower bound would say is much the same; this takes no program.
+//
+// Only where there is not room for all: neighbours slow each other down, so that those that all find room go where they
+// are quickest, each to the device with most left.
+//
+// A trial that is judged on its way counts with all that it could still do, in a population with every change on the
+// way too: most are stopped, but such chains are what is left over at the end. Within its study it counts to where it
+// is judged next. The first trial of a study comes first: until it has run, nobody knows how long the others are.
+//
+// Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
+// just reported makes room for one that has clearly more left, if that is worth saving it and starting it again. All
+// such turns together save no more than the longest trial, which would else run alone at the end: the further off
+// the end is, the fewer of them are worth their price. Where they cost nothing, HyperSack's spaces end 5 % after
+// the lower bound on average and 12 % at most; where they are dear, they are left for the end. A study that is over once
+// a trial is good enough takes no turns: many that are half way are no use to it.
+//
+// One that takes much of a device would rarely find a turn, since those beside it report at other times. So once all
+// else would have ended before it, one device is cleared for it: who reports there leaves, and what becomes free is
+// kept for it. A part of one device that is idle for a report is nothing beside all of them waiting at the end.
+//
+// Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
+// free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
+// leave gaps that no order avoids; its integer program, which fills better and does not look ahead; play-outs of
+// many orders, which take as many times as long. FindBestPattern answers the same question for trials that are worth the
+// same each; it begins with a linear program, which is too slow for every report.
+
+namespace sluice {
+namespace {
+
+enum AmountIndex : std::uint8_t {
+  kShareAmount,
+  kBandwidthAmount,
+  kMemoryAmount,
+  kCpusAmount,
+  kClientsAmount
+};
+constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
+constexpr double kOneTurn = 2;        // must bring that many times what it costs
+constexpr double kAllTurns = 5;       // must bring that many times what they cost together
+constexpr double kAlikeCounts = 4;    // what alike trials cost each other, beside all that is left
+constexpr double kLongestCounts = 4;  // at most; one without an end counts that much
+
+constexpr std::size_t kMostLate = 32;  // in one plan: others have their turn in the next
+
+// What one that runs on one device, or on cores, holds.
+Amounts HeldBy(const Grant& grant) {
+  return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
+          grant.devices.empty() ? 0 : 1};
+}
+
+void Add(const Amounts& amounts, Amounts& to) {
+  for (std::size_t r = 0; r < to.size(); ++r) to[r] += amounts[r];
+}
+
+bool TakesTurns(const StudyView& study) { return !study.judged && !study.seeks && study.priced; }
+
+bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
+
+}  // namespace
+
+Amounts Filling::Takes(const Class& trials, std::size_t kind) const {
+  const Demand& demand = trials.study->demand;
+  return {kind == 0 ? 0 : trials.needs[kind].gpus, kind == 0 ? 0 : trials.needs[kind].bandwidth,
+          kind == 0 ? 0 : demand.memory_bytes, demand.cpus, kind == 0 ? 0 : 1};
+}
+
+Amounts Filling::RoomOn(const Spot& spot) const {
+  const Milli cpus = free_.FreeCpus(spot.node);
+  if (spot.device < 0) return {0, 0, 0, cpus, 0};
+  const auto d = static_cast<std::size_t>(spot.device);
+  const DeviceUse& used = free_.Used(spot.node)[d];
+  return {kWhole - used.share, kWhole - used.bandwidth,
+          free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes, cpus,
+          kMostClients - used.clients};
+}
+
+// Beside those that room is kept for. Cores are the node's.
+Amounts Filling::RoomBeside(const Spot& spot) const {
+  Amounts room = RoomOn(spot);
+  for (std::size_t r = 0; r < room.size(); ++r)
+    room[r] -= r == kCpusAmount ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
+  return room;
+}
+
+// Seconds that are left of a trial, as far as they say who goes first.
+double Filling::Urgency(const Class& trials, double left) const {
+  if (left == kEndless) return left;
+  if (trials.study->seeks) return std::max(longest_ - left, 0.0);
+  if (!all_fixed_) return left;
+  return left + kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, 1.0);
+}
+
+double Filling::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
+  double part = 0;
+  for (std::size_t r = 0; r < takes.size(); ++r)
+    if (takes[r] > 0)
+      part = std::max(part, static_cast<double>(takes[r]) /
+                                static_cast<double>(std::max<std::int64_t>(all[r], 1)));
+  return part * (1 + std::min(seconds / longest_, kLongestCounts));
+}
+
+Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
+  Grant grant;
+  grant.node = spot.node;
+  grant.cpus = trials.study->demand.cpus;
+  if (spot.device < 0) return grant;
+  grant.gpu_share = trials.needs[spot.kind].gpus;
+  grant.bandwidth = trials.needs[spot.kind].bandwidth;
+  grant.memory_bytes = trials.study->demand.memory_bytes;
+  grant.devices = {DeviceId(static_cast<std::uint32_t>(spot.device))};
+  return grant;
+}
+
+void Filling::Start(Class& trials, Grant grant, Plan& plan) {
+  free_.Take(grant);
+  --trials.slots;
+  trials.unknown = false;
+  if (trials.WaitingComesNext({})) {
+    plan.placements.push_back({trials.waiting[trials.next++].item->trial, std::move(grant)});
+  } else {
+    ++trials.asked;
+    --trials.to_come;
+  }
+}
+
+// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do; or
+// less, where each study is over once a trial is good enough: then the first of them ends sooner, and the other no later.
+void Filling::StartWide(Plan& plan, bool first) {
+  double longest = 0;
+  double shortest = kEndless;  // of those that seek
+  for (const Class& trials : classes_) {
+    if (!first || IsWide(trials.study->demand)) continue;
+    const double next = trials.LongestNext();
+    longest = std::max(longest, next);
+    if (trials.study->seeks && next > 0) shortest = std::min(shortest, next);
+  }
+  for (Class& trials : classes_) {
+    if (!IsWide(trials.study->demand)) continue;
+    while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
+      const double next = trials.LongestNext();
+      const bool waits = trials.study->seeks ? next > shortest : next < longest;
+      if (!trials.unknown && waits) break;
+      Grant grant = FirstFit(free_, trials.study->demand);
+      if (!IsSet(grant.node)) break;
+      Start(trials, std::move(grant), plan);
+    }
+  }
+}
+
+// Nothing is lost of one that has just reported.
+bool Filling::MayLeave(const Class& trials, const WorkItem& item) const {
+  return item.movable && !item.leaving && TakesTurns(*trials.study) && item.heard == now_;
+}
+
+// How much more another must have left to take a trial's place.
+double Filling::TurnOf(const StudyView& study) const {
+  return std::max(horizon_ / kTurns,
+                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
+}
+
+// On the quickest devices that have room; none: null.
+const Filling::Spot* Filling::RoomiestFor(const Class& trials) const {
+  const Spot* best = nullptr;
+  const auto merit = [&](const Spot& spot) {
+    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShareAmount]);
+  };
+  for (const Spot& spot : spots_) {
+    if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomOn(spot))) continue;
+    if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
+  }
+  return best;
+}
+
+// Those of devices, if all of them find room.
+void Filling::SpreadAll(Plan& plan) {
+  std::vector<std::size_t> order;
+  Milli takes = 0;
+  Milli room = 0;
+  for (const Spot& spot : spots_) room += RoomOn(spot)[kShareAmount];
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Class& trials = classes_[c];
+    const Demand& demand = trials.study->demand;
+    if (demand.gpus == 0 || IsWide(demand)) continue;
+    Milli least = kWhole;
+    for (std::size_t k = 1; k < kinds_.size(); ++k) least = std::min(least, trials.needs[k].gpus);
+    takes += trials.Known() * least;
+    if (takes > room) return;
+    order.push_back(c);
+  }
+  // Whoever has most left chooses first.
+  std::vector<std::pair<std::size_t, Grant>> starts;
+  std::vector<Class::Taken> taken(classes_.size());
+  bool all = true;
+  while (all) {
+    const Class* longest = nullptr;
+    double most = -1;
+    for (const std::size_t c : order) {
+      if (taken[c].waiting + taken[c].to_come >= classes_[c].Known()) continue;
+      const double left = classes_[c].After(taken[c]).all;
+      if (left <= most) continue;
+      most = left;
+      longest = &classes_[c];
+    }
+    if (longest == nullptr) break;
+    const auto c = static_cast<std::size_t>(longest - classes_.data());
+    const Spot* spot = RoomiestFor(*longest);
+    all = spot != nullptr;
+    if (!all) break;
+    longest->Take(taken[c]);
+    starts.emplace_back(c, GrantOn(*spot, *longest));
+    free_.Take(starts.back().second);
+  }
+  for (const auto& [c, grant] : starts) free_.Release(grant);
+  if (!all) return;
+  for (auto& [c, grant] : starts) Start(classes_[c], std::move(grant), plan);
+}
+
+// Whether all else will have ended before it, even if it runs from now on, and even if trials fit badly beside each
+// other.
+bool Filling::IsLate(const Class& trials, double left) const {
+  return TakesTurns(*trials.study) && left < kEndless &&
+         left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
+}
+
+// Whether it is so slow there that it would end after what ends last anyway.
+bool Filling::EndsLater(const Class& trials, std::size_t kind, double left) const {
+  return left * std::ranges::max(trials.speeds) >
+         std::max(horizon_, longest_) * trials.speeds[kind];
+}
+
+// Where it fits, on the quickest device and there most snugly; not where it would be late all the more. None: null.
+Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
+  Spot* best = nullptr;
+  const auto merit = [&](const Spot& spot) {
+    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShareAmount]);
+  };
+  for (Spot& spot : spots_) {
+    if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
+    if (EndsLater(trials, spot.kind, left)) continue;
+    if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
+  }
+  return best;
+}
+
+// For one that is late: not one that has as much left, or so little that leaving is not worth it.
+bool Filling::MakesWay(const Runner& runner, double late) const {
+  const Class& trials = classes_[runner.of];
+  const double left = LeftOf(trials, *runner.item).all;
+  const double price = PriceOf(*trials.study);
+  return TakesTurns(*trials.study) && !IsLate(trials, left) && left > price &&
+         left + kOneTurn * price < late;
+}
+
+// Where it would fit if others made room, and most of that is free or about to be. Who is asked next finds more of it
+// free there, which counts twice, and chooses the same. None: null.
+Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
+  Spot* best = nullptr;
+  double most = 0;
+  for (Spot& spot : spots_) {
+    if (spot.device < 0 || EndsLater(trials, spot.kind, left)) continue;
+    Amounts room = RoomBeside(spot);
+    Amounts in_the_end = room;
+    Milli reported = 0;
+    for (const Runner& runner : spot.running) {
+      const WorkItem& item = *runner.item;
+      const bool makes_way = item.movable && MakesWay(runner, left);
+      if (!item.leaving && !makes_way) continue;
+      Add(HeldBy(*item.grant), in_the_end);
+      if (item.leaving) Add(HeldBy(*item.grant), room);
+      if (!item.leaving && MayLeave(classes_[runner.of], item)) reported += item.grant->gpu_share;
+    }
+    if (!Fits(Takes(trials, spot.kind), in_the_end)) continue;
+    const double merit =
+        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShareAmount] + reported);
+    if (merit <= most) continue;
+    most = merit;
+    best = &spot;
+  }
+  return best;
+}
+
+// The longest first; where one of a study finds no device, neither do the others.
+void Filling::MakeRoomForLate(Plan& plan) {
+  std::vector<std::pair<double, std::size_t>> late;  // seconds left, class
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Class& trials = classes_[c];
+    if (trials.study->demand.gpus == 0 || IsWide(trials.study->demand)) continue;
+    Class::Taken taken;
+    for (std::int64_t i = trials.Known(); i > 0 && trials.WaitingComesNext(taken); --i) {
+      const double left = trials.After(taken).all;
+      if (!IsLate(trials, left) || late.size() >= classes_.size() * kMostLate) break;
+      late.emplace_back(left, c);
+      trials.Take(taken);
+    }
+  }
+  std::ranges::stable_sort(late, std::greater(), [](const auto& each) { return each.first; });
+  if (late.size() > kMostLate) late.resize(kMostLate);
+  std::vector<bool> in_vain(classes_.size());
+  for (const auto& [left, of] : late) {
+    if (in_vain[of]) continue;
+    Class& trials = classes_[of];
+    if (Spot* spot = SnuggestFor(trials, left)) {
+      Start(trials, GrantOn(*spot, trials), plan);
+    } else if (Spot* cleared = ClearedFor(trials, left)) {
+      Add(Takes(trials, cleared->kind), cleared->kept_free);
+      cleared->kept_for = std::max(cleared->kept_for, left);
+      kept_cpus_[Number(cleared->node) - 1] += trials.study->demand.cpus;
+    } else {
+      in_vain[of] = true;
+    }
+  }
+}
+
+bool Filling::KeepsRoom() const {
+  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for > 0; });
+}
+
+void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
+  Amounts room = RoomBeside(spot);
+  Amounts all = room;
+  const Node& node = free_.node(spot.node);
+  all[kCpusAmount] = node.cpus;
+  if (spot.device >= 0) {
+    all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
+           std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
+  }
+  std::vector<SetItem> items;
+  std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
+  for (const Runner& runner : spot.running) {
+    const Class& trials = classes_[runner.of];
+    if (!MayLeave(trials, *runner.item)) continue;
+    const double left = LeftOf(trials, *runner.item).all;
+    if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
+    const Amounts holds = HeldBy(*runner.item->grant);
+    Add(holds, room);
+    const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
+    items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
+    what.emplace_back(runner.of, runner.item);
+  }
+  const std::size_t running = items.size();
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const Class& trials = classes_[c];
+    const Demand& demand = trials.study->demand;
+    if ((demand.gpus == 0) != (spot.device < 0) || IsWide(demand) || trials.slots == 0) continue;
+    const Amounts takes = Takes(trials, spot.kind);
+    std::int64_t most = std::min<std::int64_t>(
+        trials.slots,
+        static_cast<std::int64_t>(trials.waiting.size() - trials.next) + trials.to_come);
+    for (std::size_t r = 0; r < room.size(); ++r)
+      if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
+    if (most <= 0) continue;
+    SetItem item{.worths = {}, .takes = takes};
+    Class::Taken taken;
+    const double first = trials.After(taken).all;
+    for (std::int64_t i = 0; i < most; ++i) {
+      const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
+      // Of a study that seeks none is worth more than the one before.
+      const double counts = trials.study->seeks && left < kEndless ? first : left;
+      item.worths.push_back(Suits(trials, spot.kind, left) *
+                            Worth(takes, all, Urgency(trials, counts)));
+      trials.Take(taken);
+    }
+    items.push_back(std::move(item));
+    what.emplace_back(c, nullptr);
+  }
+  if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
+  const std::vector<int> best =
+      FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
+  std::vector<const WorkItem*> leavers;
+  for (std::size_t i = 0; i < running; ++i) {
+    if (best[i] > 0) continue;
+    leavers.push_back(what[i].second);
+    free_.Release(*what[i].second->grant);
+  }
+  Plan starts;
+  std::vector<Grant> grants;
+  bool complete = true;
+  for (std::size_t i = running; i < items.size(); ++i) {
+    Class& trials = classes_[what[i].first];
+    const int asked = trials.asked;
+    for (int j = 0; j < best[i]; ++j) {
+      grants.push_back(GrantOn(spot, trials));
+      Start(trials, grants.back(), starts);
+    }
+    complete = complete && trials.asked == asked;
+  }
+  // Until all of the set are there, nobody leaves for it and none of it starts: another would take the place of one
+  // that is about to come, or that the study turns out not to have.
+  if (!complete && leavers.empty()) return;
+  if (!complete) {
+    for (const Grant& grant : grants) free_.Release(grant);
+    for (const WorkItem* item : leavers) free_.Take(*item->grant);
+    return;
+  }
+  for (const WorkItem* item : leavers) leaving.push_back(item->trial);
+  plan.placements.insert(plan.placements.end(), starts.placements.begin(), starts.placements.end());
+}
+
+void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
+  StartWide(plan, /*first=*/true);
+  SpreadAll(plan);
+  MakeRoomForLate(plan);
+  for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
+  StartWide(plan, /*first=*/false);
+  for (const Class& trials : classes_)
+    if (trials.asked > 0) plan.appetites.push_back({trials.study->study, trials.asked});
+}
+
+}  // namespace sluice

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cluster/width.h"
+#include "policy/confluence/filling.h"
+
+// What there is to fill devices with: trials by study, what is left of each, and which kinds of devices suit them.
+
+namespace sluice {
+
+Filling::Filling(Cluster& free, const WorkView& work, const std::vector<const StudyView*>& studies,
+                 Time now)
+    : free_(free), work_(work), now_(now) {
+  ListSpots();
+  Classify(studies);
+}
+
+void Filling::ListSpots() {
+  kinds_.emplace_back();
+  const std::vector<Node>& nodes = free_.nodes();
+  kept_cpus_.assign(nodes.size(), 0);
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].up) continue;
+    spots_.push_back({.node = NodeId(n + 1), .device = -1, .kind = 0, .running = {}});
+    for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
+      if (nodes[n].devices[d].IsLent()) continue;
+      const std::string_view name = nodes[n].devices[d].kind;
+      const auto known = std::ranges::find(kinds_.begin() + 1, kinds_.end(), name);
+      const auto kind = static_cast<std::size_t>(known - kinds_.begin());
+      if (known == kinds_.end()) kinds_.push_back(name);
+      spots_.push_back(
+          {.node = NodeId(n + 1), .device = static_cast<int>(d), .kind = kind, .running = {}});
+    }
+  }
+}
+
+Filling::Left Filling::LeftOf(const Class& trials, const WorkItem& item) const {
+  if (item.target == kNoLimit) return {.next = kEndless, .all = kEndless};
+  const StudyView& study = *trials.study;
+  const auto seconds = [&](Work work) {
+    return static_cast<double>(std::max<Work>(work, 0)) * trials.seconds_per_unit / item.pace;
+  };
+  const double next = seconds(item.target - item.done);
+  if (!study.judged || study.max_budget <= item.target) return {.next = next, .all = next};
+  const double all = seconds(study.max_budget - item.done);
+  if (!study.all_go_on) return {.next = next, .all = all};
+  const Work leg = std::max<Work>(item.target - item.done, 1);
+  const Work legs = (study.max_budget - item.target) / leg;
+  const auto changes = static_cast<double>(legs);
+  return {.next = all + changes * PriceOf(study), .all = all + changes * PriceOf(study)};
+}
+
+void Filling::Classify(const std::vector<const StudyView*>& studies) {
+  std::vector<double> quickness(kinds_.size(), 0);
+  for (const StudyView* study : studies) {
+    Class made;
+    made.study = study;
+    all_fixed_ = all_fixed_ && !study->judged;
+    const bool on_cores = study->demand.gpus == 0;
+    made.speeds.assign(kinds_.size(), 0);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      made.needs.push_back(NeedOn(study->demand, kinds_[k]));
+      if (on_cores != (k == 0)) continue;
+      SpeedSituation alone{.shape = std::string(study->shape),
+                           .kind = std::string(kinds_[k]),
+                           .width = on_cores ? UsualWidth(study->demand) : made.needs[k].gpus};
+      SpeedEstimate known = work_.speeds->Ask(alone);
+      // What a trial takes is what it can use: an unmeasured share does not slow it down.
+      if (known.measured == 0 && !on_cores) {
+        alone.width = std::max(kWhole, alone.width);
+        known.work_per_second = work_.speeds->Prior(alone);
+      }
+      made.speeds[k] = known.work_per_second;
+      made.unknown = made.unknown && known.measured == 0 && study->running == 0;
+    }
+    const double quickest = std::ranges::max(made.speeds);
+    if (quickest > 0) {
+      made.seconds_per_unit = 1 / quickest;
+      for (std::size_t k = 0; k < kinds_.size(); ++k) quickness[k] += made.speeds[k] / quickest;
+    }
+    made.at_once = AtOnce(made, /*alike=*/false);
+    made.alike_at_once = AtOnce(made, /*alike=*/true);
+    made.slots = study->parallelism == 0 ? static_cast<int>(kMany)
+                                         : std::max(0, study->parallelism - study->running);
+    classes_.push_back(std::move(made));
+  }
+  const auto owner = [&](const WorkItem& item) {
+    return std::ranges::find_if(
+        classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
+  };
+  const auto count = [&](Class& trials, const Left& left, double number) {
+    if (left.all == kEndless) return;
+    longest_ = std::max(longest_, left.all);
+    const double seconds = left.next * number;
+    horizon_ += seconds / trials.at_once;
+    const double lost = seconds / trials.alike_at_once - seconds / trials.at_once;
+    trials.lost_alike += lost;
+    lost_alike_ += lost;
+  };
+  for (const WorkItem& item : work_.items) {
+    const auto trials = owner(item);
+    if (trials == classes_.end()) continue;
+    const Left left = LeftOf(*trials, item);
+    count(*trials, left, 1);
+    if (!item.running) {
+      trials->waiting.push_back({left, &item});
+      continue;
+    }
+    // Not where a node has shrunk under it.
+    if (!free_.Fits(*item.grant)) continue;
+    free_.Take(*item.grant);
+    if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
+    for (Spot& spot : spots_) {
+      const int device =
+          item.grant->devices.empty() ? -1 : static_cast<int>(Number(item.grant->devices[0]));
+      if (spot.node == item.grant->node && spot.device == device)
+        spot.running.push_back({&item, static_cast<std::size_t>(trials - classes_.begin())});
+    }
+  }
+  for (Class& trials : classes_) {
+    std::ranges::stable_sort(trials.waiting, std::greater(),
+                             [](const Waiting& each) { return each.left.next; });
+    const StudyView& study = *trials.study;
+    const int expected = (study.open ? study.left : 0) + study.coming;
+    if (!study.open && study.coming == 0) continue;
+    trials.to_come = expected > 0 ? expected : kMany;
+    WorkItem fresh;
+    fresh.target = study.max_budget;
+    trials.of_coming = LeftOf(trials, fresh);
+    if (expected > 0) count(trials, trials.of_coming, expected);
+    // Nobody of its own study is kept waiting by a trial that is not there yet, unless all of them will be done.
+    if (!trials.waiting.empty() && study.judged)
+      trials.of_coming.next = std::min(trials.of_coming.next, trials.waiting.back().left.next);
+    if (expected == 0) trials.of_coming = {};
+  }
+  CompareKinds();
+  // The quickest devices choose first.
+  std::ranges::stable_sort(spots_, std::greater(),
+                           [&](const Spot& spot) { return quickness[spot.kind]; });
+}
+
+// So many would run on all devices at once, each as quick as where it is quickest: parts of them too, if others fill
+// what they leave.
+double Filling::AtOnce(const Class& trials, bool alike) const {
+  const double quickest = std::ranges::max(trials.speeds);
+  const bool on_cores = trials.study->demand.gpus == 0;
+  double sum = 0;
+  for (const Spot& spot : spots_) {
+    if (on_cores != (spot.device < 0)) continue;
+    const Milli takes =
+        std::max<Milli>(on_cores ? trials.study->demand.cpus : trials.needs[spot.kind].gpus, 1);
+    const Milli has = on_cores ? free_.node(spot.node).cpus : kWhole;
+    const Milli whole = has / takes;
+    const double fit = alike && whole > 0 ? static_cast<double>(whole)
+                                          : static_cast<double>(has) / static_cast<double>(takes);
+    sum += fit * (quickest > 0 ? trials.speeds[spot.kind] / quickest : 1);
+  }
+  return std::max(sum, 1.0);
+}
+
+// What a trial takes of a kind is its part of a device, for as long as its work takes there.
+void Filling::CompareKinds() {
+  const auto takes = [&](const Class& trials, std::size_t kind) {
+    const double speed = trials.speeds[kind];
+    return speed > 0 ? static_cast<double>(trials.needs[kind].gpus) / speed : 0;
+  };
+  std::vector<double> usual(kinds_.size(), 0);
+  for (const Class& trials : classes_) {
+    double all = 0;
+    for (std::size_t k = 1; k < kinds_.size(); ++k) all += takes(trials, k);
+    for (std::size_t k = 1; k < kinds_.size() && all > 0; ++k) usual[k] += takes(trials, k) / all;
+  }
+  for (Class& trials : classes_) {
+    trials.thrift.assign(kinds_.size(), 1);
+    double least = kEndless;
+    for (std::size_t k = 1; k < kinds_.size(); ++k)
+      if (takes(trials, k) > 0) least = std::min(least, takes(trials, k) / usual[k]);
+    for (std::size_t k = 1; k < kinds_.size(); ++k)
+      if (takes(trials, k) > 0) trials.thrift[k] = least / (takes(trials, k) / usual[k]);
+  }
+}
+
+// 1: as well as any.
+double Filling::Suits(const Class& trials, std::size_t kind, double left) const {
+  double suits = trials.thrift[kind];
+  if (left < kEndless && trials.speeds[kind] > 0) {
+    const double here = left * std::ranges::max(trials.speeds) / trials.speeds[kind];
+    suits *= std::min(1.0, std::max(horizon_, longest_) / here);
+  }
+  return suits * suits;
+}
+
+bool Filling::Class::WaitingComesNext(const Taken& taken) const {
+  const std::size_t at = next + static_cast<std::size_t>(taken.waiting);
+  if (at >= waiting.size()) return false;
+  return taken.to_come >= to_come || waiting[at].left.next >= of_coming.next;
+}
+
+const Filling::Left& Filling::Class::After(const Taken& taken) const {
+  if (!WaitingComesNext(taken)) return of_coming;
+  return waiting[next + static_cast<std::size_t>(taken.waiting)].left;
+}
+
+void Filling::Class::Take(Taken& taken) const {
+  ++(WaitingComesNext(taken) ? taken.waiting : taken.to_come);
+}
+
+double Filling::Class::LongestNext() const {
+  if (slots == 0) return 0;
+  double longest = to_come > 0 ? of_coming.all : 0;
+  for (std::size_t i = next; i < waiting.size(); ++i)
+    longest = std::max(longest, waiting[i].left.all);
+  return longest;
+}
+
+// Trials that could start, of those whose number is known.
+std::int64_t Filling::Class::Known() const {
+  const auto waits = static_cast<std::int64_t>(waiting.size() - next);
+  return std::min<std::int64_t>(slots, waits + (to_come < kMany ? to_come : 0));
+}
+
+}  // namespace sluice

@@ -1,0 +1,435 @@
+#include "policy/confluence/focus.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <span>
+#include <string>
+
+#include "cluster/width.h"
+
+// The idea: what is left until the deadline has two stages. In the first, some trials run side by side, as wide as
+// the devices allow, and their curves tell more of them; in the second, the one that then looks best has all the
+// devices it can use. A plan is who runs in the first stage and how long that is; it is worth the best loss that
+// is expected at the end. Few trials and a short stage get far with what may be the wrong one; many and a long
+// stage find the right one and have no time left to train it. Trials that wait are candidates like those that
+// run, and so are those that nobody has proposed yet, for which the study's forecast stands: nothing that is
+// decided is for ever.
+//
+// Expected: each trial's loss at the deadline is a normal variable. Its mean is its forecast at the work it would
+// have done by then; its spread is not all that is unknown of it, but what the first stage will tell, since only that
+// can be acted upon. The best of them is then the expected least of independent normal variables.
+//
+// What runs on as it is costs nothing. Who starts, or changes its width, spends a start-up, and what it did since
+// its last report is lost: a change must be worth that, by the same measure.
+//
+// Who leaves is saved, since it may come back, if that is worth the time it takes: by what is expected of it should it
+// have all devices from now on. Who is not, and whom no stopper judges, is given up as it is.
+//
+// Cost: a few hundred plans, each an integral over as many trials as it has. Alternatives: HyperSched's rules, which
+// know neither how curves go on nor what could still be learned; the exact problem, a restless bandit with switching
+// costs, whose state is all curves.
+
+namespace sluice {
+namespace {
+
+// A plan that differs from what runs must be better by this part of what is unknown of a new trial.
+constexpr double kLeastImprovement = 0.01;
+
+// A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
+// Charged in full, starts made plans so dear that nobody was given up in time. Where there is hardly time for one
+// start there is none for a better plan either.
+constexpr double kStartCounts = 0.5;
+// Curves turn out otherwise more often than forecasts say: too often for what cannot be taken back.
+constexpr double kDoubt = 2;
+constexpr int kPoints = 24;   // of the integral
+constexpr double kFar = 3.5;  // standard deviations
+
+double Below(double z) { return 0.5 * std::erfc(-z * M_SQRT1_2); }
+
+// A trial's loss at the deadline, as it will be known when one is chosen; so many alike.
+struct Outlook {
+  double mean = 0;
+  double spread = 0;
+  int count = 1;
+};
+
+// The expected least of independent normal variables and a constant.
+double ExpectedLeast(std::span<const Outlook> outlooks, double constant) {
+  double low = constant;
+  double high = constant;
+  for (const Outlook& each : outlooks) {
+    low = std::min(low, each.mean - kFar * each.spread);
+    high = std::min(high, each.mean + kFar * each.spread);
+  }
+  if (!(high > low)) return high;
+  const double step = (high - low) / kPoints;
+  double sum = 0;
+  for (int i = 0; i < kPoints; ++i) {
+    const double x = low + (i + 0.5) * step;
+    double all_above = 1;
+    for (const Outlook& each : outlooks) {
+      const double off = each.mean - x;
+      if (off >= kFar * each.spread) continue;
+      const double above = off <= -kFar * each.spread ? 0 : Below(off / each.spread);
+      all_above *= each.count == 1 ? above : std::pow(above, each.count);
+      if (all_above < 1e-6) break;
+    }
+    sum += all_above;
+  }
+  return low + sum * step;
+}
+
+// By how much a normal variable is expected to be less than this.
+double ExpectedGain(double mean, double spread, double than) {
+  if (!(spread > 0)) return std::max(than - mean, 0.0);
+  const double z = (than - mean) / spread;
+  return (than - mean) * Below(z) +
+         spread * std::exp(-0.5 * z * z) * M_SQRT1_2 * std::numbers::inv_sqrtpi;
+}
+
+// What a curve that is at `work` has still before it, as a part of what it had before any.
+double WayLeft(const Forecast& forecast, double work) {
+  return std::pow(1 + work / forecast.scale, -forecast.exponent);
+}
+
+}  // namespace
+
+Focus::Focus(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
+             Time now)
+    : work_(work),
+      study_(study),
+      devices_(std::max(devices, OneDevice(study.demand))),
+      narrow_(OneDevice(study.demand)),
+      wide_(std::clamp(std::min(MostWidth(study.demand), WidestFit(cluster, study.demand)), narrow_,
+                       std::max(devices_, narrow_))),
+      now_(now),
+      left_(Seconds(study.deadline - now)),
+      start_up_(Seconds(study.start_up)),
+      leaving_(Seconds(study.leaving)),
+      expected_(std::numeric_limits<double>::quiet_NaN()) {
+  SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .width = narrow_};
+  if (study.demand.gpus > 0) at.kind = FirstKind(cluster);
+  const bool measured = work.speeds->Ask(at).measured > 0;
+  for (; at.width <= wide_; at.width += narrow_)
+    speeds_.push_back(work.speeds->Ask(at).work_per_second);
+  ListArms();
+  if (measured && study.priced && study.fresh != nullptr && study.fresh->known) {
+    Decide();
+  } else {
+    RunEverybody();
+  }
+}
+
+double Focus::Speed(Milli width) const {
+  const auto steps = static_cast<std::size_t>(std::clamp(width, narrow_, wide_) / narrow_);
+  return speeds_[steps - 1];
+}
+
+void Focus::ListArms() {
+  for (const WorkItem& item : work_.items) {
+    if (item.trial.study != study_.study) continue;
+    const bool stays = item.running && !item.leaving;
+    arms_.push_back({.item = &item,
+                     .forecast = item.forecast,
+                     .done = static_cast<double>(item.done),
+                     .credit = stays ? Seconds(now_ - item.heard) : 0,
+                     .held = stays ? WidthOf(*item.grant) : 0,
+                     .pace = item.pace});
+  }
+  if (!study_.open) return;
+  // More at once than this would not be tried in the time there is.
+  const auto most = static_cast<std::size_t>(4 * slots());
+  const auto fresh = std::min(most, static_cast<std::size_t>(study_.left + study_.coming));
+  for (std::size_t i = 0; i < fresh; ++i) arms_.push_back({.forecast = study_.fresh});
+}
+
+// While nothing is known of speeds or curves.
+void Focus::RunEverybody() {
+  std::vector<std::size_t> order(arms_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Adopt(Stay(order));
+}
+
+// Whoever cannot be moved first, then by what may become of it.
+std::vector<std::size_t> Focus::InOrder(double optimism) const {
+  std::vector<double> keys;
+  for (const Arm& arm : arms_) {
+    const double start = arm.held > 0 ? 0 : start_up_;
+    const double work = arm.done + std::max(left_ - start, 0.0) * Speed(wide_) * arm.pace;
+    keys.push_back(arm.forecast->At(work) - optimism * arm.forecast->SpreadAt(work));
+  }
+  std::vector<std::size_t> order(arms_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto is_fixed = [&](std::size_t i) {
+    return arms_[i].item != nullptr && IsFixed(*arms_[i].item);
+  };
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    if (is_fixed(a) != is_fixed(b)) return is_fixed(a);
+    return keys[a] < keys[b];
+  });
+  return order;
+}
+
+// Gives out what is spare, a step at a time, to those that may have it.
+template <typename MayHave>
+void Focus::Deal(Stage& stage, Milli spare, MayHave may_have) const {
+  for (bool dealt = true; dealt && spare >= narrow_;) {
+    dealt = false;
+    for (std::size_t i = 0; i < stage.widths.size() && spare >= narrow_; ++i) {
+      if (!may_have(arms_[stage.arms[i]]) || stage.widths[i] + narrow_ > wide_) continue;
+      stage.widths[i] += narrow_;
+      spare -= narrow_;
+      dealt = true;
+    }
+  }
+}
+
+// What runs goes on, and others take what is free.
+Focus::Stage Focus::Stay(const std::vector<std::size_t>& order) const {
+  Stage stage;
+  Milli spare = devices_;
+  int slots = study_.parallelism > 0 ? study_.parallelism : std::numeric_limits<int>::max();
+  slots -= study_.ending;
+  for (const bool runs : {true, false}) {
+    for (const std::size_t i : order) {
+      const Milli width = runs ? arms_[i].held : narrow_;
+      if ((arms_[i].held > 0) != runs || (!runs && (width > spare || slots <= 0))) continue;
+      stage.arms.push_back(i);
+      stage.widths.push_back(width);
+      spare -= width;
+      --slots;
+    }
+  }
+  // Where there are not enough of them, those who start are wider.
+  Deal(stage, spare, [](const Arm& arm) { return arm.held == 0; });
+  return stage;
+}
+
+// The first so many, all devices dealt out among those that run at once.
+Focus::Stage Focus::Widened(const std::vector<std::size_t>& order, std::size_t count) const {
+  Stage stage;
+  Milli spare = devices_;
+  std::size_t slots = count;
+  if (study_.parallelism > 0)
+    slots =
+        std::min(slots, static_cast<std::size_t>(std::max(study_.parallelism - study_.ending, 0)));
+  for (const std::size_t i : order) {
+    if (stage.arms.size() >= count) break;
+    const bool fixed = arms_[i].item != nullptr && IsFixed(*arms_[i].item);
+    const Milli width = fixed ? arms_[i].held : narrow_;
+    stage.arms.push_back(i);
+    if (!fixed && (width > spare || stage.widths.size() >= slots)) continue;
+    if (stage.widths.size() + 1 < stage.arms.size()) continue;
+    stage.widths.push_back(width);
+    spare -= width;
+  }
+  Deal(stage, spare, [](const Arm& arm) { return arm.item == nullptr || !IsFixed(*arm.item); });
+  // Who can keep its width keeps it.
+  for (std::size_t i = 0; i < stage.widths.size(); ++i) {
+    const Milli held = arms_[stage.arms[i]].held;
+    if (held == 0 || held == stage.widths[i]) continue;
+    for (std::size_t j = 0; j < stage.widths.size(); ++j) {
+      if (stage.widths[j] != held || arms_[stage.arms[j]].held == held) continue;
+      std::swap(stage.widths[i], stage.widths[j]);
+      break;
+    }
+  }
+  return stage;
+}
+
+double Focus::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
+  const double wider = std::max(rest - leaving_ - start_up_, 0.0) * Speed(wide_) * arm.pace;
+  double end = seen + std::max(as_it_is, wider);
+  if (study_.max_budget > 0) end = std::min(end, static_cast<double>(study_.max_budget));
+  return std::max(arm.done, std::floor(end));
+}
+
+double Focus::StartCounts() const {
+  return std::clamp(start_up_ / std::max(left_, 1e-3), kStartCounts, 1.0);
+}
+
+double Focus::ValueWith(const Stage& stage, std::size_t length) const {
+  const double seconds = kStages[length] * left_;
+  const double rest = left_ - seconds;
+  const double each =
+      seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
+  // Where others are to leave first, who comes waits for that.
+  const double start = StartCounts() * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
+  std::vector<Outlook> outlooks;
+  const Arm* last_arm = nullptr;
+  Milli last_width = 0;
+  for (std::size_t i = 0; i < stage.arms.size(); ++i) {
+    const Arm& arm = arms_[stage.arms[i]];
+    const Milli width = i < stage.widths.size() ? stage.widths[i] : narrow_;
+    const auto is_alike = [&](const Arm& other) {
+      return arm.forecast == other.forecast && arm.held == 0 && other.held == 0 &&
+             arm.done == other.done && arm.pace == other.pace;
+    };
+    if (last_arm != nullptr && width == last_width && is_alike(*last_arm)) {
+      ++outlooks.back().count;
+      continue;
+    }
+    last_arm = &arm;
+    last_width = width;
+    const double lost = arm.held == width ? -arm.credit : start;
+    const double speed = Speed(width) * arm.pace;
+    const double seen = arm.done + std::max(each - lost, 0.0) * speed;
+    // What of its start is still to come when the first stage is over.
+    const double to_come = std::max(lost - each, 0.0);
+    const double end = WorkAtEnd(arm, seen, std::max(rest - to_come, 0.0) * speed, rest);
+    const double then = WayLeft(*arm.forecast, std::min(seen, end));
+    const double last = WayLeft(*arm.forecast, end);
+    const double unknown = arm.spread * (arm.way - last);
+    const double still = arm.spread * (then - last);
+    outlooks.push_back({.mean = arm.forecast->limit + std::max(arm.forecast->drop, 0.0) * last,
+                        .spread = std::sqrt(std::max(unknown * unknown - still * still, 0.0))});
+  }
+  double constant = std::isnan(study_.best) ? std::numeric_limits<double>::infinity() : study_.best;
+  for (const auto& [mean, arm] : idle_[length]) {
+    if (arms_[arm].hopeless || std::ranges::find(stage.arms, arm) != stage.arms.end()) continue;
+    constant = std::min(constant, mean);
+    break;
+  }
+  if (std::isinf(constant)) {
+    constant = outlooks.front().mean;
+    for (const Outlook& outlook : outlooks)
+      constant = std::max(constant, outlook.mean + kFar * outlook.spread);
+  }
+  return ExpectedLeast(outlooks, constant);
+}
+
+// What becomes of trials that only run after a first stage: the best of them first.
+void Focus::ListIdle() {
+  for (std::size_t length = 0; length < kStages.size(); ++length) {
+    for (std::size_t i = 0; i < arms_.size(); ++i) {
+      if (arms_[i].item == nullptr) continue;
+      const double rest = (1 - kStages[length]) * left_;
+      const double end = WorkAtEnd(arms_[i], arms_[i].done, 0, rest);
+      idle_[length].emplace_back(arms_[i].forecast->At(end), i);
+    }
+    std::ranges::sort(idle_[length]);
+  }
+}
+
+double Focus::ValueOf(const Stage& stage, std::size_t at_least) const {
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t length = at_least; length < kStages.size(); ++length)
+    best = std::min(best, ValueWith(stage, length));
+  return best;
+}
+
+void Focus::Decide() {
+  for (Arm& arm : arms_) {
+    arm.way = WayLeft(*arm.forecast, arm.done);
+    arm.spread = arm.forecast->spread / arm.way;
+  }
+  ListIdle();
+  const std::vector<std::size_t> by_mean = InOrder(0);
+  const std::vector<std::size_t> by_hope = InOrder(1);
+  Stage best = Stay(by_hope);
+  if (best.arms.empty()) return;
+  // Or what is better done at once would be put off again and again.
+  expected_ = ValueOf(best, /*at_least=*/1);
+  // What a second of a device is worth: all that are left bring what is still expected.
+  const double price = std::isnan(study_.best)
+                           ? 0
+                           : std::max(study_.best - expected_, 0.0) /
+                                 (std::max(left_, 1.0) * static_cast<double>(devices_));
+  FindHopeless(price);
+  // Who is changed now would not report again.
+  const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
+  double to_beat = expected_ - kLeastImprovement * study_.fresh->spread;
+  for (std::size_t count = 1; count <= std::min(arms_.size(), 4 * slots());) {
+    for (const auto* order : {&by_mean, &by_hope}) {
+      Stage stage = Widened(*order, count);
+      if (stage.widths.empty() || (too_late && Leavers(stage) > 0)) continue;
+      const double value = ValueOf(stage, 0) + Lost(stage) * price;
+      if (value >= to_beat) continue;
+      to_beat = expected_ = value;
+      best = std::move(stage);
+    }
+    count += std::max<std::size_t>(count / 4, 1);
+  }
+  if (!study_.leaving_known && Leavers(best) > 0) best = Try(best, by_hope, by_mean);
+  Adopt(best);
+}
+
+// What it takes to leave is learned from the first who does: nobody else leaves before that, but whoever is given up.
+Focus::Stage Focus::Try(const Stage& stage, const std::vector<std::size_t>& by_hope,
+                        const std::vector<std::size_t>& by_mean) const {
+  const auto leaves = [](const Arm& arm) { return arm.item != nullptr && arm.item->leaving; };
+  const bool tried = study_.ending > 0 || std::ranges::any_of(arms_, leaves);
+  std::vector<std::size_t> others = by_hope;
+  std::erase_if(others,
+                [&](std::size_t arm) { return arms_[arm].held > 0 && GivesUp(stage, arm); });
+  for (auto worst = by_mean.rbegin(); !tried && worst != by_mean.rend(); ++worst) {
+    if (arms_[*worst].held == 0 || Keeps(stage, *worst) || GivesUp(stage, *worst)) continue;
+    std::erase(others, *worst);
+    break;
+  }
+  return Stay(others);
+}
+
+bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(stage.arms, arm) - stage.arms.begin());
+  return place < stage.widths.size() && stage.widths[place] == arms_[arm].held;
+}
+
+bool Focus::GivesUp(const Stage& stage, std::size_t arm) const {
+  return arms_[arm].hopeless && std::ranges::find(stage.arms, arm) == stage.arms.end();
+}
+
+// How many of those who run would save and leave, if only to come back at another width.
+int Focus::Leavers(const Stage& stage) const {
+  int leavers = 0;
+  for (std::size_t i = 0; i < arms_.size(); ++i)
+    if (arms_[i].held > 0 && !Keeps(stage, i) && !GivesUp(stage, i)) ++leavers;
+  return leavers;
+}
+
+// Of those that run: a second of a device is worth so much.
+void Focus::FindHopeless(double price) {
+  if (study_.judged) return;
+  // Until somebody has left it is thought to take as long as a start.
+  const double leaving = study_.leaving_known ? leaving_ : start_up_;
+  for (Arm& arm : arms_) {
+    if (arm.held == 0 || IsFixed(*arm.item)) continue;
+    const double end = WorkAtEnd(arm, arm.done, 0, left_);
+    const double gain =
+        ExpectedGain(arm.forecast->At(end), kDoubt * arm.forecast->SpreadAt(end), expected_);
+    arm.hopeless = gain < price * leaving * static_cast<double>(arm.held);
+  }
+}
+
+// Device time since the last reports of those that would leave.
+double Focus::Lost(const Stage& stage) const {
+  double lost = 0;
+  for (std::size_t i = 0; i < arms_.size(); ++i) {
+    if (arms_[i].held == 0 || Keeps(stage, i)) continue;
+    const double seconds = arms_[i].credit + (GivesUp(stage, i) ? 0 : leaving_);
+    lost += seconds * static_cast<double>(arms_[i].held);
+  }
+  return lost;
+}
+
+// Who takes the place of another starts when that one has left.
+void Focus::Adopt(const Stage& stage) {
+  int free = study_.parallelism > 0 ? study_.parallelism - study_.running
+                                    : std::numeric_limits<int>::max();
+  for (std::size_t i = 0; i < stage.widths.size(); ++i) {
+    const Arm& arm = arms_[stage.arms[i]];
+    if (arm.item == nullptr) {
+      ++fresh_;
+    } else if (arm.item->running || free-- > 0) {
+      chosen_.push_back({arm.item, stage.widths[i]});
+    }
+  }
+  for (std::size_t i = 0; i < arms_.size(); ++i)
+    if (GivesUp(stage, i)) given_up_.push_back(arms_[i].item->trial);
+}
+
+}  // namespace sluice

@@ -1,0 +1,86 @@
+#include "policy/confluence/hastening.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/width.h"
+#include "policy/placer.h"
+
+namespace sluice {
+namespace {
+
+// Times its price: one that is judged may be stopped before that pays.
+constexpr double kMovePays = 2;
+constexpr double kMovePaysIfJudged = 8;
+
+std::string_view KindOf(const Cluster& cluster, const Grant& grant) {
+  const std::vector<Device>& devices = cluster.node(grant.node).devices;
+  if (grant.devices.empty() || Number(grant.devices.front()) >= devices.size()) return {};
+  const Device& first = devices[Number(grant.devices.front())];
+  return first.IsLent() ? std::string_view() : first.kind;
+}
+
+}  // namespace
+
+void Hasten(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) {
+  const auto is_growing = [](const StudyView& study) { return study.coming > 0; };
+  if (!plan.appetites.empty() || std::ranges::any_of(work.studies, is_growing)) return;
+  std::map<StudyId, std::vector<NodeId>> orders;
+  for (const StudyView& study : work.studies)
+    orders[study.study] = QuickestFirst(cluster, *work.speeds, study.shape);
+  if (std::ranges::all_of(orders, [](const auto& each) { return each.second.empty(); })) return;
+
+  std::map<TrialKey, Placement*> placed;
+  for (Placement& placement : plan.placements) placed[placement.trial] = &placement;
+  std::vector<const WorkItem*> staying;   // who runs, and would go on where it is
+  std::vector<const WorkItem*> unlisted;  // of them, those the plan does not speak of
+  for (const WorkItem& item : work.items) {
+    if (!item.running || item.leaving) continue;
+    const auto found = placed.find(item.trial);
+    const bool stays =
+        found == placed.end() ? plan.keeps_running : found->second->grant == *item.grant;
+    if (!stays) continue;
+    staying.push_back(&item);
+    if (placed.erase(item.trial) == 0) unlisted.push_back(&item);
+  }
+  Cluster books = cluster;  // with those that run, and those that are to
+  for (const auto& [trial, placement] : placed)
+    if (books.Fits(placement->grant)) books.Take(placement->grant);
+
+  std::map<TrialKey, Grant> moved;
+  for (const WorkItem* item : staying) {
+    const auto study = std::ranges::find(work.studies, item->trial.study, &StudyView::study);
+    const std::string_view here = KindOf(cluster, *item->grant);
+    if (!item->movable || item->target == kNoLimit || !study->priced || here.empty() ||
+        IsSet(item->grant->bundle))
+      continue;
+    const Milli width = WidthOf(*item->grant);
+    Grant grant = FirstFit(books, AtWidth(item->demand, width), orders[study->study]);
+    if (!IsSet(grant.node)) continue;
+    const auto seconds = [&](std::string_view kind) {
+      const SpeedSituation at{
+          .shape = std::string(item->shape), .kind = std::string(kind), .width = width};
+      return static_cast<double>(item->target - item->done) /
+             (work.speeds->Ask(at).work_per_second * item->pace);
+    };
+    const double price = Seconds(study->start_up + study->leaving + (now - item->heard));
+    const double saved = seconds(here) - seconds(KindOf(cluster, grant));
+    if (saved <= (study->judged ? kMovePaysIfJudged : kMovePays) * price) continue;
+    books.Take(grant);
+    moved.emplace(item->trial, std::move(grant));
+  }
+  if (moved.empty()) return;
+  if (plan.keeps_running) {
+    for (const WorkItem* item : unlisted) plan.placements.push_back({item->trial, *item->grant});
+    plan.keeps_running = false;
+  }
+  for (Placement& placement : plan.placements) {
+    const auto found = moved.find(placement.trial);
+    if (found != moved.end()) placement.grant = std::move(found->second);
+  }
+}
+
+}  // namespace sluice

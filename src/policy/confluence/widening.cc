@@ -1,0 +1,399 @@
+#include "policy/confluence/widening.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "cluster/width.h"
+
+// The idea: bisection on the length L of all that is left. A trial that is to end within L needs at least some
+// width w(L), and takes the area w * seconds(w) of the n * L there is. Of the widths that are wide enough the one
+// with the least area is taken: since a device does less for each trial the wider that runs, mostly the
+// narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
+// the plan's length. Trials yet to be proposed count too, so that nobody is widened while others would fill the
+// devices: with the area of what a trial does on average where most are stopped early, though one may go all the way.
+// Then trials are let in by what is left of them, those that have begun first, and
+// what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
+// may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
+//
+// Areas do not say who begins when. Whoever finds no room beside the others waits until one of them ends: if all of
+// them at once, and narrower, end no later than that, they begin at once, and need not start up one after another.
+//
+// What a change costs (work since the last report, leaving, start-up) is part of a trial's seconds at every width but
+// the one it has: a trial is moved if it ends sooner all the same. As it is, it goes on at the speed of the devices it
+// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room. Beside
+// other studies those are mostly taken, and whoever left slow devices would find slow ones: then all count alike.
+//
+// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
+// is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
+// bound and longer schedules.
+
+namespace sluice {
+namespace {
+
+constexpr int kHalvings = 30;
+constexpr Milli kMostTrials = 1'000'000;
+// Speeds are estimates: a change must promise more than they may be wrong.
+constexpr double kWideningMargin = 1.05;
+constexpr double kChangePays = 0.9;
+// What was done since the last report is lost by a move, and will not be a little later: nobody is in a hurry.
+constexpr double kLostCounts = 100;
+
+Milli Next(Milli width, Milli least) {
+  if (width < kWhole) return std::min(std::max(2 * width, least), kWhole);
+  // Finer steps of a large width make no difference.
+  Milli step = kWhole;
+  while (step * 16 <= width) step *= 2;
+  return width + step;
+}
+
+// The least length that fits, between one that does not and one that does.
+double Halve(double too_short, double length, const std::function<bool(double)>& fits) {
+  for (int i = 0; i < kHalvings && length - too_short > 1e-6 * length; ++i) {
+    const double middle = (too_short + length) / 2;
+    (fits(middle) ? length : too_short) = middle;
+  }
+  return length;
+}
+
+bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
+
+}  // namespace
+
+Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
+                   Milli devices, Time now)
+    : cluster_(cluster),
+      work_(work),
+      study_(study),
+      devices_(std::max(devices, LeastWidth(study.demand))),
+      now_(now) {
+  ListWidths(cluster);
+  const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
+  may_change_ = study.priced && work.speeds->Ask(any).measured > 0;
+  for (const WorkItem& item : work.items)
+    if (item.trial.study == study.study) trials_.push_back(TimesOf(item));
+  if (study.open) coming_ = study.left + study.coming;
+  WorkItem fresh;
+  fresh.target = study.max_budget;
+  to_come_ = TimesOf(fresh).seconds;
+  if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
+  typical_ = to_come_;
+  if (study.typical_work > 0 && study.typical_work < static_cast<double>(study.max_budget)) {
+    const double start = Seconds(study.start_up);
+    const double part = study.typical_work / static_cast<double>(study.max_budget);
+    for (double& seconds : typical_) seconds = start + (seconds - start) * part;
+  }
+  // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
+  // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
+  const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
+  const auto pausing = static_cast<int>(std::ranges::count_if(
+      trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
+  const int settled = study.all_go_on ? study.paused : std::min(study.paused, pausing);
+  away_ = (settled + study.ending) / of + study.unborn;
+  returning_ = (study.paused + study.ending + pausing) / of;
+  const auto longest = std::ranges::max_element(
+      trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
+  fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
+  to_return_ = TimesOf(fresh).seconds;
+  Settle();
+}
+
+void Widening::ListWidths(const Cluster& cluster) {
+  if (study_.demand.gpus > 0) kind_ = FirstKind(cluster);
+  const Milli least = LeastWidth(study_.demand);
+  const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
+  for (Milli width = least; width <= most; width = Next(width, least)) {
+    widths_.push_back(width);
+    speeds_.push_back(SpeedAt(kind_, width));
+  }
+  if (study_.parallelism > 0) {
+    while (least_ + 1 < widths_.size() && study_.parallelism * widths_[least_ + 1] <= devices_)
+      ++least_;
+  }
+  best_ = least_;
+  for (std::size_t i = best_ + 1; i < widths_.size(); ++i) {
+    const double now = speeds_[best_] / static_cast<double>(widths_[best_]);
+    if (speeds_[i] / static_cast<double>(widths_[i]) > now * (1 + 1e-9)) best_ = i;
+  }
+}
+
+// Of a trial that has neighbours on its device, if it takes only a share of it.
+double Widening::SpeedAt(const std::string& kind, Milli width) const {
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kind, .width = width};
+  if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
+  return work_.speeds->Ask(at).work_per_second;
+}
+
+// All its devices are as slow as the slowest.
+double Widening::SpeedOn(const Grant& grant, std::size_t width) {
+  if (grant.devices.empty() || work_.studies.size() > 1) return speeds_[width];
+  double slowest = std::numeric_limits<double>::infinity();
+  const std::vector<Device>& devices = cluster_.node(grant.node).devices;
+  for (const DeviceId id : grant.devices) {
+    if (Number(id) >= devices.size() || devices[Number(id)].kind == kind_) {
+      slowest = std::min(slowest, speeds_[width]);
+      continue;
+    }
+    std::vector<double>& speeds = other_speeds_[devices[Number(id)].kind];
+    for (std::size_t i = speeds.size(); i < widths_.size(); ++i)
+      speeds.push_back(SpeedAt(devices[Number(id)].kind, widths_[i]));
+    slowest = std::min(slowest, speeds[width]);
+  }
+  return slowest;
+}
+
+Widening::Trial Widening::TimesOf(const WorkItem& item) {
+  Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
+  const bool stays = item.running && !item.leaving;
+  const double since = stays ? Seconds(now_ - item.heard) : 0;
+  const double start = Seconds(study_.start_up);
+  const double leaving = Seconds(study_.leaving);
+  // Where it is as wide as none of those listed, the next narrower one stands for what it has.
+  if (stays && WidthOf(*item.grant) <= devices_) {
+    const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
+    if (wider != widths_.begin())
+      trial.held = static_cast<std::size_t>(wider - widths_.begin()) - 1;
+  }
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    if (item.target == kNoLimit) {
+      trial.seconds.push_back(std::numeric_limits<double>::infinity());
+      continue;
+    }
+    const double speed = i == trial.held ? SpeedOn(*item.grant, i) : speeds_[i];
+    const double left =
+        static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speed / item.pace;
+    if (i == trial.held) {
+      trial.seconds.push_back(std::max(left - since, 0.0));
+    } else {
+      const double change = stays ? leaving + start + kLostCounts * since : start;
+      trial.seconds.push_back((left + change) * (stays ? kWideningMargin : 1));
+    }
+  }
+  return trial;
+}
+
+double Widening::Area(const std::vector<double>& seconds, std::size_t width) const {
+  return seconds[width] * static_cast<double>(widths_[width]);
+}
+
+std::size_t Widening::Narrowest(const std::vector<double>& seconds, double length) const {
+  std::size_t best = widths_.size();
+  for (std::size_t i = least_; i < widths_.size(); ++i) {
+    if (seconds[i] > length) continue;
+    if (best == widths_.size() || Area(seconds, i) < Area(seconds, best)) best = i;
+  }
+  return best;
+}
+
+std::size_t Widening::WidthFor(const Trial& trial, double length, Change change) const {
+  const bool held = trial.held < widths_.size();
+  if (held && change == Change::kNone) return trial.held;
+  if (held && change == Change::kLate && trial.seconds[trial.held] <= length) return trial.held;
+  return Narrowest(trial.seconds, length);
+}
+
+bool Widening::Fits(double length, Change change) const {
+  const double room = length * static_cast<double>(devices_);
+  double area = 0;
+  if (coming_ > 0) {
+    const std::size_t width = Narrowest(to_come_, length);
+    if (width == widths_.size()) return false;
+    area += coming_ * Area(typical_, Narrowest(typical_, length));
+  }
+  if (returning_ > 0) {
+    const std::size_t width = Narrowest(to_return_, length);
+    if (width == widths_.size()) return false;
+    area += returning_ * Area(to_return_, width);
+  }
+  for (const Trial& trial : trials_) {
+    if (area > room) return false;
+    const std::size_t width = WidthFor(trial, length, change);
+    if (width == widths_.size() || trial.seconds[width] > length) return false;
+    area += Area(trial.seconds, width);
+  }
+  return area <= room;
+}
+
+double Widening::Bisect(Change change) const {
+  double short_length = 0;  // does not fit
+  double length = 1;
+  for (const Trial& trial : trials_) {
+    const auto [least, most] = std::ranges::minmax(trial.seconds);
+    short_length = std::max(short_length, least);
+    length = std::max(length, most);
+  }
+  if (!std::isfinite(length)) return length;
+  while (!Fits(length, change)) length *= 2;
+  return Halve(short_length, length, [&](double middle) { return Fits(middle, change); });
+}
+
+// One change often brings another: it must save more than two cost.
+bool Widening::IsWorth(double length, double instead_of) const {
+  return length + 2 * Seconds(study_.start_up) <= kChangePays * instead_of;
+}
+
+// Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end
+// last than anybody.
+void Widening::Settle() {
+  Change change = Change::kNone;
+  length_ = Bisect(change);
+  if (!std::isfinite(length_)) {
+    for (Trial& trial : trials_) trial.width = std::min(trial.held, best_);
+    return;
+  }
+  for (const Change next : {Change::kLate, Change::kAny}) {
+    if (!may_change_) break;
+    const double length = Bisect(next);
+    if (!IsWorth(length, length_)) continue;
+    change = next;
+    length_ = length;
+  }
+  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
+  if (coming_ == 0) BeginAtOnce(change);
+}
+
+// Narrower than the least area, who runs as it is if that is in time.
+std::optional<std::vector<std::size_t>> Widening::AllAtOnce(double length, Change change) const {
+  std::vector<std::size_t> widths;
+  Milli taken = 0;
+  for (const Trial& trial : trials_) {
+    const bool held = trial.held < widths_.size();
+    std::size_t width = 0;
+    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length)) {
+      width = trial.held;
+    } else {
+      while (width < widths_.size() && trial.seconds[width] > length) ++width;
+    }
+    if (width == widths_.size() || trial.seconds[width] > length) return std::nullopt;
+    taken += widths_[width];
+    if (taken > devices_) return std::nullopt;
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Those that wait have all devices to themselves once the others have ended.
+void Widening::BeginAtOnce(Change change) {
+  const auto [in, out, spare] = LetIn(trials_);
+  if (out.empty() || in.size() + out.size() < trials_.size()) return;
+  double first = std::numeric_limits<double>::infinity();
+  for (const Trial* trial : in) first = std::min(first, trial->seconds[trial->width]);
+  double last = 0;
+  for (const Trial* trial : out) {
+    double seconds = trial->seconds[trial->width];
+    for (std::size_t i = 0; i < widths_.size() && std::ssize(out) * widths_[i] <= devices_; ++i)
+      seconds = std::min(seconds, trial->seconds[i]);
+    last = std::max(last, seconds);
+  }
+  const double in_turn = std::max(length_, first + last) * (1 + 1e-9);
+  if (!AllAtOnce(in_turn, change)) return;
+  length_ = Halve(0, in_turn, [&](double length) { return AllAtOnce(length, change).has_value(); });
+  const std::vector<std::size_t> widths = *AllAtOnce(length_, change);
+  for (std::size_t i = 0; i < widths.size(); ++i) trials_[i].width = widths[i];
+}
+
+int Widening::MostAlive() const {
+  const Milli width = widths_[best_];
+  // A share does not reach over two devices.
+  const Milli most = study_.demand.gpus > 0 && width < kWhole ? devices_ / kWhole * (kWhole / width)
+                                                              : devices_ / width;
+  const auto alive = static_cast<int>(std::clamp<Milli>(most, 1, kMostTrials));
+  return study_.parallelism > 0 ? std::min(alive, study_.parallelism) : alive;
+}
+
+// One step wider at a time, whoever has most left. Who is one of a group that ends together gets it only if the group
+// ends clearly sooner.
+void Widening::Spend(std::vector<Trial*>& in, Milli spare) const {
+  std::map<GroupId, std::vector<Trial*>> groups;
+  for (Trial* trial : in) groups[trial->item->group].push_back(trial);
+  std::vector<std::vector<Trial*>*> order;
+  for (auto& [id, members] : groups) order.push_back(&members);
+  const auto ends = [](const std::vector<Trial*>* group) {
+    double end = 0;
+    for (const Trial* trial : *group) end = std::max(end, trial->seconds[trial->width]);
+    return end;
+  };
+  std::ranges::stable_sort(order, std::greater(), ends);
+  for (std::vector<Trial*>* group : order) {
+    const double before = ends(group);
+    const Milli had = spare;
+    std::vector<std::size_t> widths;
+    for (const Trial* trial : *group) widths.push_back(trial->width);
+    while (Widen(*group, spare)) {
+    }
+    bool moves = false;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const Trial& trial = *(*group)[i];
+      moves = moves || (trial.held == widths[i] && trial.width != widths[i]);
+    }
+    if (!moves || IsWorth(ends(group), before)) continue;
+    for (std::size_t i = 0; i < widths.size(); ++i) (*group)[i]->width = widths[i];
+    spare = had;
+  }
+}
+
+// The one that has most left.
+bool Widening::Widen(std::vector<Trial*>& group, Milli& spare) const {
+  Trial& longest = **std::ranges::max_element(
+      group, {}, [](const Trial* trial) { return trial->seconds[trial->width]; });
+  if (IsFixed(*longest.item) || (longest.held < widths_.size() && !may_change_)) return false;
+  for (std::size_t i = longest.width + 1; i < widths_.size(); ++i) {
+    if (widths_[i] - widths_[longest.width] > spare) return false;
+    if (longest.seconds[i] >= longest.seconds[longest.width]) continue;
+    spare -= widths_[i] - widths_[longest.width];
+    longest.width = i;
+    return true;
+  }
+  return false;
+}
+
+Milli Widening::Chosen(const Trial& trial) const {
+  const bool stays = IsFixed(*trial.item) || trial.width == trial.held;
+  return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
+}
+
+// Those that have begun first, then whoever has most left. Without a slot they are neither in nor out.
+Widening::Admission Widening::LetIn(std::vector<Trial>& trials) const {
+  std::vector<Trial*> order;
+  for (Trial& trial : trials) order.push_back(&trial);
+  std::ranges::stable_sort(order, [](const Trial* a, const Trial* b) {
+    if (HasBegun(*a->item) != HasBegun(*b->item)) return HasBegun(*a->item);
+    return a->seconds[a->width] > b->seconds[b->width];
+  });
+  Admission admission{.in = {}, .out = {}, .spare = devices_};
+  int running = study_.running;
+  for (Trial* trial : order) {
+    const WorkItem& item = *trial->item;
+    const Milli width = Chosen(*trial);
+    const bool slot = item.running || study_.parallelism == 0 || running < study_.parallelism;
+    if (!slot) continue;
+    if (!item.running) ++running;
+    if (width > admission.spare && !IsFixed(item)) {
+      admission.out.push_back(trial);
+      continue;
+    }
+    admission.spare -= width;
+    admission.in.push_back(trial);
+  }
+  return admission;
+}
+
+std::vector<Wanted> Widening::Choose() const {
+  std::vector<Trial> trials = trials_;
+  auto [in, out, spare] = LetIn(trials);
+  // Those that are away and will go on have their part.
+  if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
+  // So have those that are still to run beside the ones that are in.
+  std::ptrdiff_t alive = std::ssize(trials) + coming_;
+  if (study_.parallelism > 0) alive = std::min<std::ptrdiff_t>(alive, study_.parallelism);
+  spare -= std::max<std::ptrdiff_t>(alive - std::ssize(in), 0) * widths_[best_];
+  if (out.empty()) Spend(in, spare);
+  in.insert(in.end(), out.begin(), out.end());
+  std::vector<Wanted> wanted;
+  for (const Trial* trial : in) wanted.push_back({trial->item, Chosen(*trial)});
+  return wanted;
+}
+
+}  // namespace sluice

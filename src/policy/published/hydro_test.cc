@@ -1,0 +1,203 @@
+#include "policy/published/hydro.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "policy/test_views.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const Demand kFusable{
+    .cpus = 1000, .gpus = 1000, .memory_bytes = 2 << 10, .fused_most = 8, .fused_bytes = 1 << 10};
+
+// How many trials the plan puts into each bundle, in the order of bundles.
+std::vector<int> Sizes(const Plan& plan) {
+  std::map<BundleId, int> sizes;
+  for (const Placement& placement : plan.placements) ++sizes[placement.grant.bundle];
+  std::vector<int> all;
+  for (const auto& [bundle, size] : sizes) all.push_back(size);
+  return all;
+}
+
+int Asked(const Plan& plan) { return plan.appetites.empty() ? 0 : plan.appetites.front().trials; }
+
+TEST(HydroTest, TrialsAreSpreadEvenlyOverTheDevices) {
+  TestViews t(3);
+  t.Study(1, kFusable);
+  for (std::uint32_t i = 1; i <= 9; ++i) t.Waiting(1, i, 1);
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  EXPECT_TRUE(plan.keeps_running);
+  EXPECT_THAT(Sizes(plan), ElementsAre(3, 3, 3));
+}
+
+TEST(HydroTest, NoBundleIsLargerThanItMayBe) {
+  TestViews t(2);
+  t.Study(1, kFusable);
+  for (std::uint32_t i = 1; i <= 30; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(8, 8));
+  t.view.studies[0].parallelism = 10;
+  EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(5, 5));
+}
+
+TEST(HydroTest, TrialsToComeAreAskedForAndKeepTheirPlace) {
+  TestViews t(2);
+  t.Study(1, kFusable).open = true;
+  t.view.studies[0].left = 7;
+  t.Waiting(1, 1, 1);
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(Sizes(plan), ElementsAre(1));
+  EXPECT_EQ(Asked(plan), 7);
+}
+
+TEST(HydroTest, ABundleThatLostMembersTakesInOthers) {
+  TestViews t(1);
+  t.Study(1, kFusable);
+  const Grant member{.node = NodeId(1),
+                     .cpus = 1000,
+                     .gpu_share = kWhole,
+                     .memory_bytes = 1 << 10,
+                     .devices = {DeviceId(0)},
+                     .bundle = BundleId(5),
+                     .program_bytes = 1 << 10};
+  for (std::uint32_t i = 1; i <= 6; ++i) {
+    t.cluster.Take(member);
+    t.view.items.push_back({.trial = {StudyId(1), TrialId(i)},
+                            .demand = kFusable,
+                            .target = 9,
+                            .shape = "study1",
+                            .running = true,
+                            .launch_reports = 3,
+                            .grant = &member});
+  }
+  for (std::uint32_t i = 7; i <= 20; ++i) t.Waiting(1, i, 1);
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  ASSERT_EQ(plan.placements.size(), 2U);
+  EXPECT_EQ(plan.placements[0].grant, member);
+}
+
+TEST(HydroTest, StudiesThatCannotBeFusedStartOneByOne) {
+  TestViews t(3);
+  t.Study(1, {.cpus = 1000, .gpus = 1000, .memory_bytes = 1});
+  t.Waiting(1, 1, 1);
+  t.Waiting(1, 2, 1);
+  EXPECT_THAT(TestViews::Placed(Hydro().Propose(t.cluster, t.view, {})), ElementsAre("1:1", "2:1"));
+}
+
+// One device of its own and two that are lent.
+TestViews WithLent(Milli open) {
+  TestViews t(1);
+  Node lender{.name = "lender", .cpus = 8000, .devices = {}};
+  for (const char* name : {"a", "b"}) {
+    lender.devices.push_back({.uuid = name, .kind = "A100", .memory_bytes = 8 << 10, .open = open});
+  }
+  t.cluster.Join(std::move(lender));
+  return t;
+}
+
+TEST(HydroTest, BubblesTakeBundlesSizedToTheirMemory) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  for (std::uint32_t i = 1; i <= 200; ++i) t.Waiting(1, i, 1);
+  // 7.6 of 8 KiB: 1 + (7.6 - 2) / 1.
+  EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(8, 6, 6));
+  t.view.studies[0].demand.lent = false;
+  EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(8));
+}
+
+TEST(HydroTest, WhatIsWorkedOffSoonerElsewhereStaysOutOfBubbles) {
+  TestViews t = WithLent(50);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  for (std::uint32_t i = 1; i <= 12; ++i) t.Waiting(1, i, 1);
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(Sizes(plan), ElementsAre(8));
+}
+
+// Of study 1, fused on its own device, so that all of it is held; it has reported ten times on its way.
+Grant RunsAtHome(TestViews& t, std::uint32_t trial) {
+  Grant grant{.node = NodeId(1),
+              .cpus = 0,
+              .gpu_share = kWhole,
+              .devices = {DeviceId(0)},
+              .bundle = BundleId(1)};
+  t.cluster.Take(grant);
+  WorkItem& item = t.Waiting(1, trial, 20);
+  --t.view.studies[0].waiting;
+  item.running = true;
+  item.done = 10;
+  item.launch_reports = 10;
+  return grant;
+}
+
+TEST(HydroTest, WithMovesWhoeverHasRoomAtHomeSoonWaitsForIt) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  const Grant held = RunsAtHome(t, 100);
+  t.view.items[0].grant = &held;
+  for (std::uint32_t i = 1; i <= 7; ++i) t.Waiting(1, i, 1);
+  for (const auto& [trial, grant] : Hydro(/*moves=*/true).Propose(t.cluster, t.view, {}).placements)
+    EXPECT_EQ(grant.node, NodeId(1));
+  for (std::uint32_t i = 8; i <= 11; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(7, 2, 2));
+}
+
+TEST(HydroTest, WithMovesWhatAnotherStudyHoldsIsNoHome) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  t.Study(2, {.cpus = 1000, .gpus = 1000});
+  t.Running(2, 1, 100, 1000);
+  for (std::uint32_t i = 1; i <= 8; ++i) t.Waiting(1, i, 1);
+  EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(4, 4));
+}
+
+TEST(HydroTest, WithMovesNobodyGoesWhereItReportsTooLateToComeHome) {
+  TestViews t = WithLent(50);
+  t.view.speeds = &t.speeds;
+  t.Study(1, kFusable);
+  const Grant held = RunsAtHome(t, 100);
+  t.view.items[0].grant = &held;
+  for (std::uint32_t i = 1; i <= 19; ++i) t.Waiting(1, i, 1);
+  const auto lent = [&] {
+    int count = 0;
+    for (const auto& [trial, grant] :
+         Hydro(/*moves=*/true).Propose(t.cluster, t.view, {}).placements)
+      count += grant.node == NodeId(2) ? 1 : 0;
+    return count;
+  };
+  EXPECT_GT(lent(), 0);
+  t.view.items[0].launch_reports = 1;  // so often do they report
+  EXPECT_EQ(lent(), 0);
+}
+
+TEST(HydroTest, NobodyElseRunsInBubbles) {
+  TestViews t = WithLent(200);
+  t.view.speeds = &t.speeds;
+  t.Study(1, {.cpus = 1000, .gpus = 1000, .memory_bytes = 1});
+  for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 1);
+  for (const char* name : {"fifo", "lpt", "hypersack-ff", "hypersack-wfd", "hypersack-mip"}) {
+    auto policy = MakePolicy(name);
+    ASSERT_TRUE(policy);
+    EXPECT_THAT(TestViews::Placed((*policy)->Propose(t.cluster, t.view, {})), ElementsAre("1:1"))
+        << name;
+  }
+}
+
+TEST(HydroTest, WithNothingToDoNothingIsPlanned) {
+  TestViews t(2);
+  t.Study(1, kFusable);
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(plan.placements, IsEmpty());
+  EXPECT_THAT(plan.appetites, IsEmpty());
+}
+
+}  // namespace
+}  // namespace sluice

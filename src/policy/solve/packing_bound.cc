@@ -1,0 +1,126 @@
+#include "policy/solve/packing_bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "policy/solve/linear_program.h"
+
+// A schedule that ends at T uses no more of a device's share than there is during T, and so on for all else:
+// so its T is no less than that of
+//
+//   minimise T over x >= 0:   sum over k of x(c, k) = jobs of c                                     for each class c
+//                             sum over c of share(c, k) seconds(c, k) x(c, k) <= devices(k) T       for each kind k
+//                             the same with memory, bandwidth, and clients
+//                             sum over c and k of cpus(c) seconds(c, k) x(c, k) <= cpus T
+//                             T >= seconds(c, k) on the best k that c fits on                      for each class c
+//
+// where x(c, k), the jobs of a class that run on devices of a kind, may be parts of jobs.
+//
+// It makes no difference that devices and jobs are taken together. A program with a variable for each job and
+// device has solutions for the same T: sums of its variables over the jobs of a class and the devices of a kind
+// keep to the limits here, which are sums of its limits; and x(c, k), dealt out in equal parts to the devices of
+// k and the jobs of c, keeps to the limits there. Processors are those of all nodes together: for nodes that are
+// alike this is the same by the same reasoning, for others a weaker bound, never a false one.
+//
+// Only as many rows as kinds and classes, so the simplex algorithm takes well under a millisecond.
+
+namespace sluice {
+namespace {
+
+// What a job takes of a device, as parts of the whole.
+struct Parts {
+  double share = 0;
+  double bandwidth = 0;
+  double memory = 0;
+  double client = 0;
+};
+
+double PartOf(double amount, double whole) {
+  if (amount <= 0) return 0;
+  return whole > 0 ? amount / whole : std::numeric_limits<double>::infinity();
+}
+
+Parts PartsOf(const BoundClass& job, const BoundNeed& need, const BoundKind& kind) {
+  return {.share = PartOf(static_cast<double>(need.share), kWhole),
+          .bandwidth = PartOf(static_cast<double>(need.bandwidth), kWhole),
+          .memory =
+              PartOf(static_cast<double>(job.memory_bytes), static_cast<double>(kind.memory_bytes)),
+          .client = PartOf(1, kind.clients)};
+}
+
+bool Fits(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
+  const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
+  return std::isfinite(job.on_kinds[k].seconds) && problem.kinds[k].devices > 0 &&
+         job.cpus <= problem.cpus &&
+         std::max({parts.share, parts.bandwidth, parts.memory, parts.client}) <= 1;
+}
+
+// The longest of the jobs, each alone where it is quickest.
+double LongestJob(const BoundProblem& problem) {
+  double longest = 0;
+  for (const BoundClass& job : problem.classes) {
+    SLUICE_CHECK(job.on_kinds.size() == problem.kinds.size(),
+                 "a class knows every kind of devices");
+    if (job.jobs <= 0) continue;
+    double quickest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < problem.kinds.size(); ++k)
+      if (Fits(problem, job, k)) quickest = std::min(quickest, job.on_kinds[k].seconds);
+    longest = std::max(longest, quickest);
+  }
+  return longest;
+}
+
+// Rows: one for each class, four for each kind, the processors, the longest job. Column 0 is T, in units of
+// the longest job, so that numbers are near 1 whatever the jobs' size.
+LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
+  const std::size_t classes = problem.classes.size();
+  const std::size_t kinds = problem.kinds.size();
+  const std::size_t cpus_row = classes + 4 * kinds;
+  std::vector<LinearProgram::Row> rows;
+  for (const BoundClass& job : problem.classes) {
+    const double jobs = std::max(job.jobs, 0.0);
+    rows.push_back({.least = jobs, .most = jobs});
+  }
+  rows.resize(cpus_row + 1, {.most = 0});
+  rows.push_back({.least = 1});
+  LinearProgram program(std::move(rows));
+
+  const double cpus = static_cast<double>(problem.cpus) / kWhole;
+  std::vector<LinearProgram::Entry> time{{cpus_row, -cpus}, {cpus_row + 1, 1}};
+  for (std::size_t k = 0; k < kinds; ++k)
+    for (std::size_t i = 0; i < 4; ++i)
+      time.push_back({classes + 4 * k + i, -problem.kinds[k].devices});
+  program.AddColumn(-1, kUnbounded, time);
+
+  for (std::size_t c = 0; c < classes; ++c) {
+    const BoundClass& job = problem.classes[c];
+    for (std::size_t k = 0; k < kinds; ++k) {
+      if (!Fits(problem, job, k)) continue;
+      const double time_units = job.on_kinds[k].seconds / unit_seconds;
+      const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
+      const std::size_t row = classes + 4 * k;
+      const double job_cpus = static_cast<double>(job.cpus) / kWhole;
+      program.AddColumn(0, kUnbounded,
+                        {{c, 1},
+                         {row, parts.share * time_units},
+                         {row + 1, parts.bandwidth * time_units},
+                         {row + 2, parts.memory * time_units},
+                         {row + 3, parts.client * time_units},
+                         {cpus_row, job_cpus * time_units}});
+    }
+  }
+  return program;
+}
+
+}  // namespace
+
+double PackingBound(const BoundProblem& problem) {
+  const double longest = LongestJob(problem);
+  if (longest <= 0 || !std::isfinite(longest)) return longest;
+  const LinearSolution solution = SolveLinear(ProgramOf(problem, longest));
+  // Without a solution the longest job is a bound still.
+  return solution.optimal ? longest * std::max(1.0, solution.x[0]) : longest;
+}
+
+}  // namespace sluice

@@ -1,0 +1,169 @@
+#include "policy/solve/packing_pattern.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "policy/solve/linear_program.h"
+
+namespace sluice {
+namespace {
+
+// Depth first, one item after the other, each as often as it fits and then less and less often. A branch is
+// left when even parts of items could not fill what is free to the profit asked for.
+//
+// That is judged on all resources weighed together into one. The weights are the prices of the relaxed problem,
+// so that at the start this bound is that of the relaxation; with one resource the best parts are found by
+// going through the items by profit per weight, which is also the best order to try them in. A look costs
+// the few items that fill a device. Nothing but the limit bounds the number of looks; a table over amounts
+// (dynamic programming) would be bounded, but needs a dimension for each resource.
+class PatternSearch {
+ public:
+  PatternSearch(const PatternProblem& problem, std::int64_t& work)
+      : free_(problem.room), work_(work) {
+    for (std::int64_t& room : free_) room = std::max<std::int64_t>(room, 0);
+    items_ = problem.items;
+    for (PatternItem& item : items_) item.most = Fitting(item);
+    Weigh();
+    current_.counts.assign(items_.size(), 0);
+  }
+
+  BestPattern Best() {
+    BestPattern best{.pattern = current_, .bound = Bound(0)};
+    const bool finished = Visit(0, [&] {
+      if (current_.profit <= best.pattern.profit) return;
+      best.pattern = current_;
+      // Rounding must not make it go over patterns that are no better.
+      asked_ = current_.profit + 1e-12 * best.bound;
+    });
+    if (finished) best.bound = best.pattern.profit;
+    return best;
+  }
+
+  PatternList AtLeast(double least, std::size_t most) {
+    PatternList list;
+    asked_ = least;
+    list.complete = Visit(0, [&] {
+      if (current_.profit < least) return;
+      list.patterns.push_back(current_);
+      full_ = list.patterns.size() >= most;
+    });
+    return list;
+  }
+
+ private:
+  const PatternItem& item(std::size_t rank) const { return items_[order_[rank]]; }
+
+  int Fitting(const PatternItem& item) const {
+    std::int64_t count = item.most;
+    for (std::size_t r = 0; r < kPackingResources; ++r)
+      if (item.takes[r] > 0) count = std::min(count, free_[r] / item.takes[r]);
+    return static_cast<int>(std::max<std::int64_t>(count, 0));
+  }
+
+  double Weight(const Amounts& amounts) const {
+    double weight = 0;
+    for (std::size_t r = 0; r < kPackingResources; ++r)
+      weight += prices_[r] * static_cast<double>(amounts[r]);
+    return weight;
+  }
+
+  void Weigh() {
+    std::vector<LinearProgram::Row> rows;
+    std::array<double, kPackingResources> scale{};
+    for (std::size_t r = 0; r < kPackingResources; ++r) {
+      scale[r] = 1 / std::max(1.0, static_cast<double>(free_[r]));
+      rows.push_back({.most = static_cast<double>(free_[r]) * scale[r]});
+    }
+    LinearProgram relaxed(std::move(rows));
+    for (const PatternItem& item : items_) {
+      if (item.profit <= 0 || item.most == 0) continue;
+      std::vector<LinearProgram::Entry> entries;
+      for (std::size_t r = 0; r < kPackingResources; ++r)
+        if (item.takes[r] > 0)
+          entries.push_back({r, static_cast<double>(item.takes[r]) * scale[r]});
+      relaxed.AddColumn(item.profit, item.most, entries);
+    }
+    const LinearSolution solution = SolveLinear(relaxed);
+    for (std::size_t r = 0; r < kPackingResources; ++r)
+      prices_[r] = scale[r] * (solution.optimal ? solution.prices[r] : 1);
+
+    std::vector<double> density;
+    for (const PatternItem& item : items_) {
+      const double weight = Weight(item.takes);
+      weights_.push_back(weight);
+      const double endless =
+          item.profit > 0 ? std::numeric_limits<double>::infinity() : item.profit;
+      density.push_back(weight > 0 ? item.profit / weight : endless);
+    }
+    order_.resize(items_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::stable_sort(order_, [&](auto a, auto b) { return density[a] > density[b]; });
+  }
+
+  // No filling of what is free with items from this rank on has more profit.
+  double Bound(std::size_t from) {
+    double room = Weight(free_);
+    double profit = 0;
+    for (std::size_t rank = from; rank < order_.size(); ++rank) {
+      --work_;
+      const PatternItem& next = item(rank);
+      if (next.profit <= 0) break;
+      const double weight = weights_[order_[rank]];
+      if (weight > 0 && weight * next.most >= room) return profit + room / weight * next.profit;
+      profit += next.profit * next.most;
+      room -= weight * next.most;
+    }
+    return profit;
+  }
+
+  void Put(std::size_t rank, int count) {
+    for (std::size_t r = 0; r < kPackingResources; ++r) free_[r] -= count * item(rank).takes[r];
+    current_.counts[order_[rank]] += count;
+    current_.profit += count * item(rank).profit;
+  }
+
+  // Shows the current pattern and all that add items from this rank on, less those that cannot have the profit
+  // asked for. False if it was given up.
+  template <typename Show>
+  bool Visit(std::size_t from, const Show& show) {
+    show();
+    if (full_) return false;
+    const double profit = current_.profit;
+    for (std::size_t rank = from; rank < order_.size(); ++rank) {
+      if (--work_ < 0) return false;
+      if (profit + Bound(rank) < asked_) return true;
+      for (int count = Fitting(item(rank)); count > 0; --count) {
+        Put(rank, count);
+        const bool finished = Visit(rank + 1, show);
+        Put(rank, -count);
+        current_.profit = profit;  // as it was, to the last digit
+        if (!finished) return false;
+      }
+    }
+    return true;
+  }
+
+  Amounts free_;
+  std::int64_t& work_;
+  std::vector<PatternItem> items_;
+  std::array<double, kPackingResources> prices_{};
+  std::vector<double> weights_;     // of items
+  std::vector<std::size_t> order_;  // items by rank
+  double asked_ = 0;                // the profit
+  bool full_ = false;
+  Pattern current_;
+};
+
+}  // namespace
+
+BestPattern FindBestPattern(const PatternProblem& problem, std::int64_t& work) {
+  return PatternSearch(problem, work).Best();
+}
+
+PatternList ListPatterns(const PatternProblem& problem, double least_profit,
+                         std::size_t most_patterns, std::int64_t& work) {
+  return PatternSearch(problem, work).AtLeast(least_profit, most_patterns);
+}
+
+}  // namespace sluice

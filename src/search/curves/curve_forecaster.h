@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/forecast.h"
+#include "search/curves/curve_sketch.h"
+
+namespace sluice {
+
+// Forecasts of the trials of one study, each from its own curve and from what the study's trials
+// have in common. Pure and deterministic; losses may be in any unit, with any zero.
+//
+// A trial's loss after so much work is start * x + limit * (1 - x) plus noise, x = (1 + work/scale)^-exponent.
+// Exponent and scale are one of a grid of cells; given the cell, start and limit are normal, a priori
+// with the study's means and variances, and are solved for exactly. What the study has in common
+// (those means and variances, how likely each cell is, the reports' noise) is found by a few steps
+// of expectation maximisation over all its trials, so a trial with two reports leans on the study and
+// one with twenty on itself. The mixture over cells is handed out as one power law, which has its mean
+// limit, and its mean value at the work done and at the far end of what the study has seen.
+//
+// - A trial that diverged is expected at the worst loss the study has seen, and there is little
+//   doubt of it: nobody should hope for it. So is one whose last bins both left the study's range.
+// - A lone report far out of everybody's range (ten times it) is passed over.
+// - Until a study has two different losses there is no unit to think in: nothing is known.
+class CurveForecaster {
+ public:
+  // Of all the study's trials: running, paused and ended. They are read here, and not kept.
+  explicit CurveForecaster(std::span<const CurveSketch* const> sketches);
+
+  Forecast Of(const CurveSketch& sketch) const;
+  // Of a trial that nobody has begun.
+  Forecast Fresh() const;
+
+ private:
+  static constexpr std::size_t kExponents = 5;
+  static constexpr std::size_t kMostHalves = 16;
+  static constexpr std::size_t kMostCells = kExponents * kMostHalves;
+  // A value for each cell: exponents one after the other, for each of them the half-works upwards.
+  using PerCell = std::array<double, kMostCells>;
+
+  // Shapes at the work of a sketch's bins, by index: most curves of a study have the same bins.
+  struct Shaped {
+    double work = -1;
+    PerCell shapes;
+  };
+  using ShapesAt = std::array<Shaped, CurveSketch::kMostBins>;
+
+  // What a curve says, for each cell: sums over its bins.
+  struct Moments {
+    double count = 0;  // sum of the bins' weights
+    double y = 0;
+    double yy = 0;
+    int bins = 0;
+    PerCell x, xx, xy;
+  };
+
+  // What is believed of one trial, given its moments.
+  struct Belief {
+    PerCell weight, start, limit, drop_variance;
+    double start_mean = 0, start_variance = 0;
+    double limit_mean = 0, limit_variance = 0;
+    double residual = 0;  // weighted sum of squares that is expected to be left
+  };
+
+  struct Normal {
+    double mean = 0;
+    double variance = 1;
+  };
+
+  void SetUnit(std::span<const CurveSketch* const> sketches);
+  void SetGrid(std::span<const CurveSketch* const> sketches);
+  void Learn(const std::vector<Moments>& trials);
+  // One step of expectation maximisation, over every `stride`-th trial.
+  void Step(const std::vector<Moments>& trials, std::size_t stride);
+  void LearnCells(const PerCell& seen);
+  bool HasDiverged(const CurveSketch& sketch) const;
+  bool IsWild(std::span<const CurveSketch::Bin> bins, std::size_t index) const;
+  double Scale(std::size_t exponent, std::size_t half) const;
+  // x at this much work, in each cell.
+  void Shapes(double work, PerCell& shapes) const;
+  void Gather(const CurveSketch& sketch, ShapesAt& shapes_at, Moments& moments) const;
+  void Believe(const Moments& moments, double noise, Belief& belief) const;
+  Forecast Collapsed(const Belief& belief, double done, int bins) const;
+
+  bool known_ = false;
+  // Losses are thought of as (loss - zero_) / unit_: the study's range is about 0 to 1.
+  double zero_ = 0;
+  double unit_ = 1;
+  double worst_ = 0;      // the worst loss that is not wild
+  double most_work_ = 1;  // of any trial
+  // Half-works (where x is about a half) are 2^(first_octave_ + octaves_ * i).
+  int first_octave_ = 0;
+  int octaves_ = 1;
+  std::size_t halves_ = 0;
+  std::size_t cells_ = 0;
+  PerCell prior_{};  // of the cells
+  Normal start_;
+  Normal limit_;
+  double noise_ = 0;  // variance of one report
+};
+
+}  // namespace sluice

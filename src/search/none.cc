@@ -1,7 +1,0 @@
-#include "search/none.h"
-
-namespace sluice {
-
-void NoStopper::AddTo(Digest& digest) const { digest.Add("none").Add(max_budget_); }
-
-}  // namespace sluice

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "search/sampler.h"
+#include "search/samplers/parzen.h"
+
+namespace sluice {
+
+// BOHB's model (Falkner et al. 2018): for a stopper that judges trials at several budgets.
+//
+// A third of the proposals are drawn at random. For the others, with d parameters, the largest
+// budget that at least d + 2 trials have reached is taken. The best 15 % of those (at least d + 2)
+// make a density l, the others (at least d + 2) a density g, with the bandwidths of Scott's rule,
+// but at least 0.01 and 1 / (2 + trials); of 64 points drawn from l with three times the bandwidth
+// the one with the largest l / g is proposed. A trial counts at every budget it has reached by the
+// best value it has reported so far; one that failed, or has no value, counts as the worst where it
+// ended. While no budget has enough trials, proposals are random.
+//
+// Parameters that are active together are one density (Space::groups), drawn after those that their
+// condition depends on; a group that was active in too few trials is drawn at random. Constraints
+// are obeyed by drawing again.
+//
+// A proposal is a function of the seed, the counter and what is known of each trial, in whatever
+// order that was learned. In a space that can be counted a point may come twice. O(n) for a
+// proposal.
+class BohbSampler final : public Sampler {
+ public:
+  BohbSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
+
+  std::optional<Point> Propose(std::uint64_t counter) override;
+  void Observe(const Observation& observation) override;
+
+ private:
+  using Rank = std::pair<double, TrialId>;  // loss, and who
+  struct Known {
+    std::vector<double> unit;  // NaN where not active
+    double loss = 0;
+    std::size_t reached = 0;  // how many levels
+  };
+  struct Group {
+    std::vector<std::size_t> parameters;
+    std::vector<Axis> axes;
+  };
+  // Trials as rows of coordinates, and the density's bandwidth on each axis.
+  struct Rows {
+    std::vector<double> coordinates;
+    std::vector<double> weights;
+    std::vector<double> widths;
+  };
+
+  std::size_t ReachedBy(const Observation& observation) const;
+  const std::set<Rank>* Chosen() const;
+  std::optional<Point> Suggest(Random& random) const;
+  bool SuggestGroup(const Group& group, const std::set<Rank>& ranked, Random& random,
+                    Point& point) const;
+  bool DrawGroup(const Group& group, const Parzen* from, std::size_t wanted, Random& random,
+                 Point& point, std::vector<double>& rows,
+                 std::vector<std::vector<double>>& values) const;
+  Rows MakeRows(const Group& group, const std::vector<const Known*>& trials) const;
+
+  Space space_;
+  Random stream_;
+  std::vector<Work> levels_;
+  std::vector<Group> groups_;
+  std::map<TrialId, Known> known_;
+  std::vector<std::set<Rank>> ranked_;  // by level: who has reached it, best first
+};
+
+}  // namespace sluice

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "search/rungs/ranking.h"
+#include "search/stopper.h"
+
+namespace sluice {
+
+// Stops a trial that does worse than most complete trials did after the same work. The median is
+// percentile 50.
+//
+// At a report of work w the best value of the trial so far is compared with the values that complete
+// trials reported at exactly w: it stops if its best is worse than their percentile (linear between
+// neighbours; `percentile: 25` keeps what is as good as the best quarter). So the comparison is that
+// of Optuna's pruners: the best up to w against values at w. With last_counts it is the value at w that
+// is compared. It is made once `startup` trials are
+// complete, at least `min_trials` of them with a value at w, and w is at least min_budget. NaN is no
+// value to compare with, and a trial that has reported nothing else is worse than any.
+//
+// A trial is complete when it reaches max_budget, or has ended well; those that failed or were
+// stopped count for nothing. At the percentile's two neighbours, should one be infinite, the worse
+// of them is the bar.
+class Percentile final : public Stopper {
+ public:
+  explicit Percentile(const StopperSpec& spec);
+
+  Work Admit(TrialId trial) override;
+  // Nothing for a trial that was stopped or has ended.
+  std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
+  std::vector<Ruling> End(TrialId trial, bool failed) override;
+  std::optional<TrialGroup> Next() override { return std::nullopt; }
+
+  void Save(StateWriter& writer) const override;
+  Status Load(StateReader& reader) override;
+  void AddTo(Digest& digest) const override;
+
+ private:
+  // What a trial that is not over has reported, from min_budget on; kept until it ends.
+  struct Record {
+    double best;  // of all its values, or the last; NaN: none yet
+    std::vector<std::pair<Work, double>> values;
+  };
+
+  bool IsWorse(double best, Work work) const;
+  void Complete(TrialId trial);
+  Status LoadRecords(StateReader& reader);
+  Status LoadLevels(StateReader& reader);
+
+  StopperSpec spec_;
+  Quota quota_;  // of a level: its top ends at the percentile's lower neighbour
+  TrialId last_{};
+  std::int64_t completed_ = 0;
+  std::map<TrialId, Record> records_;
+  std::map<Work, Ranking> levels_;  // of the complete trials, by work
+};
+
+}  // namespace sluice

@@ -1,0 +1,365 @@
+#include "rig/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "engine/legal_change.h"
+#include "ledger/recovery.h"
+#include "policy/policy.h"
+
+namespace sluice {
+namespace {
+
+bool IsOver(TrialState state) {
+  return state == TrialState::kComplete || state == TrialState::kStopped ||
+         state == TrialState::kFailed;
+}
+
+// Launch and position of an event that a message of a worker caused.
+template <typename Visit>
+void VisitMessage(const Event& event, Visit visit) {
+  std::visit(
+      [&](const auto& body) {
+        if constexpr (requires {
+                        body.position;
+                        body.launch;
+                        body.trial;
+                      }) {
+          if (body.position.seq != 0) visit(body.trial.trial, body.launch, body.position.seq);
+        }
+      },
+      event.body);
+}
+
+}  // namespace
+
+void Checker::Say(std::string problem) {
+  if (problem_.empty()) problem_ = std::move(problem);
+}
+
+void Checker::Applied(const Engine& engine, const Event& event) {
+  ++events_;
+  if (event.time < time_) Say("time went back");
+  time_ = event.time;
+  if (!std::holds_alternative<Woken>(event.body)) ++progress_;
+  const Study& study = *engine.studies().front();
+  for (std::size_t i = seen_.size(); i < study.trials.size(); ++i) open_.push_back(TrialId(i + 1));
+  seen_.resize(study.trials.size());
+  if (const auto* retry = std::get_if<RetryAsked>(&event.body); retry != nullptr) {
+    if (std::ranges::find(open_, retry->trial.trial) == open_.end())
+      open_.push_back(retry->trial.trial);
+  }
+  for (const TrialId id : open_) CheckTrial(study, study.trial(id), event);
+  for (const TrialId id : open_) {
+    const Trial& trial = study.trial(id);
+    if (trial.launch != seen_[Number(id) - 1].launch) CheckStart(study, trial, event);
+  }
+  for (const TrialId id : open_) {
+    const Trial& trial = study.trial(id);
+    Seen& seen = seen_[Number(id) - 1];
+    const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
+    moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
+    seen = {trial.state,         trial.work,    trial.launch,  trial.launch_work,
+            trial.launch_target, trial.leaving, seen.failures, trial.failures};
+  }
+  std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
+  CheckStudy(study);
+  CheckBooks(engine, study);
+}
+
+void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& event) {
+  const Seen& before = seen_[Number(trial.id) - 1];
+  if (!IsLegalChange(before.state, trial.state, std::holds_alternative<RetryAsked>(event.body))) {
+    Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(before.state),
+                    Name(trial.state)));
+  }
+  const bool nodes = std::holds_alternative<NodesChanged>(event.body) ||
+                     std::holds_alternative<ControllerStarted>(event.body);
+  if (nodes && before.state == TrialState::kRunning &&
+      (trial.state != TrialState::kRunning || trial.launch != before.launch)) {
+    lost_.emplace(trial.id, before.launch);
+    astray_.insert(trial.id);
+  }
+  // A fork whose parent's checkpoint could not be copied begins anew.
+  const bool anew = trial.IsFork() && trial.reports == 0;
+  if (trial.work < before.work && !anew)
+    Say(fmt::format("work of trial {} fell", Number(trial.id)));
+  if (trial.target > study.spec.stopper.max_budget)
+    Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
+  CountFailure(trial, event);
+  CheckOwnEnd(trial, event);
+  if (before.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
+    Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
+  const auto* report = std::get_if<Reported>(&event.body);
+  if (report != nullptr && report->trial.trial == trial.id) {
+    const auto is_strangers = [](const auto& each) { return each.second == kStrangersValue; };
+    if (std::ranges::any_of(report->metrics, is_strangers))
+      Say(fmt::format("a stranger's report counts for trial {}", Number(trial.id)));
+  }
+  if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch)
+    Say(fmt::format("a report of launch {} of trial {} was taken, which has launch {}",
+                    Number(report->launch), Number(trial.id), Number(trial.launch)));
+}
+
+void Checker::CountFailure(const Trial& trial, const Event& event) {
+  Seen& seen = seen_[Number(trial.id) - 1];
+  const auto* retry = std::get_if<RetryAsked>(&event.body);
+  if (retry != nullptr && retry->trial.trial == trial.id && IsOver(seen.state)) seen.failures = 0;
+  const auto* ended = std::get_if<LaunchEnded>(&event.body);
+  if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
+  if (ended->ending == Ending::kLost) lost_.emplace(trial.id, ended->launch);
+  if (ended->ending == Ending::kNotStarted && trial.failures > seen.charged)
+    Say(fmt::format("trial {} was charged for what the machine failed to start", Number(trial.id)));
+  if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
+    ++seen.failures;
+}
+
+// A program that has come to its own end is not run again, unless that is just as far as its launch
+// was to go.
+void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
+  const Seen& before = seen_[Number(trial.id) - 1];
+  const auto* ended = std::get_if<LaunchEnded>(&event.body);
+  if (own_end_ == 0 || ended == nullptr || ended->trial.trial != trial.id) return;
+  const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
+                         before.state == TrialState::kRunning && !before.leaving;
+  if (by_itself && before.launch_work >= own_end_ && before.launch_work != before.launch_target &&
+      !IsOver(trial.state))
+    Say(fmt::format("trial {} came to its own end at {}, and is {}", Number(trial.id),
+                    before.launch_work, Name(trial.state)));
+}
+
+// A launch has begun.
+void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
+  if (event.time >= study.deadline) Say("a trial was started after the deadline");
+  if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
+  if (Number(trial.launch) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
+  for (const TrialId id : study.waiting) {
+    const Trial& waiting = study.trial(id);
+    const Seen& before = seen_[Number(id) - 1];
+    const bool waited = before.state == TrialState::kWaiting && IsSet(before.launch);
+    if (waited && waiting.not_before <= event.time)
+      Say(fmt::format("trial {}, which has run before, waits behind a new one", Number(id)));
+  }
+}
+
+void Checker::CheckStudy(const Study& study) {
+  if (study.proposed() > study.trials_wanted) Say("more trials than wanted");
+  const bool through = study.ending == Finish::kTrials || study.ending == Finish::kExhausted;
+  if (!study.finished || !through) return;
+  if (!study.waiting.empty()) Say("finished while a trial waits");
+  const bool synchronous =
+      study.spec.stopper.name == "sha" || study.spec.stopper.name == "hyperband";
+  if (synchronous && study.count(TrialState::kPaused) > 0)
+    Say("finished while a trial waits for its fate");
+}
+
+void Checker::CheckBooks(const Engine& engine, const Study& study) {
+  const std::vector<Node>& nodes = engine.cluster().nodes();
+  std::vector<Milli> cpus(nodes.size());
+  std::vector<std::vector<DeviceUse>> used(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) used[n].resize(nodes[n].devices.size());
+  std::map<BundleId, int> bundles;
+  for (const TrialId id : study.running) {
+    const Grant& grant = study.trial(id).grant;
+    const std::size_t node = Number(grant.node) - 1;
+    if (study.trial(id).state != TrialState::kRunning || node >= nodes.size())
+      return Say("a trial that does not run is among those that do");
+    if (!nodes[node].up) Say("a trial runs on a node that is down");
+    // A bundle holds its devices once.
+    const bool first = !IsSet(grant.bundle) || ++bundles[grant.bundle] == 1;
+    if (first) cpus[node] += grant.cpus;
+    for (const DeviceId device : grant.devices) {
+      DeviceUse& use = used[node][Number(device)];
+      use.memory_bytes += grant.memory_bytes;
+      if (!first) continue;
+      use.share += grant.gpu_share;
+      use.bandwidth += grant.bandwidth;
+      use.memory_bytes += grant.program_bytes;
+      ++use.clients;
+    }
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    bool fits = cpus[n] <= nodes[n].cpus;
+    for (std::size_t d = 0; d < used[n].size(); ++d) {
+      const DeviceUse& use = used[n][d];
+      fits = fits && use.share <= kWhole && use.bandwidth <= kWhole &&
+             use.memory_bytes <= nodes[n].devices[d].memory_bytes && use.clients <= kMostClients;
+    }
+    if (!fits) Say("a device is over-committed");
+    const NodeId id{static_cast<std::uint32_t>(n + 1)};
+    if (engine.cluster().FreeCpus(id) != nodes[n].cpus - cpus[n] ||
+        !std::ranges::equal(engine.cluster().Used(id), used[n]))
+      Say("the cluster's books are wrong");
+  }
+  if (static_cast<int>(study.running.size()) != study.count(TrialState::kRunning))
+    Say("the list of running trials is wrong");
+  if (static_cast<int>(study.waiting.size()) != study.count(TrialState::kWaiting))
+    Say("the list of waiting trials is wrong");
+  if (study.spec.parallelism > 0 && static_cast<int>(study.running.size()) > study.spec.parallelism)
+    Say("too many trials at once");
+  if (study.finished && !study.running.empty()) Say("finished while a trial runs");
+}
+
+void Checker::InDoubt(Batch batch) {
+  if (!batch.events.empty()) in_doubt_.push_back(std::move(batch));
+}
+
+void Checker::Durable(const Batch& batch) {
+  in_doubt_.clear();  // it lay where this lies now
+  for (const auto& [seq, event] : batch.events) {
+    if (shadow_ == nullptr) {
+      auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
+      SLUICE_CHECK(policy.has_value(), "a study's policy was checked when it was read");
+      shadow_ = std::make_unique<Engine>(std::move(*policy));
+    }
+    rungs_.Before(*shadow_, event);
+    (void)shadow_->Apply(event);
+    if (std::string wrong = rungs_.After(*shadow_, event); !wrong.empty()) Say(std::move(wrong));
+    last_ = seq;
+    if (const auto* report = std::get_if<Reported>(&event.body)) {
+      ++reports_;
+      reported_.emplace(report->trial.trial, report->work);
+    }
+    VisitMessage(event, [&](TrialId trial, LaunchId launch, std::uint64_t message) {
+      if (!durable_.emplace(trial, launch, message).second)
+        Say(fmt::format("message {} of launch {} of trial {} was written twice", message,
+                        Number(launch), Number(trial)));
+      std::uint64_t& highest = highest_[{trial, launch}];
+      highest = std::max(highest, message);
+    });
+  }
+}
+
+void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
+  const auto found = highest_.find({at.trial, at.launch});
+  if (found == highest_.end() || found->second < seq)
+    Say(fmt::format("message {} of launch {} of trial {} was acknowledged before it was on disk",
+                    seq, Number(at.launch), Number(at.trial)));
+}
+
+void Checker::ToldToLeave(wire::LaunchRef at) {
+  const Trial* known = shadow_->trial({shadow_->studies().front()->id, at.trial});
+  if (known == nullptr || known->launch < at.launch ||
+      (known->launch == at.launch && known->state == TrialState::kRunning && !known->leaving))
+    Say(fmt::format("launch {} of trial {} was told to leave before that was on disk",
+                    Number(at.launch), Number(at.trial)));
+}
+
+void Checker::Told(TrialId trial, Work work) {
+  // Up to where a fork comes from, its parent has reported.
+  const Trial& its = shadow_->studies().front()->trial(trial);
+  const bool parents = its.IsFork() && work <= its.forked_at;
+  if (!reported_.contains({trial, work}) && !parents && !astray_.contains(trial))
+    Say(fmt::format("a report of trial {} at {} was acknowledged, and does not count",
+                    Number(trial), work));
+}
+
+void Checker::Begins(const Trial& trial, Work checkpoint) {
+  if (checkpoint > trial.work && !astray_.contains(trial.id))
+    Say(fmt::format("trial {} begins from a checkpoint at {}, and only {} is known of it",
+                    Number(trial.id), checkpoint, trial.work));
+}
+
+void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
+  const auto found = std::ranges::find(
+      in_doubt_, ledger.last(), [](const Batch& batch) { return batch.events.back().first; });
+  if (found != in_doubt_.end()) Durable(Batch(std::move(*found)));
+  if (ledger.last() != last_) {
+    return Say(fmt::format("the ledger ends at event {}, and {} were written",
+                           Number(ledger.last()), Number(last_)));
+  }
+  const std::uint64_t written = shadow_->Digest();
+  if (engine.Digest() != written) Say("a restart finds another state than what was written down");
+  // What had not reached the disk has not happened.
+  seen_.clear();
+  open_.clear();
+  for (const Trial& trial : engine.studies().front()->trials) {
+    seen_.push_back({trial.state, trial.work, trial.launch, trial.leaving, trial.failures});
+    if (!IsOver(trial.state)) open_.push_back(trial.id);
+  }
+  time_ = engine.now();
+  CheckRows(ledger.database());
+  if (!in_depth) return;
+  CheckReports(ledger.database());
+  CheckReplay(ledger.database(), written);
+}
+
+void Checker::Finished(Ledger& ledger, const Engine& engine) {
+  for (const Trial& trial : engine.studies().front()->trials) {
+    if (trial.state != seen_[Number(trial.id) - 1].state)
+      Say(fmt::format("trial {} changed after its end", Number(trial.id)));
+  }
+  const std::uint64_t written = shadow_->Digest();
+  if (engine.Digest() != written) Say("the engine is not what was written down");
+  if (!engine.studies().front()->finished) Say("the study is not finished");
+  if (!engine.cluster().idle()) Say("devices are granted to nobody");
+  CheckReports(ledger.database());
+  CheckRows(ledger.database());
+  CheckReplay(ledger.database(), written);
+}
+
+void Checker::Spooled(const std::string& line) {
+  const auto message = wire::DecodeFromWorker(line);
+  SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
+  const wire::Numbered numbered = wire::NumberOf(*message);
+  // Of a launch that was lost, with its node perhaps, nothing is heard any more.
+  const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
+  if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
+    Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",
+                    numbered.seq, Number(numbered.at.launch), Number(numbered.at.trial)));
+  }
+}
+
+void Checker::CheckReports(Database& database) {
+  std::vector<std::pair<std::int64_t, Work>> reports;  // SQLite is slower to tell them apart
+  auto query = database.Prepare("SELECT trial, work FROM reports");
+  while (query) {
+    const auto row = query->Step();
+    if (!row) return Say(row.error().message);
+    if (!*row) break;
+    reports.emplace_back(query->Integer(0), query->Integer(1));
+  }
+  if (reports.size() != reports_)
+    Say(fmt::format("{} reports were written and {} are there", reports_, reports.size()));
+  std::ranges::sort(reports);
+  if (std::ranges::adjacent_find(reports) != reports.end())
+    Say("a trial reported the same work twice");
+}
+
+// What readers see is what the engine knows.
+void Checker::CheckRows(Database& database) {
+  const Study& study = *shadow_->studies().front();
+  auto query =
+      database.Prepare("SELECT trial, state, work, reports, best_value FROM trials ORDER BY trial");
+  std::size_t rows = 0;
+  while (query) {
+    const auto row = query->Step();
+    if (!row) return Say(row.error().message);
+    if (!*row) break;
+    const auto id = static_cast<std::size_t>(query->Integer(0));
+    if (id == 0 || id > study.trials.size()) return Say("a row of a trial that there is not");
+    const Trial& trial = study.trials[id - 1];
+    const double best = query->Number(4);
+    const bool same_best = best == trial.result || (std::isnan(best) && !trial.HasResult());
+    if (query->Text(1) != Name(trial.state) || query->Integer(2) != trial.work ||
+        query->Integer(3) != trial.reports || !same_best)
+      Say(fmt::format("readers see another trial {} than there is", id));
+    ++rows;
+  }
+  // A fork is written down with its parameters.
+  const auto born = std::ranges::count(study.trials, false, &Trial::unborn);
+  if (static_cast<std::ptrdiff_t>(rows) != born)
+    Say("readers see more or fewer trials than there are");
+}
+
+void Checker::CheckReplay(Database& database, std::uint64_t written) {
+  const auto replayed =
+      RecoverEngine(database, shadow_->studies().front()->id, Recover::kFromEvents);
+  if (!replayed) return Say(replayed.error().message);
+  if ((*replayed)->Digest() != written) Say("a replay of everything ends in another state");
+}
+
+}  // namespace sluice

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/engine.h"
+#include "ledger/ledger.h"
+#include "rig/rung_oracle.h"
+#include "wire/message.h"
+
+namespace sluice {
+
+// Watches a study from outside: what its engine does after each event, what reaches the disk, what
+// workers are told, and what a restart finds. Keeps the first thing that was wrong.
+class Checker {
+ public:
+  // What only strangers report.
+  static constexpr double kStrangersValue = -1e9;
+
+  // Empty while all is well.
+  const std::string& problem() const { return problem_; }
+  void Say(std::string problem);
+
+  // The engine has applied an event.
+  void Applied(const Engine& engine, const Event& event);
+  // A batch is on disk.
+  void Durable(const Batch& batch);
+  // A batch was being written, or its writing failed: it may be on disk, or come to light after a later
+  // power cut, as long as nothing else is written.
+  void InDoubt(Batch batch);
+  // A worker or the command line hears that something is on disk.
+  void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
+  // A worker hears that it is to leave its launch.
+  void ToldToLeave(wire::LaunchRef at);
+  // A worker has heard that its report is on disk.
+  void Told(TrialId trial, Work work);
+  // A launch of the trial begins, with a checkpoint of this work.
+  void Begins(const Trial& trial, Work checkpoint);
+  // A controller takes over with this engine, made from what the ledger says. In depth: everything that
+  // ever happened is replayed too.
+  void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
+  // A message that a worker left behind: it must have been read.
+  void Spooled(const std::string& line);
+  // Nothing more will happen.
+  void Finished(Ledger& ledger, const Engine& engine);
+
+  // The program of every trial ends by itself here, and says the truth.
+  void SetOwnEnd(Work work) { own_end_ = work; }
+
+  std::uint64_t events() const { return events_; }
+  // Those that are more than a look at the clock.
+  std::uint64_t progress() const { return progress_; }
+  // Launches that were told to make room, or to go on elsewhere.
+  int moves() const { return moves_; }
+
+ private:
+  // A message that a worker numbered.
+  using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
+
+  void CountFailure(const Trial& trial, const Event& event);
+  void CheckOwnEnd(const Trial& trial, const Event& event);
+  void CheckTrial(const Study& study, const Trial& trial, const Event& event);
+  void CheckStart(const Study& study, const Trial& trial, const Event& event);
+  void CheckStudy(const Study& study);
+  void CheckBooks(const Engine& engine, const Study& study);
+  void CheckReports(Database& database);
+  void CheckRows(Database& database);
+  void CheckReplay(Database& database, std::uint64_t written);
+
+  std::string problem_;
+  std::uint64_t events_ = 0;
+  Work own_end_ = 0;  // 0: not known
+  // After the last event.
+  struct Seen {
+    TrialState state = TrialState::kWaiting;
+    Work work = 0;
+    LaunchId launch{};
+    Work launch_work = 0;
+    Work launch_target = 0;
+    bool leaving = false;
+    std::uint32_t failures = 0;  // since it was retried by hand, as counted here
+    std::uint32_t charged = 0;   // as the engine counts
+  };
+  std::vector<Seen> seen_;
+  std::vector<TrialId> open_;  // those that may change still, if nobody retries the others
+  Time time_{};
+  std::uint64_t progress_ = 0;
+  int moves_ = 0;
+  std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
+  RungOracle rungs_;                // watches it
+  std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
+  std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
+  std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more
+  EventSeq last_{};                                                // on disk
+  std::vector<Batch> in_doubt_;                                    // what may be there beyond it
+  std::set<TrialId> astray_;  // their nodes were lost while they ran: they may still go on there
+  std::uint64_t reports_ = 0;
+  std::set<std::pair<TrialId, Work>> reported_;  // on disk
+};
+
+}  // namespace sluice

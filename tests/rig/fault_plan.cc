@@ -1,0 +1,46 @@
+#include "rig/fault_plan.h"
+
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+// Each fault exists in half of the worlds, and where it does, at a rate over two orders of
+// magnitude.
+double DrawChance(Random& random, double most) {
+  if (random.Chance(0.5)) return 0;
+  return most * std::pow(0.01, random.Uniform());
+}
+
+Duration DrawMean(Random& random, double least_seconds) {
+  if (random.Chance(0.5)) return Duration(0);
+  return Duration(
+      static_cast<std::int64_t>(least_seconds * std::pow(20.0, random.Uniform()) * 1e6));
+}
+
+}  // namespace
+
+FaultPlan DrawFaults(Random random) {
+  FaultPlan plan;
+  plan.crash = DrawChance(random, 0.02);
+  plan.hang = DrawChance(random, 0.01);
+  plan.slow = DrawChance(random, 0.01);
+  plan.lie = DrawChance(random, 0.05);
+  plan.spawn_fails = DrawChance(random, 0.05);
+  plan.stillborn = DrawChance(random, 0.05);
+  plan.cut = DrawChance(random, 0.05);
+  plan.latency = Duration(static_cast<std::int64_t>(1000 * std::pow(1000.0, random.Uniform())));
+  plan.node_loss = DrawMean(random, 20);
+  plan.controller_crash = DrawMean(random, 10);
+  plan.power_cut = DrawMean(random, 20);
+  plan.disk_full = DrawMean(random, 20);
+  plan.disk_error = DrawMean(random, 20);
+  plan.clock_jump = DrawMean(random, 10);
+  plan.user = DrawMean(random, 5);
+  plan.stranger = DrawMean(random, 5);
+  plan.suspend = DrawMean(random, 30);
+  plan.exec = DrawChance(random, 0.02);
+  return plan;
+}
+
+}  // namespace sluice

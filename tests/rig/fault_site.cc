@@ -1,0 +1,219 @@
+#include "rig/fault_site.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/check.h"
+#include "control/assignment.h"
+
+namespace sluice {
+
+FaultSite::FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset)
+    : ground_(ground), checker_(checker), offset_(clock_offset) {}
+
+FaultSite::~FaultSite() {
+  for (const TimerId timer : timers_) ground_.timeline().Cancel(timer);
+}
+
+void FaultSite::Attach(Controller& controller, std::function<void()> after) {
+  controller_ = &controller;
+  after_ = std::move(after);
+}
+
+void FaultSite::Fuse() {
+  if (calls_left_ == 0) throw ControllerDied{};
+  --calls_left_;
+}
+
+void FaultSite::TellLost(const std::vector<std::string>& workers) {
+  for (const std::string& worker : workers) HostEnded(worker);
+}
+
+Site::TimerId FaultSite::At(Time time, std::function<void()> handler) {
+  // A timer knows its own number only once it has one.
+  const auto id = std::make_shared<TimerId>(0);
+  *id = ground_.timeline().At(time - offset_, [this, id, handler = std::move(handler)] {
+    timers_.erase(*id);
+    handler();
+    after_();
+  });
+  timers_.insert(*id);
+  return *id;
+}
+
+void FaultSite::Cancel(TimerId timer) {
+  if (timers_.erase(timer) > 0) ground_.timeline().Cancel(timer);
+}
+
+Status FaultSite::Spawn(const Trial& trial) {
+  Fuse();
+  const wire::LaunchRef at{trial.id, trial.launch};
+  const std::string worker = WorkerName(at);
+  // As a real program reads it from its file.
+  const auto file = wire::DecodeToWorker(
+      wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
+  SLUICE_CHECK(file.has_value(), "an assignment reads back");
+  SLUICE_TRY(ground_.Spawn(worker, trial.grant, std::get<wire::Assign>(*file)));
+  CheckOrigin(trial);
+  known_.insert(worker);
+  return {};
+}
+
+Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
+  Fuse();
+  if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
+  CheckOrigin(trial);
+  LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch});
+  if (files.taken_back || !files.claim.empty())
+    return Unavailable("the launch was claimed by somebody else");
+  files.claim = worker;
+  return {};
+}
+
+Inherited FaultSite::Look(wire::LaunchRef at) {
+  Fuse();
+  LaunchFiles& files = ground_.FilesOf(at);
+  if (files.claim.empty()) {
+    files.taken_back = true;
+    return {};
+  }
+  const bool runs = ground_.FindWorker(files.claim) != nullptr;
+  if (runs) known_.insert(files.claim);
+  return {.fate = runs ? Inherited::Fate::kRuns : Inherited::Fate::kGone, .worker = files.claim};
+}
+
+bool FaultSite::Reach(const std::string& worker) {
+  if (ground_.FindWorker(worker) == nullptr) return false;
+  known_.insert(worker);
+  return true;
+}
+
+Speaker FaultSite::WhoSpeaks(const std::string& worker) {
+  return ground_.HostFilesOf(worker).speaker;
+}
+
+void FaultSite::Spoke(const std::string& worker, const Speaker& speaker) {
+  Fuse();
+  ground_.HostFilesOf(worker).speaker = speaker;
+}
+
+Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, const std::string&) {
+  const std::optional<Speaker> caller = ground_.CallerOf(peer, worker);
+  if (!caller) return FailedPrecondition("the process was not started by this worker");
+  return *caller;
+}
+
+void FaultSite::Signal(const std::string& worker, Force force) {
+  Fuse();
+  // Who is killed may live for a moment more, beside the next launch of its trial.
+  if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
+    killed->BecomeZombie();
+  // A process ends in its own time, and never inside of what its controller does.
+  ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
+    if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
+  });
+}
+
+std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
+                                    const LineHandler& handler) {
+  // A copy: whoever is told may cause more to be printed.
+  const std::string output = ground_.HostFilesOf(worker).output;
+  for (std::size_t end; (end = output.find('\n', from)) != std::string::npos; from = end + 1)
+    handler(std::string_view(output).substr(from, end - from), end + 1);
+  if (at_end && from < output.size()) {
+    handler(std::string_view(output).substr(from), output.size());
+    from = output.size();
+  }
+  return from;
+}
+
+std::vector<std::string> FaultSite::Spool(wire::LaunchRef at) {
+  const LaunchFiles& files = ground_.FilesOf(at);
+  std::vector<std::string> lines = files.spool;
+  lines.insert(lines.end(), files.spool_noise.begin(), files.spool_noise.end());
+  return lines;
+}
+
+LaunchEnd FaultSite::EndOf(wire::LaunchRef at, const std::string& worker) {
+  const std::optional<LaunchEnd>& exit = ground_.HostFilesOf(worker).exit;
+  if (!exit) return {LaunchEnd::Kind::kLost, "its launcher was killed"};
+  if (exit->kind == LaunchEnd::Kind::kDone && ground_.FilesOf(at).paused)
+    return {LaunchEnd::Kind::kPaused, ""};
+  return *exit;
+}
+
+LaunchPlaces FaultSite::PlacesOf(wire::LaunchRef at) const {
+  return {.folder = "/launches/" + WorkerName(at), .checkpoint = "/checkpoints"};
+}
+
+std::int64_t FaultSite::CheckpointBytes(TrialId trial) { return ground_.CheckpointOf(trial).bytes; }
+
+void FaultSite::RemoveCheckpoint(TrialId trial) {
+  Fuse();
+  ground_.CheckpointOf(trial) = {};
+}
+
+Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
+  Fuse();
+  Checkpoint& copy = ground_.CheckpointOf(to);
+  if (copy.bytes == 0) copy = ground_.CheckpointOf(from);  // else made before
+  if (copy.bytes == 0) return NotFound("there is no checkpoint to copy");
+  if (copy.work >= end) {
+    copy = {};
+    return Unavailable(fmt::format("trial {} is done", Number(from)));
+  }
+  return copy.work;
+}
+
+// A fork begins from what is written down, and nobody from what was given up.
+void FaultSite::CheckOrigin(const Trial& trial) {
+  if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
+    checker_.Say(
+        fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
+  const Work begins = ground_.CheckpointOf(trial.id).work;
+  if (!trial.IsFork() || Number(trial.launch) != 1) {
+    // One that does not report everything may have saved what it has not reported.
+    const ProgramTraits& program = ground_.program();
+    if (!program.careless && program.every == 1) checker_.Begins(trial, begins);
+    return;
+  }
+  if (begins == trial.forked_at) return;
+  checker_.Say(fmt::format("trial {} was forked at {}, and begins from a checkpoint at {}",
+                           Number(trial.id), trial.forked_at, begins));
+}
+
+void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
+  Fuse();
+  if (const auto* ack = std::get_if<wire::Ack>(&message)) checker_.Acknowledged(ack->at, ack->seq);
+  if (const auto* stop = std::get_if<wire::Stop>(&message)) checker_.ToldToLeave(stop->at);
+  if (const auto* pause = std::get_if<wire::Pause>(&message)) checker_.ToldToLeave(pause->at);
+  ground_.Send(peer, wire::Encode(message));
+}
+
+void FaultSite::Close(PeerId peer) { ground_.Close(peer); }
+
+void FaultSite::Connected(PeerId peer) { controller_->workforce().Connected(peer); }
+
+void FaultSite::Heard(PeerId peer, std::string_view line) {
+  controller_->workforce().Heard(peer, line);
+  after_();
+}
+
+void FaultSite::Closed(PeerId peer) {
+  controller_->workforce().Closed(peer);
+  after_();
+}
+
+void FaultSite::OutputGrew(const std::string& worker) {
+  controller_->workforce().OutputGrew(worker);
+  after_();
+}
+
+void FaultSite::HostEnded(const std::string& worker) {
+  if (known_.erase(worker) == 0) return;
+  controller_->workforce().HostEnded(worker);
+  after_();
+}
+
+}  // namespace sluice

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/controller.h"
+#include "control/site.h"
+#include "rig/checker.h"
+#include "rig/fault_ground.h"
+
+namespace sluice {
+
+// Thrown out of a controller that dies: what it was about to do is not done.
+struct ControllerDied {};
+
+// A controller's view of simulated machines, for one life of it. Its clock may be wrong, but it is
+// steady.
+class FaultSite final : public Site, public Listener {
+ public:
+  FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
+  ~FaultSite() override;
+
+  // Whose site it is; `after` is called when it has been told something.
+  void Attach(Controller& controller, std::function<void()> after);
+  // Lets workers in.
+  void Listen() { ground_.SetListener(this); }
+  // The controller dies after so many more calls.
+  void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
+  // Its machine stands still for so long.
+  void Suspend(Duration duration) { offset_ += duration; }
+  // Tells it of processes that went with their node.
+  void TellLost(const std::vector<std::string>& workers);
+
+  Time Now() const override { return ground_.timeline().now() + offset_; }
+  TimerId At(Time time, std::function<void()> handler) override;
+  void Cancel(TimerId timer) override;
+  Status Spawn(const Trial& trial) override;
+  Status Claim(const std::string& worker, const Trial& trial) override;
+  Inherited Look(wire::LaunchRef at) override;
+  bool Reach(const std::string& worker) override;
+  Speaker WhoSpeaks(const std::string& worker) override;
+  void Spoke(const std::string& worker, const Speaker& speaker) override;
+  Result<Speaker> Identify(PeerId peer, const std::string& worker,
+                           const std::string& secret) override;
+  bool Lives(const Speaker& speaker) override { return ground_.Lives(speaker); }
+  void Signal(const std::string& worker, Force force) override;
+  std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
+                           const LineHandler& handler) override;
+  void WatchOutput(const std::string&) override {}
+  std::vector<std::string> Spool(wire::LaunchRef at) override;
+  LaunchEnd EndOf(wire::LaunchRef at, const std::string& worker) override;
+  LaunchPlaces PlacesOf(wire::LaunchRef at) const override;
+  std::int64_t CheckpointBytes(TrialId trial) override;
+  Work CheckpointWork(TrialId trial) override { return ground_.CheckpointOf(trial).work; }
+  void RemoveCheckpoint(TrialId trial) override;
+  Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
+  void Send(PeerId peer, const wire::ToWorker& message) override;
+  void Close(PeerId peer) override;
+
+  void Connected(PeerId peer) override;
+  void Heard(PeerId peer, std::string_view line) override;
+  void Closed(PeerId peer) override;
+  void OutputGrew(const std::string& worker) override;
+  void HostEnded(const std::string& worker) override;
+
+ private:
+  void Fuse();  // burns
+  void CheckOrigin(const Trial& trial);
+
+  FaultGround& ground_;
+  Checker& checker_;
+  Duration offset_;
+  Controller* controller_ = nullptr;
+  std::function<void()> after_;
+  std::uint64_t calls_left_ = UINT64_MAX;
+  std::set<TimerId> timers_;
+  std::set<std::string> known_;  // hosts that are to be told of
+};
+
+}  // namespace sluice

@@ -1,0 +1,93 @@
+#include "rig/fault_study.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "policy/policy.h"
+#include "search/sampler.h"
+#include "search/stopper.h"
+
+namespace sluice {
+
+// One draw in each call: compilers differ in which argument they work out first.
+std::string DrawStudy(Random drawn) {
+  const auto& samplers = SamplerNames();
+  const auto& stoppers = StopperNames();
+  // Any of them, and often one that takes no time.
+  const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
+  const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
+  const bool maximizes = drawn.Chance(0.3);
+  const bool last = drawn.Fork("of").Chance(0.25);  // so that the others stay as drawn
+  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
+                                 maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
+  text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
+  std::string options;
+  for (const std::string& option : StopperOptions(stopper)) {
+    if (option == "min_delta" || drawn.Chance(0.5)) continue;
+    if (option == "mutate") {
+      options += ", mutate: [n]";
+      continue;
+    }
+    const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
+    options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
+  }
+  text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
+  text += sampler == "grid"
+              ? fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
+                            drawn.Chance(0.5) ? 20 : 400)
+              : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
+  if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
+  const bool bounded = NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9);
+  if (bounded) {
+    const std::uint64_t least = 1 + drawn.Below(3);
+    const std::uint64_t eta = 2 + drawn.Below(3);
+    std::uint64_t most = 9 + drawn.Below(20);
+    // People like powers, and logarithms do not. Without halving all of it would be worked off.
+    const bool halves = stopper.starts_with("asha") || stopper == "sha" || stopper == "hyperband";
+    if (drawn.Chance(0.4) && halves) {
+      most = least * eta * eta * eta;
+      while (most < 250 && drawn.Chance(0.8)) most *= eta;
+    }
+    text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
+  }
+  if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
+  // Two of the larger ones do not fit on one device.
+  const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
+  if (drawn.Chance(0.3)) {
+    text +=
+        drawn.Chance(0.5)
+            ? fmt::format("resources: {{cpus: 0.5, gpus: [0.5, 2], memory: {}GiB}}\n", gigabytes)
+            : "resources: {cpus: [0.5, 2]}\n";
+  } else if (drawn.Chance(0.5)) {
+    text += fmt::format("resources: {{cpus: 0.5, gpus: 0.5, memory: {}GiB}}\n", gigabytes);
+    if (drawn.Chance(0.5)) text += "fuse: {most: 4, memory: 1GiB}\n";
+  }
+  text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
+  text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
+  if (drawn.Chance(0.3)) text += ", trial: 90s";
+  if (drawn.Chance(0.3)) text += ", report: 20s";
+  text += "}\n";
+  if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
+  if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
+  // Ours moves trials in more ways than the others, and the reference takes its time.
+  const auto& policies = PolicyNames();
+  std::string policy = "fifo";
+  if (drawn.Chance(0.15)) {
+    policy = "confluence";
+  } else if (drawn.Chance(0.3)) {
+    policy = policies[drawn.Below(policies.size())];
+  }
+  const PolicyNeeds needs = NeedsOf(policy);
+  if (policy == "hypersack-mip" || (needs.max_budget && !bounded)) policy = "fifo";
+  text += fmt::format("policy: {}\n", policy);
+  if (NeedsOf(policy).deadline || drawn.Chance(0.2)) {
+    text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
+                              : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
+  }
+  text += fmt::format("retries: {}\n", drawn.Below(3));
+  text += fmt::format("backoff: {}s\n", 1 + drawn.Below(5));
+  return text;
+}
+
+}  // namespace sluice

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "control/site.h"
+#include "rig/fault_plan.h"
+#include "sim/timeline.h"
+#include "wire/message.h"
+#include "wire/outbox.h"
+
+namespace sluice {
+
+// What a trial's program is like: the same for all trials of a study.
+struct ProgramTraits {
+  bool speaks = true;     // the protocol; else it prints lines
+  bool reuse = false;     // goes from trial to trial
+  bool hasty = false;     // says that it is ready before what it said is safe
+  bool stubborn = false;  // ends only when it is killed
+  bool endless = false;   // does not know its target, and cannot be told
+  Duration startup = std::chrono::milliseconds(500);
+  Duration step = std::chrono::milliseconds(400);
+  bool counts = true;     // its processes number what they say apart, and can leave it in the spool
+  bool careless = false;  // saves before what it said is safe
+  Work every = 1;         // reports only then, and at its end
+  double save = 0.3;      // how often it saves a checkpoint
+  Work own_end = 30;      // it ends by itself here
+  Duration grace{0};      // of its launcher
+  // Nobody can tell a program that hangs from one that is slow, unless it is known to speak.
+  bool has_timeout = false;
+};
+
+struct Checkpoint {
+  Work work = 0;
+  std::int64_t bytes = 0;
+};
+
+// The files of a launch, and of the process that was started for one. They outlive both.
+struct LaunchFiles {
+  std::string claim;  // by this worker, or
+  bool taken_back = false;
+  bool paused = false;
+  bool begun = false;     // by some process
+  int conversations = 0;  // processes that have spoken for it
+  std::vector<std::string> spool;
+  std::vector<std::string> spool_noise;  // and what is not to be read as a message of it
+};
+struct HostFiles {
+  Speaker speaker;
+  std::string output;
+  std::optional<LaunchEnd> exit;  // none: its launcher was killed, or lives
+};
+
+class FaultWorker;
+
+// What a worker finds around it.
+class WorkerWorld {
+ public:
+  virtual ~WorkerWorld() = default;
+  virtual Timeline& timeline() = 0;
+  virtual const FaultPlan& faults() const = 0;
+  virtual LaunchFiles& FilesOf(wire::LaunchRef at) = 0;
+  virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
+  virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
+  virtual double ValueAt(TrialId trial, Work work) = 0;
+  // A connection to the controller, if one listens: what comes of it is heard later.
+  virtual bool Connect(FaultWorker& worker) = 0;
+  virtual void Disconnect(FaultWorker& worker) = 0;
+  virtual void Send(FaultWorker& worker, std::string line) = 0;
+  virtual void Printed(FaultWorker& worker) = 0;
+  // A report of this work was acknowledged to it.
+  virtual void Acknowledged(TrialId trial, Work work) = 0;
+  // Its process is gone; it is destroyed later.
+  virtual void Exited(FaultWorker& worker) = 0;
+};
+
+// The process of a trial's program, with the package or without, as the controller's machine could
+// meet it: it does what docs/protocol.md says, and now and then it does not. It outlives the timeline's
+// last step.
+class FaultWorker {
+ public:
+  FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
+              Random random);
+  FaultWorker(const FaultWorker&) = delete;
+
+  // What its trial file says.
+  void Start(const wire::Assign& assign);
+  void Signal(Force force);
+  // Without a trace: its node is gone, or nobody recorded its end.
+  void Vanish();
+  // The same in silence.
+  void Freeze() { alive_ = false; }
+
+  // From its connection.
+  void Hear(std::string_view line);
+  void Closed();
+
+  const std::string& name() const { return name_; }
+  Speaker speaker() const { return {.speaks = true, .pid = pid_, .start = 1, .image = image_}; }
+  const Grant& grant() const { return grant_; }
+  bool alive() const { return alive_; }
+  std::string Describe() const;  // for people
+  std::optional<wire::LaunchRef> at() const;
+  // Given up by whoever started it, without its knowledge.
+  void BecomeZombie() { zombie_ = true; }
+  bool zombie() const { return zombie_; }
+  bool trains() const { return task_ && task_->left == Left::kNot; }
+  // Whether it has spoken as it should for a whole lease.
+  bool Speaks() const {
+    return alive_ && !hung_ && connected_ && world_.timeline().now() > connected_since_ + lease_;
+  }
+
+ private:
+  enum class Left { kNot, kDone, kPaused, kFailed };
+  struct Task {
+    Task(wire::LaunchRef its, std::uint64_t conversation)
+        : at(its), outbox(its, conversation), spooled(outbox.last()) {}
+    wire::LaunchRef at;
+    wire::Outbox outbox;
+    Work work = 0;
+    Work reported = 0;          // by this process, for this launch
+    std::uint64_t spooled = 0;  // the last message that is in the spool
+    std::optional<Work> target;
+    std::optional<Work> first_target;  // as its file has it
+    Left left = Left::kNot;
+  };
+
+  void Begin(wire::LaunchRef at, std::optional<Work> target);
+  void Boot();
+  bool IsAtEnd() const;
+  void PlanStep();
+  void Step();
+  bool Misbehave();
+  void Replace();
+  void Lie();
+  void PrintNonsense();
+  std::string LastWords();
+  void Save();
+  void Report(Work work, wire::Values values);
+  template <typename Message>
+  void Say(Message message);
+  void SayRaw(const wire::FromWorker& message);
+  bool CanKeep() const { return traits_.speaks && traits_.counts; }
+  void Keep();
+  void Leave(Left how);
+  void FinishLeaving();
+  void LeaveIdle();
+  void Connect();
+  wire::Hello MakeHello() const;
+  void Greet();
+  void Beat();
+  void GoAlone();
+  void HearAck(std::uint64_t seq);
+  void Exit(LaunchEnd::Kind kind, std::string reason);
+  void After(Duration delay, void (FaultWorker::*what)());
+  bool Awaits() const;
+
+  WorkerWorld& world_;
+  std::string name_;
+  ProgramTraits traits_;
+  Grant grant_;
+  Random random_;
+  Random more_;  // of its own, so that what random_ draws stays as it was
+  std::int64_t pid_;
+  std::uint64_t image_ = 1;
+  bool alive_ = true;
+  bool hung_ = false;
+  bool zombie_ = false;
+  bool connected_ = false;
+  bool step_planned_ = false;
+  bool beats_ = false;
+  bool welcomed_ = false;  // the controller knows that it speaks
+  int slowness_ = 1;
+  Duration lease_ = std::chrono::seconds(60);
+  Time alone_since_{};
+  Time connected_since_{};
+  std::optional<Task> task_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "control/controller.h"
+#include "rig/checker.h"
+#include "rig/fault_ground.h"
+#include "rig/fault_site.h"
+#include "rig/memory_disk.h"
+
+namespace sluice {
+
+// A study in a world where things go wrong: the production controller, ledger, engine, sampler and
+// protocol, on simulated machines in virtual time, all drawn from one seed. First faults, for so many
+// events; then the world heals, and the study must come to its end.
+class FaultWorld {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    std::uint64_t events = 5000;  // before it heals
+    // Controllers die inside of calls too, by exceptions that unwind them.
+    bool unwinds = true;
+  };
+  struct Outcome {
+    std::string problem;  // the first; empty if all went well
+    std::string state;    // of the study at the end, for people
+    std::uint64_t events = 0;
+    std::uint64_t digest = 0;  // of the engine at the end
+    Time end{};
+    std::map<std::string, int> sights;  // what was seen to happen
+  };
+
+  explicit FaultWorld(const Options& options);
+  ~FaultWorld();
+
+  Outcome Run();
+
+ private:
+  struct Life;  // of a controller
+
+  std::string DescribeState() const;
+  void Step();
+  void PlanFaults();
+  void Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)());
+  Duration Around(Duration mean);
+
+  Status CreateStudy();
+  void CreateStudyAgainAndAgain();
+  std::vector<Point> DrawPoints(std::size_t count);
+  Status DamageSnapshot(Database& database);
+  void Start();
+  Status Open(Life& life, std::vector<EventBody> first);
+  void Bury(MemoryDisk::Unsynced unsynced);
+  void StartLater();
+  void After();
+  void EndLife();
+  void CheckEnd();
+
+  void CrashController();
+  void CutPower();
+  void FillDisk();
+  void BreakDisk();
+  void LoseNode();
+  void NodesSeen();
+  void Interfere();
+  void Interrupt();
+  TrialId AnyTrial();
+  std::string AnyPoint();
+  void Knock();
+  void Suspend();
+  void Heal();
+  void See(const std::string& sight) { ++sights_[sight]; }
+
+  Options options_;
+  Random random_;
+  StudyCreated created_;
+  MemoryDisk disk_;
+  std::unique_ptr<FaultGround> ground_;
+  Checker checker_;
+  std::unique_ptr<Life> life_;
+  Duration clock_offset_{0};
+  Duration sync_{0};                  // takes no longer
+  bool truthful_ = true;              // no worker says what is not true
+  std::uint64_t reads_to_start_ = 0;  // of the last controller
+  bool healed_ = false;
+  bool starting_ = false;
+  int failed_starts_ = 0;  // in a row
+  bool finished_ = false;
+  std::optional<int> more_trials_;  // for the next controller
+  std::optional<Time> new_deadline_;
+  bool exhausted_ = false;  // then only what users enqueue is left to do
+  std::map<std::string, int> sights_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,248 @@
+// What goes wrong in a world, when, and what its users do.
+
+#include <cmath>
+
+#include "base/check.h"
+#include "rig/fault_life.h"
+#include "rig/fault_world.h"
+
+namespace sluice {
+namespace {
+
+template <typename T>
+T OneOf(Random& random, std::initializer_list<T> values) {
+  return values.begin()[random.Below(values.size())];
+}
+
+}  // namespace
+
+Duration FaultWorld::Around(Duration mean) {
+  const double drawn = -std::log(1 - random_.Uniform()) * static_cast<double>(mean.count());
+  return Duration(static_cast<std::int64_t>(drawn) + 1);
+}
+
+void FaultWorld::Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)()) {
+  const Duration between = ground_->faults().*mean;
+  if (between.count() == 0) return;
+  ground_->timeline().After(Around(between), [this, mean, what] {
+    if (healed_) return;
+    (this->*what)();
+    Plan(mean, what);
+  });
+}
+
+void FaultWorld::PlanFaults() {
+  Plan(&FaultPlan::controller_crash, &FaultWorld::CrashController);
+  Plan(&FaultPlan::power_cut, &FaultWorld::CutPower);
+  Plan(&FaultPlan::disk_full, &FaultWorld::FillDisk);
+  Plan(&FaultPlan::disk_error, &FaultWorld::BreakDisk);
+  Plan(&FaultPlan::node_loss, &FaultWorld::LoseNode);
+  Plan(&FaultPlan::user, &FaultWorld::Interfere);
+  Plan(&FaultPlan::stranger, &FaultWorld::Knock);
+  Plan(&FaultPlan::suspend, &FaultWorld::Suspend);
+}
+
+void FaultWorld::CrashController() {
+  if (life_ == nullptr) return;
+  const std::uint64_t how = random_.Below(3);
+  if (how == 0) return disk_.DieAt(disk_.operations() + random_.Below(40));
+  if (how == 1 && options_.unwinds) return life_->site.DieAfter(random_.Below(12));
+  See("killed");
+  Bury(MemoryDisk::Unsynced::kKept);
+  StartLater();
+}
+
+void FaultWorld::CutPower() {
+  See("power cut");
+  ground_->LoseNode(0);
+  (void)ground_->TakeLost();  // nobody lives who could be told
+  ground_->BringBackNode(0);
+  if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
+  StartLater();
+}
+
+void FaultWorld::FillDisk() {
+  See("disk full");
+  disk_.SetCapacity(disk_.used_bytes() + random_.Below(20'000));
+  ground_->timeline().After(Around(std::chrono::seconds(5)),
+                            [this] { disk_.SetCapacity(MemoryDisk::kUnlimited); });
+}
+
+void FaultWorld::BreakDisk() {
+  See("disk error");
+  if (random_.Chance(0.5)) return disk_.FailAt(disk_.operations() + random_.Below(20));
+  // While a controller runs it reads little: most reads are those of one that takes over.
+  if (life_ != nullptr && random_.Chance(0.5)) {
+    Bury(MemoryDisk::Unsynced::kKept);
+    StartLater();
+  }
+  disk_.FailReadAt(disk_.reads() + random_.Below(reads_to_start_ + 1));
+}
+
+void FaultWorld::LoseNode() {
+  const std::size_t index = random_.Below(ground_->nodes().size());
+  if (!ground_->nodes()[index].up) return;
+  if (random_.Chance(0.5)) {
+    See("node lost");
+    ground_->LoseNode(index);
+  } else {
+    See("node cut off");
+    ground_->CutOffNode(index);
+  }
+  ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
+  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
+    // Not before it was known to be gone.
+    NodesSeen();
+    ground_->BringBackNode(index);
+    NodesSeen();
+  });
+}
+
+// Whoever watches the nodes tells the controller.
+void FaultWorld::NodesSeen() {
+  const std::vector<std::string> lost = ground_->TakeLost();
+  if (life_ == nullptr) return;
+  life_->controller->Happened(NodesChanged{ground_->nodes()});
+  life_->site.TellLost(lost);
+  After();
+}
+
+TrialId FaultWorld::AnyTrial() {
+  const auto& trials = life_->controller->study().trials;
+  if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
+  std::size_t chosen = random_.Below(trials.size());
+  // Most want to go on with what got far before it was stopped.
+  for (int looks = 0; looks < 20; ++looks) {
+    const std::size_t other = random_.Below(trials.size());
+    if (trials[other].state == TrialState::kStopped && trials[other].work > trials[chosen].work)
+      chosen = other;
+  }
+  return trials[chosen].id;
+}
+
+// Of the study's space, some of it, or nothing like it.
+std::string FaultWorld::AnyPoint() {
+  switch (random_.Below(8)) {
+    case 0: return R"({"n": 3})";
+    case 1: return R"({"n": 2})";
+    case 2: return R"({"n": 100000})";
+    case 3: return R"({"momentum": 0.9})";
+    default: {
+      std::vector<double> unit(created_.spec.space.size());
+      for (double& coordinate : unit) coordinate = random_.Uniform();
+      return created_.spec.space.Encode(created_.spec.space.FromUnit(unit));
+    }
+  }
+}
+
+// What users do.
+void FaultWorld::Interfere() {
+  if (life_ == nullptr) return;
+  const auto ask = [&](const wire::Ask& question) {
+    ground_->Ask(question, /*waits=*/random_.Chance(0.7), [this](const wire::Answer& answer) {
+      See(answer.ok ? "user served" : "user refused");
+    });
+  };
+  switch (random_.Below(8)) {
+    case 6: return ask({.verb = "stop", .study = "sim", .trial = AnyTrial(), .points = {}});
+    case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
+    case 1:
+    case 2: return ask({.verb = "retry", .study = "sim", .trial = AnyTrial(), .points = {}});
+    case 3: {
+      std::vector<std::string> points = {AnyPoint()};
+      if (random_.Chance(0.3)) points.push_back(AnyPoint());
+      return ask({.verb = "enqueue", .study = "sim", .trial = {}, .points = std::move(points)});
+    }
+    case 4: return ask({.verb = "stop", .study = "another", .trial = {}, .points = {}});
+    case 5: return ask({.verb = "dance", .study = "sim", .trial = {}, .points = {}});
+    default: return Interrupt();
+  }
+}
+
+void FaultWorld::Interrupt() {
+  Controller& controller = *life_->controller;
+  See("interrupted");
+  if (life_->interrupted) {
+    controller.workforce().KillAll();
+  } else {
+    controller.Happened(DrainAsked{});
+    // The second word comes soon, or not at all.
+    ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
+      if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
+    });
+  }
+  life_->interrupted = true;
+  After();
+}
+
+// Somebody who is not a worker of this study, or not the one it says it is.
+void FaultWorld::Knock() {
+  const std::vector<FaultWorker*> workers = ground_->Reachable();
+  wire::Hello hello;
+  hello.pid = 1;
+  std::string parent;
+  if (!workers.empty()) {
+    const FaultWorker& worker = *workers[random_.Below(workers.size())];
+    hello.worker = worker.name();
+    hello.pid = worker.speaker().pid;
+    hello.at = worker.at();
+    hello.study = hello.at ? "sim" : "";
+    // Of its own stream: what else is drawn stays as it was. Where a program prints its results, a
+    // child that speaks would speak for it from then on.
+    const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
+    if (is_child && ground_->program().speaks) parent = worker.name();
+  }
+  See("stranger");
+  switch (random_.Below(9)) {
+    case 0: return ground_->Knock({wire::Heartbeat{}}, parent);
+    case 1: hello.version = wire::kVersion + 1; break;
+    case 2: hello.study = "another"; break;
+    case 3: ++hello.pid; break;
+    case 4:
+      ++hello.pid;
+      hello.at.reset();
+      break;
+    case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
+    case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
+    case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // and cannot take another trial
+    default:
+      hello.worker = OneOf<const char*>(
+          random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
+  }
+  std::vector<wire::FromWorker> words = {hello};
+  if (parent.empty() && hello.at) {
+    const Work work = 1 + static_cast<Work>(random_.Fork("work").Fork(checker_.events()).Below(30));
+    words.push_back(wire::Report{*hello.at, 1, work, {{"loss", Checker::kStrangersValue}}});
+  }
+  ground_->Knock(words, parent);
+}
+
+// Nobody on the machine notices but by its clock.
+void FaultWorld::Suspend() {
+  if (life_ == nullptr) return;
+  See("suspended");
+  const auto duration = std::chrono::milliseconds(500 + random_.Below(60'000));
+  clock_offset_ += duration;
+  life_->site.Suspend(duration);
+}
+
+void FaultWorld::Heal() {
+  healed_ = true;
+  disk_.SetCapacity(MemoryDisk::kUnlimited);
+  disk_.DieAt(MemoryDisk::kUnlimited);
+  disk_.FailAt(MemoryDisk::kUnlimited);
+  disk_.FailReadAt(MemoryDisk::kUnlimited);
+  if (life_ != nullptr) life_->site.DieAfter(UINT64_MAX);
+  const auto see_nodes = [&] {
+    try {
+      if (life_ != nullptr) NodesSeen();
+    } catch (const ControllerDied&) {
+      SLUICE_CHECK(false, "a healed controller does not die");
+    }
+  };
+  see_nodes();  // that some are gone, before they are back
+  ground_->Heal();
+  see_nodes();
+}
+
+}  // namespace sluice

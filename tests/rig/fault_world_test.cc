@@ -1,0 +1,84 @@
+// A thousand worlds in which things go wrong, in parts that run side by side; without `make soak` the
+// first few of each part.
+
+#include "rig/fault_world.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/test_soak.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kSeedsOfAPart = 25;
+constexpr std::uint64_t kSeedsOfAShare = 5;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kParts = 8;  // a seed takes ten times as long
+#else
+constexpr std::uint64_t kParts = 40;
+#endif
+
+class FaultWorldTest : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(FaultWorldTest, NothingIsLostAndEveryStudyEnds) {
+  const std::uint64_t first = GetParam() * kSeedsOfAPart;
+  const std::uint64_t count = Soaks() ? kSeedsOfAPart : kSeedsOfAShare;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
+    EXPECT_GE(outcome.events, 5000U);
+    ASSERT_EQ(outcome.problem, "") << "after " << outcome.events << " events\n"
+                                   << outcome.state << "again: build/release/bin/sluice-faults "
+                                   << "--seed " << seed << " --seeds 1";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(0, kParts));
+
+// Beyond the thousand: worlds that have found something, as they were drawn then.
+TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
+  for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
+    const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
+    EXPECT_EQ(outcome.problem, "") << "seed " << seed << "\n" << outcome.state;
+  }
+}
+
+// A world in which nothing goes wrong proves nothing.
+TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
+  constexpr std::array<std::string_view, 22> kSights = {
+      "killed",      "died at a step", "power cut",       "did not start",    "gave up",
+      "disk full",   "disk error",     "clock jumped",    "node lost",        "node cut off",
+      "interrupted", "drained",        "finished",        "user served",      "user refused",
+      "stranger",    "suspended",      "node overlooked", "snapshot damaged", "not created",
+      "exhausted",   "moved"};
+  std::map<std::string, int, std::less<>> sights;
+  const auto seen = [&](std::string_view sight) {
+    const auto found = sights.find(sight);
+    return found != sights.end() && found->second > 0;
+  };
+  for (std::uint64_t seed = 0; seed < 40 && !std::ranges::all_of(kSights, seen); ++seed) {
+    for (const auto& [sight, times] : FaultWorld({.seed = seed, .events = 2000}).Run().sights)
+      sights[sight] += times;
+  }
+  for (const std::string_view sight : kSights) EXPECT_TRUE(seen(sight)) << sight;
+}
+
+TEST(FaultWorldSightsTest, ASeedIsAlwaysTheSameWorld) {
+  for (const std::uint64_t seed : {3, 14, 15}) {
+    const FaultWorld::Outcome once = FaultWorld({.seed = seed, .events = 2000}).Run();
+    const FaultWorld::Outcome again = FaultWorld({.seed = seed, .events = 2000}).Run();
+    EXPECT_EQ(once.digest, again.digest);
+    EXPECT_EQ(once.events, again.events);
+    EXPECT_EQ(once.end, again.end);
+    EXPECT_NE(once.digest, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace sluice
