@@ -21,7 +21,7 @@ constexpr std::uint32_t kMaxSeeds = 10'000;
 // What CLI11 finds, as texts: what they mean is said below in our own words.
 using Text = std::optional<std::string>;
 
-struct Words {
+struct RawOptions {
   Text store, study, cluster, file, trial, name, trials, seed, deadline, state, sort, limit, top,
       launch, format, output, topic, points, policy, seeds, gantt, on, like, unit_time, start_up,
       workload, action, scale, min_width, parameters, rule, decay, readout;
@@ -43,19 +43,19 @@ void AddList(CLI::App& app, const std::string& names, std::vector<std::string>& 
       names, [&into](const std::vector<std::string>& texts) { into = texts; });
 }
 
-void AddGlobal(CLI::App& app, Words& words) {
+void AddGlobal(CLI::App& app, RawOptions& words) {
   app.set_help_flag("-h,--help");
   Add(app, "--store", words.store);
   app.add_flag("--json", words.json);
 }
 
-void AddView(CLI::App& app, Words& words) {
+void AddView(CLI::App& app, RawOptions& words) {
   app.add_flag("-q,--quiet", words.quiet);
   app.add_flag("--plain", words.plain);
 }
 
 // Who takes which flags and in which order the arguments come.
-void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
+void AddVerb(CLI::App& app, std::string_view verb, RawOptions& words) {
   AddGlobal(app, words);
   if (verb == "tune") {
     Add(app, "STUDY", words.file);
@@ -154,7 +154,7 @@ void AddVerb(CLI::App& app, std::string_view verb, Words& words) {
   }
 }
 
-std::unique_ptr<CLI::App> MakeApp(Words& words) {
+std::unique_ptr<CLI::App> MakeApp(RawOptions& words) {
   auto app = std::make_unique<CLI::App>("", "sluice");
   AddGlobal(*app, words);
   app->add_flag("--version", words.version);
@@ -221,7 +221,7 @@ Result<TrialId> ReadTrial(std::string_view verb, const Text& text) {
   return TrialId(number);
 }
 
-Result<TuneOptions> ReadTune(const Words& words) {
+Result<TuneOptions> ReadTune(const RawOptions& words) {
   TuneOptions tune;
   tune.name = words.name;
   tune.quiet = words.quiet;
@@ -238,7 +238,7 @@ Result<TuneOptions> ReadTune(const Words& words) {
   return tune;
 }
 
-Result<ResumeOptions> ReadResume(const Words& words) {
+Result<ResumeOptions> ReadResume(const RawOptions& words) {
   ResumeOptions resume;
   resume.deadline = words.deadline;
   resume.quiet = words.quiet;
@@ -248,7 +248,7 @@ Result<ResumeOptions> ReadResume(const Words& words) {
   return resume;
 }
 
-Result<TrialsOptions> ReadTrials(const Words& words) {
+Result<TrialsOptions> ReadTrials(const RawOptions& words) {
   TrialsOptions trials;
   trials.study = words.study;
   if (words.state) {
@@ -265,7 +265,7 @@ Result<TrialsOptions> ReadTrials(const Words& words) {
   return trials;
 }
 
-Result<LogsOptions> ReadLogs(const Words& words) {
+Result<LogsOptions> ReadLogs(const RawOptions& words) {
   LogsOptions logs;
   logs.study = words.study;
   logs.follow = words.follow;
@@ -280,7 +280,7 @@ Result<LogsOptions> ReadLogs(const Words& words) {
   return logs;
 }
 
-Result<EnqueueOptions> ReadEnqueue(const Words& words) {
+Result<EnqueueOptions> ReadEnqueue(const RawOptions& words) {
   EnqueueOptions enqueue{.study = {}, .values = words.values, .file = words.points};
   SLUICE_ASSIGN(enqueue.study, Need("enqueue", "the name of a study", words.study));
   if (enqueue.study.find('=') != std::string::npos) {
@@ -298,7 +298,7 @@ Result<EnqueueOptions> ReadEnqueue(const Words& words) {
   return enqueue;
 }
 
-Result<ExportOptions> ReadExport(const Words& words) {
+Result<ExportOptions> ReadExport(const RawOptions& words) {
   ExportOptions options;
   options.study = words.study;
   options.reports = words.reports;
@@ -338,7 +338,7 @@ std::vector<std::string> ReadPolicies(const std::string& list) {
   return policies;
 }
 
-Result<SimulateOptions> ReadSimulate(const Words& words) {
+Result<SimulateOptions> ReadSimulate(const RawOptions& words) {
   SimulateOptions simulate;
   SLUICE_ASSIGN(
       simulate.file,
@@ -359,7 +359,7 @@ Result<std::optional<Duration>> ReadTime(std::string_view what, const Text& text
   return std::optional(*time);
 }
 
-Result<PlanOptions> ReadPlan(const Words& words) {
+Result<PlanOptions> ReadPlan(const RawOptions& words) {
   PlanOptions plan;
   SLUICE_ASSIGN(plan.file,
                 Need("plan", "a study file, as in 'sluice plan study.yaml'", words.file));
@@ -383,7 +383,7 @@ Result<PlanOptions> ReadPlan(const Words& words) {
 }
 
 // What 'model show' would pass over in silence.
-Status RefuseShrinkFlags(const Words& words) {
+Status RefuseShrinkFlags(const RawOptions& words) {
   const std::pair<const char*, bool> flags[] = {{"--scale", words.scale.has_value()},
                                                 {"--parameters", words.parameters.has_value()},
                                                 {"--min-width", words.min_width.has_value()},
@@ -400,7 +400,7 @@ Status RefuseShrinkFlags(const Words& words) {
   return {};
 }
 
-Result<ModelOptions> ReadModel(const Words& words) {
+Result<ModelOptions> ReadModel(const RawOptions& words) {
   ModelOptions model;
   SLUICE_ASSIGN(const std::string action,
                 Need("model", "what to do, as in 'sluice model show net.pt2'", words.action));
@@ -452,7 +452,7 @@ Result<ModelOptions> ReadModel(const Words& words) {
   return model;
 }
 
-Result<Options> ReadVerb(std::string_view verb, const Words& words) {
+Result<Options> ReadVerb(std::string_view verb, const RawOptions& words) {
   Options options{.store = words.store, .json = words.json, .verb = HelpOptions{}};
   if (verb == "tune") {
     SLUICE_ASSIGN(options.verb, ReadTune(words));
@@ -546,7 +546,7 @@ std::unexpected<Error> Explain(const CLI::App& app, const CLI::ParseError& error
 }  // namespace
 
 Result<Options> ParseOptions(int argc, const char* const* argv) {
-  Words words;
+  RawOptions words;
   const std::unique_ptr<CLI::App> app = MakeApp(words);
   try {
     app->parse(argc, argv);
@@ -575,7 +575,7 @@ Result<Options> ParseOptions(int argc, const char* const* argv) {
 }
 
 std::vector<std::string> FlagsOf(std::string_view verb) {
-  Words words;
+  RawOptions words;
   CLI::App app;
   AddVerb(app, verb, words);
   return Flags(app);

@@ -132,7 +132,7 @@ Batch Controller::TakeBatch() {
   TellSearch();
   for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
-    if (trial.unborn) continue;  // written with its parameters
+    if (trial.awaits_parameters) continue;  // written with its parameters
     // Parameters never change: they are written with the trial's first row.
     const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
     batch.trials.push_back(

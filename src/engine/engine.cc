@@ -161,7 +161,7 @@ void Engine::On(const ControllerStarted& event) {
       trial.heard = now_;  // nobody was there to hear it
       trial.to_first = {};
       trial.window = kNever;
-      trial.told = kNever;
+      trial.leave_sent = kNever;
     }
   }
   LoseLaunchesOnLostNodes();
@@ -396,7 +396,7 @@ void Engine::On(const Woken&) {
 void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
   SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
   if (!(IsDecided(trial) && reason == StopReason::kLease)) trial.leave_reason = reason;
-  if (!std::exchange(trial.leaving, true)) trial.told = now_;
+  if (!std::exchange(trial.leaving, true)) trial.leave_sent = now_;
   commands_.push_back(StopLaunch{{study.id, trial.id}, trial.launch, reason});
   Changed(study, trial);
 }
@@ -413,9 +413,9 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.grant = {};
   trial.busy += now_ - trial.started;
   trial.ended = now_;
-  if (trial.leaving && event.ending == Ending::kPaused && trial.told != kNever) {
+  if (trial.leaving && event.ending == Ending::kPaused && trial.leave_sent != kNever) {
     // Never more than it may take before it is forced: the machine may have slept meanwhile.
-    const Duration took = std::min(now_ - trial.told, study.spec.timeouts.grace);
+    const Duration took = std::min(now_ - trial.leave_sent, study.spec.timeouts.grace);
     study.leave_known = true;
     study.leave = std::max(took, study.leave * 9 / 10);
     if (study.ending == Finish::kNot) AskWake(study.stops_at());

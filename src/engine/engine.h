@@ -75,8 +75,8 @@ struct Study {
   std::uint32_t over = 0;
   std::uint32_t failed = 0;
   std::uint32_t fruitless = 0;
-  bool sated = false;       // in the plan that is being made: it cannot use more room
-  std::uint64_t asked = 0;  // proposals asked for
+  bool has_enough_room = false;  // in the plan that is being made: it cannot use more room
+  std::uint64_t asked = 0;       // proposals asked for
   std::uint64_t answered = 0;
   std::uint64_t enqueued = 0;  // points given by hand so far
   std::deque<Point> queue;     // those of them that are not trials yet
@@ -228,7 +228,7 @@ class Engine {
   const Point* ToTransfer(const Study& study) const;
   bool Transfer(Study& study);
   bool AllMade(const Study& study) const;
-  double LedSoFar(const Study& study) const;
+  double LeaderProgress(const Study& study) const;
   void End(Study& study, Finish reason);
   void SaveAll(Study& study);
   void CloseIfAllMade(Study& study);
@@ -239,7 +239,7 @@ class Engine {
   void StartPlaced(const Plan& plan);
   void GiveUp(Study& study, TrialId id);
   void YieldMisplaced(const Plan& plan);
-  bool Feed(Study& study, int appetite);
+  bool Feed(Study& study, int wanted);
   void Resume(Study& study, const TrialGroup& group);
   void CheckTimeouts(Study& study);
   void AskWakes(const Study& study);

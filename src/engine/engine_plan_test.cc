@@ -66,7 +66,7 @@ class EnginePlanTest : public ::testing::Test {
       if (!item.running) free.Take(grant);
       plan.placements.push_back({item.trial, std::move(grant)});
     }
-    plan.appetites.push_back({kStudy, 1});
+    plan.wanted_room.push_back({kStudy, 1});
     return plan;
   }
 
@@ -117,7 +117,7 @@ TEST_F(EnginePlanTest, WhoIsGivenUpStopsForGood) {
   Propose(1);
   plan_ = [](const Cluster& cluster, const WorkView& work) {
     Plan plan = PlaceAll(cluster, work);
-    plan.appetites.clear();
+    plan.wanted_room.clear();
     plan.given_up.push_back({kStudy, TrialId(1)});
     return plan;
   };

@@ -18,7 +18,7 @@ Trial& Engine::MakeFork(Study& study, const Ruling& ruling) {
   made.id = TrialId(study.trials.size() + 1);
   made.parent = ruling.from;
   made.point = study.trial(ruling.from).point;
-  made.unborn = true;
+  made.awaits_parameters = true;
   made.created = now_;
   made.target = ruling.target;
   ++study.forks;
@@ -46,9 +46,9 @@ void Engine::SaveAndComeBack(Study& study, Trial& parent) {
 void Engine::OnFork(Study& study, const Proposed& event) {
   if (Number(event.fork) > study.trials.size()) return;
   Trial& fork = study.trials[Number(event.fork) - 1];
-  if (!fork.unborn) return;  // answered twice
+  if (!fork.awaits_parameters) return;  // answered twice
   if (event.point) fork.point = *event.point;
-  fork.unborn = false;
+  fork.awaits_parameters = false;
   Changed(study, fork);
   replan_ = true;
 }

@@ -68,7 +68,7 @@ void Engine::Replan() {
     CloseIfAllMade(*study);
   }
   replan_ = false;
-  for (auto& study : studies_) study->sated = false;
+  for (auto& study : studies_) study->has_enough_room = false;
   bool planned_all = draining_ || cluster_.nodes().empty();
   while (!planned_all) {
     const Plan plan = policy_->Propose(cluster_, View(), now_);
@@ -76,22 +76,22 @@ void Engine::Replan() {
     // What is to be asked by now has been.
     if (plan.ask_again > now_) AskWake(plan.ask_again);
     planned_all = true;
-    for (const Appetite& appetite : plan.appetites) {
-      Study& study = *FindStudy(appetite.study);
-      const bool was_sated = study.sated;
-      if (Feed(study, appetite.trials)) planned_all = false;
+    for (const WantedRoom& wanted : plan.wanted_room) {
+      Study& study = *FindStudy(wanted.study);
+      const bool had_enough_room = study.has_enough_room;
+      if (Feed(study, wanted.trials)) planned_all = false;
       // What it leaves is room for the others, and for those that can be wider.
       const bool others = studies_.size() > 1 || policy_->LooksAtRunning();
-      if (study.sated && !was_sated && others) planned_all = false;
+      if (study.has_enough_room && !had_enough_room && others) planned_all = false;
     }
   }
-  bool led = false;  // somebody whose leader has finished
+  bool leader_finished = false;  // somebody whose leader has finished
   for (auto& study : studies_) {
     const bool was = study->finished;
     FinishIfIdle(*study);
-    led = led || (study->finished && !was && IsFollowed(*study));
+    leader_finished = leader_finished || (study->finished && !was && IsFollowed(*study));
   }
-  if (led) Replan();
+  if (leader_finished) Replan();
 }
 
 // Of a trial, or of one that nobody has begun. Only a deadline makes them worth their time.
@@ -131,11 +131,11 @@ const WorkView& Engine::View() {
   for (const auto& study : studies_) {
     if (study->finished) continue;
     int waiting = 0;
-    int unborn = 0;
+    int not_ready = 0;
     for (TrialId id : study->waiting) {
       const Trial& trial = study->trial(id);
       if (!Open(*study) || Holds(*study) || trial.not_before > now_ || !trial.CanStart()) {
-        ++unborn;
+        ++not_ready;
         continue;
       }
       ++waiting;
@@ -163,7 +163,7 @@ const WorkView& Engine::View() {
          .eta = study->spec.stopper.eta,
          .furthest = study->furthest,
          .start_up = Duration(static_cast<std::int64_t>(study->start_up.seconds * 1e6)),
-         .priced = study->start_up.count > 0,
+         .start_up_known = study->start_up.count > 0,
          .leaving = study->leave,
          .leaving_known = study->leave_known,
          .running = static_cast<int>(study->running.size()),
@@ -171,16 +171,16 @@ const WorkView& Engine::View() {
          .waiting = waiting,
          .coming = static_cast<int>(study->asked - study->answered),
          .paused = static_cast<int>(study->count(TrialState::kPaused)),
-         .unborn = unborn,
+         .not_ready = not_ready,
          .judged = IsJudged(*study),
-         .seeks = !study->spec.stop_at.empty(),
+         .ends_when_good_enough = !study->spec.stop_at.empty(),
          .all_go_on = study->stopper->Gathers(),
-         .open = Open(*study) && !Holds(*study) && !study->sated && MayMakeMore(*study),
+         .open = Open(*study) && !Holds(*study) && !study->has_enough_room && MayMakeMore(*study),
          .left = Left(*study),
          .best = BestLoss(*study),
          .fresh = ForecastOf(*study, TrialId{}),
          .weight = study->spec.weight,
-         .led = LedSoFar(*study)});
+         .leader_progress = LeaderProgress(*study)});
   }
   return view;
 }
@@ -252,18 +252,18 @@ void Engine::StartPlaced(const Plan& plan) {
 // Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
 // which those that were enqueued come before the sampler's. True if trials now wait that the plan
 // did not know of. A study that finds less than it has room for is sated.
-bool Engine::Feed(Study& study, int appetite) {
+bool Engine::Feed(Study& study, int wanted) {
   if (!study.spec.transfer.empty()) {
-    study.sated = true;
+    study.has_enough_room = true;
     return Transfer(study);
   }
-  appetite -= static_cast<int>(study.asked - study.answered);
+  wanted -= static_cast<int>(study.asked - study.answered);
   bool found = false;
-  while (appetite > 0) {
+  while (wanted > 0) {
     if (const auto group = study.stopper->Next()) {
       const std::size_t before = study.waiting.size();
       Resume(study, *group);
-      appetite -= static_cast<int>(study.waiting.size() - before);
+      wanted -= static_cast<int>(study.waiting.size() - before);
       found = found || study.waiting.size() > before;
       continue;
     }
@@ -278,9 +278,9 @@ bool Engine::Feed(Study& study, int appetite) {
     } else {
       commands_.push_back(Propose{study.id, study.asked++});
     }
-    --appetite;
+    --wanted;
   }
-  if (appetite > 0) study.sated = true;
+  if (wanted > 0) study.has_enough_room = true;
   return found;
 }
 
@@ -339,7 +339,7 @@ void Engine::FinishIfIdle(Study& study) {
       return;
     if (draining_ || cluster_.nodes().empty()) return;
     // Without room nobody has asked whether one of the paused is worth going on with.
-    if (study.count(TrialState::kPaused) > 0 && !study.sated) return;
+    if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return;
     study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
                                                                              : Finish::kTrials;
   }
@@ -430,7 +430,7 @@ std::vector<Command> Engine::Unfinished() const {
       if (!Planted("lost-proposal")) commands.push_back(Propose{study->id, counter});
     }
     for (const Trial& trial : study->trials) {
-      if (trial.unborn)
+      if (trial.awaits_parameters)
         commands.push_back(Propose{.study = study->id, .fork = trial.id, .parent = trial.parent});
       if (trial.copying == Copying::kAsked) commands.push_back(CopyOf(*study, trial));
     }

@@ -99,7 +99,7 @@ class World {
     Work target = kNoLimit;
     std::uint64_t seq = 0;
     bool hears = true;
-    std::optional<StopReason> told;
+    std::optional<StopReason> leave_reason;
     std::optional<Reported> last;  // to be sent again
   };
 
@@ -193,7 +193,7 @@ class World {
                                  .target = command.target,
                                  .seq = 0,
                                  .hears = random_.Chance(0.7),
-                                 .told = {},
+                                 .leave_reason = {},
                                  .last = {}};
     if (Number(command.launch) > 1) See(restored ? "restored" : "trained again");
   }
@@ -213,7 +213,7 @@ class World {
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
       return Say("a stop for nobody");
-    found->second.told = command.reason;
+    found->second.leave_reason = command.reason;
   }
   void CarryOut(const Evict& command) {
     disk_.erase(command.trial.trial);
@@ -261,13 +261,15 @@ class World {
   }
 
   void Act(Process& process, bool faulty) {
-    const bool forced = process.told == StopReason::kTimeout || process.told == StopReason::kLease;
+    const bool forced =
+        process.leave_reason == StopReason::kTimeout || process.leave_reason == StopReason::kLease;
     if (forced && random_.Chance(0.7)) return EndProcess(process, Ending::kFailed);
-    const bool deaf = !process.hears &&
-                      (process.told == StopReason::kComplete || process.told == StopReason::kYield);
-    if (process.told && !deaf && random_.Chance(0.5)) {
-      const bool pause = process.told == StopReason::kPaused ||
-                         process.told == StopReason::kYield || process.told == StopReason::kDrain;
+    const bool deaf = !process.hears && (process.leave_reason == StopReason::kComplete ||
+                                         process.leave_reason == StopReason::kYield);
+    if (process.leave_reason && !deaf && random_.Chance(0.5)) {
+      const bool pause = process.leave_reason == StopReason::kPaused ||
+                         process.leave_reason == StopReason::kYield ||
+                         process.leave_reason == StopReason::kDrain;
       return EndProcess(process, !process.hears ? Ending::kFailed
                                  : pause        ? Ending::kPaused
                                                 : Ending::kDone);
@@ -445,7 +447,7 @@ class World {
     proposals_.clear();
     copies_.clear();
     wake_.reset();
-    for (auto& [key, process] : processes_) process.told.reset();
+    for (auto& [key, process] : processes_) process.leave_reason.reset();
     const std::map<TrialKey, Process> before = processes_;
     std::vector<Command> unfinished = engine_->Unfinished();
     lose_commands_ = false;
@@ -466,7 +468,7 @@ class World {
         }
       } else if (const auto* stop = std::get_if<StopLaunch>(&command)) {
         const auto found = processes_.find(stop->trial);
-        if (found != processes_.end()) found->second.told = stop->reason;
+        if (found != processes_.end()) found->second.leave_reason = stop->reason;
       } else {
         std::visit([this](const auto& each) { this->CarryOut(each); }, command);
       }

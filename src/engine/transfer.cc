@@ -63,7 +63,7 @@ bool Engine::AllMade(const Study& study) const {
 }
 
 // How much of its leader's search is over.
-double Engine::LedSoFar(const Study& study) const {
+double Engine::LeaderProgress(const Study& study) const {
   const Study* leader = LeaderOf(study);
   if (leader == nullptr || leader->finished) return 1;
   const int ended = leader->count(TrialState::kComplete) + leader->count(TrialState::kStopped) +

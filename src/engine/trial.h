@@ -45,9 +45,10 @@ struct Trial {
   bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
   bool enqueued = false;   // its point was given by hand
   bool changed = false;    // it is in the engine's list of changed trials; not part of the state
-  TrialId parent{};     // the trial it is a fork of: it begins from a copy of that one's checkpoint
-  Work forked_at = 0;   // the work of that
-  bool unborn = false;  // a fork whose parameters are to come; until then they are its parent's
+  TrialId parent{};    // the trial it is a fork of: it begins from a copy of that one's checkpoint
+  Work forked_at = 0;  // the work of that
+  bool awaits_parameters =
+      false;  // a fork whose parameters are to come; until then they are its parent's
   Copying copying = Copying::kNot;
   LaunchId launch{};                 // the latest
   std::uint64_t seq = 0;             // of that launch: the last message seen
@@ -60,7 +61,7 @@ struct Trial {
   Work window_work = 0;              // what it had reported then
   double pace = 1;                   // how quick it was beside others of its shape
   std::uint32_t paced = 0;           // how often that was measured
-  Time told = kNever;                // when it was told to leave; never: that is not known
+  Time leave_sent = kNever;          // when it was told to leave; never: that is not known
   bool resumed = false;  // its stopper has resumed it, and it has not been started since
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
@@ -85,7 +86,7 @@ struct Trial {
   std::string note;
 
   bool IsFork() const { return IsSet(parent); }
-  bool CanStart() const { return !unborn && copying == Copying::kNot; }
+  bool CanStart() const { return !awaits_parameters && copying == Copying::kNot; }
   bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
   bool HasResult() const { return result == result; }
 };
@@ -114,7 +115,7 @@ template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason),
       visit(t.exempt);
-  visit(t.parent), visit(t.forked_at), visit(t.unborn), visit(t.copying);
+  visit(t.parent), visit(t.forked_at), visit(t.awaits_parameters), visit(t.copying);
   visit(t.evicted), visit(t.enqueued), visit(t.launch), visit(t.seq), visit(t.offset),
       visit(t.launch_work), visit(t.launch_target);
   visit(t.failures);
@@ -127,7 +128,7 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
   visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
   visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
   visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace),
-      visit(t.paced), visit(t.told), visit(t.resumed), visit(t.lost), visit(t.restarted);
+      visit(t.paced), visit(t.leave_sent), visit(t.resumed), visit(t.lost), visit(t.restarted);
 }
 
 }  // namespace sluice

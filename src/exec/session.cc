@@ -157,7 +157,7 @@ Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
     const Trial& changed = *opened.engine->trial(key);
-    if (changed.unborn) continue;  // written with its parameters
+    if (changed.awaits_parameters) continue;  // written with its parameters
     batch.trials.push_back(
         {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
   }

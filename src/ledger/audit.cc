@@ -158,7 +158,7 @@ class Audit {
       SLUICE_TRY(add(trial, said));
     }
     for (const Trial& trial : made.trials) {
-      if (!trial.IsFork() || trial.unborn) continue;
+      if (!trial.IsFork() || trial.awaits_parameters) continue;
       SLUICE_TRY(add(trial.id, fmt::format(R"({{"parent":{},"forked_at":{}}})",
                                            Number(trial.parent), trial.forked_at)));
     }
@@ -168,7 +168,7 @@ class Audit {
   void CheckTrialRows(const Study& made, const std::vector<TrialInfo>& rows) {
     std::size_t next = 0;
     for (const Trial& trial : made.trials) {
-      if (trial.unborn) continue;
+      if (trial.awaits_parameters) continue;
       while (next < rows.size() && rows[next].id < trial.id)
         Say(fmt::format("trial {}: there is none by the study's events", Number(rows[next++].id)));
       if (next == rows.size() || rows[next].id != trial.id) {

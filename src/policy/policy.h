@@ -50,28 +50,29 @@ struct StudyView {
   std::string_view shape = {};  // of its trials
   Time deadline = kNever;
   Work max_budget = 0;
-  double typical_work = 0;     // that a trial does on average; 0: nobody knows
-  std::int64_t eta = 0;        // of its rungs
-  Work furthest = 0;           // that any of its trials has reported
-  Duration start_up{0};        // of a launch, as measured
-  bool priced = false;         // it was measured
-  Duration leaving{0};         // what it takes a launch at most to save and leave
-  bool leaving_known = false;  // it was measured
+  double typical_work = 0;      // that a trial does on average; 0: nobody knows
+  std::int64_t eta = 0;         // of its rungs
+  Work furthest = 0;            // that any of its trials has reported
+  Duration start_up{0};         // of a launch, as measured
+  bool start_up_known = false;  // it was measured
+  Duration leaving{0};          // what it takes a launch at most to save and leave
+  bool leaving_known = false;   // it was measured
   int running = 0;
-  int ending = 0;   // of them, those that leave for good, or to pause; they are no items
-  int waiting = 0;  // items below that do not run yet
-  int coming = 0;   // proposals on their way
-  int paused = 0;   // trials of which some may go on
-  int unborn = 0;   // trials that wait for their parameters, their checkpoint, or their next try
-  bool judged = false;     // trials may be stopped before their target
-  bool seeks = false;      // it ends as soon as a trial is good enough
-  bool all_go_on = false;  // whoever pauses, not one in eta
-  bool open = false;       // it could propose or resume more trials if there were room
-  int left = 0;            // how many it may still propose, beside those on their way
+  int ending = 0;     // of them, those that leave for good, or to pause; they are no items
+  int waiting = 0;    // items below that do not run yet
+  int coming = 0;     // proposals on their way
+  int paused = 0;     // trials of which some may go on
+  int not_ready = 0;  // trials that wait for their parameters, their checkpoint, or their next try
+  bool judged = false;                 // trials may be stopped before their target
+  bool ends_when_good_enough = false;  // it ends as soon as a trial is good enough
+  bool all_go_on = false;              // whoever pauses, not one in eta
+  bool open = false;                   // it could propose or resume more trials if there were room
+  int left = 0;                        // how many it may still propose, beside those on their way
   double best = std::numeric_limits<double>::quiet_NaN();  // loss of the best report; NaN: none
   const Forecast* fresh = nullptr;  // of a trial that nobody has begun, where there is a deadline
   double weight = 1;                // of its part of the devices beside those of the others
-  double led = 1;  // of one that trains the best of another study: how much of that search is over
+  double leader_progress =
+      1;  // of one that trains the best of another study: how much of that search is over
 };
 
 struct WorkView {
@@ -87,7 +88,7 @@ struct Placement {
 };
 
 // Room for trials that a study does not have yet.
-struct Appetite {
+struct WantedRoom {
   StudyId study{};
   int trials = 0;
 };
@@ -109,7 +110,7 @@ struct Plan {
   std::vector<SettledWidth> widths;
   // They run in a study whose trials nobody judges, and stop for good without being saved. Those that are fixed stay.
   std::vector<TrialKey> given_up;
-  std::vector<Appetite> appetites;
+  std::vector<WantedRoom> wanted_room;
   Time ask_again = kNever;  // a time that has come: not before something changes
 };
 

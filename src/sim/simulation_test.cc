@@ -250,7 +250,7 @@ class Idle final : public Policy {
   Plan Propose(const Cluster&, const WorkView& work, Time) override {
     Plan plan;
     for (const StudyView& study : work.studies) {
-      if (study.waiting == 0) plan.appetites.push_back({study.study, 1});
+      if (study.waiting == 0) plan.wanted_room.push_back({study.study, 1});
     }
     return plan;
   }

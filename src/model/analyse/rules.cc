@@ -303,7 +303,7 @@ constexpr Entry kRules[] = {
     // Tensors that are made, and numbers.
     {"arange", Arange},
     {"empty", Make},
-    {"eye", Eye},
+    {"checked", Eye},
     {"linspace", Linspace},
     {"full", Make},
     {"new_empty", Make},

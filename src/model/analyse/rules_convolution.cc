@@ -12,7 +12,7 @@ std::vector<std::int64_t> ForEach(Step& step, std::string_view name, std::size_t
   if (numbers.empty()) numbers = {otherwise};
   if (numbers.size() == 1) numbers.resize(count, numbers.front());
   if (numbers.size() != count) {
-    step.Wrong("expected a number for each dimension of space");
+    step.Fail("expected a number for each dimension of space");
     numbers.assign(count, otherwise);
   }
   return numbers;
@@ -37,7 +37,7 @@ Dim Passed(Step& step, Dim dim, std::int64_t reach, std::int64_t stride, std::in
            bool ceil) {
   const std::int64_t room = step.SizeOf(dim) + 2 * padding - reach;
   if (room < 0) {
-    step.Wrong("the kernel is larger than the image");
+    step.Fail("the kernel is larger than the image");
     return dim;
   }
   if (stride == 1) {
@@ -77,7 +77,7 @@ Groups GroupsOf(Step& step, Dim channels, Dim in_one) {
 void Grouped(Step& step, const Groups& groups, Dim channels) {
   const std::int64_t count = step.SizeOf(groups.count);
   if (count < 1 || step.SizeOf(channels) % count != 0) {
-    step.Wrong("the channels cannot be divided into the groups");
+    step.Fail("the channels cannot be divided into the groups");
     return;
   }
   const Dim in_one = step.New(step.SizeOf(channels) / count);
@@ -89,7 +89,7 @@ void Grouped(Step& step, const Groups& groups, Dim channels) {
 void CheckBias(Step& step, Dim channels) {
   if (!step.Has("bias")) return;
   const Shape bias = step.Tensor("bias");
-  if (bias.size() != 1) step.Wrong("expected a vector as bias");
+  if (bias.size() != 1) step.Fail("expected a vector as bias");
   if (step.ok()) step.Same(bias[0], channels);
 }
 
@@ -100,7 +100,7 @@ void Convolution(Step& step) {
   const Shape weight = step.Tensor("weight");  // [out, in / groups, kernel...]
   const std::size_t space = SpaceOf(step.op());
   if (weight.size() != space + 2 || (shape.size() != space + 2 && shape.size() != space + 1))
-    step.Wrong("expected an image and a kernel");
+    step.Fail("expected an image and a kernel");
   if (!step.ok()) return;
   const std::size_t first = shape.size() - space;
   const Dim channels = shape[first - 1];
@@ -128,13 +128,13 @@ void Convolution(Step& step) {
       continue;
     }
     if (!AreSane({stride[i], padding[i], dilation[i]}) || stride[i] < 1) {
-      step.Wrong("expected a stride of at least 1, and sizes within reason");
+      step.Fail("expected a stride of at least 1, and sizes within reason");
       return;
     }
     const std::int64_t reach = dilation[i] * (step.SizeOf(weight[2 + i]) - 1) + 1;
     out.push_back(Passed(step, shape[first + i], reach, stride[i], padding[i], false));
   }
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void TransposedConvolution(Step& step) {
@@ -142,7 +142,7 @@ void TransposedConvolution(Step& step) {
   const Shape weight = step.Tensor("weight");  // [in, out / groups, kernel...]
   const std::size_t space = SpaceOf(step.op());
   if (weight.size() != space + 2 || (shape.size() != space + 2 && shape.size() != space + 1))
-    step.Wrong("expected an image and a kernel");
+    step.Fail("expected an image and a kernel");
   if (!step.ok()) return;
   const std::size_t first = shape.size() - space;
   for (std::size_t i = 0; i < space; ++i) step.Fix(weight[2 + i], "the size of a kernel");
@@ -170,22 +170,22 @@ void TransposedConvolution(Step& step) {
   for (std::size_t i = 0; i < space; ++i) {
     if (!AreSane({stride[i], padding[i], dilation[i], more[i]}) || stride[i] > 1 << 20 ||
         dilation[i] > 1 << 20) {
-      step.Wrong("expected sizes within reason");
+      step.Fail("expected sizes within reason");
       return;
     }
     step.Fix(shape[first + i], "a dimension of space");
     const std::int64_t size = (step.SizeOf(shape[first + i]) - 1) * stride[i] - 2 * padding[i] +
                               dilation[i] * (step.SizeOf(weight[2 + i]) - 1) + more[i] + 1;
-    if (size < 0) step.Wrong("nothing is left of the image");
+    if (size < 0) step.Fail("nothing is left of the image");
     out.push_back(step.Fixed(std::max<std::int64_t>(size, 0)));
   }
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Pool(Step& step) {
   Shape shape = step.First();
   const std::size_t space = SpaceOf(step.op());
-  if (shape.size() < space + 1) step.Wrong("expected an image");
+  if (shape.size() < space + 1) step.Fail("expected an image");
   const auto kernel = ForEach(step, "kernel_size", space, 1);
   auto stride = kernel;
   if (!step.Integers("stride").empty()) stride = ForEach(step, "stride", space, 1);
@@ -196,31 +196,31 @@ void Pool(Step& step) {
     Dim& dim = shape[shape.size() - space + i];
     if (!AreSane({kernel[i], stride[i], padding[i], dilation[i]}) || stride[i] < 1 ||
         kernel[i] < 1 || dilation[i] > 1 << 20 || kernel[i] > 1 << 20) {
-      step.Wrong("expected a kernel and a stride of at least 1");
+      step.Fail("expected a kernel and a stride of at least 1");
       return;
     }
     dim = Passed(step, dim, dilation[i] * (kernel[i] - 1) + 1, stride[i], padding[i], ceil);
   }
-  step.Outs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
+  step.SetOutputs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
 }
 
 void AdaptivePool(Step& step) {
   Shape shape = step.First();
   const std::size_t space = SpaceOf(step.op());
-  if (shape.size() < space + 1) step.Wrong("expected an image");
+  if (shape.size() < space + 1) step.Fail("expected an image");
   const auto sizes = ForEach(step, "output_size", space, 1);
   for (std::size_t i = 0; i < space && step.ok(); ++i) {
     Dim& dim = shape[shape.size() - space + i];
     step.Fix(dim, "a dimension of space");
-    if (sizes[i] < 0 || sizes[i] > kMostSize) step.Wrong("expected sizes of at least 0");
+    if (sizes[i] < 0 || sizes[i] > kMostSize) step.Fail("expected sizes of at least 0");
     dim = step.Fixed(std::clamp<std::int64_t>(sizes[i], 0, kMostSize));
   }
-  step.Outs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
+  step.SetOutputs(std::vector<Shape>(std::max<std::size_t>(step.outputs(), 1), shape));
 }
 
 void Upsample(Step& step) {
   Shape shape = step.First();
-  if (shape.size() < 3) step.Wrong("expected an image");
+  if (shape.size() < 3) step.Fail("expected an image");
   if (!step.ok()) return;
   const std::size_t space = shape.size() - 2;
   const std::vector<std::int64_t> sizes = step.Integers("output_size");
@@ -234,11 +234,11 @@ void Upsample(Step& step) {
       dim =
           step.Fixed(static_cast<std::int64_t>(static_cast<double>(step.SizeOf(dim)) * factors[i]));
     } else {
-      step.Wrong("expected a size or a factor for each dimension of space");
+      step.Fail("expected a size or a factor for each dimension of space");
       return;
     }
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Im2col(Step& step) {
@@ -247,14 +247,14 @@ void Im2col(Step& step) {
   const auto stride = ForEach(step, "stride", 2, 1);
   const auto padding = ForEach(step, "padding", 2, 0);
   const auto dilation = ForEach(step, "dilation", 2, 1);
-  if (shape.size() < 3) step.Wrong("expected an image");
+  if (shape.size() < 3) step.Fail("expected an image");
   std::int64_t places = 1;
   for (std::size_t i = 0; i < 2 && step.ok(); ++i) {
     const Dim dim = shape[shape.size() - 2 + i];
     if (!AreSane({kernel[i], stride[i], padding[i], dilation[i]}) || stride[i] < 1 ||
         kernel[i] < 1 || kernel[i] > 1 << 20 || dilation[i] > 1 << 20 ||
         step.SizeOf(dim) > 1 << 30) {
-      step.Wrong("expected a kernel and a stride of at least 1");
+      step.Fail("expected a kernel and a stride of at least 1");
       return;
     }
     step.Fix(dim, "a dimension of space");
@@ -266,7 +266,7 @@ void Im2col(Step& step) {
   const Dim factors[] = {out.back(), step.Fixed(kernel[0]), step.Fixed(kernel[1])};
   out.back() = step.dims().Product(factors);
   out.push_back(step.Fixed(places));
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Col2im(Step& step) {
@@ -275,12 +275,12 @@ void Col2im(Step& step) {
   const auto size = ForEach(step, "output_size", 2, 1);
   if (shape.size() < 2 || kernel[0] < 1 || kernel[1] < 1 || kernel[0] > 1 << 20 ||
       kernel[1] > 1 << 20)
-    step.Wrong("expected columns, and a kernel of at least 1");
+    step.Fail("expected columns, and a kernel of at least 1");
   if (!step.ok()) return;
   Dim& channels = shape[shape.size() - 2];
   if (step.SizeOf(channels) % (kernel[0] * kernel[1]) != 0 || !AreSane({size[0], size[1]}) ||
       size[0] < 0 || size[1] < 0) {
-    step.Wrong("the columns do not go with the kernel");
+    step.Fail("the columns do not go with the kernel");
     return;
   }
   const Dim left = step.New(step.SizeOf(channels) / (kernel[0] * kernel[1]));
@@ -290,7 +290,7 @@ void Col2im(Step& step) {
   step.Fix(shape.back(), "places in an image");
   shape.back() = step.Fixed(size[0]);
   shape.push_back(step.Fixed(size[1]));
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 }  // namespace sluice::model

@@ -61,7 +61,7 @@ void Einsum(Step& step) {
   const std::vector<Shape> operands = step.Tensors("tensors");
   const std::vector<std::optional<ValueId>> values = step.Values("tensors");
   if (equation.operands.size() != operands.size())
-    step.Wrong("expected as many terms in the equation as there are tensors");
+    step.Fail("expected as many terms in the equation as there are tensors");
   std::array<std::optional<Dim>, 128> dims{};
   Shape ellipsis;
   for (std::size_t o = 0; o < operands.size() && step.ok(); ++o) {
@@ -70,7 +70,7 @@ void Einsum(Step& step) {
     const auto dots = static_cast<std::size_t>(std::ranges::count(letters, '.'));
     if (dots > 1 || letters.size() - dots > shape.size() ||
         (dots == 0 && letters.size() != shape.size())) {
-      step.Wrong("the equation does not go with the dimensions of the tensors");
+      step.Fail("the equation does not go with the dimensions of the tensors");
       return;
     }
     std::size_t at = 0;
@@ -84,7 +84,7 @@ void Einsum(Step& step) {
         continue;
       }
       if (std::isalpha(static_cast<unsigned char>(letter)) == 0) {
-        step.Wrong("expected letters in the equation");
+        step.Fail("expected letters in the equation");
         return;
       }
       std::optional<Dim>& dim = dims[static_cast<std::size_t>(letter)];
@@ -105,7 +105,7 @@ void Einsum(Step& step) {
     } else if (const auto& dim = dims[static_cast<std::size_t>(letter) & 127]) {
       out.push_back(*dim);
     } else {
-      step.Wrong("the result has a letter that no term has");
+      step.Fail("the result has a letter that no term has");
     }
   }
   // Weights are summed up along what the result has not.
@@ -147,7 +147,7 @@ void Einsum(Step& step) {
     if (count > 1 && !has(kept)) summed = dim;
   }
   if (summed) step.ContractsActivations(*summed, heads, inner, terms);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 }  // namespace sluice::model

@@ -3,7 +3,7 @@
 namespace sluice::model {
 
 void LikeFirst(Step& step) {
-  step.Out(step.First());
+  step.SetOutput(step.First());
   step.FollowsFirst();
 }
 
@@ -11,14 +11,14 @@ void Together(Step& step) {
   const Shape out = step.Broadcast(step.AllTensors());
   // A weight that is scaled is still that weight.
   step.FollowsAll(out.size());
-  if (step.op() == "div" && step.IsLength("other")) step.OutIsNormalised();
-  if (step.op().starts_with("clamp") && step.IsLength("self")) step.OutIsLength();
-  step.Out(out);
+  if (step.op() == "div" && step.IsLength("other")) step.MarkNormalised();
+  if (step.op().starts_with("clamp") && step.IsLength("self")) step.MarkLength();
+  step.SetOutput(out);
 }
 
 void BroadcastTensors(Step& step) {
   const Shape shape = step.Broadcast(step.AllTensors());
-  step.Outs(std::vector<Shape>(step.outputs(), shape));
+  step.SetOutputs(std::vector<Shape>(step.outputs(), shape));
 }
 
 void LikeFirstAlongFixed(Step& step) {
@@ -28,7 +28,7 @@ void LikeFirstAlongFixed(Step& step) {
     for (const std::int64_t each : axis)
       step.Fix(shape[step.Axis(each, shape.size())], "it is taken along this dimension");
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Prelu(Step& step) {
@@ -36,7 +36,7 @@ void Prelu(Step& step) {
   const Shape weight = step.Tensor("weight");
   if (weight.size() == 1 && step.SizeOf(weight[0]) > 1 && shape.size() > 1)
     step.Same(shape[1], weight[0]);
-  step.Out(shape);
+  step.SetOutput(shape);
 }
 
 void NoOutput(Step&) {}

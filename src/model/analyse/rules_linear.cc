@@ -30,7 +30,7 @@ void Linear(Step& step) {
   Shape shape = step.First();
   const Shape weight = step.Tensor("weight");  // [out, in]
   if (shape.empty() || weight.empty() || weight.size() > 2)
-    step.Wrong("expected a matrix as weight");
+    step.Fail("expected a matrix as weight");
   if (!step.ok()) return;
   step.Same(shape.back(), weight.back());
   step.Contracts("weight", {weight.size() - 1});
@@ -40,11 +40,11 @@ void Linear(Step& step) {
     shape.back() = weight[0];
     if (step.Has("bias")) {
       const Shape bias = step.Tensor("bias");
-      if (bias.size() != 1) step.Wrong("expected a vector as bias");
+      if (bias.size() != 1) step.Fail("expected a vector as bias");
       if (step.ok()) step.Same(bias[0], weight[0]);
     }
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Matmul(Step& step) {
@@ -56,7 +56,7 @@ void Matmul(Step& step) {
   const std::string_view first = is_batch ? "batch1" : "self";
   Shape a = step.Tensor(first);
   Shape b = step.Tensor(second);
-  if (a.empty() || b.empty()) step.Wrong("expected tensors with dimensions");
+  if (a.empty() || b.empty()) step.Fail("expected tensors with dimensions");
   if (!step.ok()) return;
   const Meeting meeting = MeetingOf(step, first, second);
   if (meeting.first_is_weight) step.Contracts(first, {a.size() - 1});
@@ -78,7 +78,7 @@ void Matmul(Step& step) {
   if (!a_is_vector) out.push_back(rows);
   if (!b_is_vector) out.push_back(columns);
   if (is_batch) out = step.Broadcast(out, step.Tensor("self"));
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 // A vector or a matrix, and the product of two matrices.
@@ -86,29 +86,29 @@ void Addmm(Step& step) {
   const bool is_vector = step.Has("vec");
   const Shape a = step.Tensor(is_vector ? "mat" : "mat1");
   const Shape b = step.Tensor(is_vector ? "vec" : "mat2");
-  if (a.size() != 2 || b.size() != (is_vector ? 1 : 2)) step.Wrong("expected two matrices");
+  if (a.size() != 2 || b.size() != (is_vector ? 1 : 2)) step.Fail("expected two matrices");
   if (!step.ok()) return;
   step.Same(a[1], b[0]);
   step.Contracts(is_vector ? "mat" : "mat1", {1});
   step.Contracts(is_vector ? "vec" : "mat2", {0});
   const Shape product = is_vector ? Shape{a[0]} : Shape{a[0], b[1]};
-  step.Out(step.Broadcast(product, step.Tensor("self")));
+  step.SetOutput(step.Broadcast(product, step.Tensor("self")));
 }
 
 void Dot(Step& step) {
   const std::vector<Shape> both = step.AllTensors();
   if (both.size() != 2 || both[0].size() != 1 || both[1].size() != 1)
-    step.Wrong("expected two vectors");
+    step.Fail("expected two vectors");
   if (!step.ok()) return;
   step.Same(both[0][0], both[1][0]);
-  step.Out({});
+  step.SetOutput({});
 }
 
 void Outer(Step& step) {
   const std::vector<Shape> both = step.AllTensors();
   if (both.size() != 2 || both[0].size() != 1 || both[1].size() != 1)
-    step.Wrong("expected two vectors");
-  if (step.ok()) step.Out({both[0][0], both[1][0]});
+    step.Fail("expected two vectors");
+  if (step.ok()) step.SetOutput({both[0][0], both[1][0]});
 }
 
 void Bilinear(Step& step) {
@@ -116,7 +116,7 @@ void Bilinear(Step& step) {
   const Shape b = step.Tensor("input2");
   const Shape weight = step.Tensor("weight");  // [out, in1, in2]
   if (a.empty() || a.size() != b.size() || weight.size() != 3)
-    step.Wrong("expected two inputs of as many dimensions, and a weight of three");
+    step.Fail("expected two inputs of as many dimensions, and a weight of three");
   if (!step.ok()) return;
   for (std::size_t i = 0; i + 1 < a.size(); ++i) step.Same(a[i], b[i]);
   step.Same(a.back(), weight[1]);
@@ -127,7 +127,7 @@ void Bilinear(Step& step) {
     if (bias.size() == 1) step.Same(bias[0], weight[0]);
   }
   a.back() = weight[0];
-  step.Out(std::move(a));
+  step.SetOutput(std::move(a));
 }
 
 void Attention(Step& step) {
@@ -136,7 +136,7 @@ void Attention(Step& step) {
   const Shape value = step.Tensor("value");
   const std::size_t rank = query.size();
   if (rank < 2 || key.size() != rank || value.size() != rank)
-    step.Wrong("expected queries, keys and values of as many dimensions");
+    step.Fail("expected queries, keys and values of as many dimensions");
   if (!step.ok()) return;
   step.Same(query[rank - 1], key[rank - 1]);
   step.Same(key[rank - 2], value[rank - 2]);
@@ -149,7 +149,7 @@ void Attention(Step& step) {
       const std::int64_t heads = step.SizeOf(batch.back());
       const std::int64_t its_heads = step.SizeOf(its.back());
       if (its_heads < 1 || heads % its_heads != 0) {
-        step.Wrong("the heads of the queries are no multiple of those of the keys");
+        step.Fail("the heads of the queries are no multiple of those of the keys");
         return;
       }
       const Dim times = step.New(heads / its_heads);
@@ -170,18 +170,18 @@ void Attention(Step& step) {
   Shape out = batch;
   out.push_back(query[rank - 2]);
   out.push_back(value[rank - 1]);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Embedding(Step& step) {
   const Shape table = step.Tensor("weight");  // [rows, width]
   Shape out = step.Tensor("indices");
-  if (table.size() != 2) step.Wrong("expected a matrix as weight");
+  if (table.size() != 2) step.Fail("expected a matrix as weight");
   if (!step.ok()) return;
   step.Fix(table[0], "rows are picked by index");
   step.Contracts("weight", {0}, /*lookup=*/true);
   out.push_back(table[1]);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void EmbeddingBag(Step& step) {
@@ -189,7 +189,7 @@ void EmbeddingBag(Step& step) {
   const Shape indices = step.Tensor("indices");
   const Shape offsets = step.Tensor("offsets");
   if (table.size() != 2 || indices.size() != 1 || offsets.size() != 1)
-    step.Wrong("expected a matrix as weight, and lists of indices and offsets");
+    step.Fail("expected a matrix as weight, and lists of indices and offsets");
   if (!step.ok()) return;
   step.Fix(table[0], "rows are picked by index");
   step.Contracts("weight", {0}, /*lookup=*/true);
@@ -200,7 +200,7 @@ void EmbeddingBag(Step& step) {
   }
   std::vector<Shape> outs = {{bags, table[1]}, {indices[0]}, {bags}, {bags}};
   outs.resize(step.outputs());
-  step.Outs(std::move(outs));
+  step.SetOutputs(std::move(outs));
 }
 
 }  // namespace sluice::model

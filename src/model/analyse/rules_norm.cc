@@ -6,7 +6,7 @@ namespace {
 void SameVector(Step& step, std::string_view name, Dim channels) {
   if (!step.Has(name)) return;
   const Shape vector = step.Tensor(name);
-  if (vector.size() != 1) step.Wrong("expected a vector for each channel");
+  if (vector.size() != 1) step.Fail("expected a vector for each channel");
   if (step.ok()) step.Same(vector[0], channels);
 }
 
@@ -14,17 +14,17 @@ void SameVector(Step& step, std::string_view name, Dim channels) {
 
 void BatchNorm(Step& step) {
   const Shape shape = step.First();
-  if (shape.size() < 2) step.Wrong("expected channels as the second dimension");
+  if (shape.size() < 2) step.Fail("expected channels as the second dimension");
   if (!step.ok()) return;
   for (const char* name : {"weight", "bias", "running_mean", "running_var"})
     SameVector(step, name, shape[1]);
-  step.Out(shape);
+  step.SetOutput(shape);
 }
 
 void LayerNorm(Step& step) {
   const Shape shape = step.First();
   const std::vector<std::optional<Dim>> sizes = step.Sizes("normalized_shape");
-  if (sizes.empty() || sizes.size() > shape.size()) step.Wrong("expected the last dimensions");
+  if (sizes.empty() || sizes.size() > shape.size()) step.Fail("expected the last dimensions");
   if (!step.ok()) return;
   const std::size_t first = shape.size() - sizes.size();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -33,22 +33,22 @@ void LayerNorm(Step& step) {
       if (!step.Has(name)) continue;
       const Shape affine = step.Tensor(name);
       if (affine.size() != sizes.size())
-        step.Wrong("expected an affine part of the same dimensions");
+        step.Fail("expected an affine part of the same dimensions");
       if (!step.ok()) return;
       step.Same(affine[i], shape[first + i]);
     }
   }
-  step.Out(shape);
+  step.SetOutput(shape);
 }
 
 void GroupNorm(Step& step) {
   const Shape shape = step.First();
-  if (shape.size() < 2) step.Wrong("expected channels as the second dimension");
+  if (shape.size() < 2) step.Fail("expected channels as the second dimension");
   const Dim groups = step.Size("num_groups");
   if (!step.ok()) return;
   const std::int64_t count = step.SizeOf(groups);
   if (count < 1 || step.SizeOf(shape[1]) % count != 0) {
-    step.Wrong("the channels cannot be divided into the groups");
+    step.Fail("the channels cannot be divided into the groups");
     return;
   }
   const Dim in_one = step.New(step.SizeOf(shape[1]) / count);
@@ -57,14 +57,14 @@ void GroupNorm(Step& step) {
   step.Same(shape[1], step.dims().Product(factors));
   SameVector(step, "weight", shape[1]);
   SameVector(step, "bias", shape[1]);
-  step.Out(shape);
+  step.SetOutput(shape);
 }
 
 // A direction, and a length for each of its slices.
 void WeightNorm(Step& step) {
   const Shape direction = step.Tensor("v");
   step.FollowsFirst();
-  step.Out(step.Broadcast(direction, step.Tensor("g")));
+  step.SetOutput(step.Broadcast(direction, step.Tensor("g")));
 }
 
 }  // namespace sluice::model

@@ -21,7 +21,7 @@ std::vector<Dim> EqualParts(Step& step, Dim whole, Dim part) {
   const std::int64_t size = step.SizeOf(whole);
   const std::int64_t each = step.SizeOf(part);
   if (each < 1 || size / each > kMaxChunks) {
-    step.Wrong("expected parts of at least 1, and not too many");
+    step.Fail("expected parts of at least 1, and not too many");
     return {};
   }
   const std::int64_t count = (size + each - 1) / each;
@@ -54,11 +54,11 @@ void Chunk(Step& step) {
   const Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size());
   const std::int64_t chunks = step.Integer("chunks", 1);
-  if (chunks < 1) step.Wrong("expected at least one chunk");
+  if (chunks < 1) step.Fail("expected at least one chunk");
   if (!step.ok()) return;
   const std::int64_t size = step.SizeOf(shape[axis]);
   const Dim part = step.New(std::max<std::int64_t>((size + chunks - 1) / chunks, 1));
-  step.Outs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
+  step.SetOutputs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
   step.FollowsFirst();
 }
 
@@ -72,10 +72,10 @@ void Split(Step& step) {
   const Dim part = step.Size("split_size");
   if (!step.ok()) return;
   if (step.SizeOf(part) >= step.SizeOf(shape[axis])) {
-    step.Out(shape);
+    step.SetOutput(shape);
     return;
   }
-  step.Outs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
+  step.SetOutputs(WithParts(shape, axis, EqualParts(step, shape[axis], part)));
   step.FollowsFirst();
 }
 
@@ -87,7 +87,7 @@ void SplitWithSizes(Step& step) {
     parts.push_back(size.value_or(step.Fixed(0)));
   if (!step.ok()) return;
   step.Same(shape[axis], step.dims().Sum(parts));
-  step.Outs(WithParts(shape, axis, parts));
+  step.SetOutputs(WithParts(shape, axis, parts));
   step.FollowsFirst();
 }
 
@@ -98,11 +98,11 @@ void Unbind(Step& step) {
   step.Fix(shape[axis], "each of its elements is used by itself");
   const auto count = static_cast<std::size_t>(step.SizeOf(shape[axis]));
   if (count != step.outputs()) {
-    step.Wrong("as many outputs are expected as there are elements");
+    step.Fail("as many outputs are expected as there are elements");
     return;
   }
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  step.Outs(std::vector<Shape>(count, shape));
+  step.SetOutputs(std::vector<Shape>(count, shape));
   FollowsWithout(step, axis, shape.size() + 1);
 }
 
@@ -112,13 +112,13 @@ void Glu(Step& step) {
   const std::size_t axis = step.Axis("dim", -1, shape.size());
   if (!step.ok()) return;
   if (step.SizeOf(shape[axis]) % 2 != 0) {
-    step.Wrong("it has no two halves");
+    step.Fail("it has no two halves");
     return;
   }
   const Dim half = step.New(step.SizeOf(shape[axis]) / 2);
   static_cast<void>(EqualParts(step, shape[axis], half));
   shape[axis] = half;
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Select(Step& step) {
@@ -128,7 +128,7 @@ void Select(Step& step) {
   step.Fix(shape[axis], "one of its elements is picked");
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   FollowsWithout(step, axis, shape.size() + 1);
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Slice(Step& step) {
@@ -146,7 +146,7 @@ void Slice(Step& step) {
   };
   const std::int64_t begin = clamped(given_begin);
   const std::int64_t end = std::max(begin, clamped(given_end));
-  if (stride < 1) step.Wrong("expected a step of at least 1");
+  if (stride < 1) step.Fail("expected a step of at least 1");
   if (!step.ok()) return;
   if (stride > 1) {
     // Every second one, say, of pairs.
@@ -160,13 +160,13 @@ void Slice(Step& step) {
       part = step.Fixed(step.SizeOf(part));
     }
     shape[axis] = part;
-    step.Out(std::move(shape));
+    step.SetOutput(std::move(shape));
     return;
   }
   if (begin == 0 && end == size) {
     // An end that is there as a number goes with the whole.
-    if (given_end == size) step.Goes("end", 0, whole);
-    step.Out(std::move(shape));
+    if (given_end == size) step.TieToSize("end", 0, whole);
+    step.SetOutput(std::move(shape));
     return;
   }
   const Dim before = step.New(begin);
@@ -176,14 +176,14 @@ void Slice(Step& step) {
   step.Same(whole, step.dims().Sum(parts));
   if (begin > 0 && begin < size) {
     const Dim behind[] = {middle, after};
-    step.Goes("start", 0, given_begin < 0 ? step.dims().Sum(behind) : before, given_begin < 0);
+    step.TieToSize("start", 0, given_begin < 0 ? step.dims().Sum(behind) : before, given_begin < 0);
   }
   if (end < size) {
     const Dim until[] = {before, middle};
-    step.Goes("end", 0, given_end < 0 ? after : step.dims().Sum(until), given_end < 0);
+    step.TieToSize("end", 0, given_end < 0 ? after : step.dims().Sum(until), given_end < 0);
   }
   shape[axis] = middle;
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Narrow(Step& step) {
@@ -195,15 +195,15 @@ void Narrow(Step& step) {
   step.FollowsFirst();
   const std::int64_t size = step.SizeOf(shape[axis]);
   if (begin < 0 || begin > size || step.SizeOf(length) > size - begin) {
-    step.Wrong("it lies outside of the tensor");
+    step.Fail("it lies outside of the tensor");
     return;
   }
   const Dim before = step.New(begin);
-  step.Goes("start", 0, before);
+  step.TieToSize("start", 0, before);
   const Dim parts[] = {before, length, step.New(size - begin - step.SizeOf(length))};
   step.Same(shape[axis], step.dims().Sum(parts));
   shape[axis] = length;
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Cat(Step& step) {
@@ -211,14 +211,14 @@ void Cat(Step& step) {
   // A tensor without elements joins whatever the others are.
   std::erase_if(
       shapes, [&](const Shape& shape) { return shape.size() == 1 && step.SizeOf(shape[0]) == 0; });
-  if (shapes.empty()) step.Wrong("expected tensors with elements");
+  if (shapes.empty()) step.Fail("expected tensors with elements");
   if (!step.ok()) return;
   const std::size_t rank = shapes.front().size();
   const std::size_t axis = step.Axis("dim", 0, rank);
   Shape out = shapes.front();
   std::vector<Dim> parts;
   for (const Shape& shape : shapes) {
-    if (shape.size() != rank) step.Wrong("the tensors have different numbers of dimensions");
+    if (shape.size() != rank) step.Fail("the tensors have different numbers of dimensions");
     if (!step.ok()) return;
     for (std::size_t i = 0; i < rank; ++i)
       if (i != axis) step.Same(out[i], shape[i]);
@@ -226,7 +226,7 @@ void Cat(Step& step) {
   }
   out[axis] = step.dims().Sum(parts);
   step.FollowsAll(rank);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Stack(Step& step) {
@@ -234,7 +234,7 @@ void Stack(Step& step) {
   if (!step.ok()) return;
   Shape out = shapes.front();
   for (const Shape& shape : shapes) {
-    if (shape.size() != out.size()) step.Wrong("the tensors have different numbers of dimensions");
+    if (shape.size() != out.size()) step.Fail("the tensors have different numbers of dimensions");
     for (std::size_t i = 0; i < out.size() && step.ok(); ++i) step.Same(out[i], shape[i]);
   }
   const std::size_t axis = step.Axis("dim", 0, out.size() + 1);
@@ -244,45 +244,45 @@ void Stack(Step& step) {
   for (const auto& value : step.Values("tensors"))
     if (value) step.Follows(*value, 0, axes);
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), step.Fixed(std::ssize(shapes)));
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Pad(Step& step) {
   Shape shape = step.First();
   const std::vector<std::int64_t> pads = step.Integers("pad");
   if (pads.size() % 2 != 0 || pads.size() / 2 > shape.size())
-    step.Wrong("expected two numbers for each of the last dimensions");
+    step.Fail("expected two numbers for each of the last dimensions");
   for (std::size_t i = 0; i + 1 < pads.size() && step.ok(); i += 2) {
     const std::size_t axis = shape.size() - 1 - i / 2;
     if (pads[i] == 0 && pads[i + 1] == 0) continue;
     if (pads[i] < 0 || pads[i + 1] < 0) {
       step.Fix(shape[axis], "some of it is cut off");
       const std::int64_t size = step.SizeOf(shape[axis]) + pads[i] + pads[i + 1];
-      if (size < 0) step.Wrong("more is cut off than there is");
+      if (size < 0) step.Fail("more is cut off than there is");
       shape[axis] = step.Fixed(std::max<std::int64_t>(size, 0));
       continue;
     }
     const Dim before = step.New(pads[i]);
     const Dim after = step.New(pads[i + 1]);
-    step.Goes("pad", i, before);
-    step.Goes("pad", i + 1, after);
+    step.TieToSize("pad", i, before);
+    step.TieToSize("pad", i + 1, after);
     const Dim parts[] = {before, shape[axis], after};
     shape[axis] = step.dims().Sum(parts);
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void IndexTensor(Step& step) {
   const Shape shape = step.First();
   const std::vector<std::optional<ValueId>> indices = step.Values("indices");
-  if (indices.size() > shape.size()) step.Wrong("expected no more indices than dimensions");
+  if (indices.size() > shape.size()) step.Fail("expected no more indices than dimensions");
   if (!step.ok()) return;
   std::vector<Shape> shapes;
   std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
     if (step.DTypeOf(*indices[i]) == DType::kBool) {
-      step.Wrong("how many elements it picks depends on data, which cannot be planned for");
+      step.Fail("how many elements it picks depends on data, which cannot be planned for");
       return;
     }
     shapes.push_back(step.ShapeOf(*indices[i]));
@@ -290,7 +290,7 @@ void IndexTensor(Step& step) {
     step.Fix(shape[i], "its elements are picked by index");
   }
   if (axes.empty()) {
-    step.Out(shape);
+    step.SetOutput(shape);
     return;
   }
   const Shape picked = step.Broadcast(shapes);
@@ -311,14 +311,14 @@ void IndexTensor(Step& step) {
     }
   }
   step.PicksFirst(sources);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
 }
 
 void Gather(Step& step) {
   const Shape shape = step.First();
   const Shape index = step.Tensor("index");
   const std::size_t axis = step.Axis("dim", 0, shape.size());
-  if (index.size() != shape.size()) step.Wrong("expected as many dimensions in the index");
+  if (index.size() != shape.size()) step.Fail("expected as many dimensions in the index");
   if (!step.ok()) return;
   step.Fix(shape[axis], "its elements are picked by index");
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -329,7 +329,7 @@ void Gather(Step& step) {
       step.Fix(shape[i], "some of its elements are picked");
     }
   }
-  step.Out(index);
+  step.SetOutput(index);
 }
 
 void IndexSelect(Step& step) {
@@ -339,7 +339,7 @@ void IndexSelect(Step& step) {
   if (!step.ok()) return;
   step.Fix(shape[axis], "its elements are picked by index");
   shape[axis] = index.empty() ? step.Fixed(1) : index[0];
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Diff(Step& step) {
@@ -354,7 +354,7 @@ void Diff(Step& step) {
     if (other.size() == shape.size()) size += step.SizeOf(other[axis]);
   }
   shape[axis] = step.Fixed(std::max<std::int64_t>(size, 0));
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 }  // namespace sluice::model

@@ -12,7 +12,7 @@ std::int64_t GatesOf(std::string_view op) {
 
 // [gates * hidden, in]
 void GateWeight(Step& step, const Shape& weight, std::int64_t gates, Dim hidden, Dim in) {
-  if (weight.size() != 2) step.Wrong("expected a matrix as weight");
+  if (weight.size() != 2) step.Fail("expected a matrix as weight");
   if (!step.ok()) return;
   const Dim rows[] = {step.Fixed(gates), hidden};
   step.Same(weight[0], step.dims().Product(rows));
@@ -20,7 +20,7 @@ void GateWeight(Step& step, const Shape& weight, std::int64_t gates, Dim hidden,
 }
 
 void GateBias(Step& step, const Shape& bias, std::int64_t gates, Dim hidden) {
-  if (bias.size() != 1) step.Wrong("expected a vector as bias");
+  if (bias.size() != 1) step.Fail("expected a vector as bias");
   if (!step.ok()) return;
   const Dim rows[] = {step.Fixed(gates), hidden};
   step.Same(bias[0], step.dims().Product(rows));
@@ -39,11 +39,11 @@ void Recurrent(Step& step) {
   const std::int64_t layers = step.Integer("num_layers", 1);
   const std::size_t directions = step.Boolean("bidirectional", false) ? 2 : 1;
   const bool batch_first = step.Boolean("batch_first", false);
-  if (input.size() != 3 && input.size() != 2) step.Wrong("expected sequences of vectors");
+  if (input.size() != 3 && input.size() != 2) step.Fail("expected sequences of vectors");
   const bool fit =
       std::ranges::all_of(states, [&](const Shape& state) { return state.size() == input.size(); });
-  if (states.size() != (is_lstm ? 2 : 1) || !fit) step.Wrong("expected a state for each sequence");
-  if (layers < 1 || layers > 10'000) step.Wrong("expected at least one layer");
+  if (states.size() != (is_lstm ? 2 : 1) || !fit) step.Fail("expected a state for each sequence");
+  if (layers < 1 || layers > 10'000) step.Fail("expected at least one layer");
   if (!step.ok()) return;
 
   // With a projection the output is another size than the cell.
@@ -54,7 +54,7 @@ void Recurrent(Step& step) {
   const bool projects = is_lstm && weights.size() == (plain + 1) * cells;
   const std::size_t each = plain + (projects ? 1 : 0);
   if (weights.size() != each * cells) {
-    step.Wrong("the number of weights does not go with the layers");
+    step.Fail("the number of weights does not go with the layers");
     return;
   }
   if (!projects) step.Same(output, cell);
@@ -74,7 +74,7 @@ void Recurrent(Step& step) {
     }
     if (projects && step.ok()) {
       const Shape& projection = own[each - 1];
-      if (projection.size() != 2) step.Wrong("expected a matrix as projection");
+      if (projection.size() != 2) step.Fail("expected a matrix as projection");
       if (!step.ok()) return;
       step.Same(projection[0], output);
       step.Same(projection[1], cell);
@@ -89,7 +89,7 @@ void Recurrent(Step& step) {
   out.back() = wide;
   std::vector<Shape> outs = {out};
   outs.insert(outs.end(), states.begin(), states.end());
-  step.Outs(std::move(outs));
+  step.SetOutputs(std::move(outs));
 }
 
 void RecurrentCell(Step& step) {
@@ -98,11 +98,11 @@ void RecurrentCell(Step& step) {
   const Shape input = step.First();
   const std::vector<Shape> states =
       is_lstm ? step.Tensors("hx") : std::vector<Shape>{step.Tensor("hx")};
-  if (input.empty() || states.empty() || states[0].empty()) step.Wrong("expected vectors");
+  if (input.empty() || states.empty() || states[0].empty()) step.Fail("expected vectors");
   if (!step.ok()) return;
   const Dim hidden = states[0].back();
   for (const Shape& state : states) {
-    if (state.empty()) step.Wrong("expected vectors");
+    if (state.empty()) step.Fail("expected vectors");
     if (!step.ok()) return;
     step.Same(state.back(), hidden);
   }
@@ -112,7 +112,7 @@ void RecurrentCell(Step& step) {
   step.Contracts("w_hh", {1});
   for (const char* name : {"b_ih", "b_hh"})
     if (step.Has(name) && step.ok()) GateBias(step, step.Tensor(name), gates, hidden);
-  step.Outs(std::vector<Shape>(step.outputs(), states[0]));
+  step.SetOutputs(std::vector<Shape>(step.outputs(), states[0]));
 }
 
 }  // namespace sluice::model

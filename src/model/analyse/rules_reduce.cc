@@ -29,8 +29,8 @@ constexpr std::int64_t kNoReduction = 0;
 
 void Reduce(Step& step) {
   const Shape shape = step.First();
-  step.Out(Reduced(step, shape, step.Integers("dim"), step.Boolean("keepdim", false)));
-  if (step.op() == "linalg_vector_norm" || step.op() == "norm") step.OutIsLength();
+  step.SetOutput(Reduced(step, shape, step.Integers("dim"), step.Boolean("keepdim", false)));
+  if (step.op() == "linalg_vector_norm" || step.op() == "norm") step.MarkLength();
 }
 
 void ReduceWithIndex(Step& step) {
@@ -39,7 +39,7 @@ void ReduceWithIndex(Step& step) {
     if (step.IsTensor("other")) {
       Together(step);
     } else {
-      step.Out({});
+      step.SetOutput({});
     }
     return;
   }
@@ -48,7 +48,7 @@ void ReduceWithIndex(Step& step) {
   if (!shape.empty() && asks)
     step.Fix(shape[step.Axis("dim", 0, shape.size())], "one of its elements is picked");
   const Shape out = Reduced(step, shape, step.Integers("dim"), step.Boolean("keepdim", false));
-  step.Outs(std::vector<Shape>(step.outputs(), out));
+  step.SetOutputs(std::vector<Shape>(step.outputs(), out));
 }
 
 void TopK(Step& step) {
@@ -59,27 +59,27 @@ void TopK(Step& step) {
     if (step.op() == "topk") {
       const std::int64_t k = step.Integer("k", 1);
       if (k < 0 || k > step.SizeOf(shape[axis]))
-        step.Wrong("more elements are picked than there are");
+        step.Fail("more elements are picked than there are");
       shape[axis] = step.Fixed(std::max<std::int64_t>(k, 0));
     }
   }
-  step.Outs(std::vector<Shape>(step.outputs(), shape));
+  step.SetOutputs(std::vector<Shape>(step.outputs(), shape));
 }
 
 void CosineSimilarity(Step& step) {
   const Shape both = step.Broadcast(step.Tensor("x1"), step.Tensor("x2"));
-  step.Out(Reduced(step, both, {step.Integer("dim", 1)}, false));
+  step.SetOutput(Reduced(step, both, {step.Integer("dim", 1)}, false));
 }
 
 void Loss(Step& step) {
   const Shape shape = step.Broadcast(step.First(), step.Tensor("target"));
-  step.Out(step.Integer("reduction", 1) == kNoReduction ? shape : Shape());
+  step.SetOutput(step.Integer("reduction", 1) == kNoReduction ? shape : Shape());
 }
 
 void CrossEntropy(Step& step) {
   const Shape shape = step.First();
   const Shape target = step.Tensor("target");
-  if (shape.empty()) step.Wrong("expected a score for each class");
+  if (shape.empty()) step.Fail("expected a score for each class");
   if (!step.ok()) return;
   const std::size_t classes = shape.size() == 1 ? 0 : 1;
   step.Fix(shape[classes], "classes");
@@ -93,11 +93,11 @@ void CrossEntropy(Step& step) {
     for (std::size_t i = 0; i < target.size(); ++i)
       step.Same(shape[i < classes ? i : i + 1], target[i]);
   } else {
-    step.Wrong("the target does not go with the scores");
+    step.Fail("the target does not go with the scores");
   }
   Shape each = shape;
   each.erase(each.begin() + static_cast<std::ptrdiff_t>(classes));
-  step.Out(step.Integer("reduction", 1) == kNoReduction ? each : Shape());
+  step.SetOutput(step.Integer("reduction", 1) == kNoReduction ? each : Shape());
 }
 
 }  // namespace sluice::model

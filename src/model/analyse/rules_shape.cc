@@ -38,7 +38,7 @@ void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
 
 void Reshaped(Step& step, const Shape& from, const Shape& to) {
   if (step.Elements(from) != step.Elements(to)) {
-    step.Wrong("the sizes do not go together with the elements there are");
+    step.Fail("the sizes do not go together with the elements there are");
     return;
   }
   if (step.Elements(from) == 0) return;
@@ -59,13 +59,13 @@ Shape Closed(Step& step, const std::vector<std::optional<Dim>>& sizes, std::int6
       shape.push_back(*size);
       continue;
     }
-    if (open >= 0) step.Wrong("more than one size is left open");
+    if (open >= 0) step.Fail("more than one size is left open");
     open = std::ssize(shape);
     shape.push_back(step.Fixed(1));
   }
   if (open < 0) return shape;
   if (known == 0 || elements % known != 0) {
-    step.Wrong("the sizes do not go together with the elements there are");
+    step.Fail("the sizes do not go together with the elements there are");
     return shape;
   }
   shape[static_cast<std::size_t>(open)] = step.New(elements / known);
@@ -75,7 +75,7 @@ Shape Closed(Step& step, const std::vector<std::optional<Dim>>& sizes, std::int6
 void Reordered(Step& step, const Shape& shape, const std::vector<std::size_t>& order) {
   Shape out;
   for (const std::size_t axis : order) out.push_back(shape[axis]);
-  step.Out(std::move(out));
+  step.SetOutput(std::move(out));
   Step::Axes axes;
   for (const std::size_t axis : order) axes.push_back({axis});
   if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
@@ -92,37 +92,37 @@ std::vector<std::size_t> InOrder(std::size_t rank) {
 void View(Step& step) {
   const Shape from = step.First();
   if (!step.Has("size") && !step.Has("shape")) {  // another type of elements
-    step.Out(from);
+    step.SetOutput(from);
     return;
   }
   const Shape to =
       Closed(step, step.Sizes(step.Has("size") ? "size" : "shape"), step.Elements(from));
   if (step.ok()) Reshaped(step, from, to);
-  step.Out(to);
+  step.SetOutput(to);
 }
 
 void ViewAs(Step& step) {
   const Shape to = step.Tensor("other");
   Reshaped(step, step.First(), to);
-  step.Out(to);
+  step.SetOutput(to);
 }
 
 void Flatten(Step& step) {
   const Shape from = step.First();
   if (from.empty()) {
-    step.Out({step.Fixed(1)});
+    step.SetOutput({step.Fixed(1)});
     return;
   }
   const std::size_t begin = step.Axis("start_dim", 0, from.size());
   const std::size_t end = step.Axis("end_dim", -1, from.size());
-  if (begin > end) step.Wrong("it ends before it begins");
+  if (begin > end) step.Fail("it ends before it begins");
   if (!step.ok()) return;
   const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
   Shape to(from.begin(), at(begin));
   to.push_back(step.dims().Product(std::span(at(begin), at(end + 1))));
   to.insert(to.end(), at(end + 1), from.end());
   FollowsReshape(step, from, to);
-  step.Out(std::move(to));
+  step.SetOutput(std::move(to));
 }
 
 void Unflatten(Step& step) {
@@ -134,7 +134,7 @@ void Unflatten(Step& step) {
   Shape to = from;
   const auto at = to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
   to.insert(at, parts.begin(), parts.end());
-  step.Out(std::move(to));
+  step.SetOutput(std::move(to));
 }
 
 void Squeeze(Step& step) {
@@ -150,7 +150,7 @@ void Squeeze(Step& step) {
     axes.push_back({i});
   }
   if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
-  step.Out(std::move(to));
+  step.SetOutput(std::move(to));
 }
 
 void Unsqueeze(Step& step) {
@@ -161,13 +161,13 @@ void Unsqueeze(Step& step) {
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
   if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), step.Fixed(1));
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void Transpose(Step& step) {
   const Shape shape = step.First();
   if (shape.empty()) {
-    step.Out(shape);
+    step.SetOutput(shape);
     return;
   }
   const bool is_axis = step.Has("axis0");
@@ -184,7 +184,7 @@ void Permute(Step& step) {
     order.push_back(step.Axis(axis, shape.size()));
   std::vector<std::size_t> sorted = order;
   std::ranges::sort(sorted);
-  if (sorted != InOrder(shape.size())) step.Wrong("expected each dimension once");
+  if (sorted != InOrder(shape.size())) step.Fail("expected each dimension once");
   if (step.ok()) Reordered(step, shape, order);
 }
 
@@ -199,12 +199,12 @@ void Expand(Step& step) {
   const Shape from = step.First();
   const std::vector<std::optional<Dim>> sizes = step.Sizes("size");
   if (sizes.size() < from.size()) {
-    step.Wrong("expected at least as many sizes as there are dimensions");
+    step.Fail("expected at least as many sizes as there are dimensions");
     return;
   }
   const std::size_t more = sizes.size() - from.size();
   step.FollowsAll(sizes.size());
-  if (step.IsLength("self")) step.OutIsLength();
+  if (step.IsLength("self")) step.MarkLength();
   Shape to;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i < more) {
@@ -214,23 +214,23 @@ void Expand(Step& step) {
     } else if (step.SizeOf(from[i - more]) == 1) {
       to.push_back(*sizes[i]);
     } else {
-      step.Wrong("only dimensions of size 1 can be expanded");
+      step.Fail("only dimensions of size 1 can be expanded");
     }
     if (step.ok() && (i < more || step.SizeOf(from[i - more]) == 1) && sizes[i])
       step.dims().Raise(*sizes[i], Dims::Rank::kCount);
   }
-  step.Out(std::move(to));
+  step.SetOutput(std::move(to));
 }
 
 void ExpandAs(Step& step) {
-  step.Out(step.Broadcast(step.First(), step.Tensor("other")));
-  if (step.IsLength("self")) step.OutIsLength();
+  step.SetOutput(step.Broadcast(step.First(), step.Tensor("other")));
+  if (step.IsLength("self")) step.MarkLength();
 }
 
 void Repeat(Step& step) {
   const Shape from = step.First();
   const std::vector<std::optional<Dim>> repeats = step.Sizes("repeats");
-  if (repeats.size() < from.size()) step.Wrong("expected at least as many numbers as dimensions");
+  if (repeats.size() < from.size()) step.Fail("expected at least as many numbers as dimensions");
   if (!step.ok()) return;
   const std::size_t more = repeats.size() - from.size();
   Shape to;
@@ -244,13 +244,13 @@ void Repeat(Step& step) {
       to.push_back(step.dims().Product(factors));
     }
   }
-  step.Out(std::move(to));
+  step.SetOutput(std::move(to));
 }
 
 void RepeatInterleave(Step& step) {
   Shape shape = step.First();
   if (step.IsTensor("repeats") || !step.Has("dim")) {
-    step.Wrong("expected one number of repeats along one dimension");
+    step.Fail("expected one number of repeats along one dimension");
     return;
   }
   const std::size_t axis = step.Axis("dim", 0, shape.size());
@@ -259,7 +259,7 @@ void RepeatInterleave(Step& step) {
   if (!step.ok()) return;
   const Dim factors[] = {shape[axis], times};
   shape[axis] = step.dims().Product(factors);
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void PixelShuffle(Step& step) {
@@ -268,7 +268,7 @@ void PixelShuffle(Step& step) {
   const std::size_t rank = shape.size();
   if (rank < 3 || factor < 1 || factor > 1024 ||
       step.SizeOf(shape[rank - 3]) % (factor * factor) != 0) {
-    step.Wrong("the channels cannot be divided so");
+    step.Fail("the channels cannot be divided so");
     return;
   }
   const Dim channels = step.New(step.SizeOf(shape[rank - 3]) / (factor * factor));
@@ -279,7 +279,7 @@ void PixelShuffle(Step& step) {
     const Dim larger[] = {shape[axis], step.Fixed(factor)};
     shape[axis] = step.dims().Product(larger);
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 void PixelUnshuffle(Step& step) {
@@ -288,7 +288,7 @@ void PixelUnshuffle(Step& step) {
   const std::size_t rank = shape.size();
   if (rank < 3 || factor < 1 || factor > 1024 || step.SizeOf(shape[rank - 1]) % factor != 0 ||
       step.SizeOf(shape[rank - 2]) % factor != 0) {
-    step.Wrong("the pixels cannot be divided so");
+    step.Fail("the pixels cannot be divided so");
     return;
   }
   const Dim factors[] = {shape[rank - 3], step.Fixed(factor), step.Fixed(factor)};
@@ -299,7 +299,7 @@ void PixelUnshuffle(Step& step) {
     step.Same(shape[axis], step.dims().Product(parts));
     shape[axis] = smaller;
   }
-  step.Out(std::move(shape));
+  step.SetOutput(std::move(shape));
 }
 
 }  // namespace sluice::model

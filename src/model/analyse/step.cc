@@ -36,7 +36,7 @@ Step::Step(const Graph& graph, NodeId id, Inference& inference)
     if (output) inference_.from_input_[Index(*output)] = from_input;
 }
 
-void Step::Wrong(std::string_view message) {
+void Step::Fail(std::string_view message) {
   if (error_.empty()) error_ = message;
 }
 
@@ -58,20 +58,20 @@ Shape Step::ShapeOfArgument(const ArgumentValue& value) {
   const bool is_number = std::holds_alternative<std::int64_t>(value) ||
                          std::holds_alternative<double>(value) ||
                          std::holds_alternative<bool>(value);
-  if (!is_number) Wrong("expected a tensor or a number as an argument, found something else");
+  if (!is_number) Fail("expected a tensor or a number as an argument, found something else");
   return {};
 }
 
 Shape Step::Tensor(std::string_view name) {
   const Argument* argument = Get(name);
   if (argument != nullptr) return ShapeOfArgument(argument->value);
-  Wrong(fmt::format("expected an argument '{}', found none", name));
+  Fail(fmt::format("expected an argument '{}', found none", name));
   return {};
 }
 
 Shape Step::First() {
   if (!node_.arguments.empty()) return ShapeOfArgument(node_.arguments.front().value);
-  Wrong("expected an argument, found none");
+  Fail("expected an argument, found none");
   return {};
 }
 
@@ -89,10 +89,10 @@ std::vector<Shape> Step::Tensors(std::string_view name) {
     if (value) {
       shapes.push_back(inference_.shapes_[Index(*value)]);
     } else {
-      Wrong(fmt::format("'{}': expected tensors, found one that is none", name));
+      Fail(fmt::format("'{}': expected tensors, found one that is none", name));
     }
   }
-  if (shapes.empty()) Wrong(fmt::format("expected tensors as '{}', found none", name));
+  if (shapes.empty()) Fail(fmt::format("expected tensors as '{}', found none", name));
   return shapes;
 }
 
@@ -105,7 +105,7 @@ std::vector<Shape> Step::AllTensors() {
       for (const auto& value : *list)
         if (value) shapes.push_back(inference_.shapes_[Index(*value)]);
   }
-  if (shapes.empty()) Wrong("expected a tensor as an argument, found none");
+  if (shapes.empty()) Fail("expected a tensor as an argument, found none");
   return shapes;
 }
 
@@ -118,7 +118,7 @@ std::int64_t Step::Integer(std::string_view name, std::int64_t otherwise) {
   if (const auto* value = std::get_if<ValueId>(&argument->value)) {
     if (const auto& size = inference_.sizes_[Index(*value)]) return SizeOf(*size);
   }
-  Wrong(fmt::format("'{}': expected an integer, found something else", name));
+  Fail(fmt::format("'{}': expected an integer, found something else", name));
   return otherwise;
 }
 
@@ -153,10 +153,10 @@ std::vector<Dim> Step::Operands() {
     } else if (const auto* id = std::get_if<ValueId>(&value)) {
       operands.push_back(DimOf({.number = 0, .value = *id}, i, 0));
     } else {
-      Wrong("expected sizes as operands");
+      Fail("expected sizes as operands");
     }
   }
-  if (operands.empty()) Wrong("expected sizes as operands");
+  if (operands.empty()) Fail("expected sizes as operands");
   return operands;
 }
 
@@ -190,7 +190,7 @@ std::vector<std::int64_t> Step::Integers(std::string_view name) {
     } else if (const auto& size = inference_.sizes_[Index(*each.value)]) {
       numbers.push_back(SizeOf(*size));
     } else {
-      Wrong(
+      Fail(
           fmt::format("'{}': expected sizes that are known, found one that depends on data", name));
     }
   }
@@ -200,10 +200,10 @@ std::vector<std::int64_t> Step::Integers(std::string_view name) {
 Dim Step::DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t element) {
   if (number.value) {
     if (const auto& size = inference_.sizes_[Index(*number.value)]) return *size;
-    Wrong("expected sizes that are known, found one that depends on data");
+    Fail("expected sizes that are known, found one that depends on data");
     return Fixed(1);
   }
-  if (number.number > kMostElements) Wrong("a size that no tensor has");
+  if (number.number > kMostElements) Fail("a size that no tensor has");
   const Dim dim = New(std::min(number.number, kMostElements));
   inference_.arguments_.push_back(
       {.node = id_, .argument = argument, .element = element, .dim = dim});
@@ -225,7 +225,7 @@ std::vector<std::optional<Dim>> Step::Sizes(std::string_view name) {
     if (!list[i].value && list[i].number == -1) {
       sizes.emplace_back();
     } else if (!list[i].value && list[i].number < 0) {
-      Wrong(fmt::format("'{}': expected sizes of at least 0, found {}", name, list[i].number));
+      Fail(fmt::format("'{}': expected sizes of at least 0, found {}", name, list[i].number));
       sizes.emplace_back();
     } else {
       sizes.emplace_back(DimOf(list[i], at, i));
@@ -244,11 +244,11 @@ Dim Step::Size(std::string_view name) {
     if (const auto* value = std::get_if<ValueId>(&argument->value))
       return DimOf({.number = 0, .value = *value}, at, 0);
   }
-  Wrong(fmt::format("expected a size as '{}'", name));
+  Fail(fmt::format("expected a size as '{}'", name));
   return Fixed(1);
 }
 
-void Step::Goes(std::string_view name, std::size_t element, Dim dim, bool from_end) {
+void Step::TieToSize(std::string_view name, std::size_t element, Dim dim, bool from_end) {
   const Argument* argument = Get(name);
   if (argument == nullptr) return;
   // What is computed changes by itself.
@@ -268,26 +268,26 @@ std::size_t Step::Axis(std::int64_t axis, std::size_t rank) {
   const auto all = static_cast<std::int64_t>(rank);
   const std::int64_t from_front = axis < 0 ? axis + all : axis;
   if (from_front >= 0 && from_front < all) return static_cast<std::size_t>(from_front);
-  Wrong(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
+  Fail(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
   return 0;
 }
 
-void Step::Out(Shape shape) {
+void Step::SetOutput(Shape shape) {
   std::vector<Shape> one;
   one.push_back(std::move(shape));
-  Outs(std::move(one));
+  SetOutputs(std::move(one));
 }
 
-void Step::Outs(std::vector<Shape> shapes) {
+void Step::SetOutputs(std::vector<Shape> shapes) {
   if (!ok()) return;
   if (shapes.size() != node_.outputs.size()) {
-    Wrong(fmt::format("expected {} outputs, found {}", shapes.size(), node_.outputs.size()));
+    Fail(fmt::format("expected {} outputs, found {}", shapes.size(), node_.outputs.size()));
     return;
   }
   for (const Shape& shape : shapes) {
     if (std::ranges::any_of(
             shape, [&](Dim dim) { return SizeOf(dim) < 0 || SizeOf(dim) > kMostElements; })) {
-      Wrong("a size that no tensor has");
+      Fail("a size that no tensor has");
       return;
     }
   }
@@ -295,8 +295,8 @@ void Step::Outs(std::vector<Shape> shapes) {
     if (node_.outputs[i]) inference_.shapes_[Index(*node_.outputs[i])] = std::move(shapes[i]);
 }
 
-void Step::OutSize(Dim dim) {
-  if (SizeOf(dim) > kMostElements) Wrong("a size that no tensor has");
+void Step::SetOutputSize(Dim dim) {
+  if (SizeOf(dim) > kMostElements) Fail("a size that no tensor has");
   if (node_.outputs.size() == 1 && node_.outputs[0])
     inference_.sizes_[Index(*node_.outputs[0])] = dim;
 }
@@ -385,12 +385,12 @@ bool Step::IsUsed(std::size_t output) const {
          inference_.used_[Index(*node_.outputs[output])];
 }
 
-void Step::OutIsLength() {
+void Step::MarkLength() {
   if (node_.outputs.size() == 1 && node_.outputs[0])
     inference_.lengths_[Index(*node_.outputs[0])] = true;
 }
 
-void Step::OutIsNormalised() {
+void Step::MarkNormalised() {
   if (node_.outputs.size() == 1 && node_.outputs[0])
     inference_.normalised_[Index(*node_.outputs[0])] = true;
 }
@@ -422,7 +422,7 @@ void Step::Contracts(std::string_view argument, const std::vector<std::size_t>& 
 }
 
 Dim Step::Same(Dim a, Dim b) {
-  if (const Status same = dims().Unify(a, b, reason_); !same) Wrong(same.error().message);
+  if (const Status same = dims().Unify(a, b, reason_); !same) Fail(same.error().message);
   return a;
 }
 

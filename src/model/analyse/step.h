@@ -56,12 +56,12 @@ class Step {
     return Axis(Integer(name, otherwise), rank);
   }
   // An argument's number goes with this size.
-  void Goes(std::string_view name, std::size_t element, Dim dim, bool from_end = false);
+  void TieToSize(std::string_view name, std::size_t element, Dim dim, bool from_end = false);
 
-  void Out(Shape shape);
-  void Outs(std::vector<Shape> shapes);
+  void SetOutput(Shape shape);
+  void SetOutputs(std::vector<Shape> shapes);
   // Of one that is a number.
-  void OutSize(Dim dim);
+  void SetOutputSize(Dim dim);
   std::size_t outputs() const { return node_.outputs.size(); }
 
   using Axes = std::vector<std::vector<std::size_t>>;
@@ -84,8 +84,8 @@ class Step {
   std::vector<ValueId> ValuesOf(std::initializer_list<std::string_view> names) const;
   bool IsUsed(std::size_t output) const;
   // Lengths of vectors, and what is divided by them.
-  void OutIsLength();
-  void OutIsNormalised();
+  void MarkLength();
+  void MarkNormalised();
   bool IsLength(std::string_view name) const;
 
   // They are the same: the one, after they were unified.
@@ -97,7 +97,7 @@ class Step {
   Shape Broadcast(std::span<const Shape> shapes);
   std::int64_t Elements(const Shape& shape) const;
 
-  void Wrong(std::string_view message);
+  void Fail(std::string_view message);
   bool ok() const { return error_.empty(); }
   const std::string& error() const { return error_; }
 

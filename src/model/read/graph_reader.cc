@@ -38,16 +38,16 @@ Value::Kind KindOfNumber(std::string_view kind) {
 
 }  // namespace
 
-TensorMetas ReadTensorMetas(JsonEye& eye, const JsonValue& graph) {
+TensorMetas ReadTensorMetas(CheckedJson& checked, const JsonValue& graph) {
   TensorMetas metas;
-  for (const auto& [name, value] : eye.MembersOf(graph, "tensor_values"))
+  for (const auto& [name, value] : checked.MembersOf(graph, "tensor_values"))
     metas.emplace(name, value);
   return metas;
 }
 
 ValueId GraphReader::Add(Value value) {
   if (graph_.values.size() >= kMaxValues)
-    eye_.Unsupported(fmt::format("expected at most {} values", kMaxValues));
+    checked_.Unsupported(fmt::format("expected at most {} values", kMaxValues));
   const auto [known, is_new] = taken_.try_emplace(value.name, 0);
   for (bool is_taken = !is_new; is_taken;) {
     value.name = fmt::format("{}_{}", known->first, ++known->second);
@@ -61,23 +61,23 @@ ValueId GraphReader::AddTensor(const std::string& name, const TensorMetas& metas
                                ValueNames& names) {
   const auto found = metas.find(name);
   if (found == metas.end()) {
-    eye_.Wrong(fmt::format("'{}' has no entry in tensor_values", Shown(name)));
+    checked_.Fail(fmt::format("'{}' has no entry in tensor_values", Shown(name)));
     return {};
   }
-  const std::string where = eye_.where();
-  eye_.Look(fmt::format("{}: '{}'", where, Shown(name)));
-  TensorMeta meta = ReadTensorMeta(eye_, found->second);
-  eye_.Look(where);
+  const std::string where = checked_.where();
+  checked_.Look(fmt::format("{}: '{}'", where, Shown(name)));
+  TensorMeta meta = ReadTensorMeta(checked_, found->second);
+  checked_.Look(where);
   const ValueId id = Add({.name = name, .dtype = meta.dtype, .sizes = std::move(meta.sizes)});
-  names.Define(eye_, name, id);
+  names.Define(checked_, name, id);
   return id;
 }
 
 void GraphReader::ReadNodes(const JsonValue& graph, const TensorMetas& metas, ValueNames& names) {
-  const std::string outer = depth_ == 0 ? "" : fmt::format("{}: ", eye_.where());
-  const std::vector<JsonValue> nodes = eye_.ListOf(graph, "nodes");
-  for (std::size_t i = 0; i < nodes.size() && eye_.ok(); ++i) {
-    eye_.Look(fmt::format("{}node {}", outer, i));
+  const std::string outer = depth_ == 0 ? "" : fmt::format("{}: ", checked_.where());
+  const std::vector<JsonValue> nodes = checked_.ListOf(graph, "nodes");
+  for (std::size_t i = 0; i < nodes.size() && checked_.ok(); ++i) {
+    checked_.Look(fmt::format("{}node {}", outer, i));
     ReadNode(nodes[i], metas, names);
   }
 }
@@ -85,10 +85,10 @@ void GraphReader::ReadNodes(const JsonValue& graph, const TensorMetas& metas, Va
 void GraphReader::ReadNode(const JsonValue& json, const TensorMetas& metas, ValueNames& names) {
   constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
   if (graph_.nodes.size() >= kMaxNodes)
-    eye_.Unsupported(fmt::format("expected at most {} nodes", kMaxNodes));
-  const std::string target = eye_.TextOf(json, "target");
-  eye_.Look(fmt::format("{} ({})", eye_.where(), Shown(target)));
-  if (!eye_.ok()) return;
+    checked_.Unsupported(fmt::format("expected at most {} nodes", kMaxNodes));
+  const std::string target = checked_.TextOf(json, "target");
+  checked_.Look(fmt::format("{} ({})", checked_.where(), Shown(target)));
+  if (!checked_.ok()) return;
   if (target.starts_with(kHigherOrder)) {
     Unfold(json, Without(target, kHigherOrder), names);
     return;
@@ -101,12 +101,12 @@ void GraphReader::ReadNode(const JsonValue& json, const TensorMetas& metas, Valu
       node.label = ModulePath(*stack);
   }
   ReadArguments(json, names, node);
-  for (const JsonValue& output : eye_.ListOf(json, "outputs")) {
-    if (!eye_.ok()) return;
+  for (const JsonValue& output : checked_.ListOf(json, "outputs")) {
+    if (!checked_.ok()) return;
     for (const std::optional<ValueId> made : ReadMade(output, metas, names, node.returns_list))
       node.outputs.push_back(made);
   }
-  if (!eye_.ok()) return;
+  if (!checked_.ok()) return;
   const auto first =
       std::ranges::find_if(node.outputs, [](const auto& out) { return out.has_value(); });
   if (const auto named = json.Find("name").and_then(&JsonValue::Text)) {
@@ -118,12 +118,12 @@ void GraphReader::ReadNode(const JsonValue& json, const TensorMetas& metas, Valu
 }
 
 void GraphReader::ReadArguments(const JsonValue& json, const ValueNames& names, Node& node) {
-  for (const JsonValue& input : eye_.ListOf(json, "inputs")) {
-    const auto argument = eye_.Member(input, "arg");
-    if (!eye_.ok()) return;
+  for (const JsonValue& input : checked_.ListOf(json, "inputs")) {
+    const auto argument = checked_.Member(input, "arg");
+    if (!checked_.ok()) return;
     node.arguments.push_back(
-        {.name = eye_.TextOf(input, "name"),
-         .value = ReadArgument(eye_, *argument, names),
+        {.name = checked_.TextOf(input, "name"),
+         .value = ReadArgument(checked_, *argument, names),
          .keyword = input.Find("kind").and_then(&JsonValue::Integer) == kKeyword});
   }
 }
@@ -131,22 +131,22 @@ void GraphReader::ReadArguments(const JsonValue& json, const ValueNames& names, 
 GraphReader::Values GraphReader::ReadMade(const JsonValue& output, const TensorMetas& metas,
                                           ValueNames& names, bool& is_list) {
   Values made;
-  const auto part = eye_.Union(output, "outputs");
+  const auto part = checked_.Union(output, "outputs");
   if (!part) return made;
   const auto& [kind, about] = *part;
   const auto tensor = [&](const JsonValue& named) {
-    const std::string name = eye_.TextOf(named, "name");
-    if (eye_.ok()) made.emplace_back(AddTensor(name, metas, names));
+    const std::string name = checked_.TextOf(named, "name");
+    if (checked_.ok()) made.emplace_back(AddTensor(name, metas, names));
   };
   if (kind == "as_tensor") {
     tensor(about);
   } else if (kind == "as_tensors") {
     is_list = true;
-    for (const JsonValue& each : eye_.List(about, kind)) tensor(each);
+    for (const JsonValue& each : checked_.List(about, kind)) tensor(each);
   } else if (kind == "as_optional_tensors") {
     is_list = true;
-    for (const JsonValue& each : eye_.List(about, kind)) {
-      const auto inner = eye_.Union(each, kind);
+    for (const JsonValue& each : checked_.List(about, kind)) {
+      const auto inner = checked_.Union(each, kind);
       if (!inner) return made;
       if (inner->first == "as_tensor") {
         tensor(inner->second);
@@ -157,13 +157,13 @@ GraphReader::Values GraphReader::ReadMade(const JsonValue& output, const TensorM
   } else if (kind == "as_none") {
     made.emplace_back();
   } else if (IsSymbolic(kind)) {
-    const std::string name = eye_.TextOf(about, "as_name");
-    if (!eye_.ok()) return made;
+    const std::string name = checked_.TextOf(about, "as_name");
+    if (!checked_.ok()) return made;
     made.emplace_back(
         Add({.name = name, .kind = KindOfNumber(kind), .dtype = DType::kInt64, .sizes = {}}));
-    names.Define(eye_, name, *made.back());
+    names.Define(checked_, name, *made.back());
   } else {
-    eye_.Unsupported(
+    checked_.Unsupported(
         fmt::format("expected tensors or numbers as outputs, found '{}'", Shown(kind)));
   }
   return made;
@@ -171,42 +171,43 @@ GraphReader::Values GraphReader::ReadMade(const JsonValue& output, const TensorM
 
 void GraphReader::Unfold(const JsonValue& json, std::string_view op, ValueNames& names) {
   if (depth_ >= kMaxRegionDepth)
-    eye_.Unsupported(fmt::format("expected regions at most {} deep", kMaxRegionDepth));
-  if (!eye_.ok()) return;
-  const std::string where = eye_.where();
+    checked_.Unsupported(fmt::format("expected regions at most {} deep", kMaxRegionDepth));
+  if (!checked_.ok()) return;
+  const std::string where = checked_.where();
   const std::optional<std::uint32_t> outside = region_;
-  const auto call = ReadRegionCall(eye_, json, op, outside ? graph_.regions[*outside] : Region());
+  const auto call =
+      ReadRegionCall(checked_, json, op, outside ? graph_.regions[*outside] : Region());
   if (!call) return;
   ValueNames inner(graph_);
   BindOperands(call->body, call->operands, names, inner);
-  if (!eye_.ok()) return;
+  if (!checked_.ok()) return;
   graph_.regions.push_back(call->region);
   region_ = static_cast<std::uint32_t>(graph_.regions.size() - 1);
   ++depth_;
-  ReadNodes(call->body, ReadTensorMetas(eye_, call->body), inner);
+  ReadNodes(call->body, ReadTensorMetas(checked_, call->body), inner);
   --depth_;
   region_ = outside;
-  eye_.Look(where);
+  checked_.Look(where);
   NameResults(json, call->body, inner, names);
 }
 
 void GraphReader::BindOperands(const JsonValue& body, std::span<const JsonValue> operands,
                                const ValueNames& outer, ValueNames& inner) {
-  const std::vector<JsonValue> inputs = eye_.ListOf(body, "inputs");
+  const std::vector<JsonValue> inputs = checked_.ListOf(body, "inputs");
   if (inputs.size() != operands.size())
-    eye_.Wrong(fmt::format("expected {} operands, found {}", inputs.size(), operands.size()));
-  for (std::size_t i = 0; i < inputs.size() && eye_.ok(); ++i) {
-    const auto part = eye_.Union(inputs[i], "inputs");
-    const auto argument = eye_.Member(operands[i], "arg");
+    checked_.Fail(fmt::format("expected {} operands, found {}", inputs.size(), operands.size()));
+  for (std::size_t i = 0; i < inputs.size() && checked_.ok(); ++i) {
+    const auto part = checked_.Union(inputs[i], "inputs");
+    const auto argument = checked_.Member(operands[i], "arg");
     if (!part || !argument) return;
     const bool is_tensor = part->first == "as_tensor";
     if (!is_tensor && !IsSymbolic(part->first)) continue;
-    const std::string name = eye_.TextOf(part->second, is_tensor ? "name" : "as_name");
-    const ArgumentValue value = ReadArgument(eye_, *argument, outer);
+    const std::string name = checked_.TextOf(part->second, is_tensor ? "name" : "as_name");
+    const ArgumentValue value = ReadArgument(checked_, *argument, outer);
     if (const auto* id = std::get_if<ValueId>(&value)) {
-      inner.Define(eye_, name, *id);
+      inner.Define(checked_, name, *id);
     } else {
-      eye_.Wrong(fmt::format("operand {}: expected a value", i));
+      checked_.Fail(fmt::format("operand {}: expected a value", i));
     }
   }
 }
@@ -214,25 +215,25 @@ void GraphReader::BindOperands(const JsonValue& body, std::span<const JsonValue>
 void GraphReader::NameResults(const JsonValue& json, const JsonValue& body, const ValueNames& inner,
                               ValueNames& names) {
   Values made;
-  for (const JsonValue& output : eye_.ListOf(body, "outputs"))
-    for (const auto value : ReadResult(eye_, output, inner)) made.push_back(value);
+  for (const JsonValue& output : checked_.ListOf(body, "outputs"))
+    for (const auto value : ReadResult(checked_, output, inner)) made.push_back(value);
   std::vector<std::string> called;
-  for (const JsonValue& output : eye_.ListOf(json, "outputs")) CollectNames(output, called);
-  if (eye_.ok() && made.size() != called.size())
-    eye_.Wrong(fmt::format("expected {} outputs, found {}", made.size(), called.size()));
-  for (std::size_t i = 0; i < made.size() && eye_.ok(); ++i)
-    if (made[i] && !called[i].empty()) names.Define(eye_, called[i], *made[i]);
+  for (const JsonValue& output : checked_.ListOf(json, "outputs")) CollectNames(output, called);
+  if (checked_.ok() && made.size() != called.size())
+    checked_.Fail(fmt::format("expected {} outputs, found {}", made.size(), called.size()));
+  for (std::size_t i = 0; i < made.size() && checked_.ok(); ++i)
+    if (made[i] && !called[i].empty()) names.Define(checked_, called[i], *made[i]);
 }
 
 void GraphReader::CollectNames(const JsonValue& output, std::vector<std::string>& called) {
-  const auto part = eye_.Union(output, "outputs");
+  const auto part = checked_.Union(output, "outputs");
   if (!part) return;
   const auto& [kind, about] = *part;
   if (kind == "as_tensors") {
-    for (const JsonValue& each : eye_.List(about, kind))
-      called.push_back(eye_.TextOf(each, "name"));
+    for (const JsonValue& each : checked_.List(about, kind))
+      called.push_back(checked_.TextOf(each, "name"));
   } else if (kind == "as_tensor") {
-    called.push_back(eye_.TextOf(about, "name"));
+    called.push_back(checked_.TextOf(about, "name"));
   } else if (IsSymbolic(kind)) {
     called.emplace_back(about.Find("as_name").and_then(&JsonValue::Text).value_or(""));
   } else {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 #include "model/read/value_names.h"
 
 namespace sluice::model {
@@ -17,14 +17,14 @@ namespace sluice::model {
 // What a graph of a program says of its tensors, by name.
 using TensorMetas = std::map<std::string_view, JsonValue>;
 
-TensorMetas ReadTensorMetas(JsonEye& eye, const JsonValue& graph);
+TensorMetas ReadTensorMetas(CheckedJson& checked, const JsonValue& graph);
 
 // Adds values and nodes to a graph. Regions are unfolded: their nodes join the others, with what holds for them.
 class GraphReader {
  public:
-  GraphReader(JsonEye& eye, Graph& graph) : eye_(eye), graph_(graph) {}
+  GraphReader(CheckedJson& checked, Graph& graph) : checked_(checked), graph_(graph) {}
 
-  // Of use only while the eye has seen nothing wrong.
+  // Of use only while the checked has seen nothing wrong.
   ValueId AddTensor(const std::string& name, const TensorMetas& metas, ValueNames& names);
   void ReadNodes(const JsonValue& graph, const TensorMetas& metas, ValueNames& names);
 
@@ -45,7 +45,7 @@ class GraphReader {
                    ValueNames& names);
   void CollectNames(const JsonValue& output, std::vector<std::string>& called);
 
-  JsonEye& eye_;
+  CheckedJson& checked_;
   Graph& graph_;
   // Names of values, each with how many more were made of it: those of one region may be those of another.
   std::map<std::string, std::uint32_t> taken_;

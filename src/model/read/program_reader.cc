@@ -14,8 +14,8 @@
 #include "model/analyse/size_formula.h"
 #include "model/read/argument_reader.h"
 #include "model/read/bare_numbers.h"
+#include "model/read/checked_json.h"
 #include "model/read/graph_reader.h"
-#include "model/read/json_eye.h"
 #include "model/read/tensor_list.h"
 #include "model/read/value_names.h"
 
@@ -29,40 +29,40 @@ class ProgramReader {
   Result<Graph> Read(const JsonValue& program, const JsonValue& weights,
                      const JsonValue* constants) {
     ReadHeader(program);
-    if (!eye_.ok()) return eye_.Failure();
-    ReadTensorList(eye_, weights, "the list of weights", "weights/", stored_);
+    if (!checked_.ok()) return checked_.Failure();
+    ReadTensorList(checked_, weights, "the list of weights", "weights/", stored_);
     if (constants != nullptr)
-      ReadTensorList(eye_, *constants, "the list of constants", "constants/", stored_);
-    eye_.Look("program");
-    const auto module = eye_.Member(program, "graph_module");
-    if (!module) return eye_.Failure();
-    const auto graph = eye_.Member(*module, "graph");
-    const auto signature = eye_.Member(*module, "signature");
-    if (!graph || !signature) return eye_.Failure();
+      ReadTensorList(checked_, *constants, "the list of constants", "constants/", stored_);
+    checked_.Look("program");
+    const auto module = checked_.Member(program, "graph_module");
+    if (!module) return checked_.Failure();
+    const auto graph = checked_.Member(*module, "graph");
+    const auto signature = checked_.Member(*module, "signature");
+    if (!graph || !signature) return checked_.Failure();
 
-    const TensorMetas metas = ReadTensorMetas(eye_, *graph);
+    const TensorMetas metas = ReadTensorMetas(checked_, *graph);
     ReadInputs(*signature, *graph, metas);
     reader_.ReadNodes(*graph, metas, names_);
-    eye_.Look("outputs");
-    for (const JsonValue& output : eye_.ListOf(*graph, "outputs")) {
-      for (const std::optional<ValueId> value : ReadResult(eye_, output, names_))
+    checked_.Look("outputs");
+    for (const JsonValue& output : checked_.ListOf(*graph, "outputs")) {
+      for (const std::optional<ValueId> value : ReadResult(checked_, output, names_))
         if (value) graph_.outputs.push_back(*value);
     }
     ReadRanges(program);
-    if (!eye_.ok()) return eye_.Failure();
+    if (!checked_.ok()) return checked_.Failure();
     FindTied();
     return std::move(graph_);
   }
 
  private:
   void ReadHeader(const JsonValue& program) {
-    eye_.Look("program");
-    const auto version = eye_.Member(program, "schema_version");
+    checked_.Look("program");
+    const auto version = checked_.Member(program, "schema_version");
     if (!version) return;
-    const std::int64_t major = eye_.IntegerOf(*version, "major");
-    const std::int64_t minor = eye_.IntegerOf(*version, "minor");
+    const std::int64_t major = checked_.IntegerOf(*version, "major");
+    const std::int64_t minor = checked_.IntegerOf(*version, "minor");
     if (major != kSchemaMajor) {
-      eye_.Unsupported(
+      checked_.Unsupported(
           fmt::format("expected version {} of the format, found {}.{}: export it with PyTorch 2.11 "
                       "to 2.13",
                       kSchemaMajor, major, minor));
@@ -73,64 +73,64 @@ class ProgramReader {
     if (const auto verifiers = program.Find("verifiers").and_then(&JsonValue::List))
       for (const JsonValue& verifier : *verifiers) is_training |= verifier.Text() == "TRAINING";
     if (!is_training) {
-      eye_.Unsupported(
+      checked_.Unsupported(
           "expected a program in the training dialect, found one that was decomposed: leave out "
           "run_decompositions()");
     }
   }
 
   void ReadInputs(const JsonValue& signature, const JsonValue& graph, const TensorMetas& metas) {
-    const std::vector<JsonValue> specs = eye_.ListOf(signature, "input_specs");
-    const std::size_t inputs = eye_.ListOf(graph, "inputs").size();
+    const std::vector<JsonValue> specs = checked_.ListOf(signature, "input_specs");
+    const std::size_t inputs = checked_.ListOf(graph, "inputs").size();
     if (specs.size() != inputs) {
-      eye_.Wrong(fmt::format("expected as many inputs as the signature has, {}, found {}",
-                             specs.size(), inputs));
+      checked_.Fail(fmt::format("expected as many inputs as the signature has, {}, found {}",
+                                specs.size(), inputs));
     }
-    for (std::size_t i = 0; i < specs.size() && eye_.ok(); ++i) {
-      eye_.Look(fmt::format("input {}", i));
+    for (std::size_t i = 0; i < specs.size() && checked_.ok(); ++i) {
+      checked_.Look(fmt::format("input {}", i));
       ReadInput(specs[i], metas);
     }
   }
 
   void ReadInput(const JsonValue& spec, const TensorMetas& metas) {
-    const auto part = eye_.Union(spec, "input_specs");
+    const auto part = checked_.Union(spec, "input_specs");
     if (!part) return;
     const auto& [kind, about] = *part;
     if (kind == "constant_input" || kind == "token") return;
-    const auto argument = eye_.Member(about, "arg");
+    const auto argument = checked_.Member(about, "arg");
     if (!argument) return;
     if (kind == "user_input") {
       ReadUserInput(*argument, metas);
     } else if (kind == "parameter") {
-      AddParameter({.name = eye_.TextOf(about, "parameter_name")}, *argument, metas);
+      AddParameter({.name = checked_.TextOf(about, "parameter_name")}, *argument, metas);
     } else if (kind == "buffer") {
-      AddParameter({.name = eye_.TextOf(about, "buffer_name"),
+      AddParameter({.name = checked_.TextOf(about, "buffer_name"),
                     .role = Parameter::Role::kBuffer,
-                    .persistent = eye_.BooleanOf(about, "persistent")},
+                    .persistent = checked_.BooleanOf(about, "persistent")},
                    *argument, metas);
     } else if (kind == "tensor_constant") {
-      AddParameter({.name = eye_.TextOf(about, "tensor_constant_name"),
+      AddParameter({.name = checked_.TextOf(about, "tensor_constant_name"),
                     .role = Parameter::Role::kConstant,
                     .persistent = false},
                    *argument, metas);
     } else {
-      eye_.Unsupported(
+      checked_.Unsupported(
           fmt::format("expected tensors, found an input of the kind '{}'", Shown(kind)));
     }
   }
 
   void ReadUserInput(const JsonValue& argument, const TensorMetas& metas) {
-    const auto part = eye_.Union(argument, "user_input");
+    const auto part = checked_.Union(argument, "user_input");
     if (!part) return;
     if (IsSymbolic(part->first)) {
-      eye_.Unsupported("expected tensors as inputs, found a number that varies");
+      checked_.Unsupported("expected tensors as inputs, found a number that varies");
       return;
     }
     if (part->first != "as_tensor") return;  // a number or nothing, which is part of the program
-    const std::string name = eye_.TextOf(part->second, "name");
-    if (!eye_.ok()) return;
+    const std::string name = checked_.TextOf(part->second, "name");
+    if (!checked_.ok()) return;
     const ValueId id = reader_.AddTensor(name, metas, names_);
-    if (!eye_.ok()) return;
+    if (!checked_.ok()) return;
     graph_.inputs.push_back(id);
     for (const Size& size : graph_.value(id).sizes)
       if (!size.symbol.empty()) AddSymbol(name, size);
@@ -138,13 +138,13 @@ class ProgramReader {
 
   void AddSymbol(const std::string& input, const Size& size) {
     if (!IsSymbolName(size.symbol)) {
-      eye_.Unsupported(fmt::format("'{}': expected a number or a symbol as its size, found {}",
-                                   Shown(input), Shown(size.symbol)));
+      checked_.Unsupported(fmt::format("'{}': expected a number or a symbol as its size, found {}",
+                                       Shown(input), Shown(size.symbol)));
       return;
     }
     if (size.number < 0) {
-      eye_.Wrong(fmt::format("'{}': expected what {} was in the example, found nothing",
-                             Shown(input), Shown(size.symbol)));
+      checked_.Fail(fmt::format("'{}': expected what {} was in the example, found nothing",
+                                Shown(input), Shown(size.symbol)));
       return;
     }
     const auto [known, is_new] = symbols_.try_emplace(size.symbol, graph_.symbols.size());
@@ -152,31 +152,31 @@ class ProgramReader {
       graph_.symbols.push_back({.name = size.symbol, .example = size.number});
     } else if (const Symbol& symbol = graph_.symbols[known->second];
                symbol.example != size.number) {
-      eye_.Wrong(fmt::format("'{}': expected {} to be {} as before, found {}", Shown(input),
-                             Shown(symbol.name), symbol.example, size.number));
+      checked_.Fail(fmt::format("'{}': expected {} to be {} as before, found {}", Shown(input),
+                                Shown(symbol.name), symbol.example, size.number));
     }
   }
 
   // The rest is what the lists of tensors and the program say of it.
   void AddParameter(Parameter parameter, const JsonValue& argument, const TensorMetas& metas) {
-    const std::string inside = eye_.TextOf(argument, "name");
-    if (!eye_.ok()) return;
+    const std::string inside = checked_.TextOf(argument, "name");
+    if (!checked_.ok()) return;
     parameter.value = reader_.AddTensor(inside, metas, names_);
     if (!parameter_names_.insert(parameter.name).second)
-      eye_.Wrong(fmt::format("'{}' is there twice", Shown(parameter.name)));
+      checked_.Fail(fmt::format("'{}' is there twice", Shown(parameter.name)));
     const auto found = stored_.find(parameter.name);
     if (found == stored_.end())
-      eye_.Wrong(fmt::format("'{}' is in none of the lists of tensors", Shown(parameter.name)));
-    if (!eye_.ok()) return;
+      checked_.Fail(fmt::format("'{}' is in none of the lists of tensors", Shown(parameter.name)));
+    if (!checked_.ok()) return;
     const StoredTensor& stored = found->second;
     const Value& value = graph_.value(parameter.value);
     for (const Size& size : value.sizes)
       parameter.sizes.push_back(size.symbol.empty() ? size.number : -1);
     if (parameter.sizes != stored.sizes || value.dtype != stored.dtype) {
-      eye_.Wrong(fmt::format("'{}': the program has {} [{}], the list of tensors {} [{}]",
-                             Shown(parameter.name), Name(value.dtype),
-                             fmt::join(parameter.sizes, ", "), Name(stored.dtype),
-                             fmt::join(stored.sizes, ", ")));
+      checked_.Fail(fmt::format("'{}': the program has {} [{}], the list of tensors {} [{}]",
+                                Shown(parameter.name), Name(value.dtype),
+                                fmt::join(parameter.sizes, ", "), Name(stored.dtype),
+                                fmt::join(stored.sizes, ", ")));
       return;
     }
     parameter.trainable = stored.trainable;
@@ -201,23 +201,23 @@ class ProgramReader {
   }
 
   void ReadRanges(const JsonValue& program) {
-    eye_.Look("range_constraints");
-    for (const auto& [name, range] : eye_.MembersOf(program, "range_constraints")) {
+    checked_.Look("range_constraints");
+    for (const auto& [name, range] : checked_.MembersOf(program, "range_constraints")) {
       const auto found = symbols_.find(name);
       if (found == symbols_.end()) continue;
       Symbol& symbol = graph_.symbols[found->second];
       symbol.least = range.Find("min_val").and_then(&JsonValue::Integer).value_or(symbol.least);
       symbol.most = range.Find("max_val").and_then(&JsonValue::Integer).value_or(symbol.most);
       if (symbol.example < symbol.least || symbol.example > symbol.most) {
-        eye_.Wrong(fmt::format("{}: expected {} to {}, found {} in the example", Shown(name),
-                               symbol.least, symbol.most, symbol.example));
+        checked_.Fail(fmt::format("{}: expected {} to {}, found {} in the example", Shown(name),
+                                  symbol.least, symbol.most, symbol.example));
       }
     }
   }
 
-  JsonEye eye_;
+  CheckedJson checked_;
   Graph graph_;
-  GraphReader reader_{eye_, graph_};
+  GraphReader reader_{checked_, graph_};
   ValueNames names_{graph_};
   StoredTensors stored_;
   std::set<std::string> parameter_names_;

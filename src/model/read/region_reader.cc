@@ -17,9 +17,10 @@ std::optional<JsonValue> ArgumentAt(const std::vector<JsonValue>& inputs, std::s
   return argument ? argument->Find(kind) : std::nullopt;
 }
 
-std::optional<bool> Flag(JsonEye& eye, const std::vector<JsonValue>& inputs, std::size_t place) {
+std::optional<bool> Flag(CheckedJson& checked, const std::vector<JsonValue>& inputs,
+                         std::size_t place) {
   const auto flag = ArgumentAt(inputs, place, "as_bool").and_then(&JsonValue::Boolean);
-  if (!flag) eye.Wrong(fmt::format("argument {}: expected true or false", place));
+  if (!flag) checked.Fail(fmt::format("argument {}: expected true or false", place));
   return flag;
 }
 
@@ -31,26 +32,26 @@ std::optional<std::size_t> PlaceOfGraph(const std::vector<JsonValue>& inputs) {
 
 }  // namespace
 
-std::optional<RegionCall> ReadRegionCall(JsonEye& eye, const JsonValue& node, std::string_view op,
-                                         const Region& outside) {
-  const std::vector<JsonValue> inputs = eye.ListOf(node, "inputs");
+std::optional<RegionCall> ReadRegionCall(CheckedJson& checked, const JsonValue& node,
+                                         std::string_view op, const Region& outside) {
+  const std::vector<JsonValue> inputs = checked.ListOf(node, "inputs");
   const std::optional<std::size_t> at = PlaceOfGraph(inputs);
   Region region = outside;
   if (op == "wrap_with_set_grad_enabled" && at == 1) {
-    region.no_grad = !Flag(eye, inputs, 0).value_or(true);
+    region.no_grad = !Flag(checked, inputs, 0).value_or(true);
   } else if (op == "wrap_with_autocast" && at == 4) {
     const auto device = ArgumentAt(inputs, 0, "as_string").and_then(&JsonValue::Text);
-    if (!device || device->empty()) eye.Wrong("argument 0: expected the name of a device");
+    if (!device || device->empty()) checked.Fail("argument 0: expected the name of a device");
     region.autocast_device = device.value_or("");
-    region.autocast_enabled = Flag(eye, inputs, 2).value_or(false);
+    region.autocast_enabled = Flag(checked, inputs, 2).value_or(false);
   } else {
-    eye.Unsupported(
+    checked.Unsupported(
         fmt::format("'{}' is not supported: only what runs the same way each time can be read, not "
                     "branches and loops that depend on data",
                     Shown(op)));
   }
-  if (!eye.ok()) return std::nullopt;
-  const auto body = eye.Member(*ArgumentAt(inputs, *at, "as_graph"), "graph");
+  if (!checked.ok()) return std::nullopt;
+  const auto body = checked.Member(*ArgumentAt(inputs, *at, "as_graph"), "graph");
   if (!body) return std::nullopt;
   return RegionCall{
       .region = std::move(region),

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 
 namespace sluice::model {
 
@@ -16,9 +16,9 @@ struct RegionCall {
   std::vector<JsonValue> operands;  // for the inputs of that graph
 };
 
-// `op` is what of its target follows "torch.ops.higher_order."; `outside` is what holds around it. Nothing, and the eye
+// `op` is what of its target follows "torch.ops.higher_order."; `outside` is what holds around it. Nothing, and the checked
 // has seen why, for other such nodes: branches and loops.
-std::optional<RegionCall> ReadRegionCall(JsonEye& eye, const JsonValue& node, std::string_view op,
-                                         const Region& outside);
+std::optional<RegionCall> ReadRegionCall(CheckedJson& checked, const JsonValue& node,
+                                         std::string_view op, const Region& outside);
 
 }  // namespace sluice::model

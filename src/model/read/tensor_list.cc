@@ -14,24 +14,25 @@ namespace {
 
 constexpr std::int64_t kStrided = 7;  // a layout
 
-std::int64_t ReadNumber(JsonEye& eye, const JsonValue& json, std::string_view what) {
-  const std::int64_t number = eye.IntegerOf(json, "as_int");
+std::int64_t ReadNumber(CheckedJson& checked, const JsonValue& json, std::string_view what) {
+  const std::int64_t number = checked.IntegerOf(json, "as_int");
   if (number < 0 || number > kMaxSize)
-    eye.Wrong(fmt::format("{}: expected numbers from 0 to {}, found {}", what, kMaxSize, number));
+    checked.Fail(
+        fmt::format("{}: expected numbers from 0 to {}, found {}", what, kMaxSize, number));
   return number;
 }
 
-std::vector<std::int64_t> ReadNumbers(JsonEye& eye, const JsonValue& object,
+std::vector<std::int64_t> ReadNumbers(CheckedJson& checked, const JsonValue& object,
                                       std::string_view name) {
   std::vector<std::int64_t> numbers;
-  const std::vector<JsonValue> list = eye.ListOf(object, name);
+  const std::vector<JsonValue> list = checked.ListOf(object, name);
   if (list.size() > kMaxRank) {
-    eye.Unsupported(
+    checked.Unsupported(
         fmt::format("{}: expected at most {} dimensions, found {}", name, kMaxRank, list.size()));
   }
   for (const JsonValue& each : list) {
-    if (!eye.ok()) break;
-    numbers.push_back(ReadNumber(eye, each, name));
+    if (!checked.ok()) break;
+    numbers.push_back(ReadNumber(checked, each, name));
   }
   return numbers;
 }
@@ -47,44 +48,45 @@ bool HasFewElements(const std::vector<std::int64_t>& sizes) {
   return true;
 }
 
-StoredTensor ReadStored(JsonEye& eye, const JsonValue& entry, std::string_view folder) {
+StoredTensor ReadStored(CheckedJson& checked, const JsonValue& entry, std::string_view folder) {
   StoredTensor tensor;
   if (entry.Find("use_pickle").and_then(&JsonValue::Boolean).value_or(false)) {
-    eye.Unsupported("is a pickle, which may hold a program: only plain tensors are read");
+    checked.Unsupported("is a pickle, which may hold a program: only plain tensors are read");
     return tensor;
   }
-  const auto meta = eye.Member(entry, "tensor_meta");
+  const auto meta = checked.Member(entry, "tensor_meta");
   if (!meta) return tensor;
-  tensor.storage.member = fmt::format("{}{}", folder, eye.TextOf(entry, "path_name"));
-  tensor.sizes = ReadNumbers(eye, *meta, "sizes");
-  tensor.storage.strides = ReadNumbers(eye, *meta, "strides");
-  tensor.trainable = eye.BooleanOf(*meta, "requires_grad");
-  if (const auto dtype = eye.Member(*meta, "dtype")) tensor.dtype = ReadDType(eye, *dtype, "dtype");
-  if (const auto offset = eye.Member(*meta, "storage_offset"))
-    tensor.storage.offset = ReadNumber(eye, *offset, "storage_offset");
+  tensor.storage.member = fmt::format("{}{}", folder, checked.TextOf(entry, "path_name"));
+  tensor.sizes = ReadNumbers(checked, *meta, "sizes");
+  tensor.storage.strides = ReadNumbers(checked, *meta, "strides");
+  tensor.trainable = checked.BooleanOf(*meta, "requires_grad");
+  if (const auto dtype = checked.Member(*meta, "dtype"))
+    tensor.dtype = ReadDType(checked, *dtype, "dtype");
+  if (const auto offset = checked.Member(*meta, "storage_offset"))
+    tensor.storage.offset = ReadNumber(checked, *offset, "storage_offset");
   const auto layout = meta->Find("layout").and_then(&JsonValue::Integer);
   if (layout.value_or(kStrided) != kStrided) {
-    eye.Unsupported(fmt::format("expected a dense tensor, found one of layout {}", *layout));
+    checked.Unsupported(fmt::format("expected a dense tensor, found one of layout {}", *layout));
   } else if (!HasFewElements(tensor.sizes)) {
-    eye.Unsupported(fmt::format("expected at most {} elements, found [{}]", kMaxSize,
-                                fmt::join(tensor.sizes, ", ")));
+    checked.Unsupported(fmt::format("expected at most {} elements, found [{}]", kMaxSize,
+                                    fmt::join(tensor.sizes, ", ")));
   } else if (tensor.storage.strides.size() != tensor.sizes.size()) {
-    eye.Wrong(fmt::format("expected a stride for each of {} sizes, found {}", tensor.sizes.size(),
-                          tensor.storage.strides.size()));
+    checked.Fail(fmt::format("expected a stride for each of {} sizes, found {}",
+                             tensor.sizes.size(), tensor.storage.strides.size()));
   }
   return tensor;
 }
 
 }  // namespace
 
-void ReadTensorList(JsonEye& eye, const JsonValue& list, std::string_view what,
+void ReadTensorList(CheckedJson& checked, const JsonValue& list, std::string_view what,
                     std::string_view folder, StoredTensors& tensors) {
-  eye.Look(std::string(what));
-  for (const auto& [name, entry] : eye.MembersOf(list, "config")) {
-    if (!eye.ok()) return;
-    eye.Look(fmt::format("{}: '{}'", what, Shown(name)));
-    if (!tensors.emplace(name, ReadStored(eye, entry, folder)).second)
-      eye.Wrong("is in the list of weights, too");
+  checked.Look(std::string(what));
+  for (const auto& [name, entry] : checked.MembersOf(list, "config")) {
+    if (!checked.ok()) return;
+    checked.Look(fmt::format("{}: '{}'", what, Shown(name)));
+    if (!tensors.emplace(name, ReadStored(checked, entry, folder)).second)
+      checked.Fail("is in the list of weights, too");
   }
 }
 

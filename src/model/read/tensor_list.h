@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 
 namespace sluice::model {
 
@@ -23,7 +23,7 @@ using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;  // by n
 
 // Adds those of one of an archive's lists (model_weights_config.json, model_constants_config.json), whose members lie in
 // a folder ("weights/"). `what` is the list, for messages.
-void ReadTensorList(JsonEye& eye, const JsonValue& list, std::string_view what,
+void ReadTensorList(CheckedJson& checked, const JsonValue& list, std::string_view what,
                     std::string_view folder, StoredTensors& tensors);
 
 }  // namespace sluice::model

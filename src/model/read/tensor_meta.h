@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/graph.h"
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 
 namespace sluice::model {
 
@@ -14,8 +14,8 @@ struct TensorMeta {
   std::vector<Size> sizes;
 };
 
-TensorMeta ReadTensorMeta(JsonEye& eye, const JsonValue& json);
+TensorMeta ReadTensorMeta(CheckedJson& checked, const JsonValue& json);
 
-DType ReadDType(JsonEye& eye, const JsonValue& json, std::string_view what);
+DType ReadDType(CheckedJson& checked, const JsonValue& json, std::string_view what);
 
 }  // namespace sluice::model

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "model/graph.h"
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 
 namespace sluice::model {
 
@@ -16,11 +16,11 @@ class ValueNames {
   explicit ValueNames(const Graph& graph) : graph_(graph) {}
 
   // Wrong for one that is there already.
-  void Define(JsonEye& eye, const std::string& name, ValueId value);
+  void Define(CheckedJson& checked, const std::string& name, ValueId value);
   // Wrong for one that is not there, or leads to a number where a tensor is meant, or the other way round.
-  std::optional<ValueId> Find(JsonEye& eye, std::string_view name, bool is_tensor) const;
+  std::optional<ValueId> Find(CheckedJson& checked, std::string_view name, bool is_tensor) const;
   // By the text that an object has as "name".
-  std::optional<ValueId> FindTensor(JsonEye& eye, const JsonValue& object) const;
+  std::optional<ValueId> FindTensor(CheckedJson& checked, const JsonValue& object) const;
 
  private:
   const Graph& graph_;

@@ -9,7 +9,7 @@ namespace sluice::model {
 namespace {
 
 // Words of a name: "weight", "decay" of "optimizer.weight_decay" and of "weightDecay"; small letters.
-std::string Words(std::string_view name) {
+std::string WordsOf(std::string_view name) {
   std::string words = " ";
   for (const char c : name) {
     const auto letter = static_cast<unsigned char>(c);
@@ -59,7 +59,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kNames =
 }  // namespace
 
 std::string WhyItDoesNotCarryOver(std::string_view hyperparameter) {
-  const std::string words = Words(hyperparameter);
+  const std::string words = WordsOf(hyperparameter);
   const auto found = std::ranges::find_if(
       kNames, [&](const auto& each) { return words.find(each.first) != std::string::npos; });
   return found == kNames.end() ? "" : std::string(found->second);

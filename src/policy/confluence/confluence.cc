@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cluster/width.h"
+#include "policy/confluence/deadline_planner.h"
 #include "policy/confluence/fair_share.h"
-#include "policy/confluence/filling.h"
-#include "policy/confluence/focus.h"
-#include "policy/confluence/hastening.h"
-#include "policy/confluence/homecoming.h"
-#include "policy/confluence/widening.h"
+#include "policy/confluence/fixed_width_packer.h"
+#include "policy/confluence/move_to_faster_device.h"
+#include "policy/confluence/return_from_borrowed.h"
+#include "policy/confluence/width_planner.h"
 #include "policy/placer.h"
 #include "policy/published/hydro.h"
 
@@ -25,7 +25,7 @@ bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
   const std::vector<Milli> shares = SharesOf(cluster, work);
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
-    const Widening widening(cluster, work, study, shares[i], now);
+    const WidthPlanner widening(cluster, work, study, shares[i], now);
     if (!(widening.length() < Seconds(study.deadline - now))) return true;
   }
   return false;
@@ -38,9 +38,9 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   std::vector<Wanted> wanted;
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
-    const Focus focus(cluster, work, study, shares[i], now);
-    if (focus.fresh() > study.coming) plan.appetites.push_back({study.study, focus.fresh()});
-    plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.appetites.empty();
+    const DeadlinePlanner focus(cluster, work, study, shares[i], now);
+    if (focus.fresh() > study.coming) plan.wanted_room.push_back({study.study, focus.fresh()});
+    plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.wanted_room.empty();
     wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
     plan.given_up.insert(plan.given_up.end(), focus.given_up().begin(), focus.given_up().end());
   }
@@ -63,7 +63,7 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   bool others = false;  // that have trials to start
   for (const StudyView& study : work.studies) {
     if (IsElastic(study.demand)) continue;
-    if (!study.open && study.waiting + study.coming + study.unborn == 0) continue;
+    if (!study.open && study.waiting + study.coming + study.not_ready == 0) continue;
     if (LeastWidth(study.demand) <= rest) return shares;
     others = true;
   }
@@ -84,7 +84,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
   const std::vector<Milli> shares = ElasticShares(cluster, work);
   std::vector<const StudyView*> fused;
   for (const StudyView& study : work.studies) {
-    if (study.demand.fused_most > 1 || study.led < 1) {
+    if (study.demand.fused_most > 1 || study.leader_progress < 1) {
       fused.push_back(&study);
     } else {
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
@@ -99,7 +99,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
-  Filling filling(free, work, fixed, now);
+  FixedWidthPacker filling(free, work, fixed, now);
   for (const WorkItem& item : work.items) {
     const bool moves = is_elastic(item);
     const bool is_fixed =
@@ -112,10 +112,10 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     // Not a sliver of a device: who needs a whole one could not use the rest.
     const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
                                  std::min(kWhole, MostUsed(*study)));
-    const Widening widening(cluster, work, *study, share, now);
+    const WidthPlanner widening(cluster, work, *study, share, now);
     const int room = widening.MostAlive() - study->running - study->waiting;
-    if (study->open && room > study->coming) plan.appetites.push_back({study->study, room});
-    if (!plan.appetites.empty() || study->coming > 0) {
+    if (study->open && room > study->coming) plan.wanted_room.push_back({study->study, room});
+    if (!plan.wanted_room.empty() || study->coming > 0) {
       plan.keeps_running = true;
       return plan;
     }
@@ -132,9 +132,10 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
       free.Take(placement.grant);
       plan.placements.push_back(std::move(placement));
     }
-    plan.appetites.insert(plan.appetites.end(), bundles.appetites.begin(), bundles.appetites.end());
+    plan.wanted_room.insert(plan.wanted_room.end(), bundles.wanted_room.begin(),
+                            bundles.wanted_room.end());
     for (const StudyView* study : fused) {
-      const std::vector<TrialKey> home = ComeHome(cluster, work, *study);
+      const std::vector<TrialKey> home = ReturnFromBorrowed(cluster, work, *study);
       leaving.insert(leaving.end(), home.begin(), home.end());
     }
   }
@@ -156,7 +157,7 @@ Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now)
   bool keeps_room = false;  // what is free is for somebody
   Plan plan = IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now)
                                          : ByLength(cluster, work, now, keeps_room);
-  if (!keeps_room) Hasten(cluster, work, now, plan);
+  if (!keeps_room) MoveToFasterDevices(cluster, work, now, plan);
   return plan;
 }
 

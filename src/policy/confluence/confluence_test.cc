@@ -55,9 +55,9 @@ TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut
   study.left = 20;
   t.Waiting(1, 1, 100);
   const Plan plan = Confluence().Propose(t.cluster, t.view, {});
-  ASSERT_EQ(plan.appetites.size(), 1u);
-  EXPECT_EQ(plan.appetites[0].study, StudyId(2));
-  EXPECT_EQ(plan.appetites[0].trials, 4);
+  ASSERT_EQ(plan.wanted_room.size(), 1u);
+  EXPECT_EQ(plan.wanted_room[0].study, StudyId(2));
+  EXPECT_EQ(plan.wanted_room[0].trials, 4);
 }
 
 TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
@@ -126,14 +126,14 @@ TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
   t.Running(1, 1, 100, 1000);
   const Plan plan = Confluence().Propose(t.cluster, t.view, {});
   EXPECT_TRUE(plan.keeps_running);
-  ASSERT_EQ(plan.appetites.size(), 1u);
-  EXPECT_EQ(plan.appetites[0].trials, 3);
+  ASSERT_EQ(plan.wanted_room.size(), 1u);
+  EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
 TEST(ConfluenceTest, WhoRunsOnANodeThatHasShrunkIsLeftAlone) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 1000, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 1000, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 1000);
   Node node = t.cluster.nodes()[0];
@@ -148,7 +148,7 @@ TEST(ConfluenceTest, NothingIsPlannedOfNothing) {
   TestViews t(1);
   const Plan plan = Confluence().Propose(t.cluster, t.view, {});
   EXPECT_THAT(plan.placements, IsEmpty());
-  EXPECT_THAT(plan.appetites, IsEmpty());
+  EXPECT_THAT(plan.wanted_room, IsEmpty());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 Milli Alive(const StudyView& study, Milli paused) {
-  const Milli trials = study.running + study.waiting + study.coming + study.unborn + paused +
+  const Milli trials = study.running + study.waiting + study.coming + study.not_ready + paused +
                        (study.open ? study.left : 0);
   return study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
 }
@@ -144,7 +144,7 @@ std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work) {
 
 std::vector<Milli> ThriftySharesOf(const Cluster& cluster, const WorkView& work) {
   const auto ends_with_all = [&](const StudyView& study) {
-    return study.weight == work.studies.front().weight && !study.seeks;
+    return study.weight == work.studies.front().weight && !study.ends_when_good_enough;
   };
   if (work.studies.size() < 2 || !std::ranges::all_of(work.studies, ends_with_all))
     return SharesOf(cluster, work);

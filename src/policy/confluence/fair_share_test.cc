@@ -101,7 +101,7 @@ TEST(FairShareTest, WhoAskedForAPartByAWeightHasIt) {
 TEST(FairShareTest, AStudyThatIsOverOnceATrialIsGoodEnoughHasItsPart) {
   TestViews t(6);
   Slow(t);
-  t.Study(1, kOneToFour).seeks = true;
+  t.Study(1, kOneToFour).ends_when_good_enough = true;
   t.Study(2, kOneToFour);
   t.Waiting(1, 1, 5);
   for (std::uint32_t i = 2; i <= 20; ++i) t.Waiting(2, i, 5);

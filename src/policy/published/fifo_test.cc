@@ -91,7 +91,7 @@ TEST(FifoTest, StartsInTheOrderTheyCameAndKeepsWhatRuns) {
   const Plan plan = bench.Propose();
   EXPECT_TRUE(plan.keeps_running);
   EXPECT_THAT(Bench::Placed(plan), ElementsAre(5, 4));
-  EXPECT_THAT(plan.appetites, IsEmpty());
+  EXPECT_THAT(plan.wanted_room, IsEmpty());
   EXPECT_EQ(plan.ask_again, kNever);
 }
 
@@ -104,7 +104,7 @@ TEST(FifoTest, NobodyOvertakesATrialThatWaitsForMoreRoom) {
   bench.Waiting(kB, 3);
   const Plan plan = bench.Propose();
   EXPECT_THAT(Bench::Placed(plan), IsEmpty());
-  EXPECT_THAT(plan.appetites, IsEmpty());
+  EXPECT_THAT(plan.wanted_room, IsEmpty());
 }
 
 TEST(FifoTest, AStudyAtItsOwnLimitHoldsUpNobodyElse) {
@@ -116,9 +116,9 @@ TEST(FifoTest, AStudyAtItsOwnLimitHoldsUpNobodyElse) {
   bench.Waiting(kB, 3);
   const Plan plan = bench.Propose();
   EXPECT_THAT(Bench::Placed(plan), ElementsAre(3));
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].study, kB);
-  EXPECT_EQ(plan.appetites[0].trials, 1);  // its limit, not the room
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].study, kB);
+  EXPECT_EQ(plan.wanted_room[0].trials, 1);  // its limit, not the room
 }
 
 TEST(FifoTest, AppetiteIsTheRoomThatIsLeftInOrderOfStudies) {
@@ -126,13 +126,13 @@ TEST(FifoTest, AppetiteIsTheRoomThatIsLeftInOrderOfStudies) {
   bench.Study(kA, 2000, 0, /*open=*/true);
   bench.Study(kB, 1000, 0, /*open=*/true);
   const Plan plan = bench.Propose();
-  ASSERT_EQ(plan.appetites.size(), 2U);
-  EXPECT_EQ(plan.appetites[0].trials, 2);
-  EXPECT_EQ(plan.appetites[1].trials, 1);
+  ASSERT_EQ(plan.wanted_room.size(), 2U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 2);
+  EXPECT_EQ(plan.wanted_room[1].trials, 1);
 
   Bench closed(5000);
   closed.Study(kA, 1000, 0, /*open=*/false);
-  EXPECT_THAT(closed.Propose().appetites, IsEmpty());
+  EXPECT_THAT(closed.Propose().wanted_room, IsEmpty());
 }
 
 TEST(PolicyTest, AnUnknownOneIsRefused) {
@@ -170,7 +170,7 @@ Plan SlowFifo(Cluster free, const WorkView& work) {
       ++running[study.study];
       ++trials;
     }
-    if (trials > 0) plan.appetites.push_back({study.study, trials});
+    if (trials > 0) plan.wanted_room.push_back({study.study, trials});
   }
   return plan;
 }
@@ -200,10 +200,10 @@ TEST(FifoTest, PlansAsTheSimplestFifoDoes) {
       EXPECT_EQ(fast.placements[i].trial, slow.placements[i].trial) << "seed " << seed;
       EXPECT_EQ(fast.placements[i].grant, slow.placements[i].grant) << "seed " << seed;
     }
-    ASSERT_EQ(fast.appetites.size(), slow.appetites.size()) << "seed " << seed;
-    for (std::size_t i = 0; i < fast.appetites.size(); ++i) {
-      EXPECT_EQ(fast.appetites[i].study, slow.appetites[i].study) << "seed " << seed;
-      EXPECT_EQ(fast.appetites[i].trials, slow.appetites[i].trials) << "seed " << seed;
+    ASSERT_EQ(fast.wanted_room.size(), slow.wanted_room.size()) << "seed " << seed;
+    for (std::size_t i = 0; i < fast.wanted_room.size(); ++i) {
+      EXPECT_EQ(fast.wanted_room[i].study, slow.wanted_room[i].study) << "seed " << seed;
+      EXPECT_EQ(fast.wanted_room[i].trials, slow.wanted_room[i].trials) << "seed " << seed;
     }
     // It says that it does not look at what runs.
     bench.HideRunning();

@@ -51,10 +51,10 @@ bool AskForMore(const Cluster& cluster, const WorkView& work, Plan& plan) {
   bool come = false;
   for (const StudyView& study : work.studies) {
     const int room = MostAlive(cluster, study) - study.running - study.waiting;
-    if (study.open && room > study.coming) plan.appetites.push_back({study.study, room});
+    if (study.open && room > study.coming) plan.wanted_room.push_back({study.study, room});
     come = come || study.coming > 0;
   }
-  return come || !plan.appetites.empty();
+  return come || !plan.wanted_room.empty();
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(FluidTest, NothingChangesUntilTheWholeGroupIsThere) {
     const Plan plan = FluidPlan(mode, t);
     EXPECT_TRUE(plan.keeps_running);
     EXPECT_THAT(TestViews::Placed(plan), IsEmpty());
-    EXPECT_THAT(plan.appetites, IsEmpty());
+    EXPECT_THAT(plan.wanted_room, IsEmpty());
   }
 }
 
@@ -150,12 +150,12 @@ TEST(FluidTest, StudiesAreAskedForAsManyTrialsAsCanBeAlive) {
   t.Running(1, 1, 5, 1000);
   t.Waiting(1, 2, 5);
   Plan plan = FluidPlan(Fluid::Mode::kDynamic, t);
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 6);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 6);
   t.view.studies[0].parallelism = 3;
-  EXPECT_EQ(FluidPlan(Fluid::Mode::kDynamic, t).appetites[0].trials, 1);
+  EXPECT_EQ(FluidPlan(Fluid::Mode::kDynamic, t).wanted_room[0].trials, 1);
   t.view.studies[0].parallelism = 2;
-  EXPECT_THAT(FluidPlan(Fluid::Mode::kDynamic, t).appetites, IsEmpty());
+  EXPECT_THAT(FluidPlan(Fluid::Mode::kDynamic, t).wanted_room, IsEmpty());
 }
 
 TEST(FluidTest, ParallelismHoldsWhileOthersLeave) {

@@ -44,7 +44,7 @@ class HydroStudyPlan {
 
   // Eager transfer: the target is trained with the best so far once half of the search is over.
   bool Wants() const {
-    if (slots_ == 0 || study_.led < 0.5) return false;
+    if (slots_ == 0 || study_.leader_progress < 0.5) return false;
     return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
   }
 
@@ -71,7 +71,7 @@ class HydroStudyPlan {
   }
 
   void Ask(Plan& plan) const {
-    if (asked_ > 0) plan.appetites.push_back({study_.study, asked_});
+    if (asked_ > 0) plan.wanted_room.push_back({study_.study, asked_});
   }
 
  private:
@@ -275,9 +275,9 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
   Cluster free = cluster;
   std::vector<HydroStudyPlan> studies;
   // Who trains the best of a search that goes on takes only what that leaves.
-  for (const bool led : {false, true}) {
+  for (const bool follows : {false, true}) {
     for (const StudyView* study : some) {
-      if ((study->led < 1) != led) continue;
+      if ((study->leader_progress < 1) != follows) continue;
       if (!studies.emplace_back(work, *study, moves_).Wants()) studies.pop_back();
     }
   }

@@ -25,7 +25,9 @@ std::vector<int> Sizes(const Plan& plan) {
   return all;
 }
 
-int Asked(const Plan& plan) { return plan.appetites.empty() ? 0 : plan.appetites.front().trials; }
+int Asked(const Plan& plan) {
+  return plan.wanted_room.empty() ? 0 : plan.wanted_room.front().trials;
+}
 
 TEST(HydroTest, TrialsAreSpreadEvenlyOverTheDevices) {
   TestViews t(3);
@@ -196,7 +198,7 @@ TEST(HydroTest, WithNothingToDoNothingIsPlanned) {
   t.Study(1, kFusable);
   const Plan plan = Hydro().Propose(t.cluster, t.view, {});
   EXPECT_THAT(plan.placements, IsEmpty());
-  EXPECT_THAT(plan.appetites, IsEmpty());
+  EXPECT_THAT(plan.wanted_room, IsEmpty());
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
     // Who lacks memory waits in the queue, so that it is known for how long.
     const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
     const int asked = std::max(trials.asked, queues ? 1 : 0);
-    if (asked > 0) plan.appetites.push_back({trials.study->study, asked});
+    if (asked > 0) plan.wanted_room.push_back({trials.study->study, asked});
   }
   return plan;
 }

@@ -87,7 +87,7 @@ TEST(HyperSackTest, WhoMayNotBeThereKeepsNobodyWaiting) {
   t.Waiting(2, 1, 3);
   const Plan plan = HyperSackPlan(kWorstFitDecreasing, t);
   EXPECT_THAT(Where(plan), ElementsAre("1@0"));
-  EXPECT_THAT(plan.appetites, IsEmpty());
+  EXPECT_THAT(plan.wanted_room, IsEmpty());
 }
 
 TEST(HyperSackTest, EqualTrialsByTheirSizeThenInTheOrderTheyCame) {
@@ -162,12 +162,12 @@ TEST(HyperSackTest, TrialsThatAreStillToBeProposedTakeTheirPlaceInTheOrder) {
   t.Waiting(1, 2, 2);
   const Plan longest = HyperSackPlan(kFirstFitDecreasing, t);
   EXPECT_THAT(Where(longest), IsEmpty());
-  ASSERT_EQ(longest.appetites.size(), 1U);
-  EXPECT_EQ(longest.appetites[0].trials, 2);
+  ASSERT_EQ(longest.wanted_room.size(), 1U);
+  EXPECT_EQ(longest.wanted_room[0].trials, 2);
   const Plan in_order = HyperSackPlan(kFirstFit, t);
   EXPECT_THAT(Where(in_order), ElementsAre("1@0", "2@0"));
-  ASSERT_EQ(in_order.appetites.size(), 1U);
-  EXPECT_EQ(in_order.appetites[0].trials, 1);
+  ASSERT_EQ(in_order.wanted_room.size(), 1U);
+  EXPECT_EQ(in_order.wanted_room[0].trials, 1);
 }
 
 TEST(HyperSackTest, NobodyIsKeptWaitingByTrialsOfItsOwnStudyThatAreNotThereYet) {
@@ -191,8 +191,8 @@ TEST(HyperSackTest, AStudyKeepsToItsParallelism) {
   t.Waiting(1, 1, 1);
   const Plan plan = HyperSackPlan(kWorstFit, t);
   EXPECT_THAT(Where(plan), ElementsAre("1@1"));
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 1);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 1);
 }
 
 TEST(HyperSackTest, WhoIsPassedOverForLackOfMemoryIsNotPassedOverForEver) {
@@ -225,8 +225,8 @@ TEST(HyperSackTest, AStudyThatLacksMemoryHasATrialThatWaits) {
   t.Study(2, Light(100, 20 << 10));
   t.Running(2, 9, 1, 100);
   const Plan plan = HyperSackPlan(kWorstFitDecreasing, t);
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 1);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 1);
 }
 
 TEST(HyperSackTest, TheReferenceFillsWhatTheHeuristicsLeave) {
@@ -252,8 +252,8 @@ TEST(HyperSackTest, TheReferenceKeepsToParallelismAndAsksForTrialsToCome) {
   t.Waiting(1, 1, 1);
   const Plan plan = HyperSackPlan({.longest_first = true, .optimal = true}, t);
   EXPECT_EQ(plan.placements.size(), 1U);
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 3);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
 TEST(HyperSackTest, AStudyMayComeBeforeOneWithALesserNumber) {

@@ -124,7 +124,7 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     std::vector<Wanted> runners = of.Choose(slots);
     const int room = slots - static_cast<int>(runners.size());
     const bool more = study.open && room > study.coming && of.Admits();
-    if (more) plan.appetites.push_back({study.study, room});
+    if (more) plan.wanted_room.push_back({study.study, room});
     if (more || study.coming > 0) {
       // New trials come before wider ones.
       for (Wanted& runner : runners)

@@ -58,8 +58,8 @@ TEST(HyperSchedTest, WhoIsNotElasticGetsWhatItDemands) {
   t.Waiting(1, 2, 9);
   const Plan plan = HyperSched().Propose(t.cluster, t.view, {});
   EXPECT_THAT(TestViews::Placed(plan), ElementsAre("1:0.5", "2:0.5"));
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 2);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 2);
 }
 
 TEST(HyperSchedTest, ParallelismHoldsWhileOthersLeave) {
@@ -111,11 +111,11 @@ TEST(HyperSchedTest, AdmitsWhileThereIsTimeToCatchUp) {
   study.open = true;
   study.furthest = 10;
   t.Running(1, 1, 9, 1000);
-  EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(999)).appetites.empty());
+  EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(999)).wanted_room.empty());
   // 10 units of 5 s, four times that: with less than 200 s left nobody new gets anywhere.
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 5);
-  EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(799)).appetites.empty());
-  EXPECT_TRUE(HyperSched().Propose(t.cluster, t.view, At(801)).appetites.empty());
+  EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(799)).wanted_room.empty());
+  EXPECT_TRUE(HyperSched().Propose(t.cluster, t.view, At(801)).wanted_room.empty());
   t.Waiting(1, 2, 9);
   t.Waiting(1, 3, 9).admitted = true;
   EXPECT_THAT(PlacedByHyperSched(t, 801), ElementsAre("1:1", "3:2"));
@@ -141,8 +141,8 @@ TEST(HyperSchedTest, NewTrialsComeBeforeWiderOnes) {
   t.Running(1, 1, 9, 1000).launch_reports = 6;
   const Plan plan = HyperSched().Propose(t.cluster, t.view, {});
   EXPECT_THAT(TestViews::Placed(plan), ElementsAre("1:1"));
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 3);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
 }  // namespace

@@ -36,15 +36,15 @@ Plan ListSchedule(Cluster& free, const WorkView& work, const std::vector<const W
 
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
-    Appetite appetite{study.study, 0};
+    WantedRoom wanted{study.study, 0};
     while (study.open && has_slot(i)) {
       const Grant grant = FirstFit(free, study.demand);
       if (!IsSet(grant.node)) break;
       free.Take(grant);
       ++started[i];
-      ++appetite.trials;
+      ++wanted.trials;
     }
-    if (appetite.trials > 0) plan.appetites.push_back(appetite);
+    if (wanted.trials > 0) plan.wanted_room.push_back(wanted);
   }
   return plan;
 }

@@ -291,7 +291,7 @@ void CurveForecaster::Believe(const Moments& moments, double noise, Belief& beli
 namespace {
 
 // One of the study's normal laws, from what is believed of each trial. Trials of which nothing is
-// known say what they were told; what is learned is scaled up for them, or it would take many steps.
+// known say what they were explained; what is learned is scaled up for them, or it would take many steps.
 class NormalStep {
  public:
   struct Usual {
@@ -303,9 +303,9 @@ class NormalStep {
   NormalStep(double mean, double variance) : mean_(mean), variance_(variance) {}
 
   void Add(double mean, double variance) {
-    const double told = std::max(1 - variance / variance_, 0.0);
-    told_ += told;
-    told_squared_ += told * told;
+    const double explained = std::max(1 - variance / variance_, 0.0);
+    explained_ += explained;
+    explained_squared_ += explained * explained;
     // One trial far from all others is no reason to think all of them scattered.
     const double far = 3 * std::sqrt(variance_);
     const double off = std::clamp(mean - mean_, -far, far);
@@ -314,19 +314,19 @@ class NormalStep {
   }
 
   double Mean(const Usual& usual) const {
-    return mean_ + (off_ + kPriorOfMeans * (usual.mean - mean_)) / (told_ + kPriorOfMeans);
+    return mean_ + (off_ + kPriorOfMeans * (usual.mean - mean_)) / (explained_ + kPriorOfMeans);
   }
   double Variance(const Usual& usual) const {
     const double next = variance_ + (scatter_ + kPriorTrials * (Square(usual.spread) - variance_)) /
-                                        (told_squared_ + kPriorTrials);
+                                        (explained_squared_ + kPriorTrials);
     return std::max(std::clamp(next, variance_ / 16, variance_ * 16), Square(usual.least_spread));
   }
 
  private:
   double mean_;
   double variance_;
-  double told_ = 0;
-  double told_squared_ = 0;
+  double explained_ = 0;
+  double explained_squared_ = 0;
   double off_ = 0;
   double scatter_ = 0;
 };

@@ -11,11 +11,11 @@
 namespace sluice {
 
 // How wide the trials of an elastic study are to be so that the last of them ends soonest, on so many devices
-// (or cores, where they need no device). The prose is in widening.cc.
-class Widening {
+// (or cores, where they need no device). The prose is in width_planner.cc.
+class WidthPlanner {
  public:
-  Widening(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
-           Time now);
+  WidthPlanner(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
+               Time now);
 
   // Trials that could be alive at once, if all had the width at which a device does most.
   int MostAlive() const;

@@ -1,4 +1,4 @@
-#include "policy/confluence/widening.h"
+#include "policy/confluence/width_planner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,8 +62,8 @@ bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
 
 }  // namespace
 
-Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView& study,
-                   Milli devices, Time now)
+WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const StudyView& study,
+                           Milli devices, Time now)
     : cluster_(cluster),
       work_(work),
       study_(study),
@@ -71,7 +71,7 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
       now_(now) {
   ListWidths(cluster);
   const SpeedSituation any{.shape = std::string(study.shape), .kind = kind_};
-  may_change_ = study.priced && work.speeds->Ask(any).measured > 0;
+  may_change_ = study.start_up_known && work.speeds->Ask(any).measured > 0;
   for (const WorkItem& item : work.items)
     if (item.trial.study == study.study) trials_.push_back(TimesOf(item));
   if (study.open) coming_ = study.left + study.coming;
@@ -91,7 +91,7 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   const auto pausing = static_cast<int>(std::ranges::count_if(
       trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
   const int settled = study.all_go_on ? study.paused : std::min(study.paused, pausing);
-  away_ = (settled + study.ending) / of + study.unborn;
+  away_ = (settled + study.ending) / of + study.not_ready;
   returning_ = (study.paused + study.ending + pausing) / of;
   const auto longest = std::ranges::max_element(
       trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
@@ -100,7 +100,7 @@ Widening::Widening(const Cluster& cluster, const WorkView& work, const StudyView
   Settle();
 }
 
-void Widening::ListWidths(const Cluster& cluster) {
+void WidthPlanner::ListWidths(const Cluster& cluster) {
   if (study_.demand.gpus > 0) kind_ = FirstKind(cluster);
   const Milli least = LeastWidth(study_.demand);
   const Milli most = std::max(least, std::min(WidestFit(cluster, study_.demand), devices_));
@@ -120,14 +120,14 @@ void Widening::ListWidths(const Cluster& cluster) {
 }
 
 // Of a trial that has neighbours on its device, if it takes only a share of it.
-double Widening::SpeedAt(const std::string& kind, Milli width) const {
+double WidthPlanner::SpeedAt(const std::string& kind, Milli width) const {
   SpeedSituation at{.shape = std::string(study_.shape), .kind = kind, .width = width};
   if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
   return work_.speeds->Ask(at).work_per_second;
 }
 
 // All its devices are as slow as the slowest.
-double Widening::SpeedOn(const Grant& grant, std::size_t width) {
+double WidthPlanner::SpeedOn(const Grant& grant, std::size_t width) {
   if (grant.devices.empty() || work_.studies.size() > 1) return speeds_[width];
   double slowest = std::numeric_limits<double>::infinity();
   const std::vector<Device>& devices = cluster_.node(grant.node).devices;
@@ -144,7 +144,7 @@ double Widening::SpeedOn(const Grant& grant, std::size_t width) {
   return slowest;
 }
 
-Widening::Trial Widening::TimesOf(const WorkItem& item) {
+WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
   Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
   const bool stays = item.running && !item.leaving;
   const double since = stays ? Seconds(now_ - item.heard) : 0;
@@ -174,11 +174,11 @@ Widening::Trial Widening::TimesOf(const WorkItem& item) {
   return trial;
 }
 
-double Widening::Area(const std::vector<double>& seconds, std::size_t width) const {
+double WidthPlanner::Area(const std::vector<double>& seconds, std::size_t width) const {
   return seconds[width] * static_cast<double>(widths_[width]);
 }
 
-std::size_t Widening::Narrowest(const std::vector<double>& seconds, double length) const {
+std::size_t WidthPlanner::Narrowest(const std::vector<double>& seconds, double length) const {
   std::size_t best = widths_.size();
   for (std::size_t i = least_; i < widths_.size(); ++i) {
     if (seconds[i] > length) continue;
@@ -187,14 +187,14 @@ std::size_t Widening::Narrowest(const std::vector<double>& seconds, double lengt
   return best;
 }
 
-std::size_t Widening::WidthFor(const Trial& trial, double length, Change change) const {
+std::size_t WidthPlanner::WidthFor(const Trial& trial, double length, Change change) const {
   const bool held = trial.held < widths_.size();
   if (held && change == Change::kNone) return trial.held;
   if (held && change == Change::kLate && trial.seconds[trial.held] <= length) return trial.held;
   return Narrowest(trial.seconds, length);
 }
 
-bool Widening::Fits(double length, Change change) const {
+bool WidthPlanner::Fits(double length, Change change) const {
   const double room = length * static_cast<double>(devices_);
   double area = 0;
   if (coming_ > 0) {
@@ -216,7 +216,7 @@ bool Widening::Fits(double length, Change change) const {
   return area <= room;
 }
 
-double Widening::Bisect(Change change) const {
+double WidthPlanner::Bisect(Change change) const {
   double short_length = 0;  // does not fit
   double length = 1;
   for (const Trial& trial : trials_) {
@@ -230,13 +230,13 @@ double Widening::Bisect(Change change) const {
 }
 
 // One change often brings another: it must save more than two cost.
-bool Widening::IsWorth(double length, double instead_of) const {
+bool WidthPlanner::IsWorth(double length, double instead_of) const {
   return length + 2 * Seconds(study_.start_up) <= kChangePays * instead_of;
 }
 
 // Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end
 // last than anybody.
-void Widening::Settle() {
+void WidthPlanner::Settle() {
   Change change = Change::kNone;
   length_ = Bisect(change);
   if (!std::isfinite(length_)) {
@@ -255,7 +255,8 @@ void Widening::Settle() {
 }
 
 // Narrower than the least area, who runs as it is if that is in time.
-std::optional<std::vector<std::size_t>> Widening::AllAtOnce(double length, Change change) const {
+std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
+                                                                Change change) const {
   std::vector<std::size_t> widths;
   Milli taken = 0;
   for (const Trial& trial : trials_) {
@@ -275,7 +276,7 @@ std::optional<std::vector<std::size_t>> Widening::AllAtOnce(double length, Chang
 }
 
 // Those that wait have all devices to themselves once the others have ended.
-void Widening::BeginAtOnce(Change change) {
+void WidthPlanner::BeginAtOnce(Change change) {
   const auto [in, out, spare] = LetIn(trials_);
   if (out.empty() || in.size() + out.size() < trials_.size()) return;
   double first = std::numeric_limits<double>::infinity();
@@ -294,7 +295,7 @@ void Widening::BeginAtOnce(Change change) {
   for (std::size_t i = 0; i < widths.size(); ++i) trials_[i].width = widths[i];
 }
 
-int Widening::MostAlive() const {
+int WidthPlanner::MostAlive() const {
   const Milli width = widths_[best_];
   // A share does not reach over two devices.
   const Milli most = study_.demand.gpus > 0 && width < kWhole ? devices_ / kWhole * (kWhole / width)
@@ -305,7 +306,7 @@ int Widening::MostAlive() const {
 
 // One step wider at a time, whoever has most left. Who is one of a group that ends together gets it only if the group
 // ends clearly sooner.
-void Widening::Spend(std::vector<Trial*>& in, Milli spare) const {
+void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
   std::map<GroupId, std::vector<Trial*>> groups;
   for (Trial* trial : in) groups[trial->item->group].push_back(trial);
   std::vector<std::vector<Trial*>*> order;
@@ -335,7 +336,7 @@ void Widening::Spend(std::vector<Trial*>& in, Milli spare) const {
 }
 
 // The one that has most left.
-bool Widening::Widen(std::vector<Trial*>& group, Milli& spare) const {
+bool WidthPlanner::Widen(std::vector<Trial*>& group, Milli& spare) const {
   Trial& longest = **std::ranges::max_element(
       group, {}, [](const Trial* trial) { return trial->seconds[trial->width]; });
   if (IsFixed(*longest.item) || (longest.held < widths_.size() && !may_change_)) return false;
@@ -349,13 +350,13 @@ bool Widening::Widen(std::vector<Trial*>& group, Milli& spare) const {
   return false;
 }
 
-Milli Widening::Chosen(const Trial& trial) const {
+Milli WidthPlanner::Chosen(const Trial& trial) const {
   const bool stays = IsFixed(*trial.item) || trial.width == trial.held;
   return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
 }
 
 // Those that have begun first, then whoever has most left. Without a slot they are neither in nor out.
-Widening::Admission Widening::LetIn(std::vector<Trial>& trials) const {
+WidthPlanner::Admission WidthPlanner::LetIn(std::vector<Trial>& trials) const {
   std::vector<Trial*> order;
   for (Trial& trial : trials) order.push_back(&trial);
   std::ranges::stable_sort(order, [](const Trial* a, const Trial* b) {
@@ -380,7 +381,7 @@ Widening::Admission Widening::LetIn(std::vector<Trial>& trials) const {
   return admission;
 }
 
-std::vector<Wanted> Widening::Choose() const {
+std::vector<Wanted> WidthPlanner::Choose() const {
   std::vector<Trial> trials = trials_;
   auto [in, out, spare] = LetIn(trials);
   // Those that are away and will go on have their part.

@@ -1,4 +1,4 @@
-#include "policy/confluence/hastening.h"
+#include "policy/confluence/move_to_faster_device.h"
 
 #include <algorithm>
 #include <map>
@@ -25,9 +25,9 @@ std::string_view KindOf(const Cluster& cluster, const Grant& grant) {
 
 }  // namespace
 
-void Hasten(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) {
+void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) {
   const auto is_growing = [](const StudyView& study) { return study.coming > 0; };
-  if (!plan.appetites.empty() || std::ranges::any_of(work.studies, is_growing)) return;
+  if (!plan.wanted_room.empty() || std::ranges::any_of(work.studies, is_growing)) return;
   std::map<StudyId, std::vector<NodeId>> orders;
   for (const StudyView& study : work.studies)
     orders[study.study] = QuickestFirst(cluster, *work.speeds, study.shape);
@@ -54,7 +54,7 @@ void Hasten(const Cluster& cluster, const WorkView& work, Time now, Plan& plan) 
   for (const WorkItem* item : staying) {
     const auto study = std::ranges::find(work.studies, item->trial.study, &StudyView::study);
     const std::string_view here = KindOf(cluster, *item->grant);
-    if (!item->movable || item->target == kNoLimit || !study->priced || here.empty() ||
+    if (!item->movable || item->target == kNoLimit || !study->start_up_known || here.empty() ||
         IsSet(item->grant->bundle))
       continue;
     const Milli width = WidthOf(*item->grant);

@@ -10,12 +10,12 @@
 namespace sluice {
 
 // Who of a study with a deadline is to run, and how wide, so that the best of its trials is expected to be best
-// when the deadline comes. The prose is in focus.cc.
-class Focus {
+// when the deadline comes. The prose is in deadline_planner.cc.
+class DeadlinePlanner {
  public:
   // On so many devices (or cores, where they need no device).
-  Focus(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
-        Time now);
+  DeadlinePlanner(const Cluster& cluster, const WorkView& work, const StudyView& study,
+                  Milli devices, Time now);
 
   // New trials it would start now, beside those that wait.
   int fresh() const { return fresh_; }

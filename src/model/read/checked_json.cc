@@ -1,4 +1,4 @@
-#include "model/read/json_eye.h"
+#include "model/read/checked_json.h"
 
 #include <fmt/format.h>
 
@@ -24,75 +24,76 @@ std::string_view KindName(const JsonValue& value) {
 
 }  // namespace
 
-void JsonEye::Remember(ErrorCode code, std::string_view message) {
+void CheckedJson::Remember(ErrorCode code, std::string_view message) {
   if (ok()) error_ = {.code = code, .message = fmt::format("{}: {}", where_, message)};
 }
 
 template <typename T>
-T JsonEye::Or(const JsonValue& value, std::optional<T> read, std::string_view what,
-              std::string_view expected) {
+T CheckedJson::Or(const JsonValue& value, std::optional<T> read, std::string_view what,
+                  std::string_view expected) {
   if (read) return *std::move(read);
-  Wrong(fmt::format("{}: expected {}, found {}", what, expected, KindName(value)));
+  Fail(fmt::format("{}: expected {}, found {}", what, expected, KindName(value)));
   return T();
 }
 
-std::optional<JsonValue> JsonEye::Member(const JsonValue& object, std::string_view name) {
+std::optional<JsonValue> CheckedJson::Member(const JsonValue& object, std::string_view name) {
   auto found = object.Find(name);
-  if (!found) Wrong(fmt::format("expected a member '{}', found none", name));
+  if (!found) Fail(fmt::format("expected a member '{}', found none", name));
   return found;
 }
 
-std::int64_t JsonEye::Integer(const JsonValue& value, std::string_view what) {
+std::int64_t CheckedJson::Integer(const JsonValue& value, std::string_view what) {
   return Or(value, value.Integer(), what, "an integer");
 }
 
-std::int64_t JsonEye::IntegerOf(const JsonValue& object, std::string_view name) {
+std::int64_t CheckedJson::IntegerOf(const JsonValue& object, std::string_view name) {
   const auto found = Member(object, name);
   return found ? Integer(*found, name) : 0;
 }
 
-double JsonEye::Number(const JsonValue& value, std::string_view what) {
+double CheckedJson::Number(const JsonValue& value, std::string_view what) {
   return Or(value, value.Number(), what, "a number");
 }
 
-bool JsonEye::Boolean(const JsonValue& value, std::string_view what) {
+bool CheckedJson::Boolean(const JsonValue& value, std::string_view what) {
   return Or(value, value.Boolean(), what, "true or false");
 }
 
-bool JsonEye::BooleanOf(const JsonValue& object, std::string_view name) {
+bool CheckedJson::BooleanOf(const JsonValue& object, std::string_view name) {
   const auto found = Member(object, name);
   return found && Boolean(*found, name);
 }
 
-std::string JsonEye::Text(const JsonValue& value, std::string_view what) {
+std::string CheckedJson::Text(const JsonValue& value, std::string_view what) {
   return std::string(Or(value, value.Text(), what, "a text"));
 }
 
-std::string JsonEye::TextOf(const JsonValue& object, std::string_view name) {
+std::string CheckedJson::TextOf(const JsonValue& object, std::string_view name) {
   const auto found = Member(object, name);
   return found ? Text(*found, name) : "";
 }
 
-std::vector<JsonValue> JsonEye::List(const JsonValue& value, std::string_view what) {
+std::vector<JsonValue> CheckedJson::List(const JsonValue& value, std::string_view what) {
   return Or(value, value.List(), what, "a list");
 }
 
-std::vector<JsonValue> JsonEye::ListOf(const JsonValue& object, std::string_view name) {
+std::vector<JsonValue> CheckedJson::ListOf(const JsonValue& object, std::string_view name) {
   const auto found = Member(object, name);
   return found ? List(*found, name) : std::vector<JsonValue>();
 }
 
-std::vector<JsonValue::Member> JsonEye::MembersOf(const JsonValue& object, std::string_view name) {
+std::vector<JsonValue::Member> CheckedJson::MembersOf(const JsonValue& object,
+                                                      std::string_view name) {
   const auto found = Member(object, name);
   if (!found) return {};
   return Or(*found, found->Members(), name, "an object");
 }
 
-std::optional<JsonValue::Member> JsonEye::Union(const JsonValue& value, std::string_view what) {
+std::optional<JsonValue::Member> CheckedJson::Union(const JsonValue& value, std::string_view what) {
   const auto members = value.Members();
   if (members && members->size() == 1) return members->front();
-  Wrong(fmt::format("{}: expected an object with one member, found {}", what,
-                    members ? fmt::format("{} members", members->size()) : KindName(value)));
+  Fail(fmt::format("{}: expected an object with one member, found {}", what,
+                   members ? fmt::format("{} members", members->size()) : KindName(value)));
   return std::nullopt;
 }
 

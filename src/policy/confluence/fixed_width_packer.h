@@ -11,12 +11,12 @@
 namespace sluice {
 
 // Fills devices with trials of fixed width, so that little of them is left free and whoever has most left to do
-// runs. The prose is in filling.cc.
-class Filling {
+// runs. The prose is in fixed_width_packer.cc.
+class FixedWidthPacker {
  public:
   // Of studies whose trials it may start: what those hold that run is taken of `free`.
-  Filling(Cluster& free, const WorkView& work, const std::vector<const StudyView*>& studies,
-          Time now);
+  FixedWidthPacker(Cluster& free, const WorkView& work,
+                   const std::vector<const StudyView*>& studies, Time now);
 
   // Trials to start, and in `leaving` those that are to make room for others.
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);

@@ -1,4 +1,4 @@
-#include "policy/confluence/focus.h"
+#include "policy/confluence/deadline_planner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -97,8 +97,8 @@ double WayLeft(const Forecast& forecast, double work) {
 
 }  // namespace
 
-Focus::Focus(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
-             Time now)
+DeadlinePlanner::DeadlinePlanner(const Cluster& cluster, const WorkView& work,
+                                 const StudyView& study, Milli devices, Time now)
     : work_(work),
       study_(study),
       devices_(std::max(devices, OneDevice(study.demand))),
@@ -116,19 +116,19 @@ Focus::Focus(const Cluster& cluster, const WorkView& work, const StudyView& stud
   for (; at.width <= wide_; at.width += narrow_)
     speeds_.push_back(work.speeds->Ask(at).work_per_second);
   ListArms();
-  if (measured && study.priced && study.fresh != nullptr && study.fresh->known) {
+  if (measured && study.start_up_known && study.fresh != nullptr && study.fresh->known) {
     Decide();
   } else {
     RunEverybody();
   }
 }
 
-double Focus::Speed(Milli width) const {
+double DeadlinePlanner::Speed(Milli width) const {
   const auto steps = static_cast<std::size_t>(std::clamp(width, narrow_, wide_) / narrow_);
   return speeds_[steps - 1];
 }
 
-void Focus::ListArms() {
+void DeadlinePlanner::ListArms() {
   for (const WorkItem& item : work_.items) {
     if (item.trial.study != study_.study) continue;
     const bool stays = item.running && !item.leaving;
@@ -147,14 +147,14 @@ void Focus::ListArms() {
 }
 
 // While nothing is known of speeds or curves.
-void Focus::RunEverybody() {
+void DeadlinePlanner::RunEverybody() {
   std::vector<std::size_t> order(arms_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Adopt(Stay(order));
 }
 
 // Whoever cannot be moved first, then by what may become of it.
-std::vector<std::size_t> Focus::InOrder(double optimism) const {
+std::vector<std::size_t> DeadlinePlanner::InOrder(double optimism) const {
   std::vector<double> keys;
   for (const Arm& arm : arms_) {
     const double start = arm.held > 0 ? 0 : start_up_;
@@ -175,7 +175,7 @@ std::vector<std::size_t> Focus::InOrder(double optimism) const {
 
 // Gives out what is spare, a step at a time, to those that may have it.
 template <typename MayHave>
-void Focus::Deal(Stage& stage, Milli spare, MayHave may_have) const {
+void DeadlinePlanner::Deal(Stage& stage, Milli spare, MayHave may_have) const {
   for (bool dealt = true; dealt && spare >= narrow_;) {
     dealt = false;
     for (std::size_t i = 0; i < stage.widths.size() && spare >= narrow_; ++i) {
@@ -188,7 +188,7 @@ void Focus::Deal(Stage& stage, Milli spare, MayHave may_have) const {
 }
 
 // What runs goes on, and others take what is free.
-Focus::Stage Focus::Stay(const std::vector<std::size_t>& order) const {
+DeadlinePlanner::Stage DeadlinePlanner::Stay(const std::vector<std::size_t>& order) const {
   Stage stage;
   Milli spare = devices_;
   int slots = study_.parallelism > 0 ? study_.parallelism : std::numeric_limits<int>::max();
@@ -209,7 +209,8 @@ Focus::Stage Focus::Stay(const std::vector<std::size_t>& order) const {
 }
 
 // The first so many, all devices dealt out among those that run at once.
-Focus::Stage Focus::Widened(const std::vector<std::size_t>& order, std::size_t count) const {
+DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& order,
+                                                std::size_t count) const {
   Stage stage;
   Milli spare = devices_;
   std::size_t slots = count;
@@ -240,18 +241,18 @@ Focus::Stage Focus::Widened(const std::vector<std::size_t>& order, std::size_t c
   return stage;
 }
 
-double Focus::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
+double DeadlinePlanner::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
   const double wider = std::max(rest - leaving_ - start_up_, 0.0) * Speed(wide_) * arm.pace;
   double end = seen + std::max(as_it_is, wider);
   if (study_.max_budget > 0) end = std::min(end, static_cast<double>(study_.max_budget));
   return std::max(arm.done, std::floor(end));
 }
 
-double Focus::StartCounts() const {
+double DeadlinePlanner::StartCounts() const {
   return std::clamp(start_up_ / std::max(left_, 1e-3), kStartCounts, 1.0);
 }
 
-double Focus::ValueWith(const Stage& stage, std::size_t length) const {
+double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const {
   const double seconds = kStages[length] * left_;
   const double rest = left_ - seconds;
   const double each =
@@ -302,7 +303,7 @@ double Focus::ValueWith(const Stage& stage, std::size_t length) const {
 }
 
 // What becomes of trials that only run after a first stage: the best of them first.
-void Focus::ListIdle() {
+void DeadlinePlanner::ListIdle() {
   for (std::size_t length = 0; length < kStages.size(); ++length) {
     for (std::size_t i = 0; i < arms_.size(); ++i) {
       if (arms_[i].item == nullptr) continue;
@@ -314,14 +315,14 @@ void Focus::ListIdle() {
   }
 }
 
-double Focus::ValueOf(const Stage& stage, std::size_t at_least) const {
+double DeadlinePlanner::ValueOf(const Stage& stage, std::size_t at_least) const {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t length = at_least; length < kStages.size(); ++length)
     best = std::min(best, ValueWith(stage, length));
   return best;
 }
 
-void Focus::Decide() {
+void DeadlinePlanner::Decide() {
   for (Arm& arm : arms_) {
     arm.way = WayLeft(*arm.forecast, arm.done);
     arm.spread = arm.forecast->spread / arm.way;
@@ -358,8 +359,9 @@ void Focus::Decide() {
 }
 
 // What it takes to leave is learned from the first who does: nobody else leaves before that, but whoever is given up.
-Focus::Stage Focus::Try(const Stage& stage, const std::vector<std::size_t>& by_hope,
-                        const std::vector<std::size_t>& by_mean) const {
+DeadlinePlanner::Stage DeadlinePlanner::Try(const Stage& stage,
+                                            const std::vector<std::size_t>& by_hope,
+                                            const std::vector<std::size_t>& by_mean) const {
   const auto leaves = [](const Arm& arm) { return arm.item != nullptr && arm.item->leaving; };
   const bool tried = study_.ending > 0 || std::ranges::any_of(arms_, leaves);
   std::vector<std::size_t> others = by_hope;
@@ -373,18 +375,18 @@ Focus::Stage Focus::Try(const Stage& stage, const std::vector<std::size_t>& by_h
   return Stay(others);
 }
 
-bool Focus::Keeps(const Stage& stage, std::size_t arm) const {
+bool DeadlinePlanner::Keeps(const Stage& stage, std::size_t arm) const {
   const auto place =
       static_cast<std::size_t>(std::ranges::find(stage.arms, arm) - stage.arms.begin());
   return place < stage.widths.size() && stage.widths[place] == arms_[arm].held;
 }
 
-bool Focus::GivesUp(const Stage& stage, std::size_t arm) const {
+bool DeadlinePlanner::GivesUp(const Stage& stage, std::size_t arm) const {
   return arms_[arm].hopeless && std::ranges::find(stage.arms, arm) == stage.arms.end();
 }
 
 // How many of those who run would save and leave, if only to come back at another width.
-int Focus::Leavers(const Stage& stage) const {
+int DeadlinePlanner::Leavers(const Stage& stage) const {
   int leavers = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i)
     if (arms_[i].held > 0 && !Keeps(stage, i) && !GivesUp(stage, i)) ++leavers;
@@ -392,7 +394,7 @@ int Focus::Leavers(const Stage& stage) const {
 }
 
 // Of those that run: a second of a device is worth so much.
-void Focus::FindHopeless(double price) {
+void DeadlinePlanner::FindHopeless(double price) {
   if (study_.judged) return;
   // Until somebody has left it is thought to take as long as a start.
   const double leaving = study_.leaving_known ? leaving_ : start_up_;
@@ -406,7 +408,7 @@ void Focus::FindHopeless(double price) {
 }
 
 // Device time since the last reports of those that would leave.
-double Focus::Lost(const Stage& stage) const {
+double DeadlinePlanner::Lost(const Stage& stage) const {
   double lost = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
     if (arms_[i].held == 0 || Keeps(stage, i)) continue;
@@ -417,7 +419,7 @@ double Focus::Lost(const Stage& stage) const {
 }
 
 // Who takes the place of another starts when that one has left.
-void Focus::Adopt(const Stage& stage) {
+void DeadlinePlanner::Adopt(const Stage& stage) {
   int free = study_.parallelism > 0 ? study_.parallelism - study_.running
                                     : std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < stage.widths.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "policy/confluence/homecoming.h"
+#include "policy/confluence/return_from_borrowed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,15 +17,15 @@ const Demand kFusableWithoutCpus{
     .cpus = 0, .gpus = 1000, .memory_bytes = 2 << 10, .fused_most = 8, .fused_bytes = 1 << 10};
 
 // One device of its own and one that is lent a tenth of the time.
-class HomecomingTest : public testing::Test {
+class ReturnFromBorrowedTest : public testing::Test {
  protected:
-  HomecomingTest() {
+  ReturnFromBorrowedTest() {
     t.cluster.Join(
         {.name = "lent",
          .cpus = 0,
          .devices = {{.uuid = "l", .kind = "A100", .memory_bytes = 40 << 10, .open = 100}}});
     StudyView& study = t.Study(1, kFusableWithoutCpus);
-    study.priced = true;
+    study.start_up_known = true;
     study.start_up = std::chrono::seconds(1);
     for (int i = 0; i < 20; ++i) {
       t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
@@ -48,25 +48,25 @@ class HomecomingTest : public testing::Test {
     item.movable = true;
     item.grant = &grants_.back();
   }
-  std::vector<TrialKey> Leave() { return ComeHome(t.cluster, t.view, t.view.studies[0]); }
+  std::vector<TrialKey> Leave() { return ReturnFromBorrowed(t.cluster, t.view, t.view.studies[0]); }
 
   TestViews t{1};
   std::deque<Grant> grants_;
 };
 
-TEST_F(HomecomingTest, WhoIsSlowElsewhereComesHomeIfThereIsRoom) {
+TEST_F(ReturnFromBorrowedTest, WhoIsSlowElsewhereComesHomeIfThereIsRoom) {
   Runs(1, NodeId(2), 100);
   Runs(2, NodeId(2), 100);
   EXPECT_THAT(Leave(), SizeIs(2));
 }
 
-TEST_F(HomecomingTest, NobodyLeavesWhileOthersWaitForTheRoom) {
+TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhileOthersWaitForTheRoom) {
   Runs(1, NodeId(2), 100);
   t.Waiting(1, 2, 100);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(HomecomingTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
+TEST_F(ReturnFromBorrowedTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
   Runs(1, NodeId(2), 100);
   t.Waiting(1, 2, 100);
   t.view.studies[0].running = 1;
@@ -76,20 +76,20 @@ TEST_F(HomecomingTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
   EXPECT_THAT(Leave(), SizeIs(1));
 }
 
-TEST_F(HomecomingTest, NobodyLeavesWhoHasNearlyEnded) {
+TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhoHasNearlyEnded) {
   Runs(1, NodeId(2), 100);
   t.view.studies[0].start_up = std::chrono::hours(1);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(HomecomingTest, NobodyLeavesWhereAnotherStudyHoldsTheirHome) {
+TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhereAnotherStudyHoldsTheirHome) {
   Runs(1, NodeId(2), 100);
   t.Study(2, {.cpus = 0, .gpus = 1000});
   t.Running(2, 1, 100, 1000);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(HomecomingTest, WhoMayGoOnCountsToItsEnd) {
+TEST_F(ReturnFromBorrowedTest, WhoMayGoOnCountsToItsEnd) {
   Runs(1, NodeId(2), 1);
   t.view.studies[0].start_up = std::chrono::seconds(10);
   EXPECT_THAT(Leave(), IsEmpty());
@@ -98,7 +98,7 @@ TEST_F(HomecomingTest, WhoMayGoOnCountsToItsEnd) {
   EXPECT_THAT(Leave(), SizeIs(1));
 }
 
-TEST_F(HomecomingTest, NoMoreThanThereIsRoomFor) {
+TEST_F(ReturnFromBorrowedTest, NoMoreThanThereIsRoomFor) {
   for (std::uint32_t i = 1; i <= 7; ++i) Runs(i, NodeId(1), 100);
   for (std::uint32_t i = 8; i <= 12; ++i) Runs(i, NodeId(2), 100);
   EXPECT_LE(Leave().size(), 1U);

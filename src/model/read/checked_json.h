@@ -11,9 +11,9 @@
 
 namespace sluice::model {
 
-// Reads JSON with one eye on what is wrong: the first thing is remembered, with where it is. What is read from then on
+// Reads JSON and remembers the first thing that is wrong with it, and where. What is read from then on
 // is of no use, and may be anything.
-class JsonEye {
+class CheckedJson {
  public:
   bool ok() const { return !error_.has_value(); }
   // What was wrong first; there is such a thing.
@@ -23,7 +23,7 @@ class JsonEye {
   void Look(std::string where) { where_ = std::move(where); }
   const std::string& where() const { return where_; }
   // It is damaged.
-  void Wrong(std::string_view message) { Remember(ErrorCode::kCorruption, message); }
+  void Fail(std::string_view message) { Remember(ErrorCode::kCorruption, message); }
   // It may be whole, but is not for us.
   void Unsupported(std::string_view message) { Remember(ErrorCode::kInvalidArgument, message); }
 

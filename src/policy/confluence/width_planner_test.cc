@@ -1,4 +1,4 @@
-#include "policy/confluence/widening.h"
+#include "policy/confluence/width_planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ using ::testing::UnorderedElementsAre;
 // Trials and their widths.
 std::map<std::uint32_t, Milli> ChosenWidths(const TestViews& t, Milli devices, Time now = {}) {
   std::map<std::uint32_t, Milli> widths;
-  for (const Wanted& wanted : Widening(t.cluster, t.view, t.view.studies[0], devices, now).Choose())
+  for (const Wanted& wanted :
+       WidthPlanner(t.cluster, t.view, t.view.studies[0], devices, now).Choose())
     widths[Number(wanted.item->trial.trial)] = wanted.width;
   return widths;
 }
@@ -33,7 +34,7 @@ void MeasureWidths(TestViews& t, double on_half = 0.5) {
   }
 }
 
-TEST(WideningTest, EqualTrialsOnAsManyDevicesGetOneEach) {
+TEST(WidthPlannerTest, EqualTrialsOnAsManyDevicesGetOneEach) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = 100;
   MeasureWidths(t);
@@ -42,7 +43,7 @@ TEST(WideningTest, EqualTrialsOnAsManyDevicesGetOneEach) {
               ElementsAre(Pair(1, 1000), Pair(2, 1000), Pair(3, 1000), Pair(4, 1000)));
 }
 
-TEST(WideningTest, TheLongestGetsWhatTheOthersCanSpare) {
+TEST(WidthPlannerTest, TheLongestGetsWhatTheOthersCanSpare) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = 300;
   MeasureWidths(t);
@@ -55,16 +56,16 @@ TEST(WideningTest, TheLongestGetsWhatTheOthersCanSpare) {
   EXPECT_LE(widths.at(3), 1000);
 }
 
-TEST(WideningTest, AShareThatIsAsQuickIsPreferredWhileOthersWait) {
+TEST(WidthPlannerTest, AShareThatIsAsQuickIsPreferredWhileOthersWait) {
   TestViews t(2);
   t.Study(1, kHalfToFour).max_budget = 100;
   MeasureWidths(t, /*on_half=*/0.95);
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 100);
   for (const auto& [trial, width] : ChosenWidths(t, 2000)) EXPECT_EQ(width, 500) << trial;
-  EXPECT_EQ(Widening(t.cluster, t.view, t.view.studies[0], 2000, {}).MostAlive(), 4);
+  EXPECT_EQ(WidthPlanner(t.cluster, t.view, t.view.studies[0], 2000, {}).MostAlive(), 4);
 }
 
-TEST(WideningTest, NobodyIsWidenedWhileOthersAreToCome) {
+TEST(WidthPlannerTest, NobodyIsWidenedWhileOthersAreToCome) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -75,7 +76,7 @@ TEST(WideningTest, NobodyIsWidenedWhileOthersAreToCome) {
   EXPECT_LE(ChosenWidths(t, 4000).at(1), 1000);
 }
 
-TEST(WideningTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) {
+TEST(WidthPlannerTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) {
   TestViews t(8);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -97,7 +98,7 @@ TEST(WideningTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) {
   EXPECT_THAT(ChosenWidths(t, 8000), UnorderedElementsAre(Pair(1, 3000), Pair(2, 3000)));
 }
 
-TEST(WideningTest, AllBeginAtOnceIfNobodyThenEndsLater) {
+TEST(WidthPlannerTest, AllBeginAtOnceIfNobodyThenEndsLater) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = 100;
   MeasureWidths(t, /*on_half=*/0.51);
@@ -110,7 +111,7 @@ TEST(WideningTest, AllBeginAtOnceIfNobodyThenEndsLater) {
   for (const auto& [trial, width] : ChosenWidths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
 }
 
-TEST(WideningTest, ASlowTrialCountsByItsPace) {
+TEST(WidthPlannerTest, ASlowTrialCountsByItsPace) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = 100;
   MeasureWidths(t);
@@ -120,27 +121,27 @@ TEST(WideningTest, ASlowTrialCountsByItsPace) {
   EXPECT_GT(widths.at(1), widths.at(2));
 }
 
-TEST(WideningTest, WhoRunsIsMovedOnlyIfThatPays) {
+TEST(WidthPlannerTest, WhoRunsIsMovedOnlyIfThatPays) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 1000;
-  study.priced = true;
+  study.start_up_known = true;
   study.start_up = std::chrono::seconds(20);
   MeasureWidths(t);
   t.Running(1, 1, 60, 1000);
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 1000);  // 60 s as it is, 39 s and a start-up with four
   t.view.items[0].target = 1000;
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 4000);
-  study.priced = false;  // nobody knows what that costs
-  t.view.studies[0].priced = false;
+  study.start_up_known = false;  // nobody knows what that costs
+  t.view.studies[0].start_up_known = false;
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 1000);
 }
 
-TEST(WideningTest, WhatItTakesToLeaveIsPartOfThePrice) {
+TEST(WidthPlannerTest, WhatItTakesToLeaveIsPartOfThePrice) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 1000;
-  study.priced = true;
+  study.start_up_known = true;
   study.start_up = std::chrono::seconds(1);
   MeasureWidths(t);
   t.Running(1, 1, 100, 1000);
@@ -149,7 +150,7 @@ TEST(WideningTest, WhatItTakesToLeaveIsPartOfThePrice) {
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 1000);
 }
 
-TEST(WideningTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) {
+TEST(WidthPlannerTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -165,7 +166,7 @@ TEST(WideningTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) {
   EXPECT_GT(ChosenWidths(t, 4000).at(1), 1000);
 }
 
-TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
+TEST(WidthPlannerTest, WhoRunsOnSlowDevicesIsLate) {
   TestViews t(0);
   Node fast{.name = "fast", .cpus = 64000, .devices = {}};
   Node slow{.name = "slow", .cpus = 64000, .devices = {}};
@@ -177,7 +178,7 @@ TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
   t.cluster.Join(std::move(slow));
   StudyView& study = t.Study(1, {.cpus = 1000, .gpus = 1000, .least = 1000, .most = 2000});
   study.max_budget = 100;
-  study.priced = true;
+  study.start_up_known = true;
   study.start_up = std::chrono::seconds(1);
   MeasureWidths(t);
   for (int i = 0; i < 20; ++i)
@@ -191,18 +192,18 @@ TEST(WideningTest, WhoRunsOnSlowDevicesIsLate) {
   EXPECT_EQ(ChosenWidths(t, 4000).at(3), 1000);
 }
 
-TEST(WideningTest, AWidthBetweenThoseThatAreTriedIsKept) {
+TEST(WidthPlannerTest, AWidthBetweenThoseThatAreTriedIsKept) {
   TestViews t(0, /*cpus=*/64000);
   StudyView& study = t.Study(1, {.cpus = 1000, .least = 1000, .most = 64000});
   study.max_budget = 100;
-  study.priced = true;
+  study.start_up_known = true;
   t.speeds.Learn({.shape = "study1", .kind = "", .width = 17000}, 1, 1);
   t.Running(1, 1, 100, 17000);
   t.Waiting(1, 2, 100);
   EXPECT_EQ(ChosenWidths(t, 64000).at(1), 17000);
 }
 
-TEST(WideningTest, WhoIsAwayKeepsItsPart) {
+TEST(WidthPlannerTest, WhoIsAwayKeepsItsPart) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 1000;
@@ -215,7 +216,7 @@ TEST(WideningTest, WhoIsAwayKeepsItsPart) {
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 4000);
 }
 
-TEST(WideningTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
+TEST(WidthPlannerTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -230,17 +231,17 @@ TEST(WideningTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
   for (const auto& [trial, width] : ChosenWidths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
 }
 
-TEST(WideningTest, WithoutAnEndEverybodyHasTheBestWidth) {
+TEST(WidthPlannerTest, WithoutAnEndEverybodyHasTheBestWidth) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = kNoLimit;
   MeasureWidths(t);
   t.Waiting(1, 1, kNoLimit);
-  const Widening widening(t.cluster, t.view, t.view.studies[0], 4000, {});
+  const WidthPlanner widening(t.cluster, t.view, t.view.studies[0], 4000, {});
   EXPECT_TRUE(std::isinf(widening.length()));
   EXPECT_EQ(widening.Choose().size(), 1U);
 }
 
-TEST(WideningTest, CoresAreWidthWhereNoDeviceIsNeeded) {
+TEST(WidthPlannerTest, CoresAreWidthWhereNoDeviceIsNeeded) {
   TestViews t(0, /*cpus=*/4000);
   t.speeds = SpeedModel({.widths = *WidthTable("linear")});
   t.Study(1, {.cpus = 1000, .least = 1000, .most = 4000}).max_budget = 100;

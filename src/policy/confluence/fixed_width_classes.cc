@@ -3,20 +3,20 @@
 #include <utility>
 
 #include "cluster/width.h"
-#include "policy/confluence/filling.h"
+#include "policy/confluence/fixed_width_packer.h"
 
 // What there is to fill devices with: trials by study, what is left of each, and which kinds of devices suit them.
 
 namespace sluice {
 
-Filling::Filling(Cluster& free, const WorkView& work, const std::vector<const StudyView*>& studies,
-                 Time now)
+FixedWidthPacker::FixedWidthPacker(Cluster& free, const WorkView& work,
+                                   const std::vector<const StudyView*>& studies, Time now)
     : free_(free), work_(work), now_(now) {
   ListSpots();
   Classify(studies);
 }
 
-void Filling::ListSpots() {
+void FixedWidthPacker::ListSpots() {
   kinds_.emplace_back();
   const std::vector<Node>& nodes = free_.nodes();
   kept_cpus_.assign(nodes.size(), 0);
@@ -35,7 +35,7 @@ void Filling::ListSpots() {
   }
 }
 
-Filling::Left Filling::LeftOf(const Class& trials, const WorkItem& item) const {
+FixedWidthPacker::Left FixedWidthPacker::LeftOf(const Class& trials, const WorkItem& item) const {
   if (item.target == kNoLimit) return {.next = kEndless, .all = kEndless};
   const StudyView& study = *trials.study;
   const auto seconds = [&](Work work) {
@@ -51,7 +51,7 @@ Filling::Left Filling::LeftOf(const Class& trials, const WorkItem& item) const {
   return {.next = all + changes * PriceOf(study), .all = all + changes * PriceOf(study)};
 }
 
-void Filling::Classify(const std::vector<const StudyView*>& studies) {
+void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
   std::vector<double> quickness(kinds_.size(), 0);
   for (const StudyView* study : studies) {
     Class made;
@@ -142,7 +142,7 @@ void Filling::Classify(const std::vector<const StudyView*>& studies) {
 
 // So many would run on all devices at once, each as quick as where it is quickest: parts of them too, if others fill
 // what they leave.
-double Filling::AtOnce(const Class& trials, bool alike) const {
+double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
   const double quickest = std::ranges::max(trials.speeds);
   const bool on_cores = trials.study->demand.gpus == 0;
   double sum = 0;
@@ -160,7 +160,7 @@ double Filling::AtOnce(const Class& trials, bool alike) const {
 }
 
 // What a trial takes of a kind is its part of a device, for as long as its work takes there.
-void Filling::CompareKinds() {
+void FixedWidthPacker::CompareKinds() {
   const auto takes = [&](const Class& trials, std::size_t kind) {
     const double speed = trials.speeds[kind];
     return speed > 0 ? static_cast<double>(trials.needs[kind].gpus) / speed : 0;
@@ -182,7 +182,7 @@ void Filling::CompareKinds() {
 }
 
 // 1: as well as any.
-double Filling::Suits(const Class& trials, std::size_t kind, double left) const {
+double FixedWidthPacker::Suits(const Class& trials, std::size_t kind, double left) const {
   double suits = trials.thrift[kind];
   if (left < kEndless && trials.speeds[kind] > 0) {
     const double here = left * std::ranges::max(trials.speeds) / trials.speeds[kind];
@@ -191,22 +191,22 @@ double Filling::Suits(const Class& trials, std::size_t kind, double left) const 
   return suits * suits;
 }
 
-bool Filling::Class::WaitingComesNext(const Taken& taken) const {
+bool FixedWidthPacker::Class::WaitingComesNext(const Taken& taken) const {
   const std::size_t at = next + static_cast<std::size_t>(taken.waiting);
   if (at >= waiting.size()) return false;
   return taken.to_come >= to_come || waiting[at].left.next >= of_coming.next;
 }
 
-const Filling::Left& Filling::Class::After(const Taken& taken) const {
+const FixedWidthPacker::Left& FixedWidthPacker::Class::After(const Taken& taken) const {
   if (!WaitingComesNext(taken)) return of_coming;
   return waiting[next + static_cast<std::size_t>(taken.waiting)].left;
 }
 
-void Filling::Class::Take(Taken& taken) const {
+void FixedWidthPacker::Class::Take(Taken& taken) const {
   ++(WaitingComesNext(taken) ? taken.waiting : taken.to_come);
 }
 
-double Filling::Class::LongestNext() const {
+double FixedWidthPacker::Class::LongestNext() const {
   if (slots == 0) return 0;
   double longest = to_come > 0 ? of_coming.all : 0;
   for (std::size_t i = next; i < waiting.size(); ++i)
@@ -215,7 +215,7 @@ double Filling::Class::LongestNext() const {
 }
 
 // Trials that could start, of those whose number is known.
-std::int64_t Filling::Class::Known() const {
+std::int64_t FixedWidthPacker::Class::Known() const {
   const auto waits = static_cast<std::int64_t>(waiting.size() - next);
   return std::min<std::int64_t>(slots, waits + (to_come < kMany ? to_come : 0));
 }

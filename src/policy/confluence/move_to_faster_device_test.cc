@@ -1,4 +1,4 @@
-#include "policy/confluence/hastening.h"
+#include "policy/confluence/move_to_faster_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@ namespace sluice {
 namespace {
 
 // A slow A100, on which trial 1 runs, and an H100.
-class HasteningTest : public testing::Test {
+class MoveToFasterDeviceTest : public testing::Test {
  protected:
-  HasteningTest() {
+  MoveToFasterDeviceTest() {
     t.JoinH100();
     StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
-    study.priced = true;
+    study.start_up_known = true;
     study.start_up = std::chrono::seconds(5);
     t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
     t.speeds.Learn({.shape = "study1", .kind = "H100"}, 4, 1);
@@ -24,7 +24,7 @@ class HasteningTest : public testing::Test {
   // The node trial 1 is to be on.
   std::uint32_t Where() {
     Plan hastened = plan;
-    Hasten(t.cluster, t.view, now, hastened);
+    MoveToFasterDevices(t.cluster, t.view, now, hastened);
     for (const auto& [trial, grant] : hastened.placements)
       if (Number(trial.trial) == 1) return Number(grant.node);
     return hastened.keeps_running ? 1 : 0;
@@ -37,39 +37,39 @@ class HasteningTest : public testing::Test {
   Plan plan;
 };
 
-TEST_F(HasteningTest, WhoIsOnASlowDeviceMovesToAQuickOneThatIsIdle) {
+TEST_F(MoveToFasterDeviceTest, WhoIsOnASlowDeviceMovesToAQuickOneThatIsIdle) {
   EXPECT_EQ(Where(), 2U);
   plan.keeps_running = false;
   plan.placements = {{t.view.items[0].trial, *t.view.items[0].grant}};
   EXPECT_EQ(Where(), 2U);
 }
 
-TEST_F(HasteningTest, TheOthersStayWhereTheyAre) {
+TEST_F(MoveToFasterDeviceTest, TheOthersStayWhereTheyAre) {
   t.JoinH100();
   t.cluster.Take(quick_one);
   WorkItem& other = t.Waiting(1, 2, 100);
   other.running = true;
   other.movable = true;
   other.grant = &quick_one;
-  Hasten(t.cluster, t.view, now, plan);
+  MoveToFasterDevices(t.cluster, t.view, now, plan);
   ASSERT_EQ(plan.placements.size(), 2U);
   EXPECT_FALSE(plan.keeps_running);
   EXPECT_EQ(plan.placements[0].grant.node, NodeId(3));
   EXPECT_EQ(plan.placements[1].grant, quick_one);
 }
 
-TEST_F(HasteningTest, NobodyMovesForLessThanThatCosts) {
+TEST_F(MoveToFasterDeviceTest, NobodyMovesForLessThanThatCosts) {
   t.view.studies[0].leaving = std::chrono::seconds(40);
   EXPECT_EQ(Where(), 1U);
   t.view.studies[0].leaving = {};
   now = Time(std::chrono::seconds(40));  // it reported last
   EXPECT_EQ(Where(), 1U);
   now = {};
-  t.view.studies[0].priced = false;
+  t.view.studies[0].start_up_known = false;
   EXPECT_EQ(Where(), 1U);
 }
 
-TEST_F(HasteningTest, WhoIsJudgedMovesForMore) {
+TEST_F(MoveToFasterDeviceTest, WhoIsJudgedMovesForMore) {
   t.view.studies[0].judged = true;
   EXPECT_EQ(Where(), 2U);
   t.view.studies[0].leaving = std::chrono::seconds(10);
@@ -78,7 +78,7 @@ TEST_F(HasteningTest, WhoIsJudgedMovesForMore) {
   EXPECT_EQ(Where(), 2U);
 }
 
-TEST_F(HasteningTest, NobodyMovesWhereAnotherIsToRun) {
+TEST_F(MoveToFasterDeviceTest, NobodyMovesWhereAnotherIsToRun) {
   t.Waiting(1, 2, 100);
   plan.placements = {{t.view.items[1].trial, quick_one}};
   EXPECT_EQ(Where(), 1U);
@@ -86,11 +86,11 @@ TEST_F(HasteningTest, NobodyMovesWhereAnotherIsToRun) {
   t.view.studies[0].coming = 1;
   EXPECT_EQ(Where(), 1U);
   t.view.studies[0].coming = 0;
-  plan.appetites = {{StudyId(1), 1}};
+  plan.wanted_room = {{StudyId(1), 1}};
   EXPECT_EQ(Where(), 1U);
 }
 
-TEST_F(HasteningTest, WhoLeavesOrCannotBeMovedIsNotMoved) {
+TEST_F(MoveToFasterDeviceTest, WhoLeavesOrCannotBeMovedIsNotMoved) {
   t.view.items[0].movable = false;
   EXPECT_EQ(Where(), 1U);
   t.view.items[0].movable = true;
@@ -98,7 +98,7 @@ TEST_F(HasteningTest, WhoLeavesOrCannotBeMovedIsNotMoved) {
   EXPECT_EQ(Where(), 0U);
 }
 
-TEST_F(HasteningTest, NobodyMovesWhereDevicesAreAsQuick) {
+TEST_F(MoveToFasterDeviceTest, NobodyMovesWhereDevicesAreAsQuick) {
   for (int i = 0; i < 50; ++i) t.speeds.Learn({.shape = "study1", .kind = "H100"}, 1, 1);
   EXPECT_EQ(Where(), 1U);
 }

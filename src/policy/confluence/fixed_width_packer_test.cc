@@ -1,4 +1,4 @@
-#include "policy/confluence/filling.h"
+#include "policy/confluence/fixed_width_packer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Filled Fill(TestViews& t, Time now = {}) {
   Filled filled;
   Cluster free;
   free.SetNodes(t.cluster.nodes());
-  Filling(free, t.view, studies, now).Fill(filled.plan, filled.leaving);
+  FixedWidthPacker(free, t.view, studies, now).Fill(filled.plan, filled.leaving);
   return filled;
 }
 
@@ -44,7 +44,7 @@ void LearnUnitSpeeds(TestViews& t) {
     t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100"}, 1, 1);
 }
 
-TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
+TEST(FixedWidthPackerTest, ADeviceIsFilledWithWhatLeavesNoGap) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 600});
   t.Study(2, {.cpus = 0, .gpus = 500});
@@ -57,7 +57,7 @@ TEST(FillingTest, ADeviceIsFilledWithWhatLeavesNoGap) {
   EXPECT_EQ(Used(filled.plan)[0], 1000);
 }
 
-TEST(FillingTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
+TEST(FixedWidthPackerTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 350});
   t.Study(2, {.cpus = 0, .gpus = 300});
@@ -69,7 +69,7 @@ TEST(FillingTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideOthers) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.35", "2:0.35", "3:0.3"));
 }
 
-TEST(FillingTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) {
+TEST(FixedWidthPackerTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 510});
   t.Study(2, {.cpus = 0, .gpus = 480});
@@ -85,7 +85,7 @@ TEST(FillingTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) 
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("11:0.48", "12:0.48"));
 }
 
-TEST(FillingTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
+TEST(FixedWidthPackerTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 1000});
@@ -93,21 +93,21 @@ TEST(FillingTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
   t.Waiting(2, 2, 10);
   LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
-  for (StudyView& study : t.view.studies) study.seeks = true;
+  for (StudyView& study : t.view.studies) study.ends_when_good_enough = true;
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, WhereOneGoodTrialIsEnoughWhoNeedsSeveralDevicesWaitsForShortOnes) {
+TEST(FixedWidthPackerTest, WhereOneGoodTrialIsEnoughWhoNeedsSeveralDevicesWaitsForShortOnes) {
   TestViews t(2);
-  t.Study(1, {.cpus = 0, .gpus = 2000}).seeks = true;
-  t.Study(2, {.cpus = 0, .gpus = 1000}).seeks = true;
+  t.Study(1, {.cpus = 0, .gpus = 2000}).ends_when_good_enough = true;
+  t.Study(2, {.cpus = 0, .gpus = 1000}).ends_when_good_enough = true;
   t.Waiting(1, 1, 100);
   t.Waiting(2, 2, 10);
   LearnUnitSpeeds(t);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, TheLongestComesFirst) {
+TEST(FixedWidthPackerTest, TheLongestComesFirst) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Waiting(1, 1, 10);
@@ -116,7 +116,7 @@ TEST(FillingTest, TheLongestComesFirst) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, WhoMayGoOnCountsToItsEnd) {
+TEST(FixedWidthPackerTest, WhoMayGoOnCountsToItsEnd) {
   TestViews t(1);
   StudyView& judged = t.Study(1, {.cpus = 0, .gpus = 1000});
   judged.judged = true;
@@ -129,7 +129,7 @@ TEST(FillingTest, WhoMayGoOnCountsToItsEnd) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, OfAPopulationWhoIsBehindComesFirst) {
+TEST(FixedWidthPackerTest, OfAPopulationWhoIsBehindComesFirst) {
   TestViews t(1);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
   study.judged = true;
@@ -140,7 +140,7 @@ TEST(FillingTest, OfAPopulationWhoIsBehindComesFirst) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, InAPopulationEveryChangeOnTheWayCounts) {
+TEST(FixedWidthPackerTest, InAPopulationEveryChangeOnTheWayCounts) {
   TestViews t(1);
   StudyView& population = t.Study(1, {.cpus = 0, .gpus = 1000});
   population.judged = true;
@@ -155,7 +155,7 @@ TEST(FillingTest, InAPopulationEveryChangeOnTheWayCounts) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
 }
 
-TEST(FillingTest, TheFirstOfAStudyShowsHowLongTheOthersAre) {
+TEST(FixedWidthPackerTest, TheFirstOfAStudyShowsHowLongTheOthersAre) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   LearnUnitSpeeds(t);
@@ -165,7 +165,7 @@ TEST(FillingTest, TheFirstOfAStudyShowsHowLongTheOthersAre) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:1", "2:1", "4:1"));
 }
 
-TEST(FillingTest, MemoryCoresAndClientsAreKeptTo) {
+TEST(FixedWidthPackerTest, MemoryCoresAndClientsAreKeptTo) {
   TestViews t(1, /*cpus=*/3000);
   t.Study(1, {.cpus = 1000, .gpus = 10, .memory_bytes = 1 << 10});
   for (std::uint32_t i = 1; i <= 60; ++i) t.Waiting(1, i, 10);
@@ -176,7 +176,7 @@ TEST(FillingTest, MemoryCoresAndClientsAreKeptTo) {
   EXPECT_EQ(Fill(t).plan.placements.size(), 48U);
 }
 
-TEST(FillingTest, OneThatTakesMuchMemoryIsNotPassedOver) {
+TEST(FixedWidthPackerTest, OneThatTakesMuchMemoryIsNotPassedOver) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 100, .memory_bytes = 36 << 10});
   t.Study(2, {.cpus = 0, .gpus = 300, .memory_bytes = 8 << 10});
@@ -204,7 +204,7 @@ void MeasureKinds(TestViews& t, double quicker) {
   }
 }
 
-TEST(FillingTest, EachKindTakesThoseItSuits) {
+TEST(FixedWidthPackerTest, EachKindTakesThoseItSuits) {
   TestViews t = WithTwoKinds();
   t.Study(1, {.cpus = 0, .gpus = 500});
   Demand heavy{.cpus = 0, .gpus = 1000};
@@ -220,7 +220,7 @@ TEST(FillingTest, EachKindTakesThoseItSuits) {
     EXPECT_EQ(grant.node, Number(trial.study) == 1 ? NodeId(1) : NodeId(2));
 }
 
-TEST(FillingTest, WhoWouldBeTheLastOnASlowDeviceWaitsForAQuickOne) {
+TEST(FixedWidthPackerTest, WhoWouldBeTheLastOnASlowDeviceWaitsForAQuickOne) {
   TestViews t = WithTwoKinds();
   for (std::uint32_t study = 1; study <= 3; ++study) t.Study(study, {.cpus = 0, .gpus = 1000});
   t.Waiting(1, 1, 100);
@@ -235,7 +235,7 @@ TEST(FillingTest, WhoWouldBeTheLastOnASlowDeviceWaitsForAQuickOne) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FillingTest, WhereAllFindRoomTheyAreSpread) {
+TEST(FixedWidthPackerTest, WhereAllFindRoomTheyAreSpread) {
   TestViews t(4);
   t.Study(1, {.cpus = 0, .gpus = 200});
   t.Study(2, {.cpus = 0, .gpus = 400});
@@ -248,7 +248,7 @@ TEST(FillingTest, WhereAllFindRoomTheyAreSpread) {
   EXPECT_EQ(Used(Fill(t).plan)[0], 1000);
 }
 
-TEST(FillingTest, TrialsToComeAreAskedFor) {
+TEST(FixedWidthPackerTest, TrialsToComeAreAskedFor) {
   TestViews t(2);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 500});
   study.open = true;
@@ -256,11 +256,11 @@ TEST(FillingTest, TrialsToComeAreAskedFor) {
   study.max_budget = 10;
   const Plan plan = Fill(t).plan;
   EXPECT_THAT(plan.placements, IsEmpty());
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 3);
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
-TEST(FillingTest, WhoIsOnItsWayCountsWithAllItsWork) {
+TEST(FixedWidthPackerTest, WhoIsOnItsWayCountsWithAllItsWork) {
   TestViews t(1);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
   study.open = true;
@@ -274,7 +274,7 @@ TEST(FillingTest, WhoIsOnItsWayCountsWithAllItsWork) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1"));
 }
 
-TEST(FillingTest, AStudyThatHasEndedIsAskedForNoMore) {
+TEST(FixedWidthPackerTest, AStudyThatHasEndedIsAskedForNoMore) {
   TestViews t(4);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
   study.coming = 1;
@@ -282,14 +282,14 @@ TEST(FillingTest, AStudyThatHasEndedIsAskedForNoMore) {
   study.max_budget = 100;
   LearnUnitSpeeds(t);
   const Plan plan = Fill(t).plan;
-  ASSERT_EQ(plan.appetites.size(), 1U);
-  EXPECT_EQ(plan.appetites[0].trials, 1) << "that it is on its way is known";
+  ASSERT_EQ(plan.wanted_room.size(), 1U);
+  EXPECT_EQ(plan.wanted_room[0].trials, 1) << "that it is on its way is known";
 }
 
-TEST(FillingTest, NobodyLeavesForOneThatIsNotThere) {
+TEST(FixedWidthPackerTest, NobodyLeavesForOneThatIsNotThere) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.view.studies[0].open = true;
   t.view.studies[0].left = 3;
@@ -297,10 +297,10 @@ TEST(FillingTest, NobodyLeavesForOneThatIsNotThere) {
   LearnUnitSpeeds(t);
   const Filled filled = Fill(t, now);
   EXPECT_THAT(filled.leaving, IsEmpty());
-  ASSERT_EQ(filled.plan.appetites.size(), 1U);
+  ASSERT_EQ(filled.plan.wanted_room.size(), 1U);
 }
 
-TEST(FillingTest, ADeviceWaitsForAllOfItsSet) {
+TEST(FixedWidthPackerTest, ADeviceWaitsForAllOfItsSet) {
   TestViews t(2);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 500});
   study.open = true;
@@ -319,14 +319,14 @@ TEST(FillingTest, ADeviceWaitsForAllOfItsSet) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("2:1", "1:0.5", "4:0.5"));
 }
 
-TEST(FillingTest, NoMoreThanAStudyMayRunAtOnce) {
+TEST(FixedWidthPackerTest, NoMoreThanAStudyMayRunAtOnce) {
   TestViews t(4);
   t.Study(1, {.cpus = 0, .gpus = 1000}).parallelism = 2;
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 10);
   EXPECT_EQ(Fill(t).plan.placements.size(), 2U);
 }
 
-TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
+TEST(FixedWidthPackerTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
@@ -336,7 +336,7 @@ TEST(FillingTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
 }
 
-TEST(FillingTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
+TEST(FixedWidthPackerTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
@@ -348,10 +348,10 @@ TEST(FillingTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:1", "3:1"));
 }
 
-TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
+TEST(FixedWidthPackerTest, OneThatHasJustReportedMakesWayForALongerOne) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
@@ -362,8 +362,8 @@ TEST(FillingTest, OneThatHasJustReportedMakesWayForALongerOne) {
 // On one device two trials run side by side; one waits that needs both their places, and one that needs one.
 TestViews WithOneLate(Time now) {
   TestViews t(2);
-  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
-  t.Study(2, {.cpus = 0, .gpus = 900}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;
+  t.Study(2, {.cpus = 0, .gpus = 900}).start_up_known = true;
   t.Running(1, 1, 40, 500).heard = now;
   t.Running(1, 2, 40, 500);
   t.Running(2, 3, 70, 900);
@@ -373,7 +373,7 @@ TestViews WithOneLate(Time now) {
   return t;
 }
 
-TEST(FillingTest, RoomIsKeptForOneThatWouldBeTheLast) {
+TEST(FixedWidthPackerTest, RoomIsKeptForOneThatWouldBeTheLast) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t = WithOneLate(now);
   t.view.speeds = &t.speeds;
@@ -390,11 +390,11 @@ TEST(FillingTest, RoomIsKeptForOneThatWouldBeTheLast) {
   EXPECT_THAT(TestViews::Placed(filled.plan), ElementsAre("4:0.9"));
 }
 
-TEST(FillingTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
+TEST(FixedWidthPackerTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(3);
-  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
-  t.Study(2, {.cpus = 0, .gpus = 900}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;
+  t.Study(2, {.cpus = 0, .gpus = 900}).start_up_known = true;
   for (std::uint32_t trial = 1; trial <= 6; ++trial) t.Running(1, trial, 40, 500);
   t.Waiting(2, 7, 300);
   LearnUnitSpeeds(t);
@@ -405,7 +405,7 @@ TEST(FillingTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(5)}));
 }
 
-TEST(FillingTest, NobodyMakesWayForTheLastWhoIsAboutToEnd) {
+TEST(FixedWidthPackerTest, NobodyMakesWayForTheLastWhoIsAboutToEnd) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t = WithOneLate(now);
   t.view.speeds = &t.speeds;
@@ -413,11 +413,11 @@ TEST(FillingTest, NobodyMakesWayForTheLastWhoIsAboutToEnd) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, TheLastDoesNotMakeWay) {
+TEST(FixedWidthPackerTest, TheLastDoesNotMakeWay) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 500}).priced = true;
-  t.Study(2, {.cpus = 0, .gpus = 510}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;
+  t.Study(2, {.cpus = 0, .gpus = 510}).start_up_known = true;
   t.Running(1, 1, 100, 500).heard = now;
   for (std::uint32_t trial = 2; trial <= 6; ++trial) t.Waiting(2, trial, 5);
   for (const StudyView& study : t.view.studies)
@@ -426,7 +426,7 @@ TEST(FillingTest, TheLastDoesNotMakeWay) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
+TEST(FixedWidthPackerTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t = WithOneLate(now);
   t.view.speeds = &t.speeds;
@@ -434,31 +434,31 @@ TEST(FillingTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
   EXPECT_THAT(TestViews::Placed(Fill(t, now).plan), ElementsAre("5:0.5"));
 }
 
-TEST(FillingTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
+TEST(FixedWidthPackerTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
-  t.view.studies[0].seeks = true;
+  t.view.studies[0].ends_when_good_enough = true;
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, SavingCountsInThePriceOfATurn) {
+TEST(FixedWidthPackerTest, SavingCountsInThePriceOfATurn) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
   t.view.studies[0].leaving = std::chrono::seconds(60);
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, DearTurnsAreLeftForTheEnd) {
+TEST(FixedWidthPackerTest, DearTurnsAreLeftForTheEnd) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
-  study.priced = true;
+  study.start_up_known = true;
   study.start_up = std::chrono::seconds(2);
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
@@ -467,10 +467,10 @@ TEST(FillingTest, DearTurnsAreLeftForTheEnd) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
+TEST(FixedWidthPackerTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
-  t.Study(1, {.cpus = 0, .gpus = 1000}).priced = true;
+  t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
   t.view.studies[0].start_up = std::chrono::seconds(60);
@@ -480,7 +480,7 @@ TEST(FillingTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FillingTest, CoresAreFilledWhereNoDeviceIsNeeded) {
+TEST(FixedWidthPackerTest, CoresAreFilledWhereNoDeviceIsNeeded) {
   TestViews t(1, /*cpus=*/3000);
   t.Study(1, {.cpus = 1000, .gpus = 0});
   for (std::uint32_t i = 1; i <= 4; ++i) t.Waiting(1, i, 10);

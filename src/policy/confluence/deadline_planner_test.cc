@@ -1,4 +1,4 @@
-#include "policy/confluence/focus.h"
+#include "policy/confluence/deadline_planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,13 +17,13 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 // Four GPUs; a unit of work takes ten seconds on one, a start twenty.
-class FocusTest : public testing::Test {
+class DeadlinePlannerTest : public testing::Test {
  protected:
-  FocusTest() {
+  DeadlinePlannerTest() {
     StudyView& study = views_.Study(1, {.gpus = kWhole, .least = kWhole, .most = 4 * kWhole});
     study.deadline = Time(std::chrono::seconds(1000));
     study.max_budget = 1000;
-    study.priced = true;
+    study.start_up_known = true;
     study.start_up = std::chrono::seconds(20);
     study.leaving = std::chrono::seconds(1);
     study.leaving_known = true;
@@ -50,7 +50,8 @@ class FocusTest : public testing::Test {
 
   // "1:4" for a trial and its width, "new:2" for so many that are to be proposed.
   std::vector<std::string> Chosen() const {
-    const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
+    const DeadlinePlanner focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole,
+                                now_);
     std::vector<std::string> chosen;
     for (const Wanted& each : focus.chosen())
       chosen.push_back(std::to_string(Number(each.item->trial.trial)) + ":" +
@@ -60,7 +61,8 @@ class FocusTest : public testing::Test {
   }
 
   std::vector<std::uint32_t> GivenUp() const {
-    const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
+    const DeadlinePlanner focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole,
+                                now_);
     std::vector<std::uint32_t> given_up;
     for (const TrialKey& each : focus.given_up()) given_up.push_back(Number(each.trial));
     return given_up;
@@ -73,39 +75,39 @@ class FocusTest : public testing::Test {
   std::deque<Forecast> forecasts_;
 };
 
-TEST_F(FocusTest, AtFirstEverybodyHasADevice) {
+TEST_F(DeadlinePlannerTest, AtFirstEverybodyHasADevice) {
   study().fresh = nullptr;
   study().open = true;
   study().left = 10;
   EXPECT_THAT(Chosen(), ElementsAre("new:4"));
 }
 
-TEST_F(FocusTest, WhoIsSureToBeBestHasAllDevices) {
+TEST_F(DeadlinePlannerTest, WhoIsSureToBeBestHasAllDevices) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
   EXPECT_THAT(Chosen(), ElementsAre("1:4"));
 }
 
-TEST_F(FocusTest, WhileNobodyKnowsWhoIsBestAllGoOn) {
+TEST_F(DeadlinePlannerTest, WhileNobodyKnowsWhoIsBestAllGoOn) {
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 1, Curve(0.4, 0.2));
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(FocusTest, NobodyStartsWhatCannotBecomeGoodInTime) {
+TEST_F(DeadlinePlannerTest, NobodyStartsWhatCannotBecomeGoodInTime) {
   Runs(1, 8, Curve(0.1, 0.01), 4 * kWhole);
   study().open = true;
   study().left = 10;
   EXPECT_THAT(Chosen(), ElementsAre("1:4"));
 }
 
-TEST_F(FocusTest, ANewTrialIsWorthMoreThanOneThatIsBad) {
+TEST_F(DeadlinePlannerTest, ANewTrialIsWorthMoreThanOneThatIsBad) {
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.9, 0.01));
   study().open = true;
   study().left = 10;
   EXPECT_THAT(Chosen(), ElementsAre("new:4"));
 }
 
-TEST_F(FocusTest, OneThatWaitsComesBack) {
+TEST_F(DeadlinePlannerTest, OneThatWaitsComesBack) {
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
   WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;
@@ -114,7 +116,7 @@ TEST_F(FocusTest, OneThatWaitsComesBack) {
   EXPECT_THAT(Chosen(), ElementsAre("5:4"));
 }
 
-TEST_F(FocusTest, NearTheDeadlineNothingIsChanged) {
+TEST_F(DeadlinePlannerTest, NearTheDeadlineNothingIsChanged) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
   now_ = study().deadline - std::chrono::seconds(15);
@@ -122,14 +124,14 @@ TEST_F(FocusTest, NearTheDeadlineNothingIsChanged) {
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(FocusTest, WhatLeavingTakesIsPartOfThePrice) {
+TEST_F(DeadlinePlannerTest, WhatLeavingTakesIsPartOfThePrice) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
   study().leaving = std::chrono::seconds(950);
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
+TEST_F(DeadlinePlannerTest, WhoIsNotWorthSavingIsGivenUp) {
   study().best = 0.7;
   study().leaving = std::chrono::seconds(20);
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
@@ -150,7 +152,7 @@ TEST_F(FocusTest, WhoIsNotWorthSavingIsGivenUp) {
   EXPECT_THAT(GivenUp(), IsEmpty());
 }
 
-TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
+TEST_F(DeadlinePlannerTest, WhatLeavingTakesIsLearnedFromOne) {
   study().leaving_known = false;
   for (const std::uint32_t trial : {1u, 2u, 3u}) Runs(trial, 8, Curve(0.9, 0.01));
   Runs(4, 8, Curve(0.91, 0.01));
@@ -161,7 +163,7 @@ TEST_F(FocusTest, WhatLeavingTakesIsLearnedFromOne) {
   EXPECT_THAT(Chosen(), testing::Contains("3:1"));
 }
 
-TEST_F(FocusTest, WhoIsGivenUpNeedNotWaitUntilThatIsLearned) {
+TEST_F(DeadlinePlannerTest, WhoIsGivenUpNeedNotWaitUntilThatIsLearned) {
   study().leaving_known = false;
   study().best = 0.7;
   Runs(1, 8, Curve(0.6, 0.4));
@@ -172,7 +174,7 @@ TEST_F(FocusTest, WhoIsGivenUpNeedNotWaitUntilThatIsLearned) {
   EXPECT_THAT(Chosen(), testing::Contains("new:3"));
 }
 
-TEST_F(FocusTest, WhereThereIsHardlyTimeForAStartItCountsInFull) {
+TEST_F(DeadlinePlannerTest, WhereThereIsHardlyTimeForAStartItCountsInFull) {
   Runs(1, 8, Curve(0.38, 0.01), 4 * kWhole);
   study().open = true;
   study().left = 10;
@@ -185,20 +187,20 @@ TEST_F(FocusTest, WhereThereIsHardlyTimeForAStartItCountsInFull) {
   EXPECT_THAT(Chosen(), ElementsAre("1:4"));
 }
 
-TEST_F(FocusTest, BeforeAStartHasItsPriceNothingIsChanged) {
+TEST_F(DeadlinePlannerTest, BeforeAStartHasItsPriceNothingIsChanged) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
-  study().priced = false;
+  study().start_up_known = false;
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(FocusTest, WhoCannotBeMovedStays) {
+TEST_F(DeadlinePlannerTest, WhoCannotBeMovedStays) {
   Runs(1, 8, Curve(0.1, 0.01));
   Runs(2, 0, *study().fresh).movable = false;
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:3", "2:1"));
 }
 
-TEST_F(FocusTest, NotMoreAreAliveThanMayBe) {
+TEST_F(DeadlinePlannerTest, NotMoreAreAliveThanMayBe) {
   study().fresh = nullptr;
   study().open = true;
   study().left = 10;
@@ -206,7 +208,7 @@ TEST_F(FocusTest, NotMoreAreAliveThanMayBe) {
   EXPECT_THAT(Chosen(), ElementsAre("new:2"));
 }
 
-TEST_F(FocusTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
+TEST_F(DeadlinePlannerTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
   for (const std::uint32_t trial : {1u, 2u}) Runs(trial, 8, Curve(0.6, 0.01));
   WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;
@@ -216,12 +218,13 @@ TEST_F(FocusTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
   EXPECT_THAT(Chosen(), IsEmpty());
 }
 
-TEST_F(FocusTest, NothingToDoIsNoPlan) { EXPECT_THAT(Chosen(), IsEmpty()); }
+TEST_F(DeadlinePlannerTest, NothingToDoIsNoPlan) { EXPECT_THAT(Chosen(), IsEmpty()); }
 
-TEST_F(FocusTest, TheExpectedLossIsThatOfTheBest) {
+TEST_F(DeadlinePlannerTest, TheExpectedLossIsThatOfTheBest) {
   Runs(1, 8, Curve(0.1, 0), 4 * kWhole);
   study().best = 0.55;
-  const Focus focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole, now_);
+  const DeadlinePlanner focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole,
+                              now_);
   EXPECT_GT(focus.expected(), 0.1);
   EXPECT_LT(focus.expected(), 0.15);
 }

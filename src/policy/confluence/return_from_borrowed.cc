@@ -1,4 +1,4 @@
-#include "policy/confluence/homecoming.h"
+#include "policy/confluence/return_from_borrowed.h"
 
 #include <algorithm>
 #include <functional>
@@ -24,11 +24,11 @@ struct Member {
 
 }  // namespace
 
-std::vector<TrialKey> ComeHome(const Cluster& cluster, const WorkView& work,
-                               const StudyView& study) {
+std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView& work,
+                                         const StudyView& study) {
   const bool full = study.parallelism > 0 && study.running >= study.parallelism;
   const bool has_others = study.waiting > 0 || study.coming > 0 || study.open;
-  if ((has_others && !full) || !study.priced) return {};
+  if ((has_others && !full) || !study.start_up_known) return {};
   const Fusion fusion(*work.speeds, study);
   const auto speed = [&](const std::string& kind, int fused) {
     return work.speeds->Ask({.shape = std::string(study.shape), .kind = kind, .fused = fused})

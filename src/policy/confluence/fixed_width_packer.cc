@@ -1,4 +1,4 @@
-#include "policy/confluence/filling.h"
+#include "policy/confluence/fixed_width_packer.h"
 
 #include <algorithm>
 #include <utility>
@@ -76,19 +76,21 @@ void Add(const Amounts& amounts, Amounts& to) {
   for (std::size_t r = 0; r < to.size(); ++r) to[r] += amounts[r];
 }
 
-bool TakesTurns(const StudyView& study) { return !study.judged && !study.seeks && study.priced; }
+bool TakesTurns(const StudyView& study) {
+  return !study.judged && !study.ends_when_good_enough && study.start_up_known;
+}
 
 bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds == nullptr; }
 
 }  // namespace
 
-Amounts Filling::Takes(const Class& trials, std::size_t kind) const {
+Amounts FixedWidthPacker::Takes(const Class& trials, std::size_t kind) const {
   const Demand& demand = trials.study->demand;
   return {kind == 0 ? 0 : trials.needs[kind].gpus, kind == 0 ? 0 : trials.needs[kind].bandwidth,
           kind == 0 ? 0 : demand.memory_bytes, demand.cpus, kind == 0 ? 0 : 1};
 }
 
-Amounts Filling::RoomOn(const Spot& spot) const {
+Amounts FixedWidthPacker::RoomOn(const Spot& spot) const {
   const Milli cpus = free_.FreeCpus(spot.node);
   if (spot.device < 0) return {0, 0, 0, cpus, 0};
   const auto d = static_cast<std::size_t>(spot.device);
@@ -99,7 +101,7 @@ Amounts Filling::RoomOn(const Spot& spot) const {
 }
 
 // Beside those that room is kept for. Cores are the node's.
-Amounts Filling::RoomBeside(const Spot& spot) const {
+Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
   for (std::size_t r = 0; r < room.size(); ++r)
     room[r] -= r == kCpusAmount ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
@@ -107,14 +109,14 @@ Amounts Filling::RoomBeside(const Spot& spot) const {
 }
 
 // Seconds that are left of a trial, as far as they say who goes first.
-double Filling::Urgency(const Class& trials, double left) const {
+double FixedWidthPacker::Urgency(const Class& trials, double left) const {
   if (left == kEndless) return left;
-  if (trials.study->seeks) return std::max(longest_ - left, 0.0);
+  if (trials.study->ends_when_good_enough) return std::max(longest_ - left, 0.0);
   if (!all_fixed_) return left;
   return left + kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, 1.0);
 }
 
-double Filling::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
+double FixedWidthPacker::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
   double part = 0;
   for (std::size_t r = 0; r < takes.size(); ++r)
     if (takes[r] > 0)
@@ -123,7 +125,7 @@ double Filling::Worth(const Amounts& takes, const Amounts& all, double seconds) 
   return part * (1 + std::min(seconds / longest_, kLongestCounts));
 }
 
-Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
+Grant FixedWidthPacker::GrantOn(const Spot& spot, const Class& trials) const {
   Grant grant;
   grant.node = spot.node;
   grant.cpus = trials.study->demand.cpus;
@@ -135,7 +137,7 @@ Grant Filling::GrantOn(const Spot& spot, const Class& trials) const {
   return grant;
 }
 
-void Filling::Start(Class& trials, Grant grant, Plan& plan) {
+void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
   free_.Take(grant);
   --trials.slots;
   trials.unknown = false;
@@ -149,20 +151,20 @@ void Filling::Start(Class& trials, Grant grant, Plan& plan) {
 
 // Whoever needs several devices takes them before others fill them one by one, unless those have more left to do; or
 // less, where each study is over once a trial is good enough: then the first of them ends sooner, and the other no later.
-void Filling::StartWide(Plan& plan, bool first) {
+void FixedWidthPacker::StartWide(Plan& plan, bool first) {
   double longest = 0;
   double shortest = kEndless;  // of those that seek
   for (const Class& trials : classes_) {
     if (!first || IsWide(trials.study->demand)) continue;
     const double next = trials.LongestNext();
     longest = std::max(longest, next);
-    if (trials.study->seeks && next > 0) shortest = std::min(shortest, next);
+    if (trials.study->ends_when_good_enough && next > 0) shortest = std::min(shortest, next);
   }
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
       const double next = trials.LongestNext();
-      const bool waits = trials.study->seeks ? next > shortest : next < longest;
+      const bool waits = trials.study->ends_when_good_enough ? next > shortest : next < longest;
       if (!trials.unknown && waits) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
@@ -172,18 +174,18 @@ void Filling::StartWide(Plan& plan, bool first) {
 }
 
 // Nothing is lost of one that has just reported.
-bool Filling::MayLeave(const Class& trials, const WorkItem& item) const {
+bool FixedWidthPacker::MayLeave(const Class& trials, const WorkItem& item) const {
   return item.movable && !item.leaving && TakesTurns(*trials.study) && item.heard == now_;
 }
 
 // How much more another must have left to take a trial's place.
-double Filling::TurnOf(const StudyView& study) const {
+double FixedWidthPacker::TurnOf(const StudyView& study) const {
   return std::max(horizon_ / kTurns,
                   PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
 }
 
 // On the quickest devices that have room; none: null.
-const Filling::Spot* Filling::RoomiestFor(const Class& trials) const {
+const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials) const {
   const Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
     return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShareAmount]);
@@ -196,7 +198,7 @@ const Filling::Spot* Filling::RoomiestFor(const Class& trials) const {
 }
 
 // Those of devices, if all of them find room.
-void Filling::SpreadAll(Plan& plan) {
+void FixedWidthPacker::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
   Milli room = 0;
@@ -241,19 +243,19 @@ void Filling::SpreadAll(Plan& plan) {
 
 // Whether all else will have ended before it, even if it runs from now on, and even if trials fit badly beside each
 // other.
-bool Filling::IsLate(const Class& trials, double left) const {
+bool FixedWidthPacker::IsLate(const Class& trials, double left) const {
   return TakesTurns(*trials.study) && left < kEndless &&
          left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
 }
 
 // Whether it is so slow there that it would end after what ends last anyway.
-bool Filling::EndsLater(const Class& trials, std::size_t kind, double left) const {
+bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left) const {
   return left * std::ranges::max(trials.speeds) >
          std::max(horizon_, longest_) * trials.speeds[kind];
 }
 
 // Where it fits, on the quickest device and there most snugly; not where it would be late all the more. None: null.
-Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
+FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
     return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShareAmount]);
@@ -267,7 +269,7 @@ Filling::Spot* Filling::SnuggestFor(const Class& trials, double left) {
 }
 
 // For one that is late: not one that has as much left, or so little that leaving is not worth it.
-bool Filling::MakesWay(const Runner& runner, double late) const {
+bool FixedWidthPacker::MakesWay(const Runner& runner, double late) const {
   const Class& trials = classes_[runner.of];
   const double left = LeftOf(trials, *runner.item).all;
   const double price = PriceOf(*trials.study);
@@ -277,7 +279,7 @@ bool Filling::MakesWay(const Runner& runner, double late) const {
 
 // Where it would fit if others made room, and most of that is free or about to be. Who is asked next finds more of it
 // free there, which counts twice, and chooses the same. None: null.
-Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
+FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left) {
   Spot* best = nullptr;
   double most = 0;
   for (Spot& spot : spots_) {
@@ -304,7 +306,7 @@ Filling::Spot* Filling::ClearedFor(const Class& trials, double left) {
 }
 
 // The longest first; where one of a study finds no device, neither do the others.
-void Filling::MakeRoomForLate(Plan& plan) {
+void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
   std::vector<std::pair<double, std::size_t>> late;  // seconds left, class
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Class& trials = classes_[c];
@@ -335,11 +337,11 @@ void Filling::MakeRoomForLate(Plan& plan) {
   }
 }
 
-bool Filling::KeepsRoom() const {
+bool FixedWidthPacker::KeepsRoom() const {
   return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for > 0; });
 }
 
-void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
+void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
   Amounts room = RoomBeside(spot);
   Amounts all = room;
   const Node& node = free_.node(spot.node);
@@ -379,7 +381,7 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
     for (std::int64_t i = 0; i < most; ++i) {
       const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
       // Of a study that seeks none is worth more than the one before.
-      const double counts = trials.study->seeks && left < kEndless ? first : left;
+      const double counts = trials.study->ends_when_good_enough && left < kEndless ? first : left;
       item.worths.push_back(Suits(trials, spot.kind, left) *
                             Worth(takes, all, Urgency(trials, counts)));
       trials.Take(taken);
@@ -420,14 +422,14 @@ void Filling::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leav
   plan.placements.insert(plan.placements.end(), starts.placements.begin(), starts.placements.end());
 }
 
-void Filling::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
+void FixedWidthPacker::Fill(Plan& plan, std::vector<TrialKey>& leaving) {
   StartWide(plan, /*first=*/true);
   SpreadAll(plan);
   MakeRoomForLate(plan);
   for (const Spot& spot : spots_) FillSpot(spot, plan, leaving);
   StartWide(plan, /*first=*/false);
   for (const Class& trials : classes_)
-    if (trials.asked > 0) plan.appetites.push_back({trials.study->study, trials.asked});
+    if (trials.asked > 0) plan.wanted_room.push_back({trials.study->study, trials.asked});
 }
 
 }  // namespace sluice
