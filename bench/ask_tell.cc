@@ -4,7 +4,7 @@
 //   < {"space": {...}, "constraints": [...]}     first, as in a study file
 //   < {"ask": 1}                                 > {"trial": 1, "params": {...}}
 //   < {"tell": 1, "loss": 0.5}
-//   ask_tell SAMPLER SEED --speed N D            CPU time of ask and tell after N trials of D floats
+//   ask_tell SAMPLER SEED --speed N D            CPU time of ask, tell after N trials of D floats
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Makes the store of a study with many finished trials, by the engine and the ledger as a controller
-// would, in virtual time; and measures how long the engine takes to come back from it.
+// Makes the store of a study with many finished trials, by the engine and the ledger as a
+// controller would, in virtual time; and measures how long the engine takes to come back from it.
 //
 //   big_store make STORE STUDY.yaml REPORTS
 //   big_store recover STORE
@@ -35,7 +35,7 @@ using namespace sluice;
 constexpr StudyId kStudy{1};
 constexpr std::uint64_t kSeed = 7;
 constexpr std::size_t kBatchEvents = 5'000;
-constexpr std::int64_t kSnapshotEvery = 50'000;  // as the controller
+constexpr std::int64_t kSnapshotEvery = 50'000;  // as the controller does
 
 template <typename T>
 T Must(Result<T> result) {

@@ -1,13 +1,13 @@
-// How many events a second the engine takes, in virtual time, on one core: a study of 100,000 trials
-// on 64 GPUs under fifo. What is timed is everything: the driver here plays sampler and executor as
-// simply as it can, and is part of the time.
+// How many events a second the engine takes, in virtual time, on one core: a study of 100,000
+// trials on 64 GPUs under fifo. What is timed is everything: the driver here plays sampler and
+// executor as simply as it can, and is part of the time.
 //
 //   build/bench/bin/engine_bench --benchmark_repetitions=5
 //
 // Study/STOPPER/REPORTS: CPU time of whole studies, events a second, and a digest of the engine at
 // the end. Kinds/...: the same, with a look at the clock around every Apply: the median of
-// nanoseconds by kind of event, less what looking costs. WithLedger/...: with every event in a ledger
-// on a disk in memory, EVENTS a commit.
+// nanoseconds by kind of event, less what looking costs. WithLedger/...: with every event in a
+// ledger on a disk in memory, EVENTS a commit.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Reading and analysing a network in this process, from bytes that are in memory: SLUICE_ARCHIVE names a file, else the
-// network is one of the zoo and only analysed.
+// Reading and analysing a network in this process, from bytes that are in memory. SLUICE_ARCHIVE
+// names the file. Without it the network is one of the zoo, and is only analysed.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

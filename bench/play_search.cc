@@ -1,13 +1,14 @@
-// The simulator behind a pipe, with learning curves from outside: JSON lines in, JSON lines out, one
-// study after the other until the input ends.
+// The simulator behind a pipe, with learning curves from outside: JSON lines in, JSON lines out,
+// one study after the other until the input ends.
 //
-//   < {"scenario": "nodes: ...", "seed": 1, "epochs": 1040}   a scenario of one study, as a file has it
-//   > {"trial": 1, "params": {...}}                           for each trial, when it first reports
-//   < [0.9, 0.7, ...]                                         what it reports after 1, 2, ... epochs
-//   > {"bests": [[1, 1, 1], [2, 1, 2], ...], "trials": 40}    at the end
+//   < {"scenario": "nodes: ...", "seed": 1, "epochs": 1040}  a scenario of one study, as in a file
+//   > {"trial": 1, "params": {...}}                          for each trial, at its first report
+//   < [0.9, 0.7, ...]                                        its reports after 1, 2, ... epochs
+//   > {"bests": [[1, 1, 1], [2, 1, 2], ...], "trials": 40}   at the end
 //
-// The objective is to be minimized. An entry of "bests" is [epochs of all trials so far, trial, epochs
-// of that trial]: the report that was better than all before. A study ends after "epochs" of them.
+// The objective is to be minimized. An entry of "bests" is [epochs of all trials so far, trial,
+// epochs of that trial]: a report that was better than all before. A study ends after "epochs"
+// epochs of all trials.
 
 #include <fmt/format.h>
 

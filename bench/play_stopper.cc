@@ -1,6 +1,6 @@
-// Plays the engine's part for a stopper, one trial at a time and without processes: trial n follows the
-// n-th of the given learning curves, paused trials that may go on come before new ones. Prints how much
-// work it took until some report was at most GOAL, on one line a stopper:
+// Plays the engine's part for a stopper, one trial at a time and without processes: trial n follows
+// the n-th of the given learning curves, and paused trials that may go on come before new ones.
+// Prints a line for each stopper: how much work it took until some report was at most GOAL.
 //
 //   play_stopper CURVES TRIALS EPOCHS GOAL STOPPER...
 //
@@ -75,7 +75,7 @@ class Player {
     }
     if (admitted_ == curves_.trials) {
       if (std::exchange(closed_, true)) return false;
-      (void)stopper_->Closed();  // it stops paused trials: nothing to do for us
+      (void)stopper_->Closed();  // it stops paused trials: there is nothing to do here
       return Refill();
     }
     const auto trial = static_cast<TrialId>(++admitted_);

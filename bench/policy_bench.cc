@@ -2,8 +2,9 @@
 //
 //   build/bench/bin/policy_bench --benchmark_repetitions=5
 //
-// Plan/POLICY/JOBS/DEVICES: light trials of 24 shapes that all wait, on empty A100s, four to a node, as
-// in HyperSack's decision times (384 jobs on 16 GPUs). Placed counts what found its place.
+// Plan/POLICY/JOBS/DEVICES: light trials of 24 shapes that all wait, on empty A100s, four to a
+// node, as in HyperSack's decision times (384 jobs on 16 GPUs). Placed counts the trials that were
+// placed.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Events a second of the fast simulation: Engine::Apply calls with 100,000 trials on 64 devices, one
-// core, no ledger.
+// Events a second of the fast simulation: Engine::Apply calls with 100,000 trials on 64 devices,
+// one core, no ledger.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -2,11 +2,12 @@
 
 import os
 from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket
-from _thread import RLock, allocate_lock, start_new_thread
+from _thread import allocate_lock, start_new_thread
 from select import POLLIN, POLLOUT, poll
 from time import monotonic
 
 from sluice import _spool
+from sluice._lock import OwnedLock
 from sluice._wire import decode, encode
 
 _VERSION = 1
@@ -53,7 +54,7 @@ class Client:
         self._window = 1024
         self._hear_terms(trial._terms)
         # Re-entrant for signal handlers that report while their thread is in here.
-        self._lock = RLock()
+        self._lock = OwnedLock()
         self._waiters = []
         self._postponed = []  # what such handlers said
         self._unacknowledged = []  # (trial, seq, line), in the order of sending
@@ -96,7 +97,7 @@ class Client:
 
     def should_stop(self, trial) -> bool:
         """Waits for the verdict if the target was reported, as long as one can still come."""
-        if not self._lock._is_owned():
+        if not self._lock.is_mine():
             with self._lock:
                 self._start()
                 self._wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
@@ -169,7 +170,7 @@ class Client:
 
     def _say(self, trial, kind: str, content: dict, work=None) -> None:
         """Called without the lock, unless by a signal handler in the middle of things."""
-        if self._lock._is_owned():
+        if self._lock.is_mine():
             self._postponed.append((trial, kind, content, work))
             self._wake()
             return

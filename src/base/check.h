@@ -7,7 +7,8 @@ namespace sluice {
 
 }  // namespace sluice
 
-// Our own bug, always checked: SLUICE_CHECK(free >= 0, "a device is never over-committed").
+// Checks an invariant, in every build. A failure is a bug of ours.
+// SLUICE_CHECK(free >= 0, "a device is never over-committed");
 #define SLUICE_CHECK(condition, invariant)                              \
   do {                                                                  \
     if (!(condition)) [[unlikely]] {                                    \

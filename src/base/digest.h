@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// A fingerprint of a sequence of values, the same on every machine: two states with one digest are
-// one state.
+// A fingerprint of a sequence of values, the same on every machine. Two states with the same digest
+// are taken to be the same state.
 class Digest {
  public:
   Digest& Add(std::string_view text);
@@ -29,7 +29,7 @@ class Digest {
 };
 
 std::string ToHex(std::uint64_t digest);
-// What ToHex wrote.
+// Reads what ToHex wrote.
 std::optional<std::uint64_t> FromHex(std::string_view text);
 
 }  // namespace sluice

@@ -10,9 +10,9 @@ double Forecast::At(double work) const {
   return limit + drop * std::pow(1 + work / scale, -exponent);
 }
 
-// Where the curve stands at `done` is seen; what is unsure is how much of the way that is left will
-// be gone, so doubt grows as that way is gone: with (x(done) - x(work)) / x(done) for
-// x(w) = (1 + w/scale)^-exponent.
+// The loss at `done` has been seen. What is uncertain is how much of the remaining drop will come,
+// so the uncertainty grows with the part of it that is expected by then: (x(done) - x(work)) /
+// x(done) for x(w) = (1 + w/scale)^-exponent.
 double Forecast::SpreadAt(double work) const {
   return spread * (1 - std::pow((scale + std::max(work, done)) / (scale + done), -exponent));
 }

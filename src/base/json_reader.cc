@@ -13,8 +13,8 @@ namespace sluice {
 
 using Kind = JsonValue::Kind;
 
-// An object's names and values take turns behind it, a list's values follow it. Items are small, for the shortest
-// value takes two characters of a text.
+// An object is followed by its names and values in turn, a list by its values. Items are small,
+// because a text can hold one for every two characters.
 struct JsonTape {
   struct Part {
     std::uint32_t begin;  // in `texts`
@@ -22,7 +22,7 @@ struct JsonTape {
   };
   struct Item {
     Kind kind = Kind::kNull;
-    std::uint32_t end = 0;  // of what belongs to it
+    std::uint32_t end = 0;  // where the next value begins, behind all that this one contains
     union {
       std::int64_t integer = 0;
       std::uint64_t natural;
@@ -31,14 +31,14 @@ struct JsonTape {
     };
   };
   static constexpr std::size_t kMaxBytes =
-      UINT32_MAX;  // of a text; no more items and texts come of it
+      UINT32_MAX;  // of a JSON text; bounds the items and `texts` too
   std::vector<Item> items;
   std::string texts;
 };
 
 namespace {
 
-// What the library's parser calls. A function that returns false ends it.
+// Called by the library's parser. A function that returns false ends the parse.
 class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
  public:
   TapeWriter(JsonTape& tape, const JsonDocument::Limits& limits) : tape_(tape), limits_(limits) {}
@@ -137,7 +137,7 @@ void AppendValue(std::string& json, const JsonValue& value) {
 using Member = JsonValue::Member;
 constexpr std::size_t kFewMembers = 16;
 
-// Of several members with one name, the last's value goes to the first's place.
+// Of several members with the same name, the last value goes to the first one's place.
 void MergeFew(std::vector<Member>& members) {
   auto end = members.begin();
   for (const Member& member : members) {
@@ -157,7 +157,7 @@ void MergeMany(std::vector<Member>& members) {
     return compared < 0 || (compared == 0 && a < b);
   });
   std::vector<bool> merged(members.size());
-  std::size_t first = 0;  // of those with one name
+  std::size_t first = 0;  // the first member, in `order`, with the current name
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (members[order[i]].first != members[order[first]].first) {
       first = i;

@@ -12,7 +12,7 @@ namespace sluice {
 
 struct JsonTape;  // the values of a text, one behind the other
 
-// A value of a JsonDocument; of use while that lives.
+// A value of a JsonDocument. Valid while the document lives.
 class JsonValue {
  public:
   enum class Kind : std::uint8_t {
@@ -30,19 +30,21 @@ class JsonValue {
   Kind kind() const;
   bool IsNumber() const;
 
-  // Nothing if it is something else. Numbers without point and exponent are integers if they fit.
+  // These return nothing if the value is of another kind. A number without a point and an exponent
+  // is an integer if it fits.
   std::optional<std::int64_t> Integer() const;
   std::optional<std::uint64_t> Unsigned() const;
-  // A number, or a text for one that JSON lacks: "NaN", "Infinity", "-Infinity".
+  // A number, or one of the texts for numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
   std::optional<double> Number() const;
   std::optional<std::string_view> Text() const;
   std::optional<bool> Boolean() const;
   std::optional<std::vector<JsonValue>> List() const;
-  // In the order of the text. Of several with one name, the last is there, in the first's place.
+  // In the order of the text. Of several members with the same name, only the last value is there,
+  // in the first one's place.
   std::optional<std::vector<Member>> Members() const;
-  // A member of an object, by its name.
+  // The member of an object with this name; the last of several.
   std::optional<JsonValue> Find(std::string_view name) const;
-  // As JSON again.
+  // The value as JSON again.
   std::string Written() const;
 
  private:
@@ -53,16 +55,16 @@ class JsonValue {
   std::size_t at_;
 };
 
-// One JSON object that was read, without a tree: most are small, are read once, and are read for a
-// few of their members.
+// One JSON object that was read. No tree is built: most objects are small, are read once, and are
+// read for a few of their members.
 class JsonDocument {
  public:
-  // What a text may ask for; looking for a name takes as long as there are members.
+  // Bounds on what is accepted. Finding a name takes time proportional to the number of members.
   struct Limits {
     int depth = 1000;
     std::size_t members = SIZE_MAX;  // of one object
   };
-  // Nothing if the text is anything but one object, in UTF-8, within the limits, under 4 GiB.
+  // Nothing unless the text is one object, in UTF-8, within the limits, under 4 GiB.
   static std::optional<JsonDocument> Read(std::string_view text, const Limits& limits);
   static std::optional<JsonDocument> Read(std::string_view text) { return Read(text, Limits()); }
 
@@ -77,7 +79,7 @@ class JsonDocument {
   std::unique_ptr<JsonTape> tape_;
 };
 
-// Reads typed members of an object; the first that is missing or wrong is remembered.
+// Reads typed members of an object, and remembers the first that is missing or wrong.
 class JsonMembers {
  public:
   explicit JsonMembers(JsonValue object) : object_(object) {}
@@ -89,13 +91,13 @@ class JsonMembers {
   std::string Text(std::string_view name);
   bool Boolean(std::string_view name);
   double Number(std::string_view name);
-  // Of an object of numbers.
+  // The members of an object of numbers.
   std::vector<std::pair<std::string, double>> Numbers(std::string_view name);
   std::vector<JsonValue> List(std::string_view name, std::string_view expected = "a list");
-  // As JSON.
+  // A member that is an object, as JSON.
   std::string Object(std::string_view name);
 
-  // Empty while all is well.
+  // Empty while every member was found and right.
   const std::string& error() const { return error_; }
   void Miss(std::string_view name, std::string_view expected);
 

@@ -12,15 +12,15 @@
 
 namespace sluice {
 
-// Pieces of JSON texts, on one line. What is not UTF-8 is replaced, never refused; NaN and the
-// infinities, which JSON lacks, are texts.
+// Pieces of JSON texts, on one line. Bytes that are not UTF-8 are replaced, never refused. NaN and
+// the infinities, which JSON lacks, are written as texts.
 void AppendJson(std::string& json, double number);
 void AppendJson(std::string& json, std::string_view text);
 
-// The same JSON, written as we write it. The text must be JSON.
+// The same JSON in our own layout. The text must be JSON.
 std::string RewrittenJson(std::string_view json);
 
-// `append(json, item)` for each.
+// A list, made by calling `append(json, item)` for each item.
 template <typename Items, typename Append>
 std::string JsonList(const Items& items, Append append) {
   std::string json = "[";

@@ -7,7 +7,7 @@
 namespace sluice {
 
 // A seeded stream of random numbers, the same on every machine and compiler. Streams are forked by
-// label or number, so that the draws of one part never shift those of another:
+// label or number, so that the draws of one part of the program never shift the draws of another:
 // Random(seed).Fork("random").Fork(17).
 class Random {
  public:

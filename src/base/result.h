@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What the caller can do about it.
+// Says what the caller can do about an error.
 enum class ErrorCode {
   kInvalidArgument,     // mend the input
   kNotFound,            // name something that exists
@@ -18,8 +18,8 @@ enum class ErrorCode {
 
 std::string_view Name(ErrorCode code);
 
-// The world's fault. The message is written for the user: what was expected, what was found, where,
-// what to do.
+// An error that is not a bug of ours. The message is written for the user: what was expected, what
+// was found, where, what to do.
 struct Error {
   ErrorCode code;
   std::string message;

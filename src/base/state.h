@@ -32,12 +32,12 @@ class StateWriter {
   std::string bytes_;
 };
 
-// Corruption: the state of `what` ("a stopper") does not read back.
+// A Corruption error: the state of `what` ("a stopper") does not read back.
 std::unexpected<Error> UnreadableState(std::string_view what);
 
-// Reads what a StateWriter wrote. Past the end, or on a text longer than what is left, it turns bad
-// and yields zeros; callers check ok() once at the end, and Count() bounds every loop by the bytes
-// there are.
+// Reads what a StateWriter wrote. Reading past the end, or a text longer than what is left, turns
+// the reader bad: it yields zeros from then on. Callers check ok() once at the end, and Count()
+// bounds every loop by the bytes that are left.
 class StateReader {
  public:
   explicit StateReader(std::string_view bytes) : rest_(bytes) {}
@@ -56,7 +56,7 @@ class StateReader {
 
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
-  // Corruption unless everything was read well.
+  // A Corruption error unless every byte was read and ok() holds.
   Status Finish() const;
 
  private:

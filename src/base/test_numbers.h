@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: numbers that no program should report, and that some do.
+// For tests: numbers that no program should report, but that some do.
 
 #include <limits>
 

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-// Whether long ensembles run in full, as under `make soak`, and not a share of them, as under
-// `make test`.
+// Whether long ensembles run in full, as under `make soak`, or only a part of them, as under `make
+// test`.
 inline bool Soaks() { return std::getenv("SLUICE_SOAK") != nullptr; }
 
 }  // namespace sluice

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// Edits (insert, delete, replace, swap neighbours) that turn one into the other.
+// The number of edits (insert, delete, replace, swap neighbours) that turn one text into the other.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);

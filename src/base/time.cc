@@ -85,7 +85,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 
 namespace {
 
-// By hand: exports write millions of these.
+// Written by hand for speed: exports write millions of times.
 std::string FormatTimeWith(Time time, bool precise) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   const auto day = std::chrono::floor<std::chrono::days>(time);

@@ -11,7 +11,7 @@ namespace sluice {
 
 using Duration = std::chrono::microseconds;
 
-// A clock nobody can read: time is handed in. Only exec and cli look at the real one (WallNow).
+// A clock that cannot be read: time is handed in. Only exec and cli read the real one (WallNow).
 struct HandedClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -37,10 +37,12 @@ std::string FormatDuration(Duration duration);
 // Reads "90" (seconds), "1.5s", "500ms", "20m", "1h30m", "2d".
 Result<Duration> ParseDuration(std::string_view text);
 
-// "2026-01-31T12:00:00Z", and the same with "+02:00" or a space for the T. Always with a zone.
+// "2026-01-31T12:00:00Z".
 std::string FormatTime(Time time);
 // The same with its microseconds: "2026-01-31T12:00:00.250000Z".
 std::string FormatPreciseTime(Time time);
+// Reads what FormatTime writes. Also takes "+02:00" for the Z, a space for the T, and times without
+// seconds. The zone is required.
 Result<Time> ParseTime(std::string_view text);
 
 }  // namespace sluice

@@ -26,7 +26,7 @@ std::unexpected<Error> CannotRead(const std::string& path, std::string_view what
 }  // namespace
 
 Result<std::string> ReadConfigText(const std::string& path, std::string_view what) {
-  // Without O_NONBLOCK a pipe nobody writes to would hold us here.
+  // Without O_NONBLOCK a pipe without a writer would hold us here.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return CannotRead(path, what, errno);
   const auto close_it = [](const int* held) { close(*held); };

@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// The text of a file someone wrote by hand, of at most kMaxConfigBytes. `what` it should be is for
-// messages: "a study file". Fails with not_found where there is none and invalid_argument where it
-// cannot be read; a path that is a device without end does not hold us.
+// The text of a file written by hand, of at most kMaxConfigBytes. `what` says in messages what the
+// file should be: "a study file". Fails with not_found if there is no file, and with
+// invalid_argument if it cannot be read. A path that is a device without end does not hang this.
 Result<std::string> ReadConfigText(const std::string& path, std::string_view what);
 
 }  // namespace sluice

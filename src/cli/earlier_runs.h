@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// What the trials of a study in the store have measured, for one like it.
+// Measurements of the trials of a study in the store, for a plan of a similar study.
 struct EarlierRuns {
   std::string study;  // empty: there is none
   MeasuredWorkload measured;
@@ -18,10 +18,10 @@ struct EarlierRuns {
   std::vector<std::string> notes;  // what of it could not be used
 };
 
-// The study that is named, or one with the name of the study that is planned, if there is one. Reads at
-// most a few hundred trials. Values of another objective are left out, with a note. A study that is
-// named and says nothing, or counts work in another unit, is refused with invalid_argument; one that
-// only has the name is passed over, with a note.
+// Measures the study named by `like`, or else the study with the name of the planned one, if there
+// is one. Reads at most a few hundred trials. Values of another objective are left out, with a
+// note. Fails with invalid_argument if the study named by `like` has nothing to measure, or counts
+// work in another unit. Without `like` such a study is passed over, with a note.
 Result<EarlierRuns> FindEarlierRuns(const std::string& store, const StudySpec& study,
                                     const std::optional<std::string>& like);
 

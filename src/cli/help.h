@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// In the order users meet them.
+// All verbs, in the order users meet them.
 const std::vector<std::string>& Verbs();
 
 // The help of a verb, ending with examples, or of the whole command for ""; nothing for an unknown

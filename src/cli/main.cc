@@ -53,7 +53,7 @@ Result<int> RunArguments(int argc, char** argv) {
 }  // namespace
 
 int RunSluice(int argc, char** argv) {
-  // What we and the programs we start make is never for others to write.
+  // Files that this process and its programs make are never writable by others.
   umask(umask(0) | S_IWOTH);
   try {
     const Result<int> status = RunArguments(argc, argv);

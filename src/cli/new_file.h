@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// A file that appears whole under a name that was free, or not at all: what others may have put
-// there is never replaced. Somebody else writes it, at `temporary`.
+// A file that appears whole under a name that was free, or not at all: a file that another process
+// put there is never replaced. The caller has the file written at `temporary`.
 class NewFile {
  public:
   // Fails with failed_precondition if there is something of this name.
@@ -18,7 +18,7 @@ class NewFile {
   ~NewFile();
 
   const std::string& temporary() const { return temporary_; }
-  // Gives it its name, once its bytes are on the disk.
+  // Syncs the file to the disk and then gives it its name.
   Status Commit();
 
  private:

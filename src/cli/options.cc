@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxTrials = 10'000'000;
 constexpr std::uint32_t kMaxSeeds = 10'000;
 
-// What CLI11 finds, as texts: what they mean is said below in our own words.
+// What CLI11 finds, as texts. They are read below, with messages in our own words.
 using Text = std::optional<std::string>;
 
 struct RawOptions {
@@ -54,7 +54,7 @@ void AddView(CLI::App& app, RawOptions& words) {
   app.add_flag("--plain", words.plain);
 }
 
-// Who takes which flags and in which order the arguments come.
+// The flags of each verb, and the order of its arguments.
 void AddVerb(CLI::App& app, std::string_view verb, RawOptions& words) {
   AddGlobal(app, words);
   if (verb == "tune") {
@@ -326,7 +326,7 @@ Result<ExportOptions> ReadExport(const RawOptions& words) {
   return options;
 }
 
-// Policies apart by commas, each once. Whether there are such is known when the scenario is read.
+// Policies separated by commas, each once. Whether they exist is checked when the scenario is read.
 std::vector<std::string> ReadPolicies(const std::string& list) {
   std::vector<std::string> policies;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -382,7 +382,7 @@ Result<PlanOptions> ReadPlan(const RawOptions& words) {
   return plan;
 }
 
-// What 'model show' would pass over in silence.
+// Refuses the flags that 'model show' would silently ignore.
 Status RefuseShrinkFlags(const RawOptions& words) {
   const std::pair<const char*, bool> flags[] = {{"--scale", words.scale.has_value()},
                                                 {"--parameters", words.parameters.has_value()},
@@ -521,8 +521,8 @@ std::unexpected<Error> UnknownVerb(const std::string& typed) {
       fmt::format("no verb '{}'{}: 'sluice --help' lists them", typed, DidYouMean(typed, Verbs())));
 }
 
-// What CLI11 could not place, in our words. An unknown flag explains more than what it made go
-// wrong besides.
+// Explains what CLI11 could not place, in our words. An unknown flag explains more than the errors
+// it causes.
 std::unexpected<Error> Explain(const CLI::App& app, const CLI::ParseError& error) {
   const auto verbs = app.get_subcommands();
   const CLI::App& active = verbs.empty() ? app : *verbs.front();

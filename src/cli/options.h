@@ -153,8 +153,8 @@ struct ModelOptions {
   std::string rule = "mup";
   std::string decay = "scaled";
   bool keep_readout = false;
-  std::optional<std::string>
-      study;  // a file, for its network and for what of it does not carry over
+  // A study file, for its network and for the parameters that do not carry over.
+  std::optional<std::string> study;
   bool explain = false;
 };
 
@@ -179,7 +179,7 @@ struct Options {
 // first argument is the program's name.
 Result<Options> ParseOptions(int argc, const char* const* argv);
 
-// The flags a verb takes, such as "--store", for those who check that the help names them all.
+// The flags a verb takes, such as "--store", for the test that the help names them all.
 std::vector<std::string> FlagsOf(std::string_view verb);
 
 }  // namespace sluice

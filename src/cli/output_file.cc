@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// What a file that replaces this one, or is new, should be allowed.
+// The mode of a file that replaces this one, or is new.
 mode_t ModeFor(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) == 0) return info.st_mode & 0777;

@@ -47,7 +47,7 @@ std::string OutputFile(const StorePaths& paths, const std::string& study, TrialI
                        LaunchId launch, bool standard_error) {
   const TrialFolders folders(paths, study);
   std::string folder = folders.Launch({trial, launch});
-  // One process may have taken trial after trial: its output is with the first of them.
+  // One process may have run several trials: its output is with the first of them.
   const std::optional<Claim> claim = ReadClaim(folder);
   if (const auto host = claim ? folders.LaunchAt(claim->host) : std::nullopt)
     folder = folders.Launch(*host);

@@ -22,7 +22,7 @@ class Points {
   explicit Points(std::string file) : file_(std::move(file)) {}
 
   void Add(int line, const Space& space, Result<PointPart> point) {
-    // That a constraint is broken is found by trying; the points are drawn for good later.
+    // Filling in the point finds broken constraints. The values that count are drawn later.
     if (point) {
       if (auto whole = FillIn(space, *point, Random(0), draws_left_); !whole)
         return Problem(line, whole.error().message);

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Points that a user gives, checked against the space: each can be made whole. Messages say where
-// ("points.jsonl:3: lr: expected ..."), several of them at once.
+// Points that a user gives, checked against the space: missing values of each can be filled in.
+// Messages say where ("points.jsonl:3: lr: expected ..."), several of them at once.
 
 // Words such as lr=0.1, which make one point.
 Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const Space& space);
@@ -19,7 +19,7 @@ Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const S
 // most 16 MiB.
 Result<std::vector<PointPart>> ReadPointsFile(const std::string& path, const Space& space);
 
-// The same of its text. `file` is what messages call it.
+// The same for the text of such a file. `file` is what messages call it.
 Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
                                            const Space& space);
 

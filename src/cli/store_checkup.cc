@@ -43,14 +43,14 @@ std::vector<std::uint32_t> NumbersIn(const std::string& folder, std::string_view
   return numbers;
 }
 
-// What the files of a trial know.
+// What the files of a trial tell.
 struct TrialFiles {
   std::uint32_t trial = 0;
   std::uint32_t launch = 0;        // the last one
   std::uint64_t acknowledged = 0;  // its last message that is said to be on disk; 0: unknown
 };
 
-// As the package notes it.
+// The last acknowledged message, as the package notes it.
 std::uint64_t ReadAcknowledged(const std::string& folder) {
   const std::string text = ReadSmallFile(folder + "/acknowledged");
   std::uint64_t number = 0;
@@ -58,7 +58,8 @@ std::uint64_t ReadAcknowledged(const std::string& folder) {
   return read.ec == std::errc() && std::string_view(read.ptr) == "\n" ? number : 0;
 }
 
-// As the messages tell that a launch kept: those before them were acknowledged.
+// The last acknowledged message by the launch's spool: messages before the first one in it were
+// acknowledged.
 std::uint64_t AcknowledgedBeforeSpool(const std::string& folder) {
   for (const std::string& line : ReadSpool(folder)) {
     const auto message = wire::DecodeFromWorker(line);
@@ -81,8 +82,8 @@ std::vector<TrialFiles> ReadTrialFiles(const StorePaths& paths, const std::strin
   return all;
 }
 
-// What the files know and the store does not; empty: nothing. Everything is in the store before it
-// is in the files: they were read first.
+// What the files tell and the store does not; empty: nothing. Everything is in the store before it
+// is in the files, and the files were read first.
 Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
                               const std::vector<TrialFiles>& files) {
   if (files.empty()) return std::string();
@@ -127,7 +128,7 @@ std::string NameOfLost(Reader& reader, StudyId id) {
                           : fmt::format("study {} ('{}')", Number(id), study->spec.name);
 }
 
-// What belongs to no study.
+// Rows that belong to no study.
 std::optional<Checkup> CheckOrphans(Reader& reader) {
   for (const char* table : {"events", "reports", "trials", "snapshots"}) {
     auto query = reader.database().Prepare(fmt::format(

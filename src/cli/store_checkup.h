@@ -9,13 +9,13 @@
 
 namespace sluice {
 
-// Of the store: that its pages are sound; of each study: that what readers see is what happened, that
-// what happened was not changed, and that the files of its trials are not ahead of it, as they would
-// be beside an older copy of the store. Everything is read.
+// Checks that the pages of the store are sound. Checks for each study that the rows readers see
+// agree with its events, that its events were not changed, and that the files of its trials are not
+// ahead of the store, as they would be beside an older copy of it. Reads everything.
 std::vector<Checkup> CheckStore(const StorePaths& paths);
 
-// Two ways to the same state: from the snapshot and what came after it, and from the very
-// beginning.
+// Compares the state recovered from the snapshot and the events after it with the state replayed
+// from the first event.
 Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& study);
 
 }  // namespace sluice

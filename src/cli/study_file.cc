@@ -38,7 +38,7 @@ std::optional<fs::path> ScriptOf(const StudySpec& spec) {
   return known && plain ? std::optional(script) : std::nullopt;
 }
 
-// What to write for what only a shell would understand.
+// What to write instead of what only a shell would understand.
 std::string ForShells(const std::string& item) {
   if (item.starts_with("~/"))
     return fmt::format("; no shell runs it: write '{{envvar:HOME}}{}'", item.substr(1));
@@ -76,7 +76,7 @@ Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std
   const bool by_env = spec.program.front() == "/usr/bin/env" && spec.program.size() > 1 &&
                       spec.program[1].find_first_of("=-") == std::string::npos;
   const std::string& program = by_env ? spec.program[1] : spec.program.front();
-  // What a template or an environment of its own makes of it is known when a trial starts.
+  // A program with a template, or with a PATH of its own, is known only when a trial starts.
   if (program.find_first_of("{}") != std::string::npos) return std::nullopt;
   if (program.find('/') != std::string::npos) {
     const fs::path path = fs::path(folder) / program;

@@ -12,10 +12,10 @@
 namespace sluice {
 namespace {
 
-// A policy that ends this part sooner is worth a line in a study file.
+// A policy that ends sooner by this fraction is worth a line in a study file.
 constexpr double kLeastGain = 0.01;
 
-// How much sooner, or better, one is than another.
+// How much sooner or better one policy is than another.
 std::string Ahead(const StudyPlan& plan, std::size_t one, std::size_t other) {
   const auto mean = [&](std::size_t contender, const OfRun& value) {
     return EstimateOf(ValuesOf(plan.contender(contender), value)).mean;
@@ -28,7 +28,7 @@ std::string Ahead(const StudyPlan& plan, std::size_t one, std::size_t other) {
                      mean(other, Makespan(plan)) / mean(one, Makespan(plan)));
 }
 
-// In all that a plan shows of a run.
+// Whether two runs agree in all that a plan shows of a run.
 bool SameFigures(const RunMetrics& one, const RunMetrics& other) {
   const StudyMetrics& a = one.studies.front();
   const StudyMetrics& b = other.studies.front();
@@ -124,7 +124,7 @@ void Conclude(StudyPlan& plan) {
       plan.contenders.push_back(i);
     }
   }
-  // Where everybody has ended before the deadline, what is left to compare is when.
+  // If all runs end before the deadline, policies are compared by makespan.
   const auto cut_off = [](const RunMetrics& run) { return run.studies.front().cut_off; };
   plan.by_value = std::ranges::any_of(plan.forecasts, [&](const PolicyForecast& forecast) {
     return std::ranges::any_of(forecast.runs, cut_off);

@@ -12,12 +12,12 @@
 
 namespace sluice {
 
-// What a policy would make of the study, a run for each of the seeds 1, 2, ...
+// How the study would go under a policy: a run for each of the seeds 1, 2, ...
 struct PolicyForecast {
   std::string policy;
   std::string refused;  // why 'sluice tune' would not carry it out; empty: it would
   std::vector<RunMetrics> runs;
-  std::optional<std::size_t> same_as;  // one before it, whose runs have the same figures
+  std::optional<std::size_t> same_as;  // index of an earlier forecast with the same figures
 };
 
 struct LeftOut {
@@ -35,8 +35,8 @@ struct StudyPlan {
   std::vector<LeftOut> left_out;
   int seeds = 0;
   bool by_value = false;  // compared by the best value at the deadline, else by makespan
-  std::vector<std::size_t> contenders;  // of the forecasts, one of each that are the same
-  Advice advice;                        // its numbers are those of contenders
+  std::vector<std::size_t> contenders;  // indices of forecasts, one of each that are the same
+  Advice advice;                        // its numbers are indices of contenders
 
   const StudySpec& spec() const { return assumed.study.spec; }
   bool on_devices() const { return spec().demand.gpus > 0; }
@@ -45,7 +45,8 @@ struct StudyPlan {
   }
 };
 
-// Compares the forecasts, of which one can be carried out at least: sets what comes after the seeds.
+// Compares the forecasts and sets the members of the plan after `seeds`. At least one of the
+// policies must be one that 'sluice tune' carries out.
 void Conclude(StudyPlan& plan);
 
 // Why the advice is what it is, a sentence each.

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// How a study stands, which takes the store and the live process together to say.
+// The state of a study, told from the store and the live process together.
 enum class StudyState {
   kRunning,      // a controller lives
   kEnding,       // a controller lives and makes no new trials
@@ -22,11 +22,11 @@ enum class StudyState {
 struct StudyStanding {
   StudyState state{};
   int pid = 0;      // of the controller
-  std::string why;  // it ends or ended
+  std::string why;  // the reason why it ends or ended
 };
 
-// A controller says with the lock which study it runs; who stops or deletes one holds the lock for
-// a moment, too.
+// The lock names the study that a controller runs. A process that stops or deletes a study holds
+// the lock for a moment, too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);
@@ -35,13 +35,13 @@ Ink InkOf(StudyState state);
 // "running (pid 4711)", "interrupted", "finished: all trials done"
 std::string Describe(const StudyStanding& standing);
 
-// Trials that ran as far as anybody wants for now: complete, stopped, failed or paused.
+// Trials that have no more work to do for now: complete, stopped, failed or paused.
 int TrialsDone(const std::array<int, kTrialStates>& counts);
 
-// Since it was made: until now if it runs, else until the last change.
+// The time since the study was made: until now if it runs, else until its last change.
 Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now);
 
-// In launches that ended and the one under way.
+// The time that a trial has spent in its launches, the one under way included.
 Duration BusyOf(const TrialInfo& trial, Time now);
 
 // The study named, or the one changed last.

@@ -30,7 +30,7 @@ NodeId Cluster::Join(Node node) {
 
 void Cluster::Change(NodeId id, Node node) {
   Usage& used = used_[Index(id)];
-  // A device that went away keeps its place in the books until what was granted on it is released.
+  // A device that went away keeps its entry: what was granted on it is still to be released.
   used.devices.resize(std::max(used.devices.size(), node.devices.size()));
   std::vector<Node> nodes = *nodes_;
   nodes[Index(id)] = std::move(node);
@@ -126,7 +126,7 @@ bool Cluster::TryRelease(const Grant& grant) {
       grant.gpu_share < 0 || grant.bandwidth < 0 || grant.memory_bytes < 0 ||
       grant.program_bytes < 0)
     return false;
-  bool last = true;  // of its bundle, if it has one
+  bool last = true;  // the last of its bundle, or in no bundle
   if (IsSet(grant.bundle)) {
     const auto bundle = bundles_.find(grant.bundle);
     if (bundle == bundles_.end()) return false;
@@ -195,7 +195,7 @@ void Cluster::Save(StateWriter& writer) const {
 Status Cluster::Load(StateReader& reader) {
   std::vector<Node> nodes;
   used_.clear();
-  // One by one, while there is something to read: a count alone must not take memory.
+  // Node by node, while there is something to read: a count alone must not allocate memory.
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     Node& node = nodes.emplace_back();
     Usage& used = used_.emplace_back();
@@ -259,7 +259,7 @@ Grant FitOn(const Cluster& cluster, NodeId node, const Demand& demand) {
               .memory_bytes = demand.memory_bytes,
               .devices = {}};
   if (demand.gpus == 0) {
-    // The cores of a node that lends are for those on its devices.
+    // The cores of a node that lends devices are for the trials on its devices.
     if (std::ranges::any_of(devices, &Device::IsLent)) return {};
     return WithoutDevices(grant);
   }

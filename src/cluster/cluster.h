@@ -20,8 +20,8 @@ struct Device {
   std::string uuid;  // how drivers name it; survives re-ordering
   std::string kind;  // "H200"
   std::int64_t memory_bytes = 0;
-  // The part of the time in which it can be used: all of it, unless a pipeline job lends it during its
-  // bubbles. Only those who ask for such a device get one.
+  // The fraction of time in which trials can use the device. It is kWhole unless a pipeline job
+  // lends the device during its bubbles. FirstFit grants no lent device: a policy must choose it.
   Milli open = kWhole;
   friend bool operator==(const Device&, const Device&) = default;
 
@@ -32,15 +32,16 @@ struct Node {
   std::string name;
   Milli cpus = 0;
   std::vector<Device> devices;  // DeviceId is the index here
-  bool up = true;               // one that is down offers nothing
+  bool up = true;               // a node that is down offers nothing
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// Processes that one device can serve at once: so many clients MPS has.
+// The most processes that one device can serve at once: the limit of MPS clients.
 constexpr int kMostClients = 48;
 
-// What one launch holds. The trials of a bundle run in one program and hold its cores and its part of
-// the devices together; of memory each has its own part, beside what the program takes once.
+// What one launch holds. The trials of a bundle run in one program. They hold its cores and its
+// part of the devices together. Each trial has its own part of the memory, in addition to what the
+// program takes once.
 struct Grant {
   NodeId node{};
   Milli cpus = 0;
@@ -48,8 +49,8 @@ struct Grant {
   Milli bandwidth = 0;            // of each device
   std::int64_t memory_bytes = 0;  // of each device
   std::vector<DeviceId> devices;
-  BundleId bundle{};               // none: it runs alone
-  std::int64_t program_bytes = 0;  // of each device: of a bundle, what it takes once
+  BundleId bundle{};               // none: the trial runs alone
+  std::int64_t program_bytes = 0;  // of each device: what a bundle's program takes once
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
@@ -68,34 +69,35 @@ class Cluster {
   NodeId Join(Node node);
   // A node that came back, perhaps with other devices. What was granted on it stays granted.
   void Change(NodeId id, Node node);
-  // All nodes there are, in the order of their ids; those beyond the last are down.
+  // Replaces all nodes, in the order of their ids. Known nodes beyond the end of the list go down.
   void SetNodes(const std::vector<Node>& nodes);
 
   const std::vector<Node>& nodes() const { return *nodes_; }
   const Node& node(NodeId id) const;
 
-  // Below zero where a node shrank under what was granted.
+  // FreeCpus is below zero if the node shrank under what was granted. FreeShare is 0 for a device
+  // that the node no longer has.
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
-  // What is taken of each device the node has.
+  // What is taken of each device that the node has.
   std::span<const DeviceUse> Used(NodeId id) const;
-  // How many hold it; 0: there is no such bundle.
+  // The number of trials that hold the bundle; 0: there is no such bundle.
   int BundleSize(BundleId bundle) const;
-  // One that is not taken.
+  // An id that no bundle has.
   BundleId NewBundle() const;
 
-  // Grants may exceed what a node offers only where it shrank under them (Change): Take itself
-  // checks.
+  // Take checks that the grant fits. So grants exceed what a node offers only if the node shrank
+  // under them (Change).
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
   void Release(const Grant& grant);
-  // False, with the books of no use any more, if not all of it was granted.
+  // Returns false if not all of the grant was held. The cluster is then unusable.
   bool TryRelease(const Grant& grant);
   // Whether nothing is granted.
   bool idle() const;
 
   void Save(StateWriter& writer) const;
-  // Corruption, with the cluster of no use any more, on what Save does not write.
+  // Returns Corruption if Save could not have written this. The cluster is then unusable.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 
@@ -104,20 +106,22 @@ class Cluster {
     Milli cpus = 0;
     std::vector<DeviceUse> devices;
   };
-  // Whether it comes to a bundle that is there.
+  // Whether the grant joins a bundle that exists.
   bool Joins(const Grant& grant) const;
   bool HasRoom(const Grant& grant, DeviceId device) const;
 
-  // Shared with copies, never changed in place: planners copy a cluster for its books, and nodes
-  // are many texts that rarely change.
+  // Shared with copies and never changed in place. Planners copy a cluster to try out grants, and
+  // nodes are many strings that rarely change.
   std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
-  std::map<BundleId, int> bundles_;  // how many hold each
+  std::map<BundleId, int> bundles_;  // the number of trials that hold each
 };
 
-// First fit, of devices that nobody lends: the first node with enough free cores and free devices, by device id; a share goes to
-// the fullest device it fits on, so that whole ones stay whole. Memory and bandwidth that the demand
-// names must be free too. A grant with node 0 means that nothing fits. With an order, of its nodes alone.
+// First fit on devices that are not lent. Takes the first node with enough free cores and free
+// devices, and there the devices in the order of their ids. A share goes to the fullest device it
+// fits on, so that empty devices stay whole. Memory and bandwidth that the demand names must be
+// free too. With an `order`, only its nodes are tried, in that order. A grant with node 0 means
+// that nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
 // Whether the demand would fit if nothing else ran.

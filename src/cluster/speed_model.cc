@@ -13,12 +13,12 @@ constexpr double kMemory = 64;        // measurements a situation averages over
 constexpr double kLargestMean = 100;  // of the logarithm of a speed: e^100 is beyond all
 // Variances of the logarithm of a speed.
 constexpr double kOwnVariance = 0.01;        // of a single measurement, before there are several
-constexpr double kKindVariance = 0.04;       // how wrong the tables may be about another kind,
-constexpr double kDoublingVariance = 0.01;   // about twice the width or the fusion,
-constexpr double kNeighbourVariance = 0.04;  // and about a whole device's worth of neighbours
-constexpr double kUnknownVariance = 4;       // and about a shape that nobody has seen
+constexpr double kKindVariance = 0.04;       // error of the tables for another kind,
+constexpr double kDoublingVariance = 0.01;   // for twice the width or the fusion,
+constexpr double kNeighbourVariance = 0.04;  // for a whole device's worth of neighbours,
+constexpr double kUnknownVariance = 4;       // and for a shape without measurements
 
-// Neighbours in quarters of a device: finer than that nobody could measure.
+// Rounds neighbours to quarters of a device: finer differences cannot be measured.
 SpeedSituation Rounded(SpeedSituation situation) {
   constexpr Milli kQuarter = kWhole / 4;
   situation.neighbours = (situation.neighbours + kQuarter / 2) / kQuarter * kQuarter;
@@ -27,7 +27,7 @@ SpeedSituation Rounded(SpeedSituation situation) {
 
 double Doublings(double a, double b) { return std::abs(std::log2(a / b)); }
 
-// How far what was learned in one situation may mislead in another.
+// The variance to add when what was learned in one situation is used in the other.
 double Distance(const SpeedSituation& a, const SpeedSituation& b) {
   double variance = a.kind == b.kind ? 0 : kKindVariance;
   variance +=
@@ -38,7 +38,7 @@ double Distance(const SpeedSituation& a, const SpeedSituation& b) {
   return variance;
 }
 
-// One that is lent says nothing of one that is not.
+// Measurements on lent devices say nothing about devices that are not lent, and vice versa.
 constexpr std::string_view kLent = ", lent";
 bool IsLent(std::string_view kind) { return kind.ends_with(kLent); }
 
@@ -63,7 +63,7 @@ std::string SpeedKind(const Device& device) {
 double SpeedModel::Prior(const SpeedSituation& situation) const {
   const double width = static_cast<double>(situation.width) / kWhole;
   const double beside = static_cast<double>(situation.neighbours) / kWhole;
-  // A share below what it keeps busy alone is a cap; a larger one changes nothing.
+  // A share below what the trial alone keeps busy caps its speed. A larger one changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
   return RelativeSpeed(WithoutLent(situation.kind), "A100", priors_.busy) * wide *

@@ -12,64 +12,66 @@
 
 namespace sluice {
 
-// Under which circumstances a trial runs: what every measurement of speed is tagged with.
+// The circumstances under which a trial runs. Every measurement of speed is tagged with them.
 struct SpeedSituation {
   std::string shape;     // trials of one shape do the same work in one unit
-  std::string kind;      // of its devices
+  std::string kind;      // of its devices (SpeedKind)
   Milli width = kWhole;  // devices, or a share of one
-  int fused = 1;         // trials in its program, itself among them
-  Milli neighbours = 0;  // what others hold of its devices: the most of any of them
+  int fused = 1;         // trials in its program, including itself
+  Milli neighbours = 0;  // the largest share that other trials hold of any of its devices
   friend auto operator<=>(const SpeedSituation&, const SpeedSituation&) = default;
 };
 
-// What a device is called in a situation: one that is lent is another kind of thing.
+// The name of a device's kind in a situation. A lent device counts as a kind of its own.
 std::string SpeedKind(const Device& device);
 
-// What is believed of a trial's speed.
+// An estimate of a trial's speed.
 struct SpeedEstimate {
-  // Of one trial. With no measurement of this shape at all (`measured` is 0) only as a multiple of
-  // its unknown speed alone on one A100.
+  // Of one trial. Without any measurement of this shape (`measured` is 0) it is only a multiple of
+  // the trial's unknown speed alone on one A100.
   double work_per_second = 0;
-  // One standard deviation, as a factor: the truth is likely between work_per_second / spread and
-  // work_per_second * spread. 1 is certainty.
+  // One standard deviation, as a factor: the true speed is likely between work_per_second / spread
+  // and work_per_second * spread. 1 is certainty.
   double spread = 1;
-  std::int64_t count = 0;     // measurements under just these circumstances
-  std::int64_t of_kind = 0;   // of this shape, on this kind
-  std::int64_t measured = 0;  // of this shape, under any
+  std::int64_t count = 0;    // measurements under exactly these circumstances
+  std::int64_t of_kind = 0;  // measurements of this shape on this kind
+  // Measurements of this shape under any circumstances. Those on lent devices count only for lent
+  // devices, all others only for devices that are not lent.
+  std::int64_t measured = 0;
 };
 
-// What shapes can use width, and how far fusing them pays, before it has been measured.
+// What is assumed of all shapes before it has been measured.
 struct SpeedPriors {
-  SpeedTable widths;
-  SpeedTable fusion = HydroFusion();
-  double busy = 1;          // the part of an A100 that one trial alone keeps busy
-  double interference = 0;  // how much slower beside neighbours that hold a whole device
+  SpeedTable widths;                  // speed-up by width
+  SpeedTable fusion = HydroFusion();  // throughput by the number of fused trials
+  double busy = 1;                    // the part of an A100 that one trial alone keeps busy
+  double interference = 0;  // how much longer work takes beside neighbours that hold a whole device
 };
 
-// "Work per second of this shape, on this device kind, at this width, fused F-fold, beside these
-// neighbours": learned from measurements, each with its circumstances, so that a widened trial never
-// passes for a quick one.
+// Estimates "work per second of this shape, on this device kind, at this width, fused F-fold,
+// beside these neighbours". Each measurement is learned with its circumstances, so that a widened
+// trial is never mistaken for a fast one.
 //
-// The logarithm of a speed is a normal quantity: in one situation its mean is learned directly; what
-// was learned in other situations of the shape speaks too, carried over by the tables' ratio, and
-// the less loudly the more they differ. All that is known is weighed by its certainty. A change of
-// speed (a device that is throttled) is followed: a situation remembers its last 64 measurements or
-// so. Deterministic; one thread at a time.
+// The logarithm of a speed is modelled as a normal variable. Its mean in one situation is learned
+// directly. Measurements in other situations of the shape count too: they are scaled by the ratio
+// of the priors, and weigh less the more the situations differ. Everything known is weighted by its
+// precision. The model follows a change of speed (a device that is throttled): a situation averages
+// over roughly its last 64 measurements. Deterministic; not thread-safe.
 class SpeedModel {
  public:
   explicit SpeedModel(SpeedPriors priors = {}) : priors_(std::move(priors)) {}
 
-  // `work` units were done in this many seconds. Measurements that say nothing (no work, no time)
-  // are passed over.
+  // `work` units were done in this many seconds. A measurement that says nothing (no work, no time)
+  // is ignored.
   void Learn(const SpeedSituation& situation, double work, double seconds);
   SpeedEstimate Ask(const SpeedSituation& situation) const;
 
-  // How quick the tables say one trial is in this situation, beside alone on one A100.
+  // The speed of one trial in this situation by the tables, relative to it alone on one A100.
   double Prior(const SpeedSituation& situation) const;
 
-  // The priors are not part of it: they come with whoever makes the model.
+  // The priors are not saved: they are given to the constructor.
   void Save(StateWriter& writer) const;
-  // Corruption, with the model of no use any more, on what Save does not write.
+  // Returns Corruption if Save could not have written this. The model is then unusable.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 
@@ -79,7 +81,7 @@ class SpeedModel {
     std::int64_t count = 0;
     double mean = 0;
     double variance = 0;   // of single measurements
-    double log_prior = 0;  // of its situation, since it is asked for again and again
+    double log_prior = 0;  // of its situation; kept because it is needed often
   };
   SpeedPriors priors_;
   std::map<SpeedSituation, Belief> beliefs_;

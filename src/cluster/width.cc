@@ -52,7 +52,7 @@ Milli WidestFit(const Cluster& cluster, const Demand& demand) {
     if (!node.up) continue;
     const Milli gpus = OwnDevices(node) * kWhole;
     Milli width = std::min(MostWidth(demand), demand.gpus > 0 ? gpus : node.cpus);
-    // Cores go along, and may be what there is less of.
+    // A wider trial needs more cores too, and the node may run out of those first.
     while (width > kWhole && AtWidth(demand, width).cpus > node.cpus) width -= kWhole;
     widest = std::max(widest, width);
   }

@@ -6,30 +6,32 @@
 
 namespace sluice {
 
-// How wide a trial runs: how many GPUs it holds, or cores where it needs no GPU. Below one GPU a width
-// is a share, above it a whole number.
+// The width of a trial is the number of GPUs it holds, or of cores if it needs no GPU. Below one
+// GPU a width is a share, above it a whole number.
 
-// Of a trial that is not elastic, or is not asked to be.
+// The width of a trial that is not elastic, or that the policy does not resize.
 Milli UsualWidth(const Demand& demand);
 Milli LeastWidth(const Demand& demand);
 Milli MostWidth(const Demand& demand);
 Milli WidthOf(const Grant& grant);
 
-// One device, or the nearest to it that the trial can have.
+// One device, or the width nearest to it that the trial can have.
 Milli OneDevice(const Demand& demand);
 
-// What a trial needs at another width: cores go along with GPUs in proportion.
+// What a trial needs at another width: its cores change in proportion to its GPUs.
 Demand AtWidth(const Demand& demand, Milli width);
 
-// The widest that one node which is up could hold, if nothing else ran there; at least the least.
+// The largest width that a single node could hold if nothing else ran there. Counts only nodes that
+// are up and devices that are not lent. At least LeastWidth.
 Milli WidestFit(const Cluster& cluster, const Demand& demand);
 
-// How many devices of a node nobody lends.
+// The number of devices of a node that are not lent.
 Milli OwnDevices(const Node& node);
-// The kind of the first device there is that nobody lends; empty if there is none.
+// The kind of the first device that is not lent, on a node that is up; empty if there is none.
 std::string_view FirstKind(const Cluster& cluster);
 
-// All there is of what a trial is wide in, on nodes that are up.
+// The capacity of all nodes that are up, in the unit of the trial's width: devices that are not
+// lent, or cores if the trial needs no GPU.
 Milli TotalWidth(const Cluster& cluster, const Demand& demand);
 
 }  // namespace sluice

@@ -50,7 +50,7 @@ void ShowInto(const ConfigRawNode& node, std::string& out) {
       out += map ? '{' : '[';
       for (std::size_t i = 0; i < node.children.size() && out.size() <= kLongestShown; ++i) {
         const bool value = map && i % 2 == 1;
-        // {lr} is a map to YAML, and shown as its author meant it.
+        // YAML reads {lr} as a map. It is shown as the user wrote it.
         if (value && node.children[i]->kind == ConfigKind::kNull) continue;
         if (i > 0) out += value ? ": " : ", ";
         ShowInto(*node.children[i], out);
@@ -76,7 +76,7 @@ void WholeInto(const ConfigRawNode& node, std::string& out) {
   }
 }
 
-// In small letters, and nothing else.
+// Only the letters and digits of a text, in lower case.
 std::string Letters(std::string_view text) {
   std::string letters;
   for (const unsigned char c : text) {
@@ -85,7 +85,7 @@ std::string Letters(std::string_view text) {
   return letters;
 }
 
-// What to write instead of a number that is none, or not in its range.
+// What to write instead of a value that is no number, or not in its range.
 std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view instead) {
   if (node.kind == ConfigKind::kList && node.children.size() == 1 &&
       node.children.front()->kind == ConfigKind::kScalar)
@@ -106,9 +106,9 @@ std::string PairOf(std::string_view key) {
   return fmt::format("{}: {}", Shown(key.substr(0, end)), Shown(key.substr(value)));
 }
 
-// "'trials: 24'", an example with the value that the file has in place of its own, if it is alike: a
-// number for a number, a duration for a duration, a text for a word in capitals, and a map with a name
-// for a name.
+// An example such as "'trials: 24'" with its value replaced by the one in the file, if both are
+// alike: a number for a number, a duration for a duration, any scalar for a word in capitals, a map
+// with the key 'name' for a word in small letters.
 std::string WithValue(const std::string& example, const ConfigNode& value) {
   const std::size_t begin = example.find(": ");
   const std::size_t end = begin == std::string::npos ? begin : example.find('\'', begin);
@@ -132,7 +132,7 @@ std::string WithValue(const std::string& example, const ConfigNode& value) {
                : example;
 }
 
-// Adds a lower map's keys to an upper one, as many as can be seen.
+// Adds the keys of a lower map that an upper one lacks, as many as a message can show.
 void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
   if (lower.kind != ConfigKind::kMap) return;
   for (std::size_t i = 0; i < lower.children.size(); i += 2) {
@@ -228,7 +228,7 @@ std::optional<std::int64_t> ConfigNode::Integer(IntegerRange range) const {
   if (is_scalar() && !raw_->quoted) {
     bool whole = false;
     value = ParseWhole(raw_->text, whole);
-    // Beyond 2^53 a floating number no longer says which whole one is meant.
+    // Beyond 2^53 a floating-point number no longer tells which whole number is meant.
     const std::optional<double> number = whole ? std::nullopt : ParseNumber(raw_->text);
     if (number && std::abs(*number) <= 0x1p53 && *number == std::trunc(*number)) {
       value = static_cast<std::int64_t>(*number);
@@ -460,7 +460,7 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
                              ? fmt::format("unknown key; expected one of {}", Join(keys))
                              : "unknown key" + nearest);
     }
-    // Then what it was meant for is not missing besides.
+    // The key that was probably meant is not reported as missing too.
     std::string_view meant = Nearest(entry.key, keys);
     if (translation != foreign.end()) {  // "'trials: 24'"
       meant = translation->second;

@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// What a file may be at most, aliases counted as often as they are used.
+// Limits on a file. Aliases count as often as they are used.
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxConfigNodes = 100'000;
 constexpr std::size_t kMaxConfigDepth = 64;
@@ -25,14 +25,14 @@ class ConfigMap;
 struct ConfigData;
 struct ConfigRawNode;
 
-// A scalar by the types of YAML 1.2; what was quoted is a text.
+// A scalar, typed as in YAML 1.2. A quoted scalar is a text.
 using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 
 struct IntegerRange {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::string_view instead = {};   // what to do who has none
-  std::string_view fraction = {};  // or one that is not whole
+  std::string_view instead = {};   // advice if there is no whole number, or one below min
+  std::string_view fraction = {};  // advice if there is a number that is not whole
 };
 
 struct NumberRange {
@@ -41,27 +41,28 @@ struct NumberRange {
   bool finite = true;  // refuses .nan and .inf
 };
 
-// A value in a ConfigFile, which must outlive it. Cheap to copy. Where a typed read finds something
-// else it reports that to the file and returns nothing, so that a caller goes on and finds the
-// other problems.
+// A value in a ConfigFile, which must outlive it. Cheap to copy. A typed read that finds something
+// else reports that to the file and returns nothing, so that the caller goes on and finds the other
+// problems.
 class ConfigNode {
  public:
-  // Any scalar but null; plain numbers and the like are taken as they are written. Never with a NUL
-  // inside.
+  // Any scalar but null. Plain numbers, booleans and the like are taken as they are written. A text
+  // with a NUL inside is refused.
   std::optional<std::string> Text() const;
-  // Also 1e3 and 5.0, whose value is whole.
+  // Takes 1e3 and 5.0 too, since their values are whole.
   std::optional<std::int64_t> Integer(IntegerRange range = {}) const;
   std::optional<double> Number(NumberRange range = {}) const;
   std::optional<bool> Boolean() const;  // true or false, not yes or no
   std::optional<sluice::Duration> Duration() const;
   std::optional<std::int64_t> SizeBytes() const;  // 500kB, 16MiB, 2GB, or bytes
   std::optional<ConfigValue> Value() const;       // no infinity, no NaN
-  // `foreign`: words of others, each with ours.
+  // `foreign`: words of other tools, each with the word to write here.
   std::optional<std::string> OneOf(
       std::span<const std::string> names,
       std::span<const std::pair<std::string, std::string>> foreign = {}) const;
   std::optional<std::vector<ConfigNode>> List() const;
-  // In the file's order. Keys that are repeated or are not plain words are reported and left out.
+  // In the file's order. A key that is repeated, or that is not a plain word, is reported and left
+  // out.
   std::optional<ConfigMap> Map(std::string_view advice = {}) const;
 
   bool is_null() const;
@@ -69,16 +70,18 @@ class ConfigNode {
   bool is_list() const;
   bool is_map() const;
 
-  int line() const { return line_; }  // of the key it is the value of, else its own
+  int line() const { return line_; }  // of its key if it has one, else its own
   const std::string& path() const { return path_; }
-  // The same under another name in messages.
+  // The same value, under another name in messages.
   ConfigNode Named(std::string path) const;
 
   // As the file has it, on one line, shortened if it is long.
   std::string Show() const;
-  // All of it on one line: the same for two values exactly if they are written alike, layout apart.
+  // All of it on one line. Two values give the same text exactly if they are written alike, apart
+  // from layout.
   std::string Whole() const;
-  // Values in it and itself, aliases counted as often as they are used; layers below are not counted.
+  // How many values it holds, itself included. Aliases count as often as they are used. Lower
+  // layers do not count.
   std::size_t size() const;
 
   // "FILE:LINE: PATH: MESSAGE"
@@ -95,7 +98,8 @@ class ConfigNode {
   const ConfigRawNode* raw_;
   int line_;
   std::string path_;
-  std::vector<ConfigNode> below_;  // maps with the keys that this one has not, the upper ones first
+  // Lower layers, the topmost first: maps that supply keys which this one lacks.
+  std::vector<ConfigNode> below_;
 };
 
 class ConfigMap {
@@ -107,22 +111,22 @@ class ConfigMap {
 
   const std::vector<Entry>& entries() const { return entries_; }
   const ConfigNode* Find(std::string_view key) const;
-  // Reports "expected WHAT, found nothing; ADVICE" if it is missing.
+  // Reports "expected WHAT, found nothing; ADVICE" if the key is missing.
   const ConfigNode* Require(std::string_view key, std::string_view what,
                             std::string_view advice = "") const;
-  // Reports every key that is not among these, suggesting the nearest, or what `foreign` says to write
-  // for a key that other tools have.
+  // Reports every key that is not among these, and suggests the nearest one. For a key of another
+  // tool it suggests what `foreign` says to write.
   void AllowOnly(std::span<const std::string> keys,
                  std::span<const std::pair<std::string, std::string>> foreign = {}) const;
-  // A key that stands in a wrong place is not missing besides.
+  // Require will not report this key as missing, because it was found in a wrong place.
   void Excuse(std::string_view key) const;
-  // The same, but for this key.
+  // The same map without this key.
   ConfigMap Without(std::string_view key) const;
 
-  // One map of several, the first being the topmost: of a key that many have, it has the value of the
-  // topmost, said where that is written. A section is a key whose values are maps and become one in
-  // the same way. What is wrong with the whole is said about `node`, about a section where the topmost
-  // is.
+  // Merges several maps; the first is the topmost. A key that several layers have gets the value of
+  // the topmost, and problems with it are reported at that value's line. Sections are keys with
+  // maps as values, which are merged in the same way. Problems with the merged map are reported at
+  // `node`, problems with a section at the line of its topmost value.
   static ConfigMap Layered(const ConfigNode& node, std::span<const ConfigMap> layers,
                            std::span<const std::string> sections);
 
@@ -135,11 +139,12 @@ class ConfigMap {
   std::vector<Entry> entries_;
 };
 
-// A YAML file someone wrote by hand: one document of at most kMaxConfigBytes, in UTF-8. Collects
-// what its readers find wrong, to be said all at once.
+// A YAML file that a user wrote by hand: one document of at most kMaxConfigBytes, in UTF-8.
+// Collects the problems that its readers find, so that all are reported at once.
 class ConfigFile {
  public:
-  // Fails on what is not YAML, with one message of the usual form. `file` is what messages call it.
+  // Fails on a text that is not YAML, with one message of the usual form. `file` is its name in
+  // messages.
   static Result<ConfigFile> Parse(std::string_view text, std::string_view file);
 
   ConfigFile(ConfigFile&&) noexcept;
@@ -147,10 +152,12 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigNode root() const;
-  // What a path such as "resources.memory" or "constraints.0" leads to, or as far as it leads.
+  // The value at a path such as "resources.memory" or "constraints.0", or the last one on the way
+  // that exists.
   ConfigNode At(std::string_view path) const;
 
-  // Every problem reported so far, one a line, in order of lines; a hundred if there are more.
+  // Every problem reported so far, one on a line, in order of lines; the first hundred if there are
+  // more.
   Status Check() const;
 
  private:

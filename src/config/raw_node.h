@@ -9,19 +9,19 @@
 
 namespace sluice {
 
-// A file as it was read: nodes by their kinds, texts as they were written, and what is wrong with
-// them. Only this room looks at it; others hold a ConfigNode.
+// A file as it was read: nodes by their kinds, texts as they were written, and the problems found.
+// Only code in src/config uses this; all other code holds a ConfigNode.
 enum class ConfigKind { kNull, kScalar, kList, kMap };
 
 struct ConfigRawNode {
   ConfigKind kind = ConfigKind::kNull;
   bool quoted = false;
   bool flow = false;      // a list or map in brackets or braces
-  bool complete = false;  // false while its children are still read
+  bool complete = false;  // false while its children are still being read
   int line = 0;
   std::string text;
   std::vector<const ConfigRawNode*> children;  // of a map: key, value, key, value
-  std::size_t weight = 1;                      // nodes below and itself, aliases expanded
+  std::size_t weight = 1;                      // itself and all nodes below, aliases expanded
   std::size_t depth = 1;
 };
 
@@ -36,11 +36,14 @@ struct ConfigData {
   std::deque<ConfigRawNode> nodes;
   const ConfigRawNode* root = nullptr;
   std::vector<Problem> problems;
-  std::set<std::string> said;  // what is read again, as layers are, is wrong only once
+  // All reports so far. A part that is read twice, as layers are, is reported once.
+  std::set<std::string> said;
 
-  std::set<std::string> misspelt;  // "PATH.KEY" of keys that unknown ones look like
+  // "PATH.KEY" of keys that the file has in a wrong place or that an unknown key resembles. They
+  // are not reported as missing.
+  std::set<std::string> misspelt;
 
-  // More than anyone reads; the bound keeps a hostile file from filling memory.
+  // Keeps a hostile file from filling memory. The bound is more than a user will read.
   bool full() const { return problems.size() >= 1000; }
 
   // "FILE:LINE: PATH: "

@@ -7,22 +7,23 @@
 
 namespace sluice {
 
-// What a plain scalar says by the types of YAML 1.2; nothing if it is none of that type.
+// These read a plain scalar by the types of YAML 1.2, and return nothing if it is of another type.
 
-// A whole number: 12, -3, 0x1f, 0o17. `whole` says that it looks like one, however large.
+// A whole number: 12, -3, 0x1f, 0o17. `whole` is set if the text looks like one, even if it is too
+// large to return.
 std::optional<std::int64_t> ParseWhole(std::string_view text, bool& whole);
-// Digits with a point or an exponent, .inf, .nan.
+// A decimal number, with or without a point or an exponent; .inf, .nan.
 std::optional<double> ParseNumber(std::string_view text);
 std::optional<bool> ParseBoolean(std::string_view text);
 // 500kB, 16MiB, 2GB, or bytes.
 std::optional<std::int64_t> ParseSize(std::string_view text);
 
-// What people write for a number that YAML does not take for one, as it would: 10^-3, 1/8, 50%, 10k, 27
-// epochs, 3,5. Nothing if that cannot be told.
+// Suggests how to write a number that YAML would not take for one: 10^-3, 1/8, 50%, 10k, 27 epochs,
+// 3,5. Nothing if the number cannot be told.
 std::string SuggestNumber(std::string_view text);
 
-// "write '2h'" for 2 hours, "write '90s'" for 90, and so on; the same for sizes. Nothing if that cannot be
-// told.
+// Suggests how to write a duration or a size: "write '2h'" for 2 hours, "write '2GB'" for 2 gb.
+// Nothing if the value cannot be told.
 std::string SuggestDuration(std::string_view text);
 std::string SuggestSize(std::string_view text);
 

@@ -65,7 +65,7 @@ std::optional<Pair> PairOn(string_view line) {
   return Pair{words.substr(0, colon), Trimmed(words.substr(colon + 1))};
 }
 
-// Where something begins that is in quotes nowhere on the line.
+// Where `what` first occurs outside quotes, at `from` or later.
 std::size_t FindBare(string_view line, string_view what, std::size_t from = 0) {
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -86,14 +86,14 @@ std::string InQuotes(string_view text) {
   return quoted + "'";
 }
 
-// Trying a cure reads the whole text once: longer ones are not tried.
+// Trying a cure reads the whole text once, so cures of longer texts are not tried.
 constexpr std::size_t kLongestTried = std::size_t{1} << 16;
 
 // A fault and how to mend it.
 struct Cure {
   int line;
   std::string message;
-  std::string instead;  // of that line, to be tried; empty: the message proposes no line
+  std::string instead;  // the mended line, to be tried; empty: the message proposes no line
 };
 
 class Explainer {
@@ -175,7 +175,7 @@ class Explainer {
 
   bool Is(Kind kind) const { return fault_.kind == kind; }
 
-  // What the first rule says whose cure works.
+  // The message of the first cure that works, with the rules in this order.
   std::optional<Unreadable> First(std::initializer_list<Rule> rules) const {
     for (const Rule rule : rules) {
       for (const Cure& cure : (this->*rule)()) {
@@ -185,7 +185,7 @@ class Explainer {
     return std::nullopt;
   }
 
-  // Whether the text reads beyond the fault, and beyond the line that is changed.
+  // Whether the mended text reads beyond the fault and beyond the changed line.
   bool Works(const Cure& cure) const {
     if (cure.instead.empty() || find_fault_ == nullptr) return true;
     std::string text;
@@ -198,11 +198,11 @@ class Explainer {
     return !fault || *fault > std::max(cure.line, line());
   }
 
-  // A line with another text behind its indentation.
+  // This text behind the indentation of a line.
   std::string Indented(int line, string_view text) const {
     return std::string(IndentOf(At(line)), ' ') + std::string(text);
   }
-  // A line whose pair has another value.
+  // The faulty line, with another value behind the key of its pair.
   std::string WithValue(const Pair& pair, string_view value) const {
     const string_view before =
         At(line()).substr(0, static_cast<std::size_t>(pair.key.end() - At(line()).begin()));
@@ -214,13 +214,13 @@ class Explainer {
     const auto index = static_cast<std::size_t>(line - 1);
     return index < lines_.size() ? lines_[index] : string_view();
   }
-  // The line before this one that says something; 0: none.
+  // The nearest line before this one that is not blank or a comment; 0 if there is none.
   int Before(int line) const {
     for (--line; line > 0 && SaysNothing(At(line));) --line;
     return line;
   }
 
-  // A listing copied together with what surrounds it in Markdown.
+  // A listing that was copied together with its fence in Markdown.
   std::optional<Unreadable> Fence() const {
     for (int at = 1; at <= line() && at <= static_cast<int>(lines_.size()); ++at) {
       if (!Trimmed(At(at)).starts_with("```")) continue;
@@ -231,7 +231,7 @@ class Explainer {
     return std::nullopt;
   }
 
-  // A character that looks like one of YAML's and is none.
+  // A character that looks like one of YAML's but is another.
   std::vector<Cure> Lookalikes() const {
     std::vector<Cure> cures;
     for (const int at : {line(), Before(line())}) {
@@ -361,7 +361,7 @@ class Explainer {
     return cures;
   }
 
-  // Every occurrence that is not in quotes, replaced.
+  // The line with every occurrence outside quotes replaced.
   static std::string EachBare(string_view line, string_view what, string_view by) {
     std::string made;
     std::size_t from = 0;
@@ -373,7 +373,7 @@ class Explainer {
     return made + std::string(line.substr(from));
   }
 
-  // What follows 'when: ' inside braces, up to the last of them.
+  // What follows 'when: ' inside braces, up to the last closing brace.
   static std::string ConditionOn(string_view line) {
     const std::size_t when = line.find("when: ");
     if (when == kNone) return "";
@@ -402,7 +402,7 @@ class Explainer {
     return cures;
   }
 
-  // "space" and below it what it holds; "trials 24" and "trials = 24".
+  // "space" with its contents on the lines below; "trials 24" and "trials = 24".
   std::vector<Cure> MissingColon() const {
     std::vector<Cure> cures;
     for (const int at : {line(), Before(line())}) {
@@ -471,7 +471,8 @@ class Explainer {
     return cures;
   }
 
-  // Unlike the lines before it: too far for their neighbour, or between two of them.
+  // A line indented unlike the lines before it: deeper than a key that has a value, or between two
+  // levels.
   std::vector<Cure> Indentation() const {
     const int before = Before(line());
     if (before == 0 || SaysNothing(At(line()))) return {};

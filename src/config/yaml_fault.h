@@ -11,34 +11,34 @@
 
 namespace sluice {
 
-// What the parser says of a text, and where.
+// What the parser found wrong with a text, and where.
 struct YamlFault {
   enum class Kind {
-    kUnclosed,      // a bracket or a brace
-    kColon,         // where none can be
-    kNextItem,      // something else than a key or an item
-    kClosed,        // what was never opened
-    kCharacter,     // that begins no value
-    kUnknownAlias,  // of nothing
-    kEscape,        // in double quotes
-    kDash,          // behind a key
-    kBlock,         // text behind a '>' or '|' that begins one of several lines
+    kUnclosed,      // a bracket or a brace that is never closed
+    kColon,         // a ':' where none can be
+    kNextItem,      // something else where the next key or item should be
+    kClosed,        // a closing bracket or brace that was never opened
+    kCharacter,     // a character that cannot begin a value
+    kUnknownAlias,  // an alias of an anchor that does not exist
+    kEscape,        // an unknown escape in double quotes
+    kDash,          // a '-' behind a key, on its line
+    kBlock,         // text behind a '>' or '|', which begins a text of several lines
     kOther,
   };
   Kind kind = Kind::kOther;
   int line = 1;
   std::size_t column = 0;
-  std::string message;  // in its own words
+  std::string message;  // in the parser's own words
 };
 
 // The line of the first fault of a text; nothing if it can be read.
 using FindFault = std::function<std::optional<int>(std::string_view text)>;
 
-// The fault in plain words, with the line to change. That is often not the parser's line, so the text is
-// searched for common mistakes: a colon without a blank, lines indented unlike their neighbours, a '#' or
-// ': ' in a text without quotes, the fence of a listing. A line that is proposed has been tried: with it
-// the text reads at least beyond this fault. `open` is the innermost list or map that was begun and not
-// ended, if any.
+// Explains the fault in plain words, with the line to change. That is often not the parser's line,
+// so the text is searched for common mistakes: a colon without a blank, lines indented unlike their
+// neighbours, a '#' or ': ' in a text without quotes, the fence of a listing. A line that is
+// proposed has been tried: with it the text reads at least beyond this fault. `open` is the
+// innermost list or map that was begun and not ended, if any.
 Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
                         const FindFault& find_fault);
 

@@ -35,7 +35,8 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// Whether there is a key behind spaces of any kind. In the text of a block they are as good as others.
+// Whether a key follows blanks of any kind. Unusual blanks are wrong before a key only: in the text
+// of a block scalar, for example, they are allowed.
 bool BeginsKey(std::string_view line) {
   line = FirstLine(line);
   const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -45,8 +46,8 @@ bool BeginsKey(std::string_view line) {
   return end != line.end() && *end == ':' && (end + 1 == line.end() || *(end + 1) == ' ');
 }
 
-// Throws for what must not reach yaml-cpp: it guesses UTF-16 from NULs, takes byte 4 for the end of
-// the file, and words its complaints about tabs in a way nobody understands.
+// Throws for bytes that must not reach yaml-cpp. It guesses UTF-16 from NULs and takes byte 4 for
+// the end of the file, and its messages about tabs are hard to understand.
 void CheckBytes(std::string_view text) {
   int line = 1;
   bool indenting = true;

@@ -29,8 +29,8 @@ Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& 
       events_since_snapshot_(parts.events_since_snapshot),
       snapshot_every_(parts.snapshot_every),
       observer_(std::move(parts.observer)) {
-  // The clock may have been set back since the last event. Time goes on from there, or whatever is
-  // to be done at some time would wait until the clock has caught up.
+  // The clock may have been set back since the last event. Time goes on from that event: otherwise
+  // timers would wait until the clock has caught up.
   if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
 }
 
@@ -163,7 +163,7 @@ void Controller::Committed(const Status& status) {
 
 void Controller::Release(const Effects& effects) {
   // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
-  // cumulative: the last of a launch says it all.
+  // cumulative: the last one of a launch says it all.
   struct Heard {
     std::uint64_t seq = 0;
     int count = 0;
@@ -241,8 +241,8 @@ void Controller::Answered(SearchAnswer answer) {
                     .fork = answer.fork});
 }
 
-// Whoever is asked for a proposal knows all that happened before: what is proposed depends on the
-// events, not on when they reach the disk.
+// Tells the searcher all that happened before it is asked for a proposal. So a proposal depends on
+// the events, not on when they reach the disk.
 void Controller::TellSearch() {
   for (const TrialKey& key : engine_->TakeChanged()) {
     Observe(*engine_->trial(key));
@@ -257,7 +257,7 @@ void Controller::ObserveAll() {
 }
 
 void Controller::Observe(const Trial& trial) {
-  if (trial.IsFork()) return;  // what came of it is its ancestors' doing too
+  if (trial.IsFork()) return;  // its result is due to its ancestors too
   searcher_.Observe(ObservationOf(study().spec, trial));
 }
 

@@ -34,41 +34,41 @@ class Searcher {
 struct SearchAnswer {
   std::uint64_t counter = 0;
   std::optional<Point> point;
-  TrialId fork{};  // whose parameters they are, if not those of a proposal
+  TrialId fork{};  // if set, `point` is for this fork, not for a proposal
 };
 
-// The loop around the engine: what happens becomes an event, the event changes the engine at once,
-// and what the engine commands is carried out, and what was heard is acknowledged, when the event
-// is on disk. Drives one study. Pure but for what it is given, so that a simulator runs it too. One
-// thread.
+// The loop around the engine. What happens becomes an event, and the event changes the engine at
+// once. When the event is on disk, the commands of the engine are carried out (Propose and WakeAt
+// at once), and what was heard is acknowledged. Drives one study. Pure but for what it is given, so
+// that a simulator runs it too. One thread.
 class Controller final : public WorkforceOwner {
  public:
   struct Parts {
     StudyId study{};
     std::unique_ptr<Engine> engine;
-    EventSeq last{};                     // that the ledger holds
-    std::vector<Observation> knowledge;  // that the sampler has beside the study's own trials
+    EventSeq last{};                     // the last event that the ledger holds
+    std::vector<Observation> knowledge;  // for the sampler, besides the study's own trials
     std::int64_t events_since_snapshot = 0;
     std::int64_t snapshot_every = 50'000;        // events: a restart replays no more than these
     std::function<void(const Event&)> observer;  // sees each event when it has been applied
   };
 
-  // All of them outlive it.
+  // The site, the committer and the searcher must outlive the controller.
   Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher);
 
-  // Takes over: goes on with what is unfinished, applies the first events, ControllerStarted among
-  // them, and finds out what became of what ran. Then the site may let workers in.
+  // Takes over: goes on with unfinished commands, applies the first events, ControllerStarted among
+  // them, and finds out what became of the launches that ran. Then the site may let workers in.
   void Begin(std::vector<EventBody> first);
-  // Submits what was gathered, if the committer is free. To be called when all that has happened
-  // has been told.
+  // Submits the gathered events, if the committer is free. To be called once the controller has
+  // been told all that has happened.
   void Flush();
-  // A batch reached the disk, or did not: then `failure` is set, and the controller is of no use
-  // any more. Trials go on by themselves, and the next controller finds them.
+  // A batch reached the disk, or did not. If it did not, `failure` is set, and the controller is of
+  // no use any more. Trials go on by themselves, and the next controller finds them.
   void Committed(const Status& status);
   void Answered(SearchAnswer answer);
-  // The study is finished, or drained, nothing of it runs, and all of that is on disk.
+  // Whether the study is finished or drained, nothing of it runs, and all of that is on disk.
   bool Over() const;
-  // What is to be written down at the end, beside a snapshot if much has happened.
+  // The last batch to write down, with a snapshot if much has happened since the last one.
   Batch LastWords();
 
   const Study& study() const { return *engine_->study(study_); }
@@ -91,7 +91,7 @@ class Controller final : public WorkforceOwner {
   struct Effects {
     std::vector<Command> commands;
     std::vector<Receipt> receipts;
-    std::vector<std::function<void()>> acts;  // after these
+    std::vector<std::function<void()>> acts;  // done after the others
     bool empty() const { return commands.empty() && receipts.empty() && acts.empty(); }
   };
 
@@ -110,7 +110,7 @@ class Controller final : public WorkforceOwner {
   Searcher& searcher_;
   std::unique_ptr<Engine> engine_;
   EventSeq last_{};
-  Duration ahead_{0};  // of the site's clock, where that is behind the last event
+  Duration ahead_{0};  // added to the site's clock, which may be behind the last event
   Workforce workforce_;
 
   std::vector<std::pair<EventSeq, Event>> gathered_;

@@ -31,24 +31,25 @@ struct LaunchEnd {
   std::string reason;
 };
 
-// What became of a launch that an earlier controller has started, or was about to.
+// What became of a launch that an earlier controller started, or was about to start.
 struct Inherited {
   enum class Fate {
     kNever,  // no process carries it, and none ever will
     kRuns,   // in the process of `worker`
-    kGone,   // in that process, which has ended
+    kGone,   // the process of `worker` carried it, and has ended
   };
   Fate fate = Fate::kNever;
   std::string worker;
 };
 
-// Which process of a host speaks the protocol, if one does.
+// The process of a host that speaks the protocol, if there is one.
 struct Speaker {
   bool speaks = false;
   std::int64_t pid = 0;
-  std::uint64_t start = 0;  // tells it from a later process of the same number; 0: not known
-  std::uint64_t image = 0;  // and from what it was before it replaced itself; 0: not known
-  // Added to the numbers of its messages, if it counts as another process of the launch did before.
+  std::uint64_t start = 0;  // tells it from a later process with the same pid; 0: not known
+  std::uint64_t image = 0;  // tells it from the program it was before an exec; 0: not known
+  // Added to the numbers of its messages, if an earlier process of the launch used the same
+  // numbers.
   std::uint64_t base = 0;
   bool Is(const Speaker& other) const {
     return pid == other.pid && (start == other.start || start == 0 || other.start == 0) &&
@@ -62,11 +63,11 @@ enum class Force {
 };
 
 // The machines on which the trials of one study run, as their controller sees them: processes,
-// connections, files and a clock. Real ones in exec, simulated ones in sim. A host is a process that
-// was started for a launch; its worker is named after that launch (WorkerName).
+// connections, files and a clock. The real ones are in exec, simulated ones in tests/rig. A host is
+// a process that was started for a launch. Its worker is named after that launch (WorkerName).
 //
-// The site tells the Workforce of new connections, of lines and ends of them, of hosts that have
-// ended, once, and of output that grew; never from inside a call of its own.
+// The site tells the Workforce of new connections, of their lines and ends, of hosts that have
+// ended (once each), and of output that grew. It never does so from inside a call of its own.
 class Site {
  public:
   virtual ~Site() = default;
@@ -77,31 +78,33 @@ class Site {
   virtual TimerId At(Time time, std::function<void()> handler) = 0;
   virtual void Cancel(TimerId timer) = 0;
 
-  // Starts a host for the trial's latest launch. Fails if there is none then and never will be.
+  // Starts a host for the trial's latest launch. Fails only if there is no such host and never will
+  // be.
   virtual Status Spawn(const Trial& trial) = 0;
-  // The trial's latest launch is this host's, whoever looks for it: before the worker hears of it.
+  // Writes down that this host carries the trial's latest launch, for every later controller too.
+  // Called before the worker hears of the launch.
   virtual Status Claim(const std::string& worker, const Trial& trial) = 0;
-  // What became of a launch; a host of it that runs is told of from now on.
+  // What became of a launch. If its host runs, the site tells of that host from now on.
   virtual Inherited Look(wire::LaunchRef at) = 0;
-  // Whether a host lives; one that does is told of from now on.
+  // Whether a host lives. If it does, the site tells of it from now on.
   virtual bool Reach(const std::string& worker) = 0;
-  // What is written down of who speaks for a host, for the next controller too.
+  // The process that speaks for a host, as Spoke wrote it down. The next controller reads it too.
   virtual Speaker WhoSpeaks(const std::string& worker) = 0;
   virtual void Spoke(const std::string& worker, const Speaker& speaker) = 0;
-  // The process at the other end of a connection, by the machine's own word. Fails if it may not
-  // speak for the host: it is another user's, its secret is wrong, or it has none and was not started
-  // by the host.
+  // The process at the other end of a connection, as the machine itself knows it. Fails if the
+  // process may not speak for the host: it is another user's, its secret is wrong, or it has no
+  // secret and was not started by the host.
   virtual Result<Speaker> Identify(PeerId peer, const std::string& worker,
                                    const std::string& secret) = 0;
   virtual bool Lives(const Speaker& speaker) = 0;
   virtual void Signal(const std::string& worker, Force force) = 0;
 
-  // Reads lines of a host's standard output from an offset on; `end` is the offset behind the line.
-  // Returns the offset behind the last. At the end of a host a line may lack its newline.
+  // Reads lines of a host's standard output from an offset on. `end` is the offset behind the line.
+  // Returns the offset behind the last line. At the end of a host a line may lack its newline.
   using LineHandler = std::function<void(std::string_view line, std::uint64_t end)>;
   virtual std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                                    const LineHandler& handler) = 0;
-  // Tells when there is more of it.
+  // From now on tells the Workforce when the host's standard output has grown.
   virtual void WatchOutput(const std::string& worker) = 0;
 
   // What a launch left behind: messages that it could not deliver, and how it ended.
@@ -113,8 +116,8 @@ class Site {
   // The work of the latest checkpoint; 0 if there is none or it does not say.
   virtual Work CheckpointWork(TrialId trial) = 0;
   virtual void RemoveCheckpoint(TrialId trial) = 0;
-  // Whole or not at all, however often it is asked for, and not if its work is at the end. Returns
-  // the work of what was copied, if that says.
+  // Copies a checkpoint, whole or not at all; the call may be repeated. Fails if the work of the
+  // checkpoint has reached `end`. Returns the work of the copy, if the checkpoint says.
   virtual Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) = 0;
 
   virtual void Send(PeerId peer, const wire::ToWorker& message) = 0;

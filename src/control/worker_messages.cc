@@ -46,8 +46,8 @@ void Workforce::Refuse(PeerId peer, const std::string& reason) {
   site_.Close(peer);
 }
 
-// Where that rests on what has happened: a worker that leaves, because of something that a crash
-// then takes back, would be taken to have come to its end.
+// Refuses a worker once the events so far are on disk. A worker may leave because of an event that
+// a crash then takes back: its launch would be taken to have come to its end.
 void Workforce::RefuseInTurn(Peer& peer, std::string reason) {
   if (Planted("early-word")) return Refuse(peer.id, reason);
   peer.refused = true;
@@ -92,7 +92,8 @@ void Workforce::Greeted(Peer& peer) {
                   fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
   const Trial* trial = hello.at ? TrialOf(*hello.at) : nullptr;
-  // A launch whose end is on disk, but whose worker has not heard so yet, may say its end again.
+  // The worker of an ended launch may not have heard yet that the end is on disk, and may say it
+  // again.
   const bool over = trial != nullptr && trial->state != TrialState::kRunning;
   if (hello.at && (trial == nullptr || (host->at != hello.at && !over))) {
     return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up",
@@ -135,7 +136,7 @@ void Workforce::Greeted(Peer& peer) {
   TellMissed(*trial);
 }
 
-// What a worker missed while nobody was here, or before it connected.
+// Tells a worker what it missed while no controller ran, or before it connected.
 void Workforce::TellMissed(const Trial& trial) {
   const TrialKey key{study_, trial.id};
   const auto tell = [this](const auto& command) {
@@ -146,9 +147,9 @@ void Workforce::TellMissed(const Trial& trial) {
   tell(SetBudget{key, trial.launch, trial.target});
 }
 
-// Before the first words of a process comes what earlier processes of the launch could not deliver:
-// their numbers are lower. A process that counts its messages from 1, as one before it did for the
-// same launch, is counted behind that one.
+// Before the first message of a process comes what earlier processes of the launch could not
+// deliver, since their numbers are lower. A process that counts its messages from 1, as an earlier
+// process of the same launch did, has its messages numbered behind those.
 void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const std::uint64_t its = wire::ConversationOf(numbered.seq);
@@ -173,13 +174,14 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   host.ready = true;
   if (!host.at) {
     peer.link.Release();
-    // Left by an earlier controller, idle, on a node or devices that nobody knows any more: it makes
-    // room.
+    // An idle host of an earlier controller, on a node or devices that are not known any more: it
+    // makes room.
     const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
     if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
     return;
   }
-  // It was given a launch that it has not heard of: the last controller ended in between.
+  // The host was given a launch that its worker has not heard of: the last controller ended in
+  // between.
   const Trial* trial = TrialOf(*host.at);
   if (trial == nullptr || trial->state != TrialState::kRunning) {
     host.at.reset();
@@ -260,11 +262,12 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
     return ended(Ending::kFailed, failed->reason);
 }
 
-// A worker that speaks must go on speaking.
+// Finds workers that speak the protocol and were silent for longer than the lease.
 void Workforce::CheckLeases() {
   const Time now = site_.Now();
   const Duration lease = study().spec.timeouts.lease;
-  // Time that we lost, because the machine slept or was busy elsewhere, is not the workers' silence.
+  // Time that the controller lost, because the machine slept or was busy elsewhere, does not count
+  // as silence of the workers.
   const Duration lost = now - leases_checked_ - kLeaseCheckEvery;
   if (lease_timer_ != 0 && lost > Duration(0) && !Planted("own-silence")) {
     for (auto& [name, host] : hosts_) host->heard = std::min(now, host->heard + lost);
@@ -293,7 +296,7 @@ void Workforce::OutputGrew(const std::string& worker) {
   if (found != hosts_.end()) ReadOutput(*found->second, /*at_end=*/false);
 }
 
-// Reads whole lines that have not been read. The engine's offset tells after a restart what was.
+// Reads whole lines that have not been read yet. After a restart, Trial::offset tells which were.
 void Workforce::ReadOutput(Host& host, bool at_end) {
   if (host.speaker.speaks || !host.at) return;
   host.offset = site_.ReadOutput(

@@ -1,4 +1,4 @@
-// Hosts: who carries which launch, how they start, are told and end.
+// Hosts: which of them carries which launch, and how hosts start, get commands and end.
 
 #include "control/workforce.h"
 
@@ -57,7 +57,7 @@ Workforce::Host* Workforce::Carrier(wire::LaunchRef at) {
   return nullptr;
 }
 
-// A process that an earlier controller started and that still lives.
+// Also finds a host that an earlier controller started and that still lives.
 Workforce::Host* Workforce::FindOrReachHost(const std::string& worker) {
   if (const auto found = hosts_.find(worker); found != hosts_.end()) return found->second.get();
   if (!ParseWorkerName(worker) || !site_.Reach(worker)) return nullptr;
@@ -78,7 +78,7 @@ void Workforce::Adopt(wire::LaunchRef at) {
   if (found.fate == Inherited::Fate::kRuns) {
     const auto known = hosts_.find(found.worker);
     Host& host = known != hosts_.end() ? *known->second : AddHost(found.worker);
-    // Its node was lost to us, and it did not notice.
+    // The launch was given up, as when its node was lost, and its process did not notice.
     if (given_up) return Signal(host, Force::kKill);
     take(host);
     if (host.speaker.speaks) return;
@@ -94,7 +94,7 @@ void Workforce::Adopt(wire::LaunchRef at) {
   LaunchOver(gone);
 }
 
-// A launch whose end nobody but us tells.
+// Tells the end of a launch that no process will tell.
 void Workforce::Ended(wire::LaunchRef at, Ending ending, std::string reason) {
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),
                               .launch = at.launch,
@@ -110,7 +110,7 @@ void Workforce::CarryOut(const Start& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
   const Trial* trial = TrialOf(at);
   if (trial == nullptr || trial->state != TrialState::kRunning || Carrier(at) != nullptr) return;
-  // The user's second word came while the start was being written down.
+  // The user interrupted for a second time (KillAll) while the start was being written down.
   if (killing_) return Ended(at, Ending::kLost, "");
   Host* idle = IdleHost(command.grant);
   if (idle == nullptr) DismissFrom(command.grant);
@@ -120,7 +120,7 @@ void Workforce::CarryOut(const Start& command) {
 
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    // One whose last words are not on disk yet would be found with two launches after a crash.
+    // A host with messages that are not on disk yet would be found with two launches after a crash.
     const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     // The program of an elastic trial has as many threads as it had cores when it started.
@@ -150,7 +150,7 @@ Status Workforce::SpawnHost(const Trial& trial) {
   host.at = at;
   host.grant = trial.grant;
   site_.WatchOutput(host.name);
-  // What it printed before it was watched made no event.
+  // Output from before it was watched is not announced: look once.
   site_.At(site_.Now(), [this, name = host.name] { OutputGrew(name); });
   return {};
 }
@@ -171,14 +171,15 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const bool hears = host->peer != nullptr;
   const Trial& trial = *TrialOf(at);
   const bool silent = trial.launch_work == 0 && trial.offset == 0;
-  // It will hear when it comes back, or says hello at last: what it has saved and reported since is
-  // worth the wait. Of one that is to be stopped before it has said anything nothing is lost.
+  // Whether the worker will hear: now, when it comes back, or when it says hello at last. What it
+  // has saved and reported since is worth the wait. A launch that has said nothing yet is waited
+  // for only if it is to pause: if it is stopped, nothing is lost.
   const bool comes =
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {
     case StopReason::kComplete:
       Tell(*host, wire::Stop{at, "complete"});
-      // Told before, and still at it: a program that cannot hear, or does not listen.
+      // Told before, and still running: a program that cannot hear, or does not listen.
       if (host->told_complete && !hears) Signal(*host, Force::kTerminate);
       if (host->told_complete && hears) ForceLater(*host);
       host->told_complete = true;
@@ -216,7 +217,7 @@ void Workforce::Acknowledge(const Receipt& receipt, int count) {
   if (found == hosts_.end()) return;
   Host& host = *found->second;
   host.owed -= count;
-  // What an earlier process of the launch said needs no acknowledgement any more.
+  // Messages of an earlier process of the launch need no acknowledgement any more.
   if (receipt.seq > host.speaker.base)
     Tell(host, wire::Ack{receipt.at, receipt.seq - host.speaker.base});
 }
@@ -227,7 +228,7 @@ void Workforce::DismissIdle() {
   }
 }
 
-// A worker of another width that idles on these devices holds memory which is needed now.
+// An idle worker of another width on these devices holds memory that is needed now.
 void Workforce::DismissFrom(const Grant& grant) {
   if (study().spec.demand.most == 0) return;
   for (auto& [name, host] : hosts_) {
@@ -254,11 +255,12 @@ void Workforce::KillAll() {
 }
 
 void Workforce::Signal(Host& host, Force force) {
-  host.dismissed = true;  // its launcher sees it to its end: another trial would go with it
+  host.dismissed = true;  // its launcher will end it, and another trial would end with it
   site_.Signal(host.name, force);
 }
 
-// Asked already; made to, if it is still there after the grace period.
+// The host was asked to leave. It is forced if it is still there, with the same launch, after the
+// grace period.
 void Workforce::ForceLater(Host& host) {
   if (host.force_timer != 0) return;
   const std::optional<wire::LaunchRef> at = host.at;
@@ -286,8 +288,8 @@ void Workforce::HostEnded(const std::string& worker) {
   LaunchOver(*gone);
 }
 
-// The process that carried a launch is gone: what it said last, what it could not deliver, then how
-// it ended.
+// The process that carried a launch is gone. Takes in what it printed last, what it could not
+// deliver, then how it ended.
 void Workforce::LaunchOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
   if (!gone.at) return;
@@ -304,7 +306,7 @@ void Workforce::LaunchOver(Host& gone) {
     case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
     case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;
   }
-  // An idle worker that left just as it was given the launch: it has never begun.
+  // An idle worker left just as it was given the launch: the launch has never begun.
   const bool unheard = gone.name != WorkerName(at) && trial->seq == 0;
   if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
   std::string reason = end.reason;
@@ -320,7 +322,8 @@ void Workforce::LaunchOver(Host& gone) {
                   std::nullopt);
 }
 
-// What the processes of a launch could not deliver, of the conversations before this one.
+// Takes in the messages that processes of a launch could not deliver, of the conversations before
+// this one.
 void Workforce::ReadSpool(Host& host, wire::LaunchRef at, std::uint64_t before) {
   if (before == 0 || Planted("lost-spool")) return;
   for (const std::string& line : site_.Spool(at)) {

@@ -28,34 +28,35 @@ struct Receipt {
   std::uint64_t seq = 0;
 };
 
-// What a workforce tells and asks its controller. Events reach the engine at once and the disk in
+// What a workforce tells and asks its controller. Events reach the engine at once, and the disk in
 // turn.
 class WorkforceOwner {
  public:
   virtual ~WorkforceOwner() = default;
   virtual const Engine& engine() const = 0;
   virtual void Happened(EventBody body, std::optional<Receipt> receipt) = 0;
-  // Nothing new, but to be acknowledged behind what is on its way to the disk.
+  // For a message that says nothing new: it is acknowledged after the events that are on their way
+  // to the disk.
   virtual void AcknowledgeInTurn(Receipt receipt) = 0;
-  // What rests on all that has happened: behind what is on its way to the disk.
+  // For what depends on events so far: it is done after those that are on their way to the disk.
   virtual void CarryOutInTurn(Command command) = 0;
   virtual void DoInTurn(std::function<void()> act) = 0;
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
 };
 
-// Those who run the trials of one study, and what they say: commands of the engine become words and
-// signals to workers, their words become events. Pure but for the site it is given, so that
-// simulated workers and real ones are heard by the same code. One thread.
+// The processes that run the trials of one study, and what they say. Commands of the engine become
+// messages and signals to workers; messages of workers become events. Pure but for the site it is
+// given, so that simulated workers and real ones are heard by the same code. One thread.
 //
-// A *host* is a process that was started for a launch. It carries that launch and, if it says it can
-// (reuse), further ones after it. Hosts outlive this object: the next one adopts them.
+// A *host* is a process that was started for a launch. It carries that launch and, if it says that
+// it can (reuse), further launches after it. Hosts outlive this object: the next one adopts them.
 class Workforce {
  public:
   Workforce(Site& site, WorkforceOwner& owner, StudyId study);
   ~Workforce();
 
   // Finds out what became of the launches that ran under an earlier controller, and begins to watch
-  // leases. Before anybody connects.
+  // leases. To be called before any worker connects.
   void Open(const std::vector<wire::LaunchRef>& inherited);
 
   void CarryOut(const Start& command);
@@ -63,28 +64,30 @@ class Workforce {
   void CarryOut(const StopLaunch& command);
   void CarryOut(const CopyCheckpoint& command);
   void CarryOut(const Evict& command);
-  // Stands for so many receipts, of which this is the last.
+  // Acknowledges `count` receipts, of which this one is the last.
   void Acknowledge(const Receipt& receipt, int count);
 
-  // Sends idle hosts home.
+  // Tells idle hosts to exit.
   void DismissIdle();
   // Ends every host at once, and starts no other.
   void KillAll();
-  // No process of ours is left.
+  // Whether no host is left.
   bool empty() const { return hosts_.empty(); }
 
-  // What the site tells.
+  // What the site calls.
   void Connected(PeerId peer);
   void Heard(PeerId peer, std::string_view line);
   void Closed(PeerId peer);  // by the other side
   void OutputGrew(const std::string& worker);
   void HostEnded(const std::string& worker);
 
-  // Of the connections, those that have not said who they are; and the one of a host, or 0.
+  // The connections that do not belong to a host yet.
   std::vector<PeerId> Newcomers() const;
   bool IsNewcomer(PeerId peer) const;
+  // The connection of a host, or 0.
   PeerId PeerOf(const std::string& worker) const;
-  // The connection that the host of a hello had before, or 0: what came over it was said earlier.
+  // The connection that the host of a hello had before, or 0. What came over that one was said
+  // earlier.
   PeerId PeerBefore(std::string_view hello) const;
 
  private:

@@ -9,14 +9,15 @@
 
 namespace sluice {
 
-// What the engine wants done. Every command may be repeated after a restart (Engine::Unfinished)
-// and is carried out once.
+// What the engine wants done. A command may come again after a restart (Engine::Unfinished); it
+// takes effect once.
 
 // Ask for the parameters of a trial. Touches nothing outside, so it need not wait for the commit.
 struct Propose {
   StudyId study{};
   std::uint64_t counter = 0;  // of the sampler's proposals
-  // Or those of this trial, a fork of that one (search/explore.h); nothing is counted then.
+  // If set, the parameters of this fork of `parent` are asked for (search/samplers/explore.h), and
+  // `counter` does not count.
   TrialId fork{};
   TrialId parent{};
 };
@@ -39,18 +40,19 @@ struct SetBudget {
 // kYield: to make room, or to go on elsewhere. kDrain: the controller leaves.
 enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease, kDrain };
 
-// The launch is to leave its trial; LaunchEnded says when it has. Asked first, then made to
-// (SIGTERM, SIGKILL); kTimeout and kLease do not ask. kComplete and kYield never force a program
-// that cannot hear.
+// The launch is to leave its trial; LaunchEnded says when it has. The worker is asked first, and
+// forced after a grace period (SIGTERM, SIGKILL). kTimeout and kLease force it without asking.
+// kYield never forces it. kComplete forces it only where the launch goes on and is told again.
 struct StopLaunch {
   TrialKey trial;
   LaunchId launch{};
   StopReason reason = StopReason::kStopped;
 };
 
-// Copy the checkpoint of a trial for a fork of it, unless nothing is left to do from there;
-// CheckpointCopied says what came of it. What is there at the fork already is the copy. Before the
-// commands that come after it, so that a trial which is resumed does not write to what is copied.
+// Copy the checkpoint of a trial for a fork of it, unless its work has reached `end`.
+// CheckpointCopied says what came of it. A checkpoint that the fork has already is the copy. The
+// copy is made before the commands that come after this one, so that a parent which is resumed does
+// not write to what is copied.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};
@@ -67,7 +69,7 @@ struct WakeAt {
   Time time{};
 };
 
-// Nothing of this study runs or will.
+// Nothing of this study runs, and nothing will unless it is resumed.
 struct StudyFinished {
   StudyId study{};
 };

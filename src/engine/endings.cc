@@ -1,5 +1,5 @@
 // What becomes of a trial when its launch has ended: complete, put back, tried again or failed for
-// good; and of a study whose trials fail.
+// good. And what becomes of a study whose trials fail.
 
 #include <fmt/format.h>
 
@@ -32,8 +32,9 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kDrain: break;
     }
   }
-  // Whoever was asked to make room, or left by itself with more to come, goes on later. So does one that
-  // ended well when it was made to leave by the study's end, and had more to do.
+  // A trial that was asked to make room, or left by itself with more to do, goes on later. So does
+  // a trial that the end of the study cut short: its launch was made to leave and ended well, but
+  // had more to do.
   const bool ends = study.ending == Finish::kDeadline || study.ending == Finish::kFailures;
   const bool cut_short = ends && event.ending == Ending::kDone && trial.work < trial.target &&
                          trial.target != kNoLimit;
@@ -55,7 +56,7 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   if (event.ending == Ending::kFailed || event.ending == Ending::kNotStarted)
     return Fail(study, trial, event.reason);
   if (trial.HasResult()) return Close(study, trial, TrialState::kComplete);
-  // Running it again would give the same: this failure is final.
+  // Running the trial again would give the same: this failure is final.
   trial.failures = static_cast<std::uint32_t>(study.spec.retries);
   const std::string& metric = study.spec.objective.metric;
   if (trial.reports == 0) {
@@ -67,16 +68,17 @@ void Engine::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
        fmt::format("ended without a finite '{}' in its {} reports{}", metric, trial.reports, last));
 }
 
-// Whether a launch did all that it was told when it started: such a program could not hear that it
-// has got further to go. One that went past that on its own has come to its own end.
+// Whether a launch did what it was told when it started. Its program may not hear that its trial
+// has further to go. A program that went past its target on its own has come to its own end, unless
+// it was told the budget.
 bool Engine::DidAsTold(const Study& study, const Trial& trial) {
   const bool at_least = study.tells_budget || study.rules < 2 || Planted("end-again");
   return at_least ? trial.launch_work >= trial.launch_target
                   : trial.launch_work == trial.launch_target;
 }
 
-// Whether a launch that ended well found nothing to do because its checkpoint is further than what
-// was ever reported: those reports died with an earlier launch.
+// Whether a launch that ended well found nothing to do because its checkpoint is ahead of all
+// reports: the reports in between were lost with an earlier launch.
 bool Engine::IsAhead(const Trial& trial, const LaunchEnded& event) {
   const bool idle = event.ending == Ending::kDone && trial.launch_reports == 0;
   if (!idle || trial.restarted || Number(trial.launch) < 2 || event.checkpoint_bytes <= 0)
@@ -86,7 +88,7 @@ bool Engine::IsAhead(const Trial& trial, const LaunchEnded& event) {
          (event.checkpoint_work == 0 && trial.lost && short_of_target);
 }
 
-// From nothing, once: the checkpoint that is ahead goes.
+// Starts the trial from scratch, once: the checkpoint that is ahead is evicted.
 void Engine::BeginAgain(Study& study, Trial& trial) {
   trial.restarted = true;
   SetSaved(study, trial, 0);
@@ -96,20 +98,20 @@ void Engine::BeginAgain(Study& study, Trial& trial) {
   PutBack(study, trial, "its checkpoint was ahead of what it had reported: it began again");
 }
 
-// It goes on later, and nothing is charged.
+// The trial goes on later. This does not count as a failure.
 void Engine::PutBack(Study& study, Trial& trial, std::string_view reason) {
-  // Where a fork comes from is said until there is something else to say.
+  // The note of a fork says where it comes from, until there is something else to say.
   if (!reason.empty() || !trial.IsFork()) trial.note = NoteOf(reason);
   SetState(study, trial, TrialState::kWaiting);
   Enqueue(study, trial);
 }
 
-// The machine failed, not the trial. Nothing more is started for a while; if that does not help, the
-// study pauses, and what can hear saves and leaves; the others come to their end.
+// The machine failed, not the trial. Nothing more is started for a while. If that does not help,
+// the study pauses: programs that can hear save and leave, and the others run to their end.
 void Engine::HoldStarts(Study& study, std::string_view reason) {
   constexpr std::uint32_t kMostFailedStarts = 3;
   constexpr Duration kFirstHold = std::chrono::milliseconds(500);
-  if (now_ < study.hold_until) return;  // a start of the same round
+  if (now_ < study.hold_until) return;  // this start is of the same round
   if (++study.failed_starts > kMostFailedStarts) {
     study.pause = NoteOf(reason);
     return Drain(StopReason::kYield);
@@ -143,8 +145,9 @@ void Engine::Close(Study& study, Trial& trial, TrialState state) {
   CountOver(study, trial);
 }
 
-// A study whose trials fail one after another is not worth its time: what runs saves and leaves.
-// Unless the file says how many may fail, that is so when the first few all came to nothing.
+// A study is not worth its time if its trials fail one after another: running trials then save and
+// leave. If the file does not say how many may fail, that is when the first few trials all failed
+// without a report.
 void Engine::CountOver(Study& study, const Trial& trial) {
   constexpr std::uint32_t kFirst = 5;
   const bool failed = trial.state == TrialState::kFailed;
@@ -157,7 +160,7 @@ void Engine::CountOver(Study& study, const Trial& trial) {
     End(study, Finish::kFailures);
 }
 
-// Tells the stopper of an end that is not its own doing.
+// Tells the stopper of an end that it did not rule itself.
 void Engine::EndSearch(Study& study, Trial& trial, bool failed) {
   if (trial.exempt) return;
   for (const Ruling& ruling : study.stopper->End(trial.id, failed)) Follow(study, ruling);

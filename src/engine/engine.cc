@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-// Whether a program's own words say how far its launch is to go.
+// Whether the command line or the environment of a program says how far its launch is to go.
 bool TellsBudget(const StudySpec& spec) {
   const auto tells = [](const std::string& text) { return HasWord(text, "budget"); };
   return std::ranges::any_of(spec.program, tells) ||
@@ -45,7 +45,7 @@ int Study::room() const {
 
 Time Study::stops_at() const { return deadline == kNever ? kNever : deadline - leave; }
 
-// What more devices bring before it is measured: HyperSched's ResNet-50 stands for all.
+// Until it is measured, the gain from more devices is taken to be that of HyperSched's ResNet-50.
 Engine::Engine(std::unique_ptr<Policy> policy)
     : policy_(std::move(policy)), speeds_(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
 
@@ -133,7 +133,7 @@ void Engine::On(const StudyResumed& event) {
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
   if (event.change) {
-    // One study alone is resumed so: the policy is its own.
+    // Only a study that has the engine to itself is changed like this: the policy is its own.
     if (event.change->policy != study->spec.policy) {
       auto policy = MakePolicy(event.change->policy);
       SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
@@ -152,13 +152,13 @@ void Engine::On(const StudyStopAsked& event) {
 void Engine::On(const ControllerStarted& event) {
   cluster_.SetNodes(event.nodes);
   draining_ = false;
-  next_wake_ = kNever;  // whoever was to wake us is gone
+  next_wake_ = kNever;  // the timer of the last controller is gone
   for (auto& study : studies_) {
     study->failed_starts = 0;
     study->hold_until = {};
     for (TrialId id : study->running) {
       Trial& trial = study->trials[Number(id) - 1];
-      trial.heard = now_;  // nobody was there to hear it
+      trial.heard = now_;  // no controller was there to hear its reports
       trial.to_first = {};
       trial.window = kNever;
       trial.leave_sent = kNever;
@@ -175,7 +175,7 @@ void Engine::On(const NodesChanged& event) {
   replan_ = true;
 }
 
-// Nobody else will say that they ended.
+// Ends the launches on nodes that are down: no other event will say that they ended.
 void Engine::LoseLaunchesOnLostNodes() {
   for (auto& study : studies_) {
     for (TrialId id : std::vector<TrialId>(study->running)) {
@@ -191,7 +191,8 @@ void Engine::LoseLaunchesOnLostNodes() {
                             .checkpoint_bytes = -1});
     }
   }
-  // The end of one may have decided about another that was lost next: nobody is there to be told.
+  // The end of one launch may have caused a command to another launch that was lost after it. No
+  // process is left to be told.
   std::erase_if(commands_, [this](const Command& command) {
     return std::visit(
         [this](const auto& each) {
@@ -225,9 +226,8 @@ void Engine::On(const Proposed& event) {
   if (study != nullptr && IsSet(event.fork)) return OnFork(*study, event);
   if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
   if (event.counter != study->answered) {
-    commands_.push_back(
-        Propose{study->id,
-                event.counter});  // out of turn: asked for again, or it would be missing for ever
+    // Out of turn: asked for again, or it would be missing for ever.
+    commands_.push_back(Propose{study->id, event.counter});
     return;
   }
   ++study->answered;
@@ -248,8 +248,8 @@ Trial& Engine::MakeTrial(Study& study, Point point) {
   return Add(study, std::move(trial));
 }
 
-// Trials that go straight to the full budget are one group (grid, random), and so are those that a
-// stopper gathers; the others come one by one.
+// Trials that go straight to the full budget are one group (grid, random). So are trials that a
+// stopper gathers for one target. Every other trial is a group of its own.
 void Engine::JoinGroup(Study& study, Trial& trial) {
   const bool same = study.stopper->Gathers() ? trial.target == study.group_target
                                              : trial.target == study.spec.stopper.max_budget;
@@ -267,7 +267,7 @@ Trial& Engine::Add(Study& study, Trial trial) {
   return study.trials.back();
 }
 
-// No new plan: a point may be enqueued while nobody is there to start its trial.
+// Makes no new plan: points may be enqueued while no controller runs that could start trials.
 void Engine::On(const PointsEnqueued& event) {
   Study* study = FindStudy(event.study);
   if (study == nullptr) return;
@@ -299,7 +299,8 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   Trial& trial = FindStudy(key.study)->trials[Number(key.trial) - 1];
   trial.seq = std::max(trial.seq, position.seq);
   trial.offset = std::max(trial.offset, position.offset);
-  // Who speaks was started, and what was to be removed was removed before that.
+  // A launch that sends messages was started. A checkpoint that was to be removed was removed
+  // before that.
   if (position.seq != 0 || position.offset != 0) {
     trial.evicted = false;
     FindStudy(key.study)->failed_starts = 0;
@@ -369,7 +370,7 @@ void Engine::On(const TrialStopAsked& event) {
   EndSearch(*study, stopped, /*failed=*/true);  // the stopper does not know yet
 }
 
-// It goes on; of one that had ended nobody asked to be woken.
+// The study goes on. No wake-ups were asked for while it was finished, so they are asked for now.
 void Engine::Reopen(Study& study) {
   study.ending = Finish::kNot;
   study.finished = false;
@@ -390,9 +391,9 @@ void Engine::On(const Woken&) {
   replan_ = true;
 }
 
-// Tells a launch to leave its trial. A stronger reason replaces a weaker one; the same one is said
-// again. What becomes of a trial that was stopped or paused is decided: that its launch has to be
-// forced out changes nothing.
+// Tells a launch to leave its trial, again if it was told before. The new reason replaces the old
+// one, except that an expired lease does not replace the reason of a trial that is decided
+// (IsDecided): that its launch has to be forced out changes nothing.
 void Engine::Leave(Study& study, Trial& trial, StopReason reason) {
   SLUICE_CHECK(trial.state == TrialState::kRunning, "only a running trial can leave");
   if (!(IsDecided(trial) && reason == StopReason::kLease)) trial.leave_reason = reason;
@@ -414,7 +415,8 @@ void Engine::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.busy += now_ - trial.started;
   trial.ended = now_;
   if (trial.leaving && event.ending == Ending::kPaused && trial.leave_sent != kNever) {
-    // Never more than it may take before it is forced: the machine may have slept meanwhile.
+    // At most the grace period, after which a launch is forced out: the machine may have slept
+    // meanwhile.
     const Duration took = std::min(now_ - trial.leave_sent, study.spec.timeouts.grace);
     study.leave_known = true;
     study.leave = std::max(took, study.leave * 9 / 10);
@@ -441,7 +443,8 @@ void Engine::Changed(Study& study, Trial& trial) {
   changed_.push_back({study.id, trial.id});
 }
 
-// A trial that has run before, or goes on from one that has, never starves behind new ones.
+// A trial that has run before is queued before new trials, so that it never starves behind them. So
+// is a fork, which goes on from a trial that has run.
 void Engine::Enqueue(Study& study, Trial& trial) {
   const auto is_new = [](const Trial& some) { return !IsSet(some.launch) && !some.IsFork(); };
   if (is_new(trial) || Planted("starved")) {

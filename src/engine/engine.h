@@ -37,7 +37,7 @@ enum class Finish : std::uint8_t {
 };
 std::string_view Name(Finish finish);
 
-// What something takes, as measured: a mean that forgets slowly.
+// The measured time that something takes: a mean that forgets old measurements slowly.
 struct Price {
   double seconds = 0;
   std::int64_t count = 0;
@@ -56,55 +56,56 @@ struct Study {
   std::string folder;
   std::uint64_t seed = 0;
   int rules = kRules;
-  bool tells_budget = false;  // its program is told at its start how far to go
+  bool tells_budget = false;  // its program is told at its start how far to go ({budget})
   int trials_wanted = 0;
   Time created{};
   Time deadline = kNever;
   Price start_up;                // from the start of a launch to its first step
-  Duration leave{0};             // what it took at most of late to save and leave
-  bool leave_known = false;      // it was measured
-  Work furthest = 0;             // that any trial has reported
-  Finish ending = Finish::kNot;  // no new work, for this reason
-  bool finished = false;         // and nothing runs
+  Duration leave{0};             // the longest that a launch took of late to save and leave
+  bool leave_known = false;      // `leave` was measured
+  Work furthest = 0;             // the most work that any trial has reported
+  Finish ending = Finish::kNot;  // why no new work is begun
+  bool finished = false;         // it has ended, and nothing runs
   bool exhausted = false;
-  std::uint32_t failed_starts = 0;  // rounds of starts that the machine failed, one after another
-  Time hold_until{};                // nothing is started before
-  std::string pause;                // why the machine could not go on with it; empty: it could
-  // Since it was made or resumed, trials that are over, of them those that failed, and of these
-  // those that never reported.
+  std::uint32_t failed_starts = 0;  // consecutive rounds of starts that the machine failed
+  Time hold_until{};                // nothing is started before this time
+  std::string pause;                // why the machine could not start its trials; empty: it could
+  // Counted since the study was made, was resumed, or had a trial retried by hand: trials that are
+  // over, the failed trials among those, and the failed trials that never reported.
   std::uint32_t over = 0;
   std::uint32_t failed = 0;
   std::uint32_t fruitless = 0;
-  bool has_enough_room = false;  // in the plan that is being made: it cannot use more room
+  bool has_enough_room = false;  // in the plan being made: the study cannot use more room
   std::uint64_t asked = 0;       // proposals asked for
   std::uint64_t answered = 0;
   std::uint64_t enqueued = 0;  // points given by hand so far
-  std::deque<Point> queue;     // those of them that are not trials yet
+  std::deque<Point> queue;     // enqueued points that are not trials yet
   std::uint32_t groups = 0;
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
   std::set<TrialId> saved;   // trials with a checkpoint
   std::deque<Trial> trials;  // trial n is at n - 1; a reference stays good when another is made
-  int forks = 0;             // of them: they come on top of the trials that are wanted
-  Work group_target = 0;     // of the latest group, where trials are gathered into groups
+  int forks = 0;             // among the trials; trials_wanted does not count them
+  Work group_target = 0;     // of the latest group, for stoppers that gather trials
   std::array<int, kTrialStates> counts{};
   std::vector<TrialId> running;  // in order of starting
   std::vector<TrialId> waiting;  // in the order they are to start
   std::unique_ptr<Stopper> stopper;
-  double typical_work = 0;  // that a trial does on average under it
+  double typical_work = 0;  // work that a trial does on average under the stopper
   Forecasts forecasts;      // empty where the policy does not look at them
 
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
-  // Trials made that were proposed by a sampler or given by hand, as `trials_wanted` counts them.
+  // Trials that a sampler proposed or a user gave: those that `trials_wanted` counts.
   int proposed() const { return static_cast<int>(trials.size()) - forks; }
-  // How many more trials may be made, beside those whose proposals are on their way.
+  // How many more trials may be made, besides those with proposals on their way.
   int room() const;
   // When launches are told to leave, so that they have saved by the deadline.
   Time stops_at() const;
 };
 
-// What a launch that leaves is told again, by a controller that takes over or when it comes back.
+// The reason that a leaving launch is told again, when a controller takes over or when its worker
+// comes back.
 StopReason ToldReason(const Study& study, const Trial& trial);
 
 // What becomes of a message about a launch.
@@ -113,7 +114,7 @@ enum class Admission {
   kSeen,       // sent again: acknowledge, do not record
   kRetrained,  // work that an earlier launch has reported: LaunchHeard
   kBackwards,  // work that this launch has passed: say so, do not record
-  kStale,      // of a launch we gave up on, or of none: refuse
+  kStale,      // of a launch that was given up, or of none: refuse
 };
 
 // The heart: events in, commands out. No clock, thread, file or socket; the same events give the
@@ -122,15 +123,14 @@ class Engine {
  public:
   explicit Engine(std::unique_ptr<Policy> policy);
 
-  // The event must be admissible (Admit) where it belongs to a launch; others of those change
-  // nothing.
+  // An event that belongs to a launch must be admissible (Admit); otherwise it changes nothing.
   std::vector<Command> Apply(const Event& event);
 
   Admission Admit(TrialKey trial, LaunchId launch, Position position) const;
   Admission Admit(const Reported& report) const;
 
-  // What was commanded and may not have been carried out, for a controller that takes over. Copies
-  // are to be made before what the takeover itself (ControllerStarted) commands.
+  // Commands that may not have been carried out, for a controller that takes over. The copies among
+  // them must be made before the commands that the takeover itself (ControllerStarted) causes.
   std::vector<Command> Unfinished() const;
 
   const Study* study(StudyId id) const;
@@ -145,9 +145,9 @@ class Engine {
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
 
-  // The whole state, apart from the studies' sources, which Load takes from `specs`: studies as
-  // created, by id. Load is for a new engine; Corruption, with the engine of no use any more, on
-  // what Save does not write.
+  // The whole state, except for what the studies' files say. Load takes that from `specs`: the
+  // studies as created, by id. Load is for a new engine. It fails with Corruption on bytes that
+  // Save does not write, and the engine is then of no use any more.
   std::string Save() const;
   Status Load(std::string_view bytes, std::vector<StudyCreated> specs);
   std::uint64_t Digest() const;

@@ -151,7 +151,7 @@ TEST(EngineAshaTest, AProgramThatIsToldItsBudgetMayReportBeyondIt) {
   }
 }
 
-// Whoever made it saw it run again, and what happened then is on record.
+// The user of such a study saw it run again, and what happened then is on record.
 TEST(EngineAshaTest, InAStudyOfBeforeAProgramThatEndsByItselfRunsAgain) {
   StudyCreated created{kStudy, "", "/", 1, SpecOf(kAsha), /*rules=*/1};
   auto engine = NewEngine();

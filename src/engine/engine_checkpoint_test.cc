@@ -75,7 +75,7 @@ TEST(EngineCheckpointTest, ATrialWhoseCheckpointIsGoneStartsAgain) {
   EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30),
               ElementsAre("wake 0", "evict 2", "evict 2", "start 2.2 3..end"));
   EXPECT_THAT(Describe(t.engine().Unfinished()), ::testing::Not(Contains("evict 2")));
-  // Nobody knows whether the launch began, and what was removed before it.
+  // It is not known whether the launch began, and so whether the checkpoint was removed.
   EXPECT_THAT(t.End(2, Ending::kLost), ElementsAre("evict 2", "start 2.3 3..end"));
   t.Report(2, 4, 0.2);
   EXPECT_FALSE(t.Trial(2).evicted);  // or what it saves next would be removed

@@ -1,4 +1,5 @@
-// Synchronous halving at work in the engine: groups, the last bracket, and nobody who waits for ever.
+// Synchronous halving at work in the engine: groups, the last bracket, and no trial that waits for
+// ever.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ std::string Sha(int trials, const std::string& more = "") {
                      more);
 }
 
-// Reports at its first rung and leaves if it is paused there.
+// The trial reports at its first rung, and leaves if it is paused there.
 void Judge(TestEngine& t, int trial, double loss) {
   t.Report(trial, 1, loss);
   if (t.Trial(trial).leaving) t.End(trial, Ending::kPaused);
@@ -44,7 +45,7 @@ TEST(EngineHalvingTest, NobodyWaitsLongerThanIsNeeded) {
   EXPECT_EQ(t.State(3), TrialState::kRunning);
 }
 
-// A launch may take its time to leave; where there is room, nobody waits for that.
+// A launch may take its time to leave. Where there is room, no trial waits for that.
 TEST(EngineHalvingTest, WhoIsPromotedByAReportStartsAtOnce) {
   TestEngine t(Sha(9), NodeOf(9 * kWhole));
   t.Propose(9);

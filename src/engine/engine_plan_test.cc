@@ -1,4 +1,4 @@
-// What the engine makes of plans: who is shown to a policy, who stays, who yields.
+// What the engine makes of plans: which trials a policy is shown, which stay, which yield.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class EnginePlanTest : public ::testing::Test {
   }
   std::vector<std::string> Wake() { return Describe(engine_.Apply({At(2), Woken{}})); }
 
-  // Everybody where they are or where they fit, and room for one more.
+  // Every trial where it is or where it fits, and room for one more.
   static Plan PlaceAll(Cluster free, const WorkView& work) {
     Plan plan;
     for (const WorkItem& item : work.items) {

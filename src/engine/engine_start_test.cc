@@ -25,7 +25,7 @@ TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNobody) 
   t.now = 0.5;
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 0..end", "start 2.2 0..end"));
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "no room"), ElementsAre("wake 1.5"));
-  // Who reports was started: the machine is well again.
+  // A launch that reports was started: the machine is well again.
   t.Report(2, 1, 0.5);
   EXPECT_EQ(t.Study().failed_starts, 0U);
   t.now = 1.5;

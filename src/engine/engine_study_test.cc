@@ -55,7 +55,7 @@ TEST(EngineStudyTest, AProposalIsTakenOnceAndInTurn) {
   EXPECT_THAT(t.Study().trials, IsEmpty());
   t.Propose(0, 0.5);
   EXPECT_THAT(t.Propose(0, 0.5), IsEmpty());
-  EXPECT_THAT(t.Propose(9, 0.5), IsEmpty());  // nobody asked
+  EXPECT_THAT(t.Propose(9, 0.5), IsEmpty());  // it was not asked for
   EXPECT_EQ(t.Study().trials.size(), 1U);
   EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end"));
 }
@@ -382,8 +382,8 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   EXPECT_EQ(engine->FindStudy("c"), nullptr);
 }
 
-// Found by simulating two studies: the first asked for room that it had no trials for, the second got
-// none of it, and once the first was done nobody asked again.
+// Found by simulating two studies: the first asked for room that it had no trials for. The second
+// got none of it, and was not asked again once the first was done.
 TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
   auto engine = NewEngine();
   const StudyId second{2};

@@ -14,16 +14,17 @@
 
 namespace sluice {
 
-// Everything that can happen. An event is in the ledger before any command it causes is carried
-// out.
+// Everything that can happen. An event is in the ledger before the commands it causes are carried
+// out, except for Propose and WakeAt, which touch nothing outside.
 
-// By which rules a study is judged: those of the day it was made, so that its events always mean
-// what they meant. Since rules 2
-//   - a program that ends well, past what its launch was told, has come to its own end: under rules 1
-//     its trial ran again;
-//   - a program that cannot hear is ended when the controller leaves: under rules 1 it went on;
+// The rules by which a study is judged: those of the day it was made, so that its events always
+// mean what they meant. Since rules 2
+//   - a program that ends well, and went past the target that its launch was given, has come to its
+//     own end. Under rules 1 its trial ran again;
+//   - a program that cannot hear is ended when the controller leaves. Under rules 1 it went on;
 //   - failures can end a study, and some notes say more.
-// Since rules 3 trials are compared at rungs by their result so far: before, by the value at the rung.
+// Since rules 3 trials are compared at rungs by their result so far. Before, it was by the value at
+// the rung.
 constexpr int kRules = 3;
 
 struct StudyCreated {
@@ -48,25 +49,27 @@ struct StudyStopAsked {
   StudyId study{};
 };
 
-// A controller took over with these nodes, in the order of their ids; those that are missing are
-// down. What ran before may still run: exec says of each launch what became of it.
+// A controller took over with these nodes, in the order of their ids. Nodes that are missing are
+// down. Launches that ran before may still run: the workforce finds out what became of each.
 struct ControllerStarted {
   std::vector<Node> nodes;
 };
 
-// Nodes went or came back, or changed: all of them again. Launches on a node that is down are lost;
-// whatever they still say is refused.
+// Nodes were lost, came back or changed: all nodes are listed again. Launches on a node that is
+// down are lost; their later messages are refused.
 struct NodesChanged {
   std::vector<Node> nodes;
 };
 
-// No new work; what runs is asked to save and leave.
+// No new work. Running launches are asked to save and leave.
 struct DrainAsked {
-  bool only_starts = false;  // what runs is left alone: nobody is there to start anything
+  // Running launches are left alone. For events that are written while no controller runs, so that
+  // they start nothing.
+  bool only_starts = false;
 };
 
-// The answer to a Propose command; without a point: the space is exhausted, or a fork is to be like
-// its parent.
+// The answer to a Propose command. Without a point, the space is exhausted; a fork without one
+// keeps the parameters of its parent.
 struct Proposed {
   StudyId study{};
   std::uint64_t counter = 0;
@@ -77,8 +80,8 @@ struct Proposed {
 // What came of a CopyCheckpoint.
 struct CheckpointCopied {
   TrialKey trial;            // the fork
-  std::optional<Work> work;  // of what was copied, if that says
-  std::string error;         // empty: it is there
+  std::optional<Work> work;  // of the checkpoint that was copied, if it says
+  std::string error;         // empty: the copy is there
 };
 
 // Points to try before the sampler is asked, in this order. They wait for the next plan.
@@ -104,8 +107,9 @@ struct KnowledgeGiven {
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-// Where in a launch's stream of messages an event stands. Both rise within a launch, and one of
-// them is set: what is not beyond the last one seen has been seen.
+// Where an event stands in the messages of its launch. Both numbers rise within a launch. A message
+// has one of them; an event of the controller's own has neither. A number that is not beyond the
+// last one seen has been seen.
 struct Position {
   std::uint64_t seq = 0;     // of the worker's connection
   std::uint64_t offset = 0;  // of standard output, behind the line
@@ -153,7 +157,7 @@ struct LaunchHeard {
 enum class Ending {
   kDone,        // the program ended well, or said that it is done with this trial
   kPaused,      // it left as it was asked to, and wants to go on later
-  kFailed,      // it ended badly, or said so, or its program is none
+  kFailed,      // it ended badly, or said so, or its program cannot be run
   kLost,        // it never ran, or vanished without its own fault
   kStopped,     // another tuner, from which the study was imported, had given it up
   kNotStarted,  // the machine could not start it: a full disk, no more processes
@@ -164,12 +168,13 @@ struct LaunchEnded {
   LaunchId launch{};
   Position position;  // when the worker itself said so
   Ending ending = Ending::kDone;
-  std::string reason;  // with kFailed, kLost and kNotStarted; with kDone what it printed instead
-  std::int64_t checkpoint_bytes = -1;  // what the checkpoint folder holds now; -1: not looked
+  // With kFailed, kLost and kNotStarted. With kDone, what it printed if it reported nothing.
+  std::string reason;
+  std::int64_t checkpoint_bytes = -1;  // size of the checkpoint folder now; -1: not looked
   Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not looked
 };
 
-// A worker was silent past its lease: dead for us, whatever it still does.
+// A worker was silent past its lease: it counts as dead, whatever it still does.
 struct LeaseExpired {
   TrialKey trial;
   LaunchId launch{};
@@ -179,7 +184,7 @@ struct RetryAsked {
   TrialKey trial;
 };
 
-// The user wants no more of this trial: what it reported stays.
+// The user stops this trial. What it reported stays.
 struct TrialStopAsked {
   TrialKey trial;
 };

@@ -1,5 +1,5 @@
-// How a fork comes to be: a new trial in the place of one that lost, from the checkpoint of
-// another.
+// How a fork is made: a new trial that takes the place of one that lost, and begins from the
+// checkpoint of another.
 
 #include <fmt/format.h>
 
@@ -36,8 +36,8 @@ Trial& Engine::MakeFork(Study& study, const Ruling& ruling) {
   return fork;
 }
 
-// What is copied must not be written to, and must be what the engine believes it to be: so a trial
-// that is forked from pauses, saves what it has done, and goes on once it has left.
+// A checkpoint must not be written to while it is copied, and must be what the engine believes it
+// to be. So a trial that is forked from pauses, saves its work, and goes on once it has left.
 void Engine::SaveAndComeBack(Study& study, Trial& parent) {
   Leave(study, parent, StopReason::kPaused);
   parent.leave_reason = StopReason::kYield;
@@ -53,7 +53,8 @@ void Engine::OnFork(Study& study, const Proposed& event) {
   replan_ = true;
 }
 
-// Asks for a copy of what the parent has saved. What it has done since is not part of the fork.
+// Asks for a copy of the checkpoint of the parent. Work that the parent did after it is not part of
+// the fork.
 void Engine::AskCopy(Study& study, Trial& fork) {
   const Trial& parent = study.trial(fork.parent);
   const std::string whose = fmt::format("trial {}", Number(parent.id));
@@ -79,7 +80,7 @@ void Engine::GoOnFrom(const Study& study, Trial& fork, Work work) {
       fmt::format("a fork of trial {} at {} {}", Number(fork.parent), study.spec.unit, work);
 }
 
-// Those that waited until it has left.
+// Asks for the copies of forks that waited for this parent to leave.
 void Engine::AskCopiesOf(Study& study, TrialId parent) {
   if (study.forks == 0) return;
   for (const TrialId id : study.waiting) {
@@ -88,7 +89,7 @@ void Engine::AskCopiesOf(Study& study, TrialId parent) {
   }
 }
 
-// A fork that has nothing to go on from trains from scratch, with parameters of its own.
+// A fork without a checkpoint to go on from trains from scratch, with its own parameters.
 void Engine::BeginAnew(Study& study, Trial& fork, std::string_view why) {
   fork.forked_at = fork.work = fork.saved_work = 0;
   fork.copying = Copying::kNot;
@@ -107,7 +108,7 @@ void Engine::On(const CheckpointCopied& event) {
   fork.copying = Copying::kNot;
   replan_ = true;
   if (!event.error.empty()) return BeginAnew(study, fork, event.error);
-  // A parent that was lost may have saved more than it could tell.
+  // A parent that was lost may have saved more than it could report.
   if (event.work && *event.work != fork.forked_at) {
     GoOnFrom(study, fork, *event.work);
     Changed(study, fork);

@@ -1,4 +1,5 @@
-// What a report means: the best so far, how quick its trial is, and what its stopper makes of it.
+// What a report means: which trial is the best so far, how quick the trial is, and what the stopper
+// makes of it.
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ bool Better(const Objective& objective, double value, double than) {
   return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
 }
 
-// Looks at all trials: where last reports count, the best may have become worse than any.
+// Looks at all trials. Where the last report counts, the trial that was best may now be worse than
+// others.
 TrialId BestOf(const Study& study) {
   TrialId best{};
   double result = std::numeric_limits<double>::quiet_NaN();
@@ -32,8 +34,8 @@ TrialId BestOf(const Study& study) {
   return best;
 }
 
-// What a stopper compares the trial by at its latest report. Trials that diverged are out, however good
-// they were. Under rules 2 and before rungs took the value at the rung.
+// The value by which a stopper compares the trial at its latest report. A trial that diverged is
+// out, however good it was. Under rules 2 and before, rungs took the value at the rung.
 double JudgedBy(const Study& study, const Trial& trial) {
   const bool at_rungs = ComparesAtRungs(study.spec.stopper.name) && study.rules >= 3;
   if (!at_rungs || std::isnan(trial.value) || Planted("rung-value")) return trial.value;
@@ -63,7 +65,7 @@ void Engine::On(const Reported& event) {
   ++trial.reports;
   ++trial.launch_reports;
   study.furthest = std::max(study.furthest, trial.work);
-  // With its first report a launch can be moved.
+  // With its first new report a launch can be moved.
   const bool movable_now = trial.launch_reports == 1 && policy_->LooksAtRunning();
   if (movable_now || policy_->AsksAtReports()) replan_ = true;
 
@@ -84,11 +86,11 @@ void Engine::On(const Reported& event) {
   }
   Changed(study, trial);
   Judge(study, trial);
-  CheckStopAt(study,
-              event);  // after the verdict: what is complete with this report is not stopped by it
+  // After the verdict: a trial that is complete with this report is not stopped by it.
+  CheckStopAt(study, event);
 }
 
-// What the trial counts with from now on, and who is the best of the study now.
+// Updates the trial's result and the best trial of the study.
 void Engine::TakeResult(Study& study, Trial& trial) {
   const Objective& objective = study.spec.objective;
   const bool better = Better(objective, trial.value, trial.result);
@@ -104,7 +106,7 @@ void Engine::TakeResult(Study& study, Trial& trial) {
   }
   if (study.best == before) return;
   if (policy_->TransfersEarly() && IsFollowed(study)) replan_ = true;
-  BoundCheckpoints(study);  // that of the best so far may go now
+  BoundCheckpoints(study);  // the checkpoint of the trial that was best may go now
 }
 
 // A report that passes several levels at once counts at each of them.
@@ -114,12 +116,13 @@ void Engine::PassLevels(const Study& study, Trial& trial) {
     trial.by_level.push_back(trial.result);
 }
 
-// How quick it was, over a while: reports may come in bursts. What it did before its first says nothing,
-// since part of that time it was starting up.
+// Measures the speed of a trial over at least a second, since reports may come in bursts. The time
+// before the first report does not count: part of it went into starting up.
 void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
   constexpr Duration kShortest = std::chrono::seconds(1);
   if (trial.launch_reports == 0) {
-    // Neither where it first did again what earlier launches had done.
+    // The time to the first new report is not known where the launch first repeated work of earlier
+    // launches.
     trial.to_first = trial.heard == trial.started ? now_ - trial.started : Duration(0);
     trial.window = now_;
     trial.window_work = report.work;
@@ -127,7 +130,7 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
   }
   if (trial.launch_reports == 1 && trial.to_first.count() > 0)
     study.start_up.Learn(std::max(Duration(0), trial.to_first - (now_ - trial.heard)));
-  if (trial.window == kNever) {  // its bundle has changed meanwhile
+  if (trial.window == kNever) {  // its bundle or its controller has changed since
     trial.window = now_;
     trial.window_work = report.work;
     return;
@@ -138,7 +141,7 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
   for (const DeviceId device : trial.grant.devices) {
     const NodeId node = trial.grant.node;
     const auto& devices = cluster_.node(node).devices;
-    if (Number(device) >= devices.size()) return;  // it is gone, and the launch with it
+    if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
     situation.kind = SpeedKind(devices[Number(device)]);
     const Milli others = cluster_.Used(node)[Number(device)].share - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
@@ -151,8 +154,8 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
   trial.window_work = report.work;
 }
 
-// Some trials of a shape are slower than others, for the layers or batches they have: a mean over its last
-// measurements, of the logarithm.
+// Some trials of a shape are slower than others because of the layers or batches they have. A
+// trial's pace is a geometric mean over its last measurements.
 void Engine::MeasurePace(Trial& trial, const SpeedSituation& situation, double speed) {
   constexpr std::uint32_t kMemory = 8;
   const double usual = speeds_.Ask(situation).work_per_second;
@@ -161,7 +164,8 @@ void Engine::MeasurePace(Trial& trial, const SpeedSituation& situation, double s
   trial.pace *= std::pow(speed / usual / trial.pace, 1.0 / trial.paced);
 }
 
-// Others came to its bundle or left it: what they did before says nothing of how quick they are now.
+// A trial joined the bundle or left it: what its members did before says nothing about their speed
+// now.
 void Engine::MeasureAnew(BundleId bundle) {
   if (!IsSet(bundle)) return;
   for (auto& study : studies_) {
@@ -172,7 +176,7 @@ void Engine::MeasureAnew(BundleId bundle) {
   }
 }
 
-// A width was settled for a target.
+// A width is settled for one target, so a new target drops it.
 void Engine::SetTarget(Trial& trial, Work target) {
   if (trial.target != target) trial.width = 0;
   trial.target = target;
@@ -180,8 +184,8 @@ void Engine::SetTarget(Trial& trial, Work target) {
 
 // What the stopper makes of the trial's latest report.
 void Engine::Judge(Study& study, Trial& trial) {
-  // Whoever yields, pauses or is tried again later does not report this again: it is judged now or
-  // never.
+  // A trial that yields, pauses or is tried again later does not send this report again: it is
+  // judged now or never.
   const bool over = trial.leave_reason == StopReason::kComplete ||
                     trial.leave_reason == StopReason::kStopped ||
                     trial.leave_reason == StopReason::kStudy ||
@@ -196,7 +200,7 @@ void Engine::Judge(Study& study, Trial& trial) {
   if (!trial.exempt) {
     const double value = JudgedBy(study, trial);
     const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
-    const bool was_ready = study.stopper->Ready();  // then there was no room for it
+    const bool was_ready = study.stopper->Ready();  // then there was no room to resume a trial
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
@@ -205,7 +209,7 @@ void Engine::Judge(Study& study, Trial& trial) {
   if (complete) Leave(study, trial, StopReason::kComplete);
 }
 
-// Only who reports, and so runs, is told to go on or to pause (search/stopper.h).
+// Only the trial that reports, and so runs, is told to go on or to pause (search/stopper.h).
 void Engine::Follow(Study& study, const Ruling& ruling) {
   SLUICE_CHECK(IsSet(ruling.trial) && Number(ruling.trial) <= study.trials.size(),
                "a stopper rules on trials it was shown");
@@ -219,7 +223,8 @@ void Engine::Follow(Study& study, const Ruling& ruling) {
         if (!Planted("silent-budget"))
           commands_.push_back(SetBudget{{study.id, trial.id}, trial.launch, trial.target});
       } else if (trial.leave_reason == StopReason::kPaused) {
-        // It went on while it was to pause, and far enough: it comes back once it has left.
+        // The trial went on while it was to pause, and went far enough: it comes back once it has
+        // left.
         trial.leave_reason = StopReason::kYield;
       }
       return;

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-// Whether a trial may change so within one event, which was RetryAsked or not: the law that whoever
-// watches an engine holds it to.
+// Whether a trial may go from one state to another within one event. `retry_asked`: the event was
+// RetryAsked. Tests hold every engine they watch to this.
 constexpr bool IsLegalChange(TrialState from, TrialState to, bool retry_asked) {
   using enum TrialState;
   if (from == to) return true;

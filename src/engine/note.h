@@ -5,9 +5,9 @@
 
 namespace sluice {
 
-// What programs print may be anything; what is kept of it is UTF-8: each byte that is none becomes
-// U+FFFD. The same text again when it is one already, so that an event reads back as it was
-// applied.
+// Programs may print any bytes; what is kept is UTF-8. Each byte that is not part of a valid
+// character becomes U+FFFD. A text that is UTF-8 already stays as it is, so that an event reads
+// back as it was applied.
 std::string ReadableText(std::string_view text);
 
 // A trial's note: readable, at most 500 bytes, cut between characters.

@@ -12,16 +12,17 @@
 namespace sluice {
 namespace {
 
-// Whether it leaves, and does not come back for another place.
+// Whether the launch is leaving for another reason than kYield and kDrain, after which the trial
+// would wait for a new place.
 bool IsEnding(const Trial& trial) {
   return trial.leaving && trial.leave_reason != StopReason::kYield &&
          trial.leave_reason != StopReason::kDrain;
 }
 
-// Whether it can be told to leave, and has got further than when it was started.
+// Whether the launch can be told to leave, since it speaks the protocol, and has reported new work.
 bool CanBeMoved(const Trial& trial) { return trial.seq > 0 && trial.launch_work > 0; }
 
-// Whether trials may be stopped before their target.
+// Whether a stopper may stop trials before the full budget.
 bool IsJudged(const Study& study) { return study.spec.stopper.name != "none"; }
 
 int CountEnding(const Study& study) {
@@ -36,29 +37,31 @@ double BestLoss(const Study& study) {
 
 }  // namespace
 
-// At a deadline nobody may take its time, nor where too many have failed.
+// A study that ends at its deadline, or because too many trials failed, does not wait for launches
+// that yield: kPaused forces them out after the grace period, kYield does not.
 StopReason ToldReason(const Study& study, const Trial& trial) {
   const bool ends = study.ending == Finish::kDeadline || study.ending == Finish::kFailures;
   const bool late = ends && trial.leave_reason == StopReason::kYield;
   return late ? StopReason::kPaused : trial.leave_reason;
 }
 
-// How many trials it may still propose, beside those on their way.
+// How many more trials the study may make, besides those with proposals on their way.
 int Engine::Left(const Study& study) const {
   if (!study.spec.transfer.empty()) return ToTransfer(study) != nullptr ? 1 : 0;
   return study.exhausted ? static_cast<int>(study.queue.size()) : study.room();
 }
 
-// One that transfers has nothing to resume.
+// Whether the study could use room for another trial. A study that transfers has no paused trials
+// to resume, so it needs a point to transfer.
 bool Engine::MayMakeMore(const Study& study) const {
   return study.spec.transfer.empty() || ToTransfer(study) != nullptr;
 }
 
-// Whether a study could use more room than its waiting trials take. Nothing is planned while the
-// engine drains.
+// Whether the study still goes on. Its waiting trials may start and new ones be made, unless the
+// engine drains: nothing is planned then.
 bool Engine::Open(const Study& study) { return study.ending == Finish::kNot; }
 
-// The machine has just failed to start something of it.
+// Whether starts are held back, since the machine has just failed to start a launch of this study.
 bool Engine::Holds(const Study& study) const { return study.hold_until > now_; }
 
 void Engine::Replan() {
@@ -73,19 +76,19 @@ void Engine::Replan() {
   while (!planned_all) {
     const Plan plan = policy_->Propose(cluster_, View(), now_);
     StartPlaced(plan);
-    // What is to be asked by now has been.
+    // A time that has come needs no wake-up: the policy has just been asked.
     if (plan.ask_again > now_) AskWake(plan.ask_again);
     planned_all = true;
     for (const WantedRoom& wanted : plan.wanted_room) {
       Study& study = *FindStudy(wanted.study);
       const bool had_enough_room = study.has_enough_room;
       if (Feed(study, wanted.trials)) planned_all = false;
-      // What it leaves is room for the others, and for those that can be wider.
+      // Room that this study leaves is for the other studies, and for trials that can be wider.
       const bool others = studies_.size() > 1 || policy_->LooksAtRunning();
       if (study.has_enough_room && !had_enough_room && others) planned_all = false;
     }
   }
-  bool leader_finished = false;  // somebody whose leader has finished
+  bool leader_finished = false;  // the leader of a study that transfers has just finished
   for (auto& study : studies_) {
     const bool was = study->finished;
     FinishIfIdle(*study);
@@ -94,7 +97,8 @@ void Engine::Replan() {
   if (leader_finished) Replan();
 }
 
-// Of a trial, or of one that nobody has begun. Only a deadline makes them worth their time.
+// The forecast of a trial, or of one that has not begun if `trial` is not set. Forecasts are worth
+// the time they take only where there is a deadline.
 const Forecast* Engine::ForecastOf(Study& study, TrialId trial) const {
   if (!policy_->LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
   return IsSet(trial) ? &study.forecasts.Of(trial) : &study.forecasts.Fresh();
@@ -185,8 +189,9 @@ const WorkView& Engine::View() {
   return view;
 }
 
-// Whoever is not where the plan wants it saves and leaves; it is placed anew when it has left. Not before it can be
-// moved, whatever the plan says: a policy that changes its mind could start and stop it for ever, all at one moment.
+// A trial that is not where the plan wants it saves and leaves, and is placed anew once it has
+// left. It is not moved before it has reported new work (CanBeMoved), whatever the plan says.
+// Otherwise a policy that changes its mind could start and stop it for ever, all at one moment.
 void Engine::YieldMisplaced(const Plan& plan) {
   std::vector<const Placement*> placed;
   for (const Placement& placement : plan.placements) placed.push_back(&placement);
@@ -204,7 +209,7 @@ void Engine::YieldMisplaced(const Plan& plan) {
   }
 }
 
-// Where a stopper judges, that is for the stopper to say.
+// Stops a trial that the plan gives up. Where a stopper judges, only the stopper may do so.
 void Engine::GiveUp(Study& study, TrialId id) {
   Trial& trial = study.trials[Number(id) - 1];
   if (trial.state != TrialState::kRunning || trial.leaving || !CanBeMoved(trial)) return;
@@ -240,7 +245,7 @@ void Engine::StartPlaced(const Plan& plan) {
     trial.launch_target = trial.target;
     trial.started = now_;
     trial.heard = now_;
-    // Whether it was carried out before the last controller died, nobody knows.
+    // It is not known whether an earlier Evict was carried out before the last controller died.
     if (trial.evicted && !Planted("late-eviction")) commands_.push_back(Evict{placement.trial});
     commands_.push_back(
         Start{placement.trial, trial.launch, trial.grant, trial.work, trial.target});
@@ -249,9 +254,9 @@ void Engine::StartPlaced(const Plan& plan) {
   }
 }
 
-// Finds more work for a study that has room: paused trials worth resuming first, then new ones, of
-// which those that were enqueued come before the sampler's. True if trials now wait that the plan
-// did not know of. A study that finds less than it has room for is sated.
+// Finds more work for a study that has room. Paused trials worth resuming come first, then new
+// trials: enqueued points before proposals of the sampler. True if trials now wait that the plan
+// did not know of. A study that finds less than it has room for has enough room (has_enough_room).
 bool Engine::Feed(Study& study, int wanted) {
   if (!study.spec.transfer.empty()) {
     study.has_enough_room = true;
@@ -302,8 +307,8 @@ void Engine::Resume(Study& study, const TrialGroup& group) {
   }
 }
 
-// Whoever runs when the deadline comes, or too many have failed, saves and leaves, and goes on if the
-// study is resumed.
+// When the deadline comes, or too many trials have failed, every running trial saves and leaves. It
+// goes on if the study is resumed.
 void Engine::SaveAll(Study& study) {
   for (TrialId id : study.running) {
     Trial& trial = study.trials[Number(id) - 1];
@@ -311,7 +316,7 @@ void Engine::SaveAll(Study& study) {
   }
 }
 
-// No new work of this study. What runs is stopped, or saved for later.
+// No new work of this study. Its running trials are stopped, or saved for later.
 void Engine::End(Study& study, Finish reason) {
   if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
   study.ending = reason;
@@ -323,8 +328,8 @@ void Engine::End(Study& study, Finish reason) {
   }
 }
 
-// Tells the stopper when no more trials will come, as far as one can know: a study that is resumed
-// or gets more trials goes on with new ones. A proposal that is on its way will be a trial.
+// Tells the stopper when no more trials will come, as far as is known: a study that is resumed or
+// gets more trials goes on with new ones. A proposal that is on its way will be a trial.
 void Engine::CloseIfAllMade(Study& study) {
   if (study.asked != study.answered || (study.ending == Finish::kNot && !AllMade(study))) return;
   if (Planted("never-closed")) return;
@@ -338,7 +343,7 @@ void Engine::FinishIfIdle(Study& study) {
         study.asked != study.answered)
       return;
     if (draining_ || cluster_.nodes().empty()) return;
-    // Without room nobody has asked whether one of the paused is worth going on with.
+    // A study that had no room has not asked yet whether a paused trial is worth resuming.
     if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return;
     study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
                                                                              : Finish::kTrials;
@@ -396,8 +401,9 @@ void Engine::SetSaved(Study& study, Trial& trial, std::int64_t bytes) {
   }
 }
 
-// Keeps the checkpoints of a study within its cap by giving up first those of ended trials other
-// than the best, then those of paused trials, the ones that are cheapest to train again first.
+// Keeps the checkpoints of a study within its cap. Evicts those of ended trials first, the earliest
+// ended first, but not that of the best trial. Then it evicts those of paused and waiting trials,
+// the cheapest to train again first.
 void Engine::BoundCheckpoints(Study& study) {
   const auto cost = [&](const Trial& trial) {
     const bool needed = trial.state == TrialState::kPaused || trial.state == TrialState::kWaiting;

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// Any total order that tells points apart, NaN among their values or not.
+// A total order that tells points apart, also where values are NaN.
 struct ByBits {
   bool operator()(const Point& a, const Point& b) const {
     return std::ranges::lexicographical_compare(

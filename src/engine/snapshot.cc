@@ -51,7 +51,7 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
 
-// Whether the list names every trial in that state, once.
+// Whether the list names every trial in this state, each once.
 bool Lists(const std::vector<TrialId>& ids, const Study& study, TrialState state) {
   std::vector<bool> seen(study.trials.size());
   for (TrialId id : ids) {
@@ -68,7 +68,7 @@ bool IsWhole(const Price& price) {
          price.count <= Price::kMemory;
 }
 
-// Whether a study's parts go together, so that nothing trips over them later. What its running
+// Whether a study's parts are consistent, so that nothing trips over them later. What its running
 // trials hold is taken off `unexplained`.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;

@@ -21,15 +21,15 @@ namespace sluice {
 
 enum class Direction { kMinimize, kMaximize };
 
-// Which report of a trial is its result: to samplers, stoppers, whoever asks for the best trial, and in
-// exports.
+// Which report of a trial is its result, for samplers, stoppers, exports and the choice of the best
+// trial.
 enum class Of { kBest, kLast };
 
 struct Objective {
   std::string metric;
   Direction direction = Direction::kMinimize;
   Of of = Of::kBest;
-  // Turned so that smaller is better, as samplers and stoppers want it.
+  // The value turned so that smaller is better, as samplers and stoppers want it.
   double Loss(double value) const { return direction == Direction::kMinimize ? value : -value; }
 };
 
@@ -53,25 +53,25 @@ struct Timeouts {
 // A budget so large that no trial reaches it.
 constexpr Work kMaxBudget = 1'000'000'000'000;
 
-// What only a study that was written as a sweep of W&B has.
+// What only a study has that was written as a sweep of W&B.
 struct SweepSpec {
-  // The keys, outermost first, of each parameter inside another; its name joins them with dots.
+  // The keys of each nested parameter, outermost first; its name joins them with dots.
   std::map<std::string, std::vector<std::string>> paths;
   // Parameters whose choices are JSON texts, since some are lists, maps or null.
   std::set<std::string> structured;
-  bool real_wandb = false;  // trials import the package itself, not what stands in for it
+  bool real_wandb = false;  // trials import the real wandb package, not its stand-in
 };
 
-// Trials of an earlier study that the sampler is to know of before it proposes anything. Where they
-// are is only written down here: reading them is left to whoever makes the study.
+// Trials of an earlier study that the sampler is to know of before it proposes anything. This only
+// says where they are; the code that makes the study reads them.
 struct WarmStart {
-  enum class Missing { kSkip, kFill, kRefuse };  // trials without one of our parameters
+  enum class Missing { kSkip, kFill, kRefuse };  // for trials that lack one of our parameters
 
-  std::string study;                       // may be empty with `optuna`: the only one there
+  std::string study;                       // may be empty with `optuna`: the only study there
   std::string store;                       // another store than our own
   std::string optuna;                      // or an Optuna file
-  std::optional<int> best;                 // so many of them; nothing: all
-  std::map<std::string, std::string> map;  // their names of parameters to ours
+  std::optional<int> best;                 // only so many of the best; nothing: all
+  std::map<std::string, std::string> map;  // the earlier study's parameter names to ours
   Missing missing = Missing::kSkip;
 };
 
@@ -81,15 +81,16 @@ struct KindProfile {
   double seconds_per_unit = 0;  // of work; 0: not said
 };
 
-// The network that the program trains. What the file says of it is right as a text; whether the network fits is for those
-// to say who read networks.
+// The network that the program trains. The reader checks only the text of this section. The command
+// line reads the network itself and checks that it fits (cli/study_model.cc).
 struct ModelSpec {
   std::string network;  // an archive of torch.export, seen from the study file, or zoo:NAME
-  std::string loss = "returned";  // a function of what the network returns, or that itself
-  double scale = 1;               // so much narrower is the network that is tuned
+  // A function of the network's first output and the targets; "returned": the output is the loss.
+  std::string loss = "returned";
+  double scale = 1;  // the network that is tuned is narrower by this factor
 };
 
-// Everything a study file says. Made by ReadStudy; what it does not say has its default here.
+// Everything a study file says. Made by ReadStudy; what the file does not say has its default here.
 struct StudySpec {
   std::string name;
   std::vector<std::string> program;  // with {templates}
@@ -105,14 +106,15 @@ struct StudySpec {
   std::optional<Duration> deadline_after;  // since the study was made
   std::optional<Time> deadline_at;
   int parallelism = 0;  // 0: as many as fit
-  double weight = 1;    // of its part of the devices, beside those of other studies
+  double weight = 1;    // of its share of the devices, relative to other studies
   Demand demand;
   std::vector<KindProfile> profile;
   std::optional<ModelSpec> model;
-  std::string transfer;  // the study whose best its trials are, and nothing else; empty: none
+  // The study whose best point this study trains, and nothing else; empty: none.
+  std::string transfer;
   Timeouts timeouts;
   int retries = 1;
-  int max_failures = 0;  // so many trials that failed for good end the study; 0: see Engine
+  int max_failures = 0;  // the study ends after so many failed trials; 0: see Engine::CountOver
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch
@@ -124,17 +126,18 @@ struct StudySpec {
   std::optional<WarmStart> warm_start;
 };
 
-// Reads a study, or a sweep of W&B (sweep_reader.h), from YAML text. `file` is what messages call it
-// ("study.yaml:12: lr: expected ..."). A study without a name takes `default_name`. Everything the
-// text can say wrongly is said here, all of it at once, one message a line; a spec that is returned
-// can be run, unless its constraints leave no point (new_study.h). At most 1 MiB.
+// Reads a study, or a sweep of W&B (read/sweep_reader.h), from YAML text. `file` is what messages
+// call it ("study.yaml:12: lr: expected ..."). A study without a name takes `default_name`.
+// Everything the text can say wrongly is reported here, all of it at once, one message a line. A
+// spec that is returned can be run, unless its constraints leave no point (read/new_study.h). At
+// most 1 MiB.
 Result<StudySpec> ReadStudy(std::string_view text, std::string_view file,
                             std::string_view default_name);
 
 // Names become folders: letters, digits, '.', '_' and '-', at most 100, not starting with '.' or
 // '-'.
 Status CheckStudyName(std::string_view name);
-// The nearest name to a text that a study may have; "" if there is none.
+// The valid study name that is nearest to a text; "" if there is none.
 std::string StudyNameOf(std::string_view text);
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: an engine on a machine of its own, spoken to in single events.
+// For tests: an engine on a machine of its own, which is told single events.
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// For tests: a world in virtual time around an engine. It plays sampler, executor and programs,
-// from one seed, and goes wrong in every way they can: launches fail, vanish, fall silent, do not
-// listen; messages come twice or late; the controller drains, dies at any event and comes back from
-// what it saved.
+// For tests: a world in virtual time around an engine. It plays the sampler, the executor and the
+// programs, from one seed, and goes wrong in every way they can. Launches fail, vanish, fall silent
+// or do not listen. Messages come twice or late. The controller drains, or dies at any event and
+// comes back from what it saved.
 
 #include <fmt/format.h>
 
@@ -243,7 +243,7 @@ class World {
   void AnswerCopy(bool faulty) {
     const TrialId fork = copies_.front();
     copies_.pop_front();
-    // Of one that was given up meanwhile it is too late to tell.
+    // A copy that was given up meanwhile can no longer fail.
     const bool fails =
         faulty && study().trial(fork).copying == Copying::kAsked && random_.Chance(0.1);
     if (fails) disk_.erase(fork);
@@ -351,13 +351,13 @@ class World {
     if (engine_->Admit(late) != Admission::kStale) Say("an ended launch is still heard");
   }
 
-  // A node that is lost takes its processes with it, as far as anybody can tell.
+  // A lost node takes its processes with it, as far as the engine can tell.
   void SetNodeUp(bool up) {
     See(up ? "node back" : "node lost");
     node_.up = up;
     const std::map<TrialKey, Process> gone = up ? std::map<TrialKey, Process>() : processes_;
     if (!up) processes_.clear();
-    // The end of one can mean that another is told to leave, before its own end is come to.
+    // The end of one launch can mean that another is told to leave before its own end is recorded.
     for (const auto& [key, process] : gone) lost_.emplace_back(key, process.launch);
     Happen(NodesChanged{{node_}});
     lost_.clear();
@@ -393,7 +393,7 @@ class World {
     }
   }
 
-  // Points of the user's own, at any time; a controller looks at once whether there is room.
+  // The user's own points, at any time; a controller looks at once whether there is room.
   void EnqueueSome() {
     See("enqueued");
     PointsEnqueued event{kStudy, {}};
@@ -423,8 +423,8 @@ class World {
     Happen(TrialStopAsked{{kStudy, trial.id}});
   }
 
-  // kill -9: what the engine was is what its snapshot says; what it commanded last was perhaps not
-  // done.
+  // kill -9: the engine comes back as its snapshot says. Its last commands were perhaps not carried
+  // out.
   void Die(bool losing_commands) {
     if (losing_commands && !processes_.empty()) {
       lose_commands_ = true;
@@ -441,8 +441,8 @@ class World {
     Restart();
   }
 
-  // A controller takes over: it looks for every launch that should run and learns what it was to
-  // hear.
+  // A controller takes over. It looks for every launch that should run, and tells each what it was
+  // to hear.
   void Restart() {
     proposals_.clear();
     copies_.clear();
@@ -473,7 +473,7 @@ class World {
         std::visit([this](const auto& each) { this->CarryOut(each); }, command);
       }
     }
-    // What the engine says to those of whose end it has not heard yet reaches nobody.
+    // What the engine tells launches before it has heard of their end reaches no process.
     while (!lost_.empty()) {
       const auto [trial, launch] = lost_.front();
       Happen(LaunchEnded{.trial = trial,
@@ -496,10 +496,10 @@ class World {
   Time now_{};
   std::optional<Time> wake_;
   std::deque<Propose> proposals_;
-  std::deque<TrialId> copies_;    // made, and not told of
+  std::deque<TrialId> copies_;    // made, and the engine has not been told
   std::map<TrialId, Work> disk_;  // the checkpoints there are, by their work
   std::map<TrialKey, Process> processes_;
-  std::deque<std::pair<TrialKey, LaunchId>> lost_;  // never started
+  std::deque<std::pair<TrialKey, LaunchId>> lost_;  // launches without a process
   std::vector<Point> given_;                        // all that were enqueued
   bool lose_commands_ = false;
   bool keep_digests_ = false;

@@ -1,5 +1,5 @@
-// A study that transfers: it trains the best of another study, its leader, and nothing else. So the winner of
-// a search over small models is trained at full size.
+// A study that transfers trains the best point of another study, its leader, and nothing else. So
+// the winner of a search over small models is trained at full size.
 
 #include <algorithm>
 #include <cmath>
@@ -27,8 +27,8 @@ bool Engine::IsFollowed(const Study& study) const {
   });
 }
 
-// The best of its leader, if it has not tried that: when the leader has finished, or before, if the policy
-// wants it.
+// The best point of the leader, unless the latest trial has it already. Nothing before the leader
+// has finished, unless the policy transfers early.
 const Point* Engine::ToTransfer(const Study& study) const {
   const Study* leader = LeaderOf(study);
   if (leader == nullptr || !IsSet(leader->best)) return nullptr;
@@ -38,7 +38,7 @@ const Point* Engine::ToTransfer(const Study& study) const {
   return tried ? nullptr : &best;
 }
 
-// The trial that takes over ends those of what was best before.
+// Makes a trial of the point to transfer, and ends the trials of earlier points.
 bool Engine::Transfer(Study& study) {
   const Point* best = ToTransfer(study);
   if (best == nullptr) return false;
@@ -53,7 +53,7 @@ bool Engine::Transfer(Study& study) {
   return true;
 }
 
-// Whether every trial was made that will be, as far as one can know.
+// Whether all trials of the study were made, as far as is known.
 bool Engine::AllMade(const Study& study) const {
   if (!study.spec.transfer.empty()) {
     const Study* leader = LeaderOf(study);
@@ -62,7 +62,7 @@ bool Engine::AllMade(const Study& study) const {
   return (study.exhausted && study.queue.empty()) || study.proposed() >= study.trials_wanted;
 }
 
-// How much of its leader's search is over.
+// The fraction of its leader's trials that are over; 1 without a leader, or once it has finished.
 double Engine::LeaderProgress(const Study& study) const {
   const Study* leader = LeaderOf(study);
   if (leader == nullptr || leader->finished) return 1;

@@ -24,64 +24,64 @@ constexpr std::string_view Name(TrialState state) {
   return kTrialStateNames[static_cast<std::size_t>(state)];
 }
 
-// What a fork waits for before it can start, beside its parameters.
+// What a fork still waits for before it can start, besides its parameters.
 enum class Copying : std::uint8_t {
   kNot,
-  kWaits,  // until its parent has saved and left
+  kWaits,  // for its parent to save and leave
   kAsked,  // for the copy of the parent's checkpoint
 };
 
-// A trial as the engine knows it. Its reports are on disk; here is what decisions need. About 420
-// bytes, and what its texts and lists hold.
+// A trial as the engine knows it. Its reports are on disk; this holds what decisions need. About
+// 420 bytes, plus what its texts and lists hold.
 struct Trial {
   TrialId id{};
   GroupId group{};
   TrialState state = TrialState::kWaiting;
-  bool leaving = false;  // the launch was told to leave, for this reason
+  bool leaving = false;  // its launch was told to leave, for leave_reason
   StopReason leave_reason = StopReason::kStopped;
-  bool exempt = false;     // retried by hand: the stopper has no say any more
-  bool evicted = false;    // its checkpoint is to be removed, and may be still there
-  bool lost = false;       // an earlier launch vanished, with reports perhaps, and none came since
+  bool exempt = false;     // retried by hand: the stopper no longer judges it
+  bool evicted = false;    // its checkpoint is to be removed, and may still be there
+  bool lost = false;       // a launch vanished, perhaps with reports, and no report has come since
   bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
   bool enqueued = false;   // its point was given by hand
   bool changed = false;    // it is in the engine's list of changed trials; not part of the state
-  TrialId parent{};    // the trial it is a fork of: it begins from a copy of that one's checkpoint
-  Work forked_at = 0;  // the work of that
-  bool awaits_parameters =
-      false;  // a fork whose parameters are to come; until then they are its parent's
+  TrialId parent{};        // of a fork: it begins from a copy of this trial's checkpoint
+  Work forked_at = 0;      // the work of that copy
+  // A fork whose parameters are still to come. Until then it has its parent's.
+  bool awaits_parameters = false;
   Copying copying = Copying::kNot;
-  LaunchId launch{};                 // the latest
+  LaunchId launch{};                 // the latest launch
   std::uint64_t seq = 0;             // of that launch: the last message seen
-  std::uint64_t offset = 0;          // of that launch: output consumed
-  Work launch_work = 0;              // reported by that launch itself
-  Work launch_target = 0;            // what that launch was told at its start
-  std::uint32_t launch_reports = 0;  // of that launch
-  Duration to_first{0};              // from its start to its first report; 0: not known
-  Time window = kNever;              // since when its speed is being measured; never: it is not
-  Work window_work = 0;              // what it had reported then
-  double pace = 1;                   // how quick it was beside others of its shape
-  std::uint32_t paced = 0;           // how often that was measured
-  Time leave_sent = kNever;          // when it was told to leave; never: that is not known
+  std::uint64_t offset = 0;          // of that launch: bytes of output consumed
+  Work launch_work = 0;              // of that launch: work of its last new report
+  Work launch_target = 0;            // of that launch: the target it was given at its start
+  std::uint32_t launch_reports = 0;  // of that launch: new reports
+  Duration to_first{0};              // of that launch: from start to first report; 0: not known
+  Time window = kNever;              // since when its speed is measured; kNever: it is not
+  Work window_work = 0;              // the work it had reported then
+  double pace = 1;                   // its speed relative to what is usual for its shape
+  std::uint32_t paced = 0;           // measurements that `pace` rests on, capped
+  Time leave_sent = kNever;          // when it was told to leave; kNever: not known
   bool resumed = false;  // its stopper has resumed it, and it has not been started since
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
   Work work = 0;  // reported so far, or done by the parent of a fork
   Work target = 0;
-  Work saved_work = 0;  // the checkpoint's
+  Work saved_work = 0;  // of the checkpoint
   std::int64_t saved_bytes = 0;
   double value = std::numeric_limits<double>::quiet_NaN();   // the objective, last reported
-  double result = std::numeric_limits<double>::quiet_NaN();  // what it counts with (Objective::of)
+  double result = std::numeric_limits<double>::quiet_NaN();  // best or last report (Objective::of)
   Work result_work = 0;
-  // The result as it passed each of the sampler's levels (SamplerSpec::levels).
+  // The result as the trial passed each of the sampler's levels (SamplerSpec::levels).
   std::vector<double> by_level;
   Time created{};
   Time started{};  // of the latest launch
   Time heard{};    // last report of the latest launch, or its start
   Time ended{};
-  Time not_before{};  // back-off
-  Duration busy{0};   // in ended launches
+  Time not_before{};  // not started before: back-off after a failure
+  Duration busy{0};   // time spent in ended launches
   Point point;
-  Milli width = 0;  // that the policy settled for it on its way to its target; 0: none
+  Milli width = 0;  // that the policy settled until the target is reached; 0: none
   Grant grant;      // while it runs
   std::string note;
 
@@ -91,16 +91,15 @@ struct Trial {
   bool HasResult() const { return result == result; }
 };
 
-// Whether the launch leaves a trial whose fate is known: the executor sees to it that it does, by
-// force in the end.
+// Whether the launch is leaving and what becomes of its trial is decided. The executor makes such a
+// launch leave, by force in the end.
 inline bool IsDecided(const Trial& trial) {
   return trial.leaving &&
          (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
           trial.leave_reason == StopReason::kStudy);
 }
 
-// Whether there is something left of it that a user could end. A fork that waits to be born is
-// none yet.
+// Whether a user can still stop this trial. A fork that cannot start yet (CanStart) does not count.
 inline bool CanBeStopped(const Trial& trial) {
   const bool lives = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning ||
                      trial.state == TrialState::kPaused;

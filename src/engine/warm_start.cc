@@ -64,14 +64,14 @@ class Matcher {
     for (const auto& [theirs, ours] : wish.map) taken_.insert(ours);
   }
 
-  // Our parameter for a name of theirs.
+  // Our parameter for a parameter name of the earlier study.
   std::optional<std::size_t> Ours(const std::string& theirs) const {
     const auto mapped = wish_.map.find(theirs);
     if (mapped != wish_.map.end()) return space_.Find(mapped->second);
     return taken_.contains(theirs) ? std::nullopt : space_.Find(theirs);
   }
 
-  // Fails with why it cannot be used.
+  // Fails with the reason why the trial cannot be used.
   Result<Point> Match(const NamedValues& params, std::uint64_t number) {
     PointPart part(space_.size());
     for (const auto& [name, value] : params) {
@@ -110,7 +110,7 @@ std::string Describe(const Objective& objective) {
   return objective.metric.empty() ? direction : direction + " " + objective.metric;
 }
 
-// Whether the two studies have anything to say to each other. Adds notes on what differs.
+// Fails if the earlier study is of no use to this one. Adds notes on what differs.
 Status CheckCommon(const StudySpec& spec, const WarmStart& wish, const EarlierStudy& earlier,
                    const Matcher& matcher, Knowledge& knowledge) {
   const Objective theirs{.metric = earlier.metric, .direction = earlier.direction};

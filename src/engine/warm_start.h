@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// Trials of earlier studies that a sampler is told of at most.
+// The most trials of earlier studies that a sampler is told of.
 constexpr std::size_t kMostKnown = 100'000;
 
 struct EarlierTrial {
@@ -24,8 +24,8 @@ struct EarlierTrial {
 // A study that ran before, from wherever it was read.
 struct EarlierStudy {
   std::string source;  // what messages call it: "study 'a'"
-  std::string metric;  // empty: nobody said
-  std::string unit;    // empty: nobody said
+  std::string metric;  // empty: not known
+  std::string unit;    // empty: not known
   Direction direction = Direction::kMinimize;
   std::vector<EarlierTrial> trials;
 };
@@ -37,11 +37,11 @@ struct Knowledge {
   std::vector<std::string> notes;  // what else a user should know
 };
 
-// The earlier trials as points of this study's space, by what its warm_start says. Parameters are
-// matched by name, or as `map` says. A trial with a value outside of our range is left out, and so
-// is one without a value of an active parameter, unless it is to be filled in: drawn, from the
-// seed. Fails if the directions differ, if no parameter is common, if nothing is left, and if a
-// parameter is missing and that is to be refused.
+// The earlier trials as points of this study's space, as its warm_start says. Parameters are
+// matched by name, or as `map` says. A trial with a value outside of our range is left out. So is a
+// trial without a value of an active parameter, unless `missing` says to fill it in: the value is
+// then drawn from the seed. Fails if the directions differ, if no parameter is common, if no trial
+// is left, or if a parameter is missing and `missing` says to refuse that.
 Result<Knowledge> Learn(const StudySpec& spec, const WarmStart& wish, const EarlierStudy& earlier,
                         std::uint64_t seed);
 

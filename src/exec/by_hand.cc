@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// What only a launch has: the way to its controller, and its share of the machine.
+// Variables that only a launch has: the way to its controller, and its share of the machine.
 bool IsOfLaunch(const std::string& variable) {
   return variable == "SLUICE_SOCKET" || variable == "SLUICE_WORKER" ||
          variable == "SLUICE_TRIAL_FILE" || variable == "SLUICE_LAUNCH" ||
@@ -53,7 +53,7 @@ Status BecomeProgramOf(Reader& reader, const StudyInfo& study, const TrialInfo& 
   SLUICE_TRY(WriteFile(scratch + "/params.json", plan.params));
   if (chdir(study.folder.c_str()) != 0)
     return FailedPrecondition(fmt::format("{}: {}", study.folder, std::strerror(errno)));
-  unsetenv("SLUICE_TRIAL_FILE");  // of a trial that we are started by
+  unsetenv("SLUICE_TRIAL_FILE");  // set if a trial started this process
   for (const auto& [name, value] : plan.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (std::string& item : plan.program) arguments.push_back(item.data());

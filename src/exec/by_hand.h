@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-// Becomes the program of a trial, started by hand: with its parameters, its seed and the study's
-// environment, from the study's folder and from no checkpoint. What it reports is printed, and goes
-// nowhere else. `scratch` is an empty folder for what a launch has files for. Returns only if that
-// fails.
+// Replaces this process with the program of a trial, as if a user started it by hand: with the
+// trial's parameters and seed and the study's environment, in the study's folder, without a
+// checkpoint. Its reports are printed and go nowhere else. `scratch` is an empty folder for the
+// files that a launch has. Returns only on failure.
 Status BecomeProgramOf(Reader& reader, const StudyInfo& study, const TrialInfo& trial,
                        const std::string& scratch);
 

@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// What a study may ask for, and a simulation does, that the executor on real machines does not do yet:
-// failed_precondition, naming it.
+// Fails with failed_precondition if the study asks for something that a simulation can do but the
+// executor on real machines cannot do yet. The message names it.
 Status CheckCarriedOut(const StudySpec& spec);
 
 }  // namespace sluice

@@ -28,11 +28,11 @@ constexpr const char* kWriting = ".writing";    // what is not whole yet
 constexpr const char* kBest = "best";           // that of the best report, if it is not the latest
 constexpr const char* kWork = ".sluice-work";
 
-// By path: what tells a file that was replaced or written to from one that was not.
+// By path: what changes when a file is replaced or written to.
 using Look = std::tuple<ino_t, off_t, time_t, long, mode_t>;
 using Looks = std::map<std::string, Look>;
 
-// Of a checkpoint that sluice.checkpoint wrote.
+// The work of a checkpoint that sluice.checkpoint wrote.
 std::optional<Work> WorkOf(const std::string& checkpoint) {
   const std::string text = ReadSmallFile(fmt::format("{}/{}", checkpoint, kWork));
   Work work = -1;
@@ -73,7 +73,7 @@ Status Sync(const std::string& path) {
   return {};
 }
 
-// Of what was looked at; whether it is still the same is for the caller to see.
+// Copies the files of `looks`. The caller checks whether they are still the same.
 Status CopyAll(const std::string& from, const Looks& looks, const std::string& to) {
   std::error_code error;
   fs::create_directories(to, error);
@@ -137,8 +137,8 @@ std::optional<Work> CheckpointWork(const std::string& folder) {
 
 std::optional<std::string> KeptCheckpoint(const std::string& folder, Work work) {
   if (CheckpointWork(folder) == work) return std::nullopt;
-  for (const char* name :
-       {kBest, kPrevious}) {  // the latter where a launch died before it had moved it
+  // It is still the previous one if a launch died before it had moved it.
+  for (const char* name : {kBest, kPrevious}) {
     std::string kept = fmt::format("{}/{}", folder, name);
     if (WorkOf(kept) == work) return kept;
   }

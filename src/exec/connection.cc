@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// A peer that does not read what it is told is cut off before it fills our memory.
+// A peer that does not read our messages is cut off before they fill our memory.
 constexpr std::size_t kMostUnsent = 64 << 20;
 constexpr int kReadsInTurn = 16;
 
@@ -76,7 +76,7 @@ void Connection::Flush() {
     const ssize_t sent = send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) {
-      // A peer that will never hear us: to wait until it can be written to would be to spin.
+      // The peer is gone: waiting until it can be written to would spin.
       if (errno != EAGAIN && errno != EWOULDBLOCK) out_.clear();
       break;
     }
@@ -109,7 +109,7 @@ void Connection::Readable() {
   const std::shared_ptr<bool> alive = alive_;
   if (!out_.empty()) Flush();
   bool more = true;
-  // A peer that never stops is heard in turn with the others.
+  // A peer that never stops sending takes turns with the others.
   for (int reads = 0; more && reads < kReadsInTurn; ++reads) {
     const bool open = ReadSome(more);
     if (!*alive) return;
@@ -132,7 +132,7 @@ Result<int> ListenAt(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path.c_str());
   const Address address(path);
-  // The mode of an unbound socket is that of its file, whatever the umask lets through.
+  // The file takes the mode of the unbound socket: it is never open to others, whatever the umask.
   if (descriptor < 0 || fchmod(descriptor, 0600) != 0 ||
       bind(descriptor, address.get(), sizeof address.address) != 0 ||
       chmod(path.c_str(), 0600) != 0 || listen(descriptor, 1024) != 0) {

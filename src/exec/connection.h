@@ -14,20 +14,20 @@
 
 namespace sluice {
 
-// A stream socket that carries lines, never blocking. Owned by whoever watches the peer; handlers
-// may destroy it.
+// A stream socket that carries lines and never blocks. The object that watches the peer owns it.
+// Handlers may destroy it.
 class Connection {
  public:
   struct Handlers {
     std::function<void(std::string_view line)> line;
-    std::function<void()>
-        closed;  // by the peer, or because it broke the rules of lines; the last call
+    // The last call: the peer closed the connection, or sent a line that is too long.
+    std::function<void()> closed;
   };
 
   // The process at the other end when it connected, as the kernel tells.
   struct Caller {
     bool known = false;
-    std::int64_t pid = 0;  // 0: in a part of the machine that we do not see
+    std::int64_t pid = 0;  // 0: in a PID namespace that we do not see
     uid_t user = 0;
   };
 
@@ -37,7 +37,7 @@ class Connection {
 
   const Caller& caller() const { return caller_; }
   void Send(const wire::ToWorker& message);
-  // Reads and handles whatever has arrived, up to the end of the stream.
+  // Reads and handles all that has arrived, up to the end of the stream.
   void Drain();
 
  private:
@@ -49,8 +49,8 @@ class Connection {
   EventLoop& loop_;
   int descriptor_;
   Caller caller_;
-  std::shared_ptr<const Handlers>
-      handlers_;  // shared: a handler may destroy the connection while it runs
+  // Shared: a handler may destroy the connection while it runs.
+  std::shared_ptr<const Handlers> handlers_;
   wire::LineBuffer in_;
   std::string out_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -25,8 +25,8 @@ class EventLoop {
   void WatchWritable(int descriptor, bool writable);
   void Forget(int descriptor);
 
-  // Calls the handler once, at or after the time. A timer that has fired or was cancelled has a
-  // number that is not used again.
+  // Calls the handler once, at or after the time. The id of a timer is not used again after it has
+  // fired or was cancelled.
   using TimerId = std::uint64_t;
   TimerId At(Time time, Handler handler);
   void Cancel(TimerId timer);
@@ -34,8 +34,8 @@ class EventLoop {
   // Waits for something to happen and handles all of it.
   void RunOnce();
 
-  // The wall clock's time as the loop was opened, and what has passed since, sleep of the machine
-  // included: whoever sets the clock meanwhile hastens and delays nothing.
+  // The wall clock's time when the loop was opened plus the time that has passed since, sleep of
+  // the machine included. Setting the wall clock meanwhile has no effect on timers.
   Time Now() const;
 
  private:

@@ -105,7 +105,7 @@ TEST_F(EventLoopTest, WritabilityIsAskedFor) {
   loop_->WatchWritable(pair.here(), true);
   Settle();
   EXPECT_THAT(calls_, ElementsAre(1));
-  loop_->WatchWritable(99999, true);  // nobody's
+  loop_->WatchWritable(99999, true);  // not watched
   loop_->Forget(pair.here());
 }
 

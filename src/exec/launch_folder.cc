@@ -29,7 +29,7 @@ constexpr std::size_t kMostTailLines = 8;
 
 bool IsBlank(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
 
-// The last lines of a file that say something: of a Python program, the exception and where it was
+// The last lines of a file that are not blank: for a Python program, the exception and where it was
 // raised. As many whole lines as fit.
 std::vector<std::string> LastLines(const std::string& path) {
   const int file = OpenRegular(path);
@@ -54,7 +54,8 @@ std::vector<std::string> LastLines(const std::string& path) {
   return lines;
 }
 
-// How it ended with the last line, for those who show one; then the last lines as they are.
+// First a line with how the launch ended and the last line of its output, for views that show one
+// line; then the last lines as they are.
 std::string FailureOf(const std::string& how, const std::vector<std::string>& last) {
   if (last.empty()) return how;
   std::string text = fmt::format("{}: {}", how, last.back());
@@ -138,7 +139,8 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
                         exit->lost_bytes)};
   }
   if (exit->code == 0 && exit->signal == 0) {
-    // One that cannot speak, and ends well when it is asked to, wants to go on later.
+    // A program that cannot speak to the controller, and ends well when it is asked to, counts as
+    // paused.
     const bool paused =
         access((launch_folder + "/paused").c_str(), F_OK) == 0 || (exit->asked && !speaks);
     return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};

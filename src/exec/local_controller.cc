@@ -18,9 +18,9 @@ constexpr Duration kQuickProposal = std::chrono::microseconds(200);
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
 
-// What a controller answers to, apart from what our parent wants ignored (nohup): a signal that is
-// blocked would come all the same. A terminal that closes (SIGHUP) is heard, so that it does not end
-// the process, and means nothing: the study goes on without its view.
+// The signals that a controller handles, without those that our parent wants ignored (nohup): once
+// blocked, an ignored signal would arrive all the same. SIGHUP (the terminal closes) is handled so
+// that it does not end the process, and does nothing: the study goes on without its view.
 sigset_t HeardSignals() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -75,7 +75,7 @@ LocalController::~LocalController() {
     close(descriptor);
   }
   const sigset_t ours = HeardSignals();
-  // Another Ctrl-C, while what the first one asked for is said, has nothing left to end.
+  // Another Ctrl-C while the summary is printed has nothing left to end.
   if (interrupts_ > 0) {
     for (int word : {SIGINT, SIGTERM}) signal(word, SIG_IGN);
   }
@@ -111,7 +111,8 @@ Status LocalController::LastCommit() {
 }
 
 void LocalController::Flush() {
-  // A proposal that is about to come goes into the same commit as the end that made room for it.
+  // A proposal that is about to come goes into the same commit as the end of the trial that made
+  // room for it.
   if (controller_.WaitsForProposal()) {
     pollfd ready{.fd = search_ready_, .events = POLLIN, .revents = 0};
     const timespec moment{.tv_sec = 0, .tv_nsec = kQuickProposal.count() * 1000};

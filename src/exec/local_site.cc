@@ -30,14 +30,14 @@ namespace {
 
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 
-// Device and inode of what has this name.
+// Device and inode of the file of this name.
 std::pair<dev_t, ino_t> FileAt(const std::string& path) {
   struct stat file{};
   return lstat(path.c_str(), &file) == 0 ? std::pair(file.st_dev, file.st_ino)
                                          : std::pair<dev_t, ino_t>();
 }
 
-// As the kernel knows it now.
+// The process of this pid as the kernel knows it now.
 Speaker SpeakerOf(std::int64_t pid) {
   return {.speaks = true,
           .pid = pid,
@@ -60,7 +60,8 @@ LocalSite::~LocalSite() {
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
-  // Unless another controller listens there by now. While ours is open, no other file has its inode.
+  // Remove the socket's file, unless another controller listens there by now. While ours is open,
+  // no other file has its inode.
   if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
     unlink(options_.paths.socket.c_str());
   for (int descriptor : {listener_, inotify_}) {
@@ -73,8 +74,9 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
-  // What a launcher leaves when it is killed comes to us. Children that we were started with (a shell
-  // that became us had them) are not ours to end, and neither is what they leave.
+  // Orphans of a killed launcher become children of this process. Children that this process was
+  // started with (those of a shell that became this process) are not ours to end, and neither are
+  // their orphans: then it adopts none.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
@@ -147,8 +149,8 @@ Inherited LocalSite::Look(wire::LaunchRef at) {
   const std::string folder = folders_.Launch(at);
   std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (!claim) {
-    // It was written down and perhaps never started. If we claim it, no launcher will; if one was
-    // faster, it runs.
+    // The launch is in the ledger, and was perhaps never started. If we claim it, no launcher can.
+    // If a launcher was faster, the launch runs.
     if (folders_.Make(at)) (void)MakeClaim(folder, sluice::Claim{});
     claim = ReadClaim(folder);
   }
@@ -164,7 +166,7 @@ bool LocalSite::Reach(const std::string& worker) {
   if (!claim || !IsAlive(*claim)) return false;
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, claim->pid, 0));
   if (pidfd < 0) return false;
-  if (!IsAlive(*claim)) {  // it ended, and its number may be another's by now
+  if (!IsAlive(*claim)) {  // it ended, and its pid may be another's by now
     close(pidfd);
     return false;
   }
@@ -222,7 +224,7 @@ void LocalSite::Signal(const std::string& worker, Force force) {
 }
 
 void LocalSite::ProcessEnded(const std::string& worker) {
-  // What it said before it ended comes before its end.
+  // What the worker sent before it ended is handled before its end.
   HearNewcomers();
   if (const auto last = connections_.find(workforce_->PeerOf(worker)); last != connections_.end())
     last->second->Drain();
@@ -240,8 +242,8 @@ void LocalSite::ProcessEnded(const std::string& worker) {
     inotify_rm_watch(inotify_, process.watch);
     output_watches_.erase(process.watch);
   }
-  // A launcher that wrote its exit record has left nothing behind. Of another one, what an idle worker
-  // started is looked for only here.
+  // A launcher that wrote its exit record has left nothing behind. If the launcher was killed, this
+  // is the only place that looks for what an idle worker started.
   if (!ReadExit(FolderOf(worker))) {
     EndStrays();
     KillLaunch(FolderOf(worker));
@@ -249,7 +251,7 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   workforce_->HostEnded(worker);
 }
 
-// What came to us because its launcher is dead.
+// Ends the processes that came to this process because their launcher is dead.
 void LocalSite::EndStrays() {
   if (!adopts_) return;
   std::vector<pid_t> launchers;
@@ -339,7 +341,7 @@ std::uint64_t LocalSite::ReadOutput(const std::string& worker, std::uint64_t fro
     }
     begin += line;
     text.erase(0, line);
-    if (text.size() > wire::kLongestLine) {  // no report: go on behind it
+    if (text.size() > wire::kLongestLine) {  // too long for a report: go on behind it
       begin += text.size();
       text.clear();
     }
@@ -363,7 +365,8 @@ void LocalSite::Accept() {
     if (descriptor < 0) {
       const bool exhausted = errno == EMFILE || errno == ENFILE;
       if (exhausted && accept_timer_ == 0) {
-        // Whoever waits at the door would wake us all the time: we look again in a while.
+        // A connection that waits to be accepted would wake the loop all the time: look again in a
+        // while.
         loop_.Forget(listener_);
         accept_timer_ = loop_.At(loop_.Now() + kAcceptAgain, [this] {
           accept_timer_ = 0;
@@ -385,7 +388,8 @@ void LocalSite::Accept() {
   }
 }
 
-// A process that comes back, or has become another, has said what is in its former connection before.
+// When a process connects again, or has replaced itself, what it sent on its former connection
+// comes first.
 void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
   if (workforce_->IsNewcomer(peer)) {
     const auto former = connections_.find(workforce_->PeerBefore(line));
@@ -394,7 +398,8 @@ void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
   workforce_->Heard(peer, line);
 }
 
-// Those whose hello has not been read: somebody may have come, spoken and ended before we looked.
+// Reads the connections from which no hello was read: a process may have connected, sent messages
+// and ended before we looked.
 void LocalSite::HearNewcomers() {
   Accept();
   for (const PeerId peer : workforce_->Newcomers()) {

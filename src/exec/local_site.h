@@ -17,22 +17,23 @@
 
 namespace sluice {
 
-// This machine: processes started through launchers and seen through pidfds, a Unix socket, files in
-// the store's folder. Everything happens on the event loop's thread. Processes outlive this object.
+// This machine: processes started through launchers and seen through pidfds, a Unix socket, files
+// in the store's folder. Everything happens on the event loop's thread. Processes outlive this
+// object.
 class LocalSite final : public Site {
  public:
   struct Options {
     StorePaths paths;
     std::string launcher;
     StudyId study{};
-    std::function<Status()> guard;  // fails once the store is another controller's; none: never
+    std::function<Status()> guard;  // fails once another controller holds the store; none: never
   };
 
-  // The engine is looked at when a process is started.
+  // The engine is read when a process is started.
   LocalSite(EventLoop& loop, const Engine& engine, Options options);
   ~LocalSite() override;
 
-  // Before the workforce opens.
+  // Call before the workforce opens.
   Status Open(Workforce& workforce);
   // Lets workers in.
   Status Listen();
@@ -64,10 +65,10 @@ class LocalSite final : public Site {
   void Close(PeerId peer) override { connections_.erase(peer); }
 
  private:
-  // A launcher that lives.
+  // A launcher that is alive.
   struct Process {
     int pidfd = -1;
-    pid_t child = 0;  // its number, if it is ours to reap
+    pid_t child = 0;  // its pid if this process must reap it, else 0
     int watch = -1;   // inotify's number for its output
   };
 
@@ -89,7 +90,8 @@ class LocalSite final : public Site {
   int listener_ = -1;
   std::pair<dev_t, ino_t> socket_;  // device and inode of its file
   int inotify_ = -1;
-  bool adopts_ = false;  // every child of this process that is no launcher was left by one
+  // Every child of this process that is not a launcher was left by a launcher.
+  bool adopts_ = false;
   std::map<std::string, Process> processes_;   // by worker name
   std::map<int, std::string> output_watches_;  // inotify's number to worker name
   std::map<PeerId, std::unique_ptr<Connection>> connections_;

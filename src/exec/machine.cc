@@ -36,8 +36,8 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// The limits of a group are also those of the groups around it. In a container the path may be that
-// of the machine outside, and only the mount's root be there.
+// A group is also bound by the limits of the groups around it. In a container the path may be that
+// of the machine outside, and only the mount's root may exist.
 template <typename Visit>
 void ForEachFolder(const std::string& mount, std::string path, const Visit& visit) {
   while (!path.empty() && path != "/") {

@@ -19,10 +19,10 @@ struct GpuList {
 
 GpuList ListGpus(const char* library = "libnvidia-ml.so.1");
 
-// Leaves what CUDA_VISIBLE_DEVICES, if set, lets a program see, in the order it names them; says in
-// `note` what that hides. Like the CUDA runtime: numbers count in the driver's order, "GPU-..." may
-// be the beginning of a UUID if only one begins so, and what follows the first entry that names no
-// device is hidden. A device named twice counts once.
+// Keeps the GPUs that CUDA_VISIBLE_DEVICES, if set, lets a program see, in the order it names them.
+// `note` says how many it hides. The entries are read as the CUDA runtime reads them: numbers count
+// in the driver's order, and "GPU-..." may be the beginning of a UUID if only one begins so.
+// Entries after the first that names no device are ignored. A device named twice counts once.
 GpuList VisibleGpus(GpuList all, std::optional<std::string_view> cuda_visible_devices);
 
 // "NVIDIA H200" -> "H200"

@@ -28,8 +28,8 @@
 namespace sluice {
 namespace {
 
-// With the store's lock held: launchers that were killed while no controller lived may have left
-// processes, and those end first.
+// Call with the store's lock held. Launchers that were killed while no controller lived may have
+// left processes: those are ended first.
 Result<std::unique_ptr<Ledger>> OpenSwept(const StorePaths& paths, const StoreLock& lock) {
   KillOrphans(paths.files + "/studies");
   return OpenLocked(paths, lock);
@@ -118,7 +118,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   return LocalController(std::move(parts), watcher).Run(std::move(first));
 }
 
-// Asks the controller that runs the study; its answer comes once the wish is on disk.
+// Asks the controller that runs the study. Its answer comes once the request is on disk.
 Result<wire::Answer> AskController(const StorePaths& paths, const wire::Ask& ask) {
   SLUICE_ASSIGN(const int descriptor, ConnectTo(paths.socket));
   const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
@@ -146,7 +146,7 @@ Result<wire::Answer> AskController(const StorePaths& paths, const wire::Ask& ask
   return *answer;
 }
 
-// Writes down what happens while nobody runs the study.
+// Applies and commits events while no controller runs the study.
 Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   Batch batch;
   batch.study = opened.id;
@@ -157,7 +157,7 @@ Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
     const Trial& changed = *opened.engine->trial(key);
-    if (changed.awaits_parameters) continue;  // written with its parameters
+    if (changed.awaits_parameters) continue;  // it is written once it has its parameters
     batch.trials.push_back(
         {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
   }
@@ -186,7 +186,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
-  // Before anything is made: what it names may not be there.
+  // Before anything is made: the study that warm_start names may not exist.
   std::optional<Knowledge> knowledge;
   if (spec.warm_start) {
     SLUICE_ASSIGN(knowledge,
@@ -210,7 +210,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_ASSIGN(auto policy, MakePolicy(spec.policy));
   opened.engine = std::make_unique<Engine>(std::move(policy));
 
-  // The study itself is on disk before anything looks at it.
+  // The study itself is on disk before anything else happens to it.
   const Time now = WallNow();
   StudyCreated created{.study = opened.id,
                        .source = request.source,
@@ -250,7 +250,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
 
 namespace {
 
-// What an edited file changes in a study: taken into the request and the event, or refused.
+// Takes the changes of an edited study file into the request and the event, or refuses them.
 Status TakeChanges(const Study& study, ResumeRequest& request, StudyResumed& resumed,
                    Watcher& watcher) {
   if (!request.file) return {};
@@ -307,7 +307,7 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
     return FailedPrecondition(fmt::format(
         "the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
   }
-  // Points that came after the end of an exhausted space.
+  // Points that were enqueued after the study had ended because its space was exhausted.
   const bool enqueued =
       study.ending == Finish::kExhausted && !study.queue.empty() && study.room() > 0;
   const bool open = !study.finished || study.ending == Finish::kAsked ||
@@ -320,7 +320,7 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
         spec.name, Name(study.ending), study.trials_wanted,
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
-  // The devices of today come first: what is resumed is planned on them.
+  // The current devices come first: the resumed study is planned on them.
   std::vector<EventBody> first = {ControllerStarted{{machine.node}}, std::move(resumed)};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
@@ -343,7 +343,7 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
   Silent silent;
-  // The end comes first: nothing new begins.
+  // The stop comes first, so that nothing new starts.
   std::vector<EventBody> first = {StudyStopAsked{opened.id},
                                   ControllerStarted{{InspectMachine().node}}};
   SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
@@ -368,7 +368,7 @@ Status StopTrial(const StorePaths& paths, const std::string& name, TrialId trial
     return FailedPrecondition(
         fmt::format("trial {} is {}: there is nothing to stop", Number(trial), Name(known.state)));
   }
-  // Nothing starts before somebody resumes the study.
+  // Nothing starts before the study is resumed.
   return WriteDown(opened, {DrainAsked{.only_starts = true}, TrialStopAsked{{opened.id, trial}}});
 }
 
@@ -391,7 +391,7 @@ Status RetryTrial(const StorePaths& paths, const std::string& name, TrialId tria
                 StoreLock::Acquire(paths, fmt::format("retrying a trial of '{}'", name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   SLUICE_TRY(CheckHasProgram(opened.engine->study(opened.id)->spec));
-  // Nothing starts before somebody resumes the study.
+  // Nothing starts before the study is resumed.
   return WriteDown(opened, {DrainAsked{.only_starts = true}, RetryAsked{{opened.id, trial}}});
 }
 

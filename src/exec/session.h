@@ -26,16 +26,16 @@ class Watcher {
 
 enum class RunEnd {
   kFinished,     // the study is done
-  kDrained,      // Ctrl-C: what ran has saved and left; resume goes on
-  kInterrupted,  // Ctrl-C twice: what ran was killed; resume goes on from the checkpoints
-  kPaused,       // the machine could not go on (StudyInfo::pause says why); resume does
+  kDrained,      // Ctrl-C: running trials have saved and left; resume goes on
+  kInterrupted,  // Ctrl-C twice: running trials were killed; resume goes on from checkpoints
+  kPaused,       // the machine could not go on (StudyInfo::pause says why); resume goes on
 };
 
 struct TuneRequest {
   StorePaths paths;
-  StudySpec spec;      // read from
-  std::string source;  // this text,
-  std::string folder;  // which lay here
+  StudySpec spec;      // read from `source`
+  std::string source;  // the text of the study file
+  std::string folder;  // of the study file
   std::uint64_t seed = 0;
 };
 
@@ -57,15 +57,15 @@ struct ResumeRequest {
 // has.
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
 
-// Runs a study that exists: adopts what still runs of it, and goes on.
+// Runs an existing study: adopts its launches that still run, and goes on.
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
 
-// Ends a study: through its controller if one lives (returns once the controller has written it
-// down), otherwise by writing it down and ending what still runs.
+// Ends a study. If a controller lives, asks it, and returns once the controller has recorded the
+// stop. Otherwise records the stop and ends the launches that still run.
 Status StopStudy(const StorePaths& paths, const std::string& study);
 
-// Ends one trial: through the controller if one lives, otherwise by writing it down; then what still
-// runs of it ends when the study is resumed.
+// Ends one trial. If a controller lives, asks it. Otherwise records the stop; a launch of the trial
+// that still runs ends when the study is resumed.
 Status StopTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
 // Gives a failed or stopped trial another chance: at once if a controller lives, else when the
@@ -75,19 +75,21 @@ Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId tri
 // What came of points that were enqueued.
 struct EnqueueEnd {
   int added = 0;
-  int known = 0;         // of those added: tried or enqueued before
-  int waiting = 0;       // in the queue, with those of before
+  int known = 0;         // added points that were tried or enqueued before
+  int waiting = 0;       // points in the queue, earlier ones included
   int room = 0;          // trials that the study may still make
-  int total = 0;         // of trials, so that all that wait are tried
+  int total = 0;         // trials the study needs to try all points in the queue
   bool at_once = false;  // a controller runs the study
 };
 
-// Gives a study points to try before those its sampler proposes: all of them, or none and the
-// reason. Each is a JSON object with some or all of the parameters; the others are drawn.
+// Gives a study points to try before those that its sampler proposes. Takes all of them, or fails
+// with the reason and takes none. Each point is a JSON object with some or all of the parameters;
+// missing ones are drawn.
 Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& study,
                                  const std::vector<std::string>& points);
 
-// Removes a study and all its files. Fails while a controller runs it.
+// Removes a study and all its files. Fails while a controller holds the store; otherwise launches
+// of the study that still run are ended first.
 Status DeleteStudy(const StorePaths& paths, const std::string& study);
 
 // The real time.

@@ -24,12 +24,12 @@ extern char** environ;
 namespace sluice {
 namespace {
 
-// Read at the start of a program by the usual libraries, so that trials side by side do not fight
-// for cores.
+// The usual libraries read these variables at the start of a program. They keep trials side by side
+// from competing for cores.
 constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                             "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
-// Of descriptors, as it was when we were started.
+// The limit of descriptors that this process was started with.
 rlim_t OwnLimit() {
   static const rlim_t limit = [] {
     rlimit now{};
@@ -38,8 +38,8 @@ rlim_t OwnLimit() {
   return limit;
 }
 
-// What the package tells a trial's children, and a budget: not for the trials of a study that runs
-// inside a trial.
+// Variables that the package sets for a trial's children, and a budget. They must not reach the
+// trials of a study that runs inside a trial.
 bool IsOfOuterTrial(const std::string& variable) {
   return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" ||
          variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN";
@@ -78,12 +78,12 @@ std::string PythonPath() {
                                         : SLUICE_PYTHON_DIR;
 }
 
-// Whether it leads to that package, as it no longer does where the study sets one of its own.
+// Whether a path leads to that package. It may not where the study sets a PYTHONPATH of its own.
 bool WithPackage(std::string_view path) {
   return fmt::format(":{}:", path).contains(fmt::format(":{}:", SLUICE_PYTHON_DIR));
 }
 
-// Whether `import wandb` is to find what stands in for it, in the package.
+// Whether `import wandb` is to find the package's stand-in for it.
 bool UsesStandIn(const StudySpec& spec) {
   const char* wanted = std::getenv("SLUICE_WANDB");
   const bool real = wanted != nullptr && std::string_view(wanted) == "real";
@@ -147,7 +147,7 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
   spawned.pidfd = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
   if (spawned.pidfd < 0) {
     const int reason = errno;
-    kill(spawned.pid, SIGUSR1);  // what nobody watches must not run
+    kill(spawned.pid, SIGUSR1);  // a launch that cannot be watched must not run
     waitpid(spawned.pid, nullptr, 0);
     return Unavailable(fmt::format("cannot watch a process: {}", std::strerror(reason)));
   }
@@ -162,7 +162,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
 
   Arguments arguments = ArgumentsOf(study.spec, trial.point);
   plan.params = std::move(arguments.json);
-  // A parameter of a sweep may be called like one of these: the words win.
+  // A parameter of a sweep may be called like one of these words: the words win.
   TemplateValues values = {
       {"trial", fmt::format("{}", Number(trial.id))},
       {"launch", fmt::format("{}", Number(trial.launch))},

@@ -20,13 +20,13 @@ struct SpawnRequest {
   std::string folder;    // the launch's
   std::string working_folder;
   std::vector<std::string> program;
-  std::map<std::string, std::string> environment;  // over our own
+  std::map<std::string, std::string> environment;  // added to our own; these win
   Duration grace{};
   std::int64_t output_cap_bytes = 0;
 };
 
-// Lets this process hold as many descriptors as the system allows it: each trial takes three.
-// Programs are started with the limit we were started with.
+// Raises this process's limit of descriptors to what the system allows: each trial takes three.
+// Programs are started with the limit that this process was started with.
 void RaiseDescriptorLimit();
 
 struct Spawned {
@@ -37,8 +37,8 @@ struct Spawned {
 // Starts the launcher in a session of its own, so that neither Ctrl-C nor our end reaches it.
 Result<Spawned> Spawn(const SpawnRequest& request);
 
-// What a launch's program is told: its arguments and environment, filled in, with what it was
-// granted.
+// What a launch's program is given: its arguments and environment, with templates filled in and its
+// grant of devices and cores.
 struct LaunchPlan {
   wire::Assign assign;
   std::string params;  // what the file SLUICE_PARAMS holds

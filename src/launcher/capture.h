@@ -4,22 +4,22 @@
 
 namespace sluice {
 
-// Copies one stream of a program's output to a file, up to a cap. Beyond it only lines that may be
-// results (a '{' first) are kept, whole, up to a second cap of the same size; the rest is counted
-// and dropped. What a full disk does not take waits in memory, up to a bound, and is tried again: the
-// program does not wait for it.
+// Copies one stream of a program's output to a file, up to a cap. Beyond the cap only lines that
+// may be results (they begin with '{') are kept, whole, up to a second cap of the same size. All
+// other output beyond the cap is counted and dropped. Output that a full disk does not take waits
+// in memory, up to a bound, and is tried again: the program does not wait for it.
 class Capture {
  public:
   Capture(int from, int to, long long cap_bytes)
       : from_(from), to_(to), left_(cap_bytes > 0 ? cap_bytes : 0), left_for_results_(left_) {}
 
-  // Reads once what there is. False at the end of the stream.
+  // Reads once what has arrived. False at the end of the stream.
   bool Pump();
   // Whether something waits for room on the disk.
   bool waits() const { return !waiting_.empty(); }
-  // Tries to write it.
+  // Tries to write what waits.
   void TryAgain();
-  // Counts it as lost.
+  // Counts what waits as lost.
   void GiveUp();
   int descriptor() const { return from_; }
   long long dropped_bytes() const { return dropped_; }  // beyond the cap
@@ -42,7 +42,7 @@ class Capture {
   bool capped_ = false;
   bool at_line_start_ = true;
   bool in_result_ = false;  // below the cap: the line that has begun may be a result
-  bool finishing_ = false;  // beyond it: this is the rest of one
+  bool finishing_ = false;  // beyond the cap: this is the rest of a result
   bool skipping_ = false;
   std::string line_;  // beyond the cap: a result line that has not ended yet
 };

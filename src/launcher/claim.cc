@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// Behind this word an exit record holds more than the first ones did.
+// Exit records that begin with this word have more fields than the first form.
 
 constexpr const char* kSecondForm = "v2";
 // Flags of an exit record.
@@ -66,7 +66,7 @@ std::optional<Claim> ReadClaimFile(const std::string& folder, const char* name) 
   claim.pid = static_cast<pid_t>(std::atol(NextWord(rest).c_str()));
   claim.start = std::strtoull(NextWord(rest).c_str(), nullptr, 10);
   claim.boot = NextWord(rest);
-  // The first claims did not say where they were made.
+  // Claims of the first form do not say where they were made.
   const char* behind = rest;
   if (const std::string identity = NextWord(behind); IsIdentity(identity)) {
     claim.copied = identity != IdentityOf(folder);
@@ -81,7 +81,7 @@ std::optional<Claim> ReadClaimFile(const std::string& folder, const char* name) 
 Claim ClaimOfSelf(const std::string& host) { return ClaimOf(getpid(), host); }
 
 Claimed MakeClaim(const std::string& folder, const Claim& claim) {
-  // Written aside and linked into place: whoever sees a claim sees all of it, and only one link
+  // Written aside and linked into place: a claim is seen whole or not at all, and only one link
   // succeeds.
   const std::string aside = folder + "/claim." + std::to_string(getpid());
   if (!WriteSmallFile(aside, Format(claim, folder))) {

@@ -11,12 +11,13 @@ namespace sluice {
 // the launcher that is about to start the program, or a controller that found the launch unclaimed
 // and takes it back. So nothing runs twice.
 struct Claim {
-  pid_t pid = 0;  // 0: taken back, nothing may start it
-  // When that process began, in the kernel's ticks: the number alone may be another's by now.
+  pid_t pid = 0;  // 0: taken back, so that no launcher starts it
+  // When that process began, in the kernel's ticks: the pid alone may be another process's by now.
   unsigned long long start = 0;
-  std::string boot;  // and in which life of the machine
-  std::string host;  // folder of the launch that process was started for
-  // It was made in another folder, of which this one is a copy: the process is none of ours.
+  std::string boot;  // boot id of the machine at that time
+  std::string host;  // folder of the launch that the process was started for
+  // The claim was made in another folder, of which this one is a copy: the process is not this
+  // store's.
   bool copied = false;
 };
 
@@ -31,19 +32,20 @@ enum class Claimed {
 // A claim counts in the folder it is made in (its device and inode), and moves with it.
 Claimed MakeClaim(const std::string& folder, const Claim& claim);
 std::optional<Claim> ReadClaim(const std::string& folder);
-// Whether the process of the claim still lives, and is ours.
+// Whether the process of the claim still lives, and is this store's.
 bool IsAlive(const Claim& claim);
 // What the processes of a launch carry in their environment (kMarks): the launcher's claim.
 std::string MarkOf(const Claim& claim);
 
-// The program itself, for the case that its launcher is killed. Written before the program runs.
+// Records the process of the program, for the case that its launcher is killed. Written before the
+// program runs.
 bool WriteProgram(const std::string& folder, pid_t pid);
-// Kills whatever is left of a launch without an exit record: the program's group, and all that its
-// launcher's mark is found on. False if something still lives.
+// Kills what is left of a launch without an exit record: the program's process group, and every
+// process with the mark of its launcher. False if something still lives.
 bool KillLaunch(const std::string& folder);
 
-// The same for every launch below a folder whose launcher is dead: also for the launches of an idle
-// worker, which nothing else looks for.
+// The same for every launch below `root` that has a dead launcher. These include the launches of an
+// idle worker, which nothing else looks for.
 void KillOrphans(const std::string& root);
 
 // How the program of a launch ended, as its launcher wrote it down.
@@ -55,7 +57,7 @@ struct ExitRecord {
   bool asked = false;           // it was asked to end (SIGTERM) before it did
   long long dropped_bytes = 0;  // output beyond the cap
   long long lost_bytes = 0;     // standard output that could not be written, results perhaps
-  int unkilled = 0;             // processes it left that may not be killed
+  int unkilled = 0;             // processes it left that we may not kill
 };
 bool WriteExit(const std::string& folder, const ExitRecord& record);
 std::optional<ExitRecord> ReadExit(const std::string& folder);

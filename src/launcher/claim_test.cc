@@ -1,4 +1,4 @@
-// Who carries a launch, and whether that process is still the one it was.
+// Which process carries a launch, and whether it is still the same process.
 
 #include "launcher/claim.h"
 
@@ -119,7 +119,7 @@ TEST(ClaimTest, AProcessIsAliveUntilItEndsAndNoOtherIsTakenForIt) {
   Child child;
   ASSERT_TRUE(WriteProgram(folder.path(), child.pid()));
   Claim claim = ClaimOfSelf("h");
-  claim.start += 1;  // a number that is somebody else's by now
+  claim.start += 1;  // a pid that is another process's by now
   EXPECT_FALSE(IsAlive(claim));
   claim = ClaimOfSelf("h");
   claim.boot = "another life";

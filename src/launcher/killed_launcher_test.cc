@@ -1,5 +1,5 @@
-// A launcher that is killed at each of its system calls, from its first to its last: no program runs
-// that the next controller does not find, and none runs on.
+// A launcher that is killed at each of its system calls, from its first to its last: no program
+// runs that the next controller does not find, and none runs on.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -62,18 +62,19 @@ void LowerDescriptorLimit() {
   unsetenv(kDescriptorLimit);
 }
 
-// What is not the program's fault.
+// Errors that are the machine's fault and not the program's.
 bool IsOfMachine(int error) {
   return error == EAGAIN || error == ENOMEM || error == ENFILE || error == EMFILE ||
          error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
 }
 
-// In the child, between fork and exec: the leader of a new group, with default signals and the
-// mark of its launcher. Waits for the word that the launch's folder names it, and then becomes the
-// program; says over the same line why it could not.
+// Runs in the child between fork and exec. The child leads a new process group, with default
+// signals and the mark of its launcher. It waits until the launcher says that the launch's folder
+// names it, and then becomes the program. If that fails, it says why over the same line.
 [[noreturn]] void BecomeProgram(char** program, int line, const Pipe& out, const Pipe& err) {
   setpgid(0, 0);
-  // Whatever kills the launcher ends the program with it, and the controller the rest.
+  // If the launcher is killed, the kernel kills the program with it, and the controller kills the
+  // rest.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   char word = 0;
   if (read(line, &word, 1) != 1) _exit(kNeverRan);  // the launcher died first
@@ -94,8 +95,8 @@ bool IsOfMachine(int error) {
   _exit(kNeverRan);
 }
 
-// Starts the program. No instant is left at which it runs and FOLDER/program does not say so. 0 on
-// success, else an errno.
+// Starts the program. It never runs before FOLDER/program names its process. Returns 0 on success,
+// else an errno.
 int Start(const std::string& folder, char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
   int line[2];  // ours and the child's
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return errno;
@@ -116,7 +117,7 @@ int Start(const std::string& folder, char** program, const Pipe& out, const Pipe
       if (read(line[0], &error, sizeof error) != sizeof error) error = 0;
     }
   }
-  close(line[0]);  // a child that had no word ends now
+  close(line[0]);  // a child that was not told to go on ends now
   if (error != 0 && pid > 0) waitpid(pid, nullptr, 0);
   return error;
 }
@@ -127,7 +128,7 @@ void AddMark(const Claim& claim) {
   setenv(kMarks, (outer != nullptr ? std::string(outer) + " " + mark : mark).c_str(), 1);
 }
 
-// The program from its start until nothing of it is left.
+// Watches the program from its start until nothing of it is left.
 class Watch {
  public:
   Watch(pid_t program, int signals, long long grace_ms, Capture out, Capture err)
@@ -188,7 +189,7 @@ class Watch {
   void Kill() {
     kill(-program_, SIGKILL);
     kill(program_, SIGKILL);    // it may have joined another group
-    kill_at_ = NowMs() + 1000;  // again, should something in the group have been starting
+    kill_at_ = NowMs() + 1000;  // again, if something in the group was just starting
   }
 
   // We are the subreaper: what the program started is our child once its own parent is dead.
@@ -206,7 +207,8 @@ class Watch {
     children_left_ = pid == 0;
   }
 
-  // Those who die leave their children to us: until none is left, but for those we may not kill.
+  // Kills our children, which include the orphans of those that died, until none is left but those
+  // we may not kill.
   void KillRest() {
     int refused = 0;
     int killed = 0;
@@ -270,7 +272,7 @@ int RunLauncher(int argc, char** argv) {
   const Claim claim = ClaimOfSelf(folder);
   switch (MakeClaim(folder, claim)) {
     case Claimed::kMade: break;
-    case Claimed::kTaken: return 0;  // the launch was taken back: nobody waits for us
+    case Claimed::kTaken: return 0;  // the launch was taken back: no controller waits for it
     case Claimed::kFailed: return kCannotWrite;
   }
   AddMark(claim);

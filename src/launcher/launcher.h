@@ -7,13 +7,14 @@ namespace sluice {
 //
 //   sluice-launcher FOLDER GRACE_MS CAP_BYTES PROGRAM [ARGUMENT...]
 //
-// Claims the launch in FOLDER (and leaves at once if it is taken), starts PROGRAM in a process group
-// of its own with output to FOLDER/stdout and FOLDER/stderr, and ends with it. The program runs only
-// once FOLDER/program says which process it is, and dies with its launcher.
-// SIGTERM asks the program's group to end, and all is killed after the grace period; SIGUSR1 kills
-// at once. When the program has ended, everything it started is killed, whatever group or session
-// that is in: the exit record is written when nothing of the launch is left.
-// The variable kDescriptorLimit, which the program does not see, is how many it may open.
+// Claims the launch in FOLDER, and leaves at once if it is taken. Starts PROGRAM in a process group
+// of its own with output to FOLDER/stdout and FOLDER/stderr, and ends with it. The program runs
+// only once FOLDER/program says which process it is, and dies with its launcher.
+// SIGTERM asks the program's group to end; all of it is killed after the grace period. SIGUSR1
+// kills at once. When the program has ended, everything it started is killed, in whatever group or
+// session. The exit record is written when nothing of the launch is left.
+// The variable kDescriptorLimit is how many descriptors the program may open. The program does not
+// see it.
 constexpr const char* kDescriptorLimit = "SLUICE_DESCRIPTORS";
 int RunLauncher(int argc, char** argv);
 

@@ -23,7 +23,7 @@ constexpr long kKillRoundNs = 2'000'000;
 constexpr std::size_t kLongestEnvironment = 8 << 20;
 constexpr int kDeepestTree = 1000;
 
-// Calls visit with the number of each entry that is one, of processes or of threads.
+// Calls visit with each entry of the folder that is a number: a process or a thread.
 template <typename Visit>
 void ForEachNumber(const char* folder, Visit visit) {
   DIR* listing = opendir(folder);
@@ -35,8 +35,8 @@ void ForEachNumber(const char* folder, Visit visit) {
   closedir(listing);
 }
 
-// What /proc/PID/stat says behind the command's name, which may hold anything; empty if there is no
-// such process.
+// The fields of /proc/PID/stat behind the command's name, which may hold anything; empty if there
+// is no such process.
 std::string StatOf(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
@@ -85,9 +85,9 @@ bool HasMark(const std::string& environment, const std::string& mark) {
   return marks.find(" " + mark + " ") != std::string::npos;
 }
 
-// Whether a process is just becoming another program: for a moment it has memory (as threads of the
-// kernel never have), and its environment is nowhere yet. Where things lie in processes that are not
-// ours to look into, the kernel does not say: their code is at 1.
+// Whether a process is just becoming another program: for a moment it has memory, which threads of
+// the kernel never have, and no environment yet. For processes that we may not look into, the
+// kernel hides all addresses and says that their code is at 1: those do not count.
 bool IsBecoming(pid_t pid) {
   struct stat owner{};
   if (stat(("/proc/" + std::to_string(pid)).c_str(), &owner) != 0 || owner.st_uid != geteuid())
@@ -135,7 +135,7 @@ bool IsBelow(pid_t pid, pid_t ancestor) {
 
 std::vector<pid_t> Children() {
   std::vector<pid_t> children;
-  bool listed = false;  // by the kernel itself, where it was built so
+  bool listed = false;  // by the kernel itself, if it was built to do so
   ForEachNumber("/proc/self/task", [&](pid_t thread) {
     const std::string path = "/proc/self/task/" + std::to_string(thread) + "/children";
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

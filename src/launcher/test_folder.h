@@ -54,7 +54,7 @@ inline bool Becomes(const std::function<bool()>& condition) {
   return true;
 }
 
-// Whether there is such a process, and no zombie that nobody has reaped.
+// Whether there is such a process, and it is not a zombie that is yet to be reaped.
 inline bool Exists(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};

@@ -53,7 +53,7 @@ class Audit {
     Say(fmt::format("{}: {} is {}, and by its events {}", whose, what, row, made));
   }
 
-  // Events and reports in order, each with the checksum of all before it.
+  // Computes the chain from the events and reports in order, and compares it with the stored one.
   Status CheckChain() {
     SLUICE_ASSIGN(const int schema, SchemaOf(database_));
     last_us_ = Micros(study_.updated);
@@ -66,7 +66,7 @@ class Audit {
     if (!found) return {};
     const std::string chain(kept.Text(0));
     const std::int64_t after = kept.Integer(1);
-    last_us_ = Micros(study_.updated);  // where nothing came after
+    last_us_ = Micros(study_.updated);  // if nothing was chained
     SLUICE_ASSIGN(Statement events,
                   database_.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND "
                                     "+study = ? ORDER BY seq"));
@@ -130,7 +130,7 @@ class Audit {
     }
   }
 
-  // What programs said of their trials, and where forks come from.
+  // Gathers the attributes that programs set on their trials, and the lineage of forks.
   Status GatherAttributes(const Study& made) {
     SLUICE_ASSIGN(Statement events,
                   database_.Prepare(
@@ -208,8 +208,9 @@ class Audit {
       Compare(whose, "attributes", row.attributes, made_of);
   }
 
-  // In whatever order. Where a fork comes from, its program may have said otherwise: then either is
-  // there, by what was written last.
+  // The attributes of a trial, whatever their order. A program may set attributes with the names of
+  // a fork's lineage. Either value may be stored then, by what was written last, so those are left
+  // out.
   using Attributes = std::map<std::string, std::string>;
   std::optional<Attributes> Members(const std::string& text, const Trial& trial) const {
     const auto document = JsonDocument::Read(text);
@@ -224,7 +225,7 @@ class Audit {
     return members;
   }
 
-  // The reports of each trial, against what they added up to.
+  // Compares the number of stored reports of each trial with the trial's own count.
   Status CheckCounts(const Study& made) {
     SLUICE_ASSIGN(
         Statement query,
@@ -249,7 +250,7 @@ class Audit {
   Database& database_;
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
-  std::set<TrialId> own_lineage_;  // their programs said something of that name
+  std::set<TrialId> own_lineage_;  // trials with a program that set such an attribute
   std::int64_t last_us_ = 0;       // when the last event was
   std::vector<std::string> findings_;
 };

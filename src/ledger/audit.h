@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-// What does not agree in a study as it is stored, in plain words: what readers see with what
-// happened, counts with what they count, and what happened with its chain. None if all is well; at
-// most a dozen are told. Everything is read. Call inside a transaction of the reader while a
-// controller may write.
+// Checks a stored study and says in plain words what does not agree: the rows that readers see with
+// the events, counts with the reports they count, and the events and reports with the study's
+// chain. Empty if all is well; at most a dozen findings. Reads the whole study. Call this inside a
+// transaction of the reader if a controller may write meanwhile.
 Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& study);
 
 }  // namespace sluice

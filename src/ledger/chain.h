@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// A study's chain: a checksum of its events and reports in order, so that what was changed, left out
-// or added behind SQLite's back is found. Kept with the study, from schema 2 on.
+// A study's chain is a checksum of its events and reports in order. It reveals rows that were
+// changed, left out or added behind SQLite's back. It is kept with the study, from schema 2 on.
 
 struct ChainedEvent {
   std::int64_t seq = 0;
@@ -25,7 +25,7 @@ struct ChainedReport {
   std::string_view metrics;
 };
 
-// The chain behind the next one. An empty chain is 0.
+// The chain `before` with one more event or report. An empty chain is 0.
 std::uint64_t Chain(std::uint64_t before, const ChainedEvent& event);
 std::uint64_t Chain(std::uint64_t before, const ChainedReport& report);
 

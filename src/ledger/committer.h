@@ -4,12 +4,12 @@
 
 namespace sluice {
 
-// Makes batches durable, one at a time, while its user goes on, and tells the user how each went.
+// Makes batches durable, one at a time, while its caller goes on. The caller learns how each went.
 class Committer {
  public:
   virtual ~Committer() = default;
   virtual bool busy() const = 0;
-  // Not while it is busy.
+  // Must not be called while it is busy.
   virtual void Submit(Batch batch) = 0;
 };
 

@@ -68,7 +68,7 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
 }  // namespace
 
 void SetUpSqlite() {
-  // Nobody asks how much memory it uses, and counting takes a lock for every piece.
+  // SQLite's count of its memory is not used, and counting takes a lock for every allocation.
   [[maybe_unused]] static const int code = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
@@ -172,7 +172,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode m
 
 bool Database::Exists(const std::string& path, const Disk& disk) {
   std::error_code ignored;
-  // SQLite's own look at the machine's disk takes an empty file for none.
+  // SQLite's own check of the machine's disk takes an empty file for no file.
   if (disk.vfs.empty()) return std::filesystem::exists(path, ignored);
   SetUpSqlite();
   sqlite3_vfs* vfs = sqlite3_vfs_find(disk.vfs.c_str());

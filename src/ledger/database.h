@@ -17,13 +17,13 @@ class Database;
 // The disk a database lies on, by the name of its SQLite VFS. Empty: the machine's own.
 struct Disk {
   std::string vfs;
-  int page_bytes = 0;  // of a database that is made on it; 0: what SQLite takes
+  int page_bytes = 0;  // page size of a database made on it; 0: SQLite's default
 };
 
 std::string SqliteVersion();
 
-// Before the first call of SQLite that is not in Database, which does it by itself: SQLite takes
-// some settings only then.
+// Call this before any call of SQLite outside of Database: SQLite takes some settings only before
+// its first use. Database calls it by itself.
 void SetUpSqlite();
 
 // A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are
@@ -69,7 +69,7 @@ class Database {
                                                 const Disk& disk = {});
   static bool Exists(const std::string& path, const Disk& disk = {});
 
-  // Rows that the last statement to insert, update or delete any has changed.
+  // Rows that the last INSERT, UPDATE or DELETE has changed.
   int changes() const;
   Result<Statement> Prepare(std::string_view sql);
   Status Execute(const std::string& sql);

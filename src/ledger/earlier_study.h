@@ -8,14 +8,14 @@
 
 namespace sluice {
 
-// Where a study is made: its warm_start is told from there.
+// Where a new study is made: the paths of its warm_start are resolved from here.
 struct StudyPlace {
   std::string store;   // the database
-  std::string folder;  // the study file's: where relative paths begin
+  std::string folder;  // of the study file: relative paths begin here
 };
 
-// Reads the earlier study that a warm_start names: from a store of ours or from an Optuna file.
-// Failed trials and those that still run have no result.
+// Reads the earlier study that a warm_start names: from a Sluice store or from an Optuna file.
+// Trials that failed, run or wait have no result.
 Result<EarlierStudy> ReadEarlierStudy(const WarmStart& wish, const StudyPlace& place);
 
 // What the study's warm_start gives its sampler; nothing is written. Messages begin with

@@ -153,7 +153,7 @@ struct Encoder {
 
 using Values = std::vector<JsonValue>;
 
-// Reads a body, or a part of one. What is wrong in a part is wrong in the whole.
+// Reads a body, or a part of one. An error in a part is an error in the whole.
 class Body : public JsonMembers {
  public:
   using JsonMembers::JsonMembers;
@@ -165,7 +165,7 @@ class Body : public JsonMembers {
   std::string TextOr(std::string_view name, std::string_view otherwise) {
     return Has(name) ? Text(name) : std::string(otherwise);
   }
-  // A value of an enumeration, of which this is the last.
+  // A value of an enumeration with `last` as its last value.
   template <typename Enum>
   Enum UpTo(std::string_view name, Enum last) {
     return static_cast<Enum>(Integer(name, 0, static_cast<int>(last)));
@@ -221,14 +221,14 @@ Node NodeFrom(Body& in) {
 }
 
 std::vector<Node> NodesFrom(Body& in) {
-  // Stores of before know one node, and say it without a list.
+  // Older stores have one node, written without a list.
   if (!in.Has("nodes")) return {NodeFrom(in)};
   std::vector<Node> nodes;
   in.Parts("nodes", [&](Body& node) { nodes.push_back(NodeFrom(node)); });
   return nodes;
 }
 
-// What is missing or wrong in the body is left to the caller to see.
+// The caller checks for what is missing or wrong in the body (in.error()).
 Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) {
   const auto event = [&](auto body) { return Event{time, std::move(body)}; };
   if (kind == "study_created") {
@@ -249,7 +249,7 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     }
     created.spec = std::move(*spec);
     created.spec.name = name;
-    // Before the sampler was written down there was no tpe, and who named none got random.
+    // Events that do not name the sampler are older than tpe: the default was random then.
     if (created.spec.sampler.name == "tpe")
       created.spec.sampler.name = in.TextOr("sampler", "random");
     return event(std::move(created));

@@ -17,7 +17,7 @@ struct EncodedEvent {
 };
 
 EncodedEvent Encode(const Event& event);
-// Everything but reports. Corruption if the text does not read back.
+// Decodes every kind of event but reports. Fails with corruption if the text does not read back.
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body);
 
 // A JSON object in the order given; NaN and the infinities are the texts "NaN", "Infinity",

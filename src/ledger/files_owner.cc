@@ -30,14 +30,14 @@ Owner ReadOwner(const std::string& path) {
   return owner;
 }
 
-// The id of a store that may not be there yet, or be older than ids.
+// The id of a store; empty if there is no store yet, or if it is older than ids.
 std::string IdOf(const std::string& database) {
   auto opened = OpenStoreForReading(database);
   if (!opened) return {};
   return StoreId(**opened).value_or("");
 }
 
-// A link counts as its owner's: one of ours, or of root's, may lead elsewhere.
+// A link counts as its owner's: a link made by this user or by root may lead elsewhere.
 Status CheckFolder(const std::string& folder) {
   struct stat status{};
   if (lstat(folder.c_str(), &status) != 0)

@@ -6,17 +6,18 @@
 
 namespace sluice {
 
-// Whose a store's folder of files is: FILES/store names the store by its id and its file's name.
+// Which store owns a folder of files: FILES/store names the owner by its id and its file's name.
 
-// Fails with failed_precondition if the folder is of another store that is still there. A folder
-// whose store is gone, or was replaced by this one, may be taken over.
+// Fails with failed_precondition if the folder belongs to another store that still exists. This
+// store may take the folder over if the owner's file is gone, or if this store has the owner's file
+// name or id.
 Status CheckFilesOwner(const StorePaths& paths);
-// Writes down that the folder is of this store, which is open.
+// Records this store, which is open, as the owner of the folder.
 Status OwnFiles(const StorePaths& paths, Database& database);
 
-// Makes the folders that a store needs, and sees that they are ours: no link that another user could
-// have put there is followed, the folder of lock and socket is for nobody else, and others write to
-// neither.
+// Makes the folders that a store needs and checks that they belong to this user or to root. A link
+// that another user put there is not followed. The folder of lock and socket is closed to all other
+// users; the other folders cannot be written by users outside their group.
 Status MakeOwnFolders(const StorePaths& paths);
 
 }  // namespace sluice

@@ -76,7 +76,8 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
                 database.Prepare("INSERT INTO reports (seq, study, trial, launch, time_us, "
                                  "message, output_offset, work, metrics)"
                                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  // Numbered alike, so that a row is bound to either in the same way.
+  // Both statements number their parameters alike, so that a row is bound to either in the same
+  // way.
   SLUICE_ASSIGN(
       ledger->update_trial_,
       database.Prepare(
@@ -134,8 +135,9 @@ Status Ledger::Commit(const Batch& batch) {
   return {};
 }
 
-// That the store still ends where it did. Otherwise another controller and this one could give the
-// same number to an event and to a report, which SQLite would not see.
+// Checks that the store still ends with the last event that was written here. Otherwise another
+// controller and this one could give the same number to an event and to a report, which SQLite
+// would not see.
 Status Ledger::CheckAlone() {
   SLUICE_ASSIGN(const std::int64_t version, ReadNumber(read_version_));
   if (version == version_) return {};
@@ -210,7 +212,7 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   return insert_event_.Run();
 }
 
-// Where the study's checksum stands.
+// The study's chain so far.
 Result<std::uint64_t*> Ledger::ChainOf(StudyId study) {
   lengthened_.insert(study);
   if (const auto known = chains_.find(study); known != chains_.end()) return &known->second;
@@ -267,7 +269,7 @@ Status Ledger::Put(Statement& put, const TrialRow& row) {
   return put.Run();
 }
 
-// Beside what a program says of its trial, so that exports have it.
+// A fork's lineage is kept among its trial's attributes, so that exports have it.
 Status Ledger::WriteLineage(const TrialRow& row) {
   const std::string lineage = fmt::format(R"({{"parent":{},"forked_at":{}}})",
                                           Number(row.trial.parent), row.trial.forked_at);

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// A trial as readers see it, and what its parameters are called.
+// A trial as readers see it. `params` are its parameters by name, a JSON object.
 struct TrialRow {
   StudyId study{};
   Trial trial;
@@ -51,7 +51,7 @@ SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq);
 
 // What one commit makes durable.
 struct Batch {
-  StudyId study{};  // whom events without a study belong to
+  StudyId study{};  // the study of events that name none
   std::vector<std::pair<EventSeq, Event>> events;
   std::vector<TrialRow> trials;
   std::vector<StudyRow> studies;
@@ -63,7 +63,7 @@ struct Batch {
 class Ledger {
  public:
   static Result<std::unique_ptr<Ledger>> Open(const std::string& path, const Disk& disk = {});
-  // Asked in the middle of every transaction: if it fails, nothing is committed.
+  // Called in every transaction before it commits: if the guard fails, nothing is committed.
   void SetGuard(std::function<Status()> guard) { guard_ = std::move(guard); }
   const std::function<Status()>& guard() const { return guard_; }
   Status Commit(const Batch& batch);
@@ -87,16 +87,15 @@ class Ledger {
       insert_study_, upsert_snapshot_, patch_attributes_, read_chain_, update_chain_;
   Statement begin_, commit_, rollback_, read_last_, read_version_;
   EventSeq last_{};
-  std::int64_t version_ = 0;  // of the database, as this connection has seen it
+  std::int64_t version_ = 0;  // data_version of the database, as this connection saw it last
   std::function<Status()> guard_;
-  std::map<StudyId, std::uint64_t> chains_;  // of the studies that were written to
-  std::set<StudyId> lengthened_;             // in this transaction
+  std::map<StudyId, std::uint64_t> chains_;  // of studies that were written to
+  std::set<StudyId> lengthened_;             // studies with a chain that grew in this transaction
 };
 
 // The id of the study of this name; 0 if there is none.
 Result<StudyId> StudyNamed(Database& database, const std::string& name);
-// The id for a new study. Ids of deleted studies are not used again while any event could name
-// them.
+// The id for a new study. The id of a deleted study is not used again while an event names it.
 Result<StudyId> NextStudyId(Database& database);
 
 }  // namespace sluice

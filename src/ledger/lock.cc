@@ -38,8 +38,8 @@ constexpr unsigned kTryEveryUs = 10'000;
 
 bool IsAlive(int pid) { return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM); }
 
-// An open-file-description lock on the whole file: it lives and dies with the descriptor, and
-// asking for it takes nothing.
+// An open-file-description lock on the whole file: it lives and dies with the descriptor, and can
+// be queried without being taken.
 struct flock WholeFile(short kind) {
   struct flock lock{};
   lock.l_type = kind;
@@ -85,11 +85,10 @@ std::string LockPath(const StorePaths& paths, StoreIdentity store) {
   return fmt::format("{}/lock-{:x}-{}", paths.run, store.device, store.inode);
 }
 
-// What Sluice locked before locks were named after stores.
+// The lock file of older versions, which did not name locks after stores.
 std::string FormerLockPath(const StorePaths& paths) { return paths.run + "/lock"; }
 
-// The database's file, which is made if there is none: without it there is nothing to name the lock
-// after.
+// The identity of the database's file, which is made if there is none: the lock is named after it.
 Result<StoreIdentity> FindOrMake(const std::string& database) {
   const int made = open(database.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (made >= 0) close(made);
@@ -105,7 +104,7 @@ Result<StoreIdentity> FindOrMake(const std::string& database) {
   return StoreIdentity{status.st_dev, status.st_ino};
 }
 
-// Who holds the lock of an open file; pid 0: no process.
+// The process that holds the lock of an open file; pid 0: none.
 LockHolder HolderOf(int descriptor) {
   struct flock whole = WholeFile(F_RDLCK);
   const bool known = fcntl(descriptor, F_OFD_GETLK, &whole) == 0;
@@ -136,14 +135,14 @@ std::unexpected<Error> InUse(const StorePaths& paths, const LockHolder& holder) 
       paths.database, holder.pid, holder.purpose));
 }
 
-// The open and locked file of this path.
+// Opens and locks the file of this path.
 Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
   for (int tries = 0;;) {
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor < 0) return CannotWrite(path, errno);
     struct flock whole = WholeFile(F_WRLCK);
     if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) {
-      // Whoever removed the file meanwhile may have locked another of its name.
+      // If the file was removed meanwhile, another process may have locked a new file of its name.
       if (IsSameFile(descriptor, path)) return descriptor;
       close(descriptor);
       continue;
@@ -152,8 +151,8 @@ Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
     const LockHolder holder = ReadHolder(descriptor);
     close(descriptor);
     if (error != EAGAIN && error != EACCES) return NoLocks(paths.files);
-    // A process that was killed while it started another leaves the lock to that one until it has
-    // become itself.
+    // A process that is killed between fork and exec of a child leaves the lock to the child until
+    // the child's exec.
     if (IsAlive(holder.pid) || ++tries > kTries) return InUse(paths, holder);
     usleep(kTryEveryUs);
   }

@@ -12,33 +12,33 @@
 
 namespace sluice {
 
-// Which file a store is, by whatever name it was found: two names of one file are one store, and a
-// file that takes another's place is another store.
+// Identifies the file of a store, whatever name it was found by. Two names of one file are one
+// store. A file that replaces another is another store.
 struct StoreIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   friend bool operator==(const StoreIdentity&, const StoreIdentity&) = default;
 };
 
-// The right to write a store: held by one live process at a time. The operating system gives it
-// back when the holder dies, however it dies. The lock is a file beside the store, named after the
-// store's identity: a second descriptor of the database itself would, when closed, drop the locks of
-// SQLite.
+// The right to write a store: held by one live process at a time. The operating system releases it
+// when the holder dies, however it dies. The lock is a file beside the store, named after the
+// store's identity. It is not the database itself: closing a second descriptor of the database
+// would drop the locks of SQLite.
 class StoreLock {
  public:
   // Makes the store's folders, and an empty database if there is none. Fails with
-  // failed_precondition while another process holds the lock (saying its pid and what it does),
-  // where the folder cannot be written or is another store's or another user's, on a database with
-  // several hard links, and on file systems without locks.
+  // failed_precondition while another process holds the lock (saying its pid and what it does), if
+  // the folder cannot be written or belongs to another store or user, if the database has several
+  // hard links, and on file systems without locks.
   static Result<StoreLock> Acquire(const StorePaths& paths, const std::string& purpose);
 
   StoreLock(StoreLock&& other) noexcept;
   StoreLock& operator=(StoreLock&&) = delete;
   ~StoreLock();
 
-  // Whether the right is still ours: the lock and the store are the files they were. Fails with
-  // failed_precondition if one was removed or replaced, since another process may hold the right by now. Any
-  // thread.
+  // Checks that this process still holds the right: that the lock and the store are the files they
+  // were. Fails with failed_precondition if one was removed or replaced, since another process may
+  // hold the right by now. May be called on any thread.
   Status Check() const;
 
  private:
@@ -53,11 +53,11 @@ class StoreLock {
   StoreIdentity store_;
 };
 
-// The store for writing, and its folder of files for this store, while the lock is ours: afterwards
-// nothing is committed. The lock outlives it.
+// Opens the store for writing and records it as the owner of its folder of files. Once the lock is
+// lost (StoreLock::Check), nothing more is committed. The lock must outlive the ledger.
 Result<std::unique_ptr<Ledger>> OpenLocked(const StorePaths& paths, const StoreLock& lock);
 
-// Who holds the lock of a store; pid 0: no process.
+// The process that holds the lock of a store; pid 0: none.
 struct LockHolder {
   int pid = 0;
   std::string purpose;

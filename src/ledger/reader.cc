@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// A store of schema 1 has no word of pauses.
+// A store of schema 1 has no column for pauses.
 constexpr const char* kStudyColumns =
     "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, "
     "trials, ending, finished, "
@@ -171,7 +171,7 @@ Result<TrialInfo> Reader::FindTrial(const StudyInfo& study, TrialId trial) {
 }
 
 Result<std::vector<TrialInfo>> Reader::Trials(StudyId study, std::optional<TrialState> state) {
-  // Left to itself, SQLite reads all trials in order rather than the few that run and sorts those.
+  // Without a hint, SQLite reads all trials in order instead of sorting the few that run.
   const bool running = state == TrialState::kRunning;
   const char* filter = running ? "INDEXED BY trials_running WHERE study = ? AND state = 'running'"
                        : state ? "WHERE study = ? AND state = ?"
@@ -204,7 +204,7 @@ Result<std::vector<ResultInfo>> Reader::Results(const StudyInfo& study, int most
                                      "trial",
                                      all ? "" : "trial = ? AND")));
   std::vector<ResultInfo> results;
-  // One of each part by chance, and not every n-th: grids repeat themselves.
+  // A random trial of each part, and not every n-th trial: grids repeat themselves.
   Random random = Random(made).Fork("results");
   for (std::uint64_t part = 0; part < (all ? 1 : parts); ++part) {
     query.Bind(1, static_cast<std::int64_t>(Number(study.id)));

@@ -64,7 +64,7 @@ struct TrialInfo {
   std::string note;
 };
 
-// What came of a trial that has ended with a result.
+// The outcome of a trial that was complete or stopped and had reported.
 struct ResultInfo {
   std::string params;  // a JSON object
   double result = 0;   // NaN: nothing but NaN was reported
@@ -85,31 +85,32 @@ class Reader {
   static Result<std::unique_ptr<Reader>> Open(const std::string& path, const Disk& disk = {});
 
   Result<std::vector<StudyInfo>> Studies();
-  // By name; not_found suggests the nearest there is.
+  // By name; not_found suggests the nearest name there is.
   Result<StudyInfo> FindStudy(std::string_view name);
   // The only study, or the one changed last, when the user names none.
   Result<StudyInfo> LatestStudy();
   // The study file as it was when the study was made.
   Result<std::string> Source(StudyId study);
 
-  // The nodes it ran on last; none if it never ran.
+  // The nodes the study ran on last; none if it never ran.
   Result<std::vector<Node>> Nodes(StudyId study);
 
   Result<TrialInfo> FindTrial(const StudyInfo& study, TrialId trial);
-  // In order of ids; only those in one state, if given.
+  // In order of ids; with `state`, only the trials in that state.
   Result<std::vector<TrialInfo>> Trials(StudyId study,
                                         std::optional<TrialState> state = std::nullopt);
-  // The best ones first, at most `limit`; trials without a result are left out.
+  // The best first, at most `limit`; trials without a result are left out.
   Result<std::vector<TrialInfo>> Best(const StudyInfo& study, int limit);
-  // What came of the complete and the stopped trials, in order of ids. Of a study with more than
-  // `most` trials an even part of them, always the same for the same number: what it takes does not
-  // grow with the study.
+  // The outcomes of the complete and stopped trials, in order of ids. For a study with more than
+  // `most` trials, an evenly spread sample of them, so that the cost does not grow with the study.
+  // The sample is the same for the same number of trials.
   Result<std::vector<ResultInfo>> Results(const StudyInfo& study, int most);
-  // In order of time; of one trial, if given. One at a time, since there may be millions.
+  // Visits reports in order of time; with `trial`, only those of that trial. They come one at a
+  // time, since there may be millions.
   Status EachReport(StudyId study, std::optional<TrialId> trial,
                     const std::function<void(const ReportInfo&)>& visit);
 
-  // Changes whenever something was committed by somebody else.
+  // Changes whenever another connection has committed something.
   Result<std::int64_t> Version();
   Database& database() { return *database_; }
 

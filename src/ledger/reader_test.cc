@@ -1,4 +1,4 @@
-// What the command line sees of a store while somebody writes it.
+// What the command line sees of a store while a controller writes it.
 
 #include "ledger/reader.h"
 

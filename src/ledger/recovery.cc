@@ -30,7 +30,7 @@ Result<Creation> FindCreation(Database& database, StudyId study) {
   return Creation{EventSeq(static_cast<std::uint64_t>(query.Integer(0))), std::move(event)};
 }
 
-// A snapshot holds no spec: what was changed before it is taken from the events.
+// A snapshot holds no spec: changes made before it are taken from the events.
 Status ApplyChanges(Database& database, StudyId study, EventSeq until, StudySpec& spec) {
   SLUICE_ASSIGN(
       Statement query,
@@ -64,9 +64,9 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
   return report;
 }
 
-// Applies what happened after event `from`, events and reports merged in order; says how much that
-// was. The unary plus keeps SQLite from going through all that ever happened to the study, by an
-// index that is in another order.
+// Applies all events and reports after event `from`, merged in order, and returns their number. The
+// unary plus keeps SQLite from using an index that is in another order, by which it would read all
+// that ever happened to the study.
 Result<std::int64_t> Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));

@@ -19,14 +19,14 @@ enum class Recover {
 
 // The engine as the ledger left it, with this one study. Both ways give the same digest. A snapshot
 // that does not read back is passed over. Commands that the replay causes are dropped:
-// Engine::Unfinished tells what is left to do. `replayed`: how many events that was, which is how
-// many a snapshot would spare the next.
+// Engine::Unfinished tells what is left to do. `replayed` is the number of events applied, which is
+// what a new snapshot would spare the next recovery.
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
                                               Recover how = Recover::kFromSnapshot,
                                               std::int64_t* replayed = nullptr);
 
-// What the sampler of a study is to know beside the study's own trials, as it is to be told: the
-// same after every restart.
+// The earlier trials that the sampler of a study is told of besides the study's own: the same after
+// every restart.
 Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& study);
 
 }  // namespace sluice

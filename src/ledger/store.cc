@@ -75,7 +75,8 @@ Result<int> SchemaVersion(Database& database) {
   if (application == 0 && version == 0) {
     SLUICE_ASSIGN(const std::int64_t pages, Pragma(database, "page_count"));
     if (pages == 0) return 0;
-    // Whoever made the store was killed before the first table: SQLite had only set its journal up.
+    // The process that made the store was killed before the first table: SQLite had only set up its
+    // journal.
     SLUICE_ASSIGN(Statement tables, database.Prepare("SELECT count(*) FROM sqlite_schema"));
     SLUICE_ASSIGN(const bool counted, tables.Step());
     if (counted && tables.Integer(0) == 0) return 0;
@@ -118,7 +119,8 @@ fs::path FilesOf(const fs::path& database) {
   const fs::path by_stem = folder / (database.stem().string() + ".files");
   const fs::path by_name = folder / (database.filename().string() + ".files");
   if (database.extension() == ".db") return by_stem;
-  // Once all names had the folder of their stem: a store of then keeps it, if no other can claim it.
+  // Older versions named the folder after the stem, whatever the extension. A store of theirs keeps
+  // that folder if no other store can claim it.
   std::error_code error;
   const bool of_then = fs::exists(database, error) && !fs::exists(by_name, error) &&
                        fs::exists(by_stem / "studies", error) &&
@@ -186,9 +188,9 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, c
 }
 
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, const Disk& disk) {
-  // Look before anything is written: a file that is not ours, or newer, stays as it is. Beside a
-  // journal, which only a crash while a store is made leaves, nobody can look before it is rolled
-  // back.
+  // Look before anything is written: a file that is not ours, or newer, stays as it is. A journal
+  // is left only by a crash while a store is made. Beside a journal the file cannot be looked at
+  // before it is rolled back.
   std::unique_ptr<Database> peek;
   if (Database::Exists(path, disk) && !Database::Exists(path + "-journal", disk)) {
     SLUICE_ASSIGN(peek, Database::Open(path, Database::Mode::kRead, disk));
@@ -196,9 +198,12 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, c
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
-  peek.reset();  // not before: after a crash both need the index of the log, which is long to build
-  // EXTRA while the store is switched to its log: a rollback journal that came back after a power
-  // cut, because only its file and not its folder was synced, would undo everything since.
+  // Not before: after a crash both connections need the index of the log, which takes long to
+  // build.
+  peek.reset();
+  // EXTRA while the store is switched to its log: it syncs the folder when the rollback journal is
+  // removed. Without that the journal could come back after a power cut, and would undo everything
+  // since.
   SLUICE_TRY(database->Execute(
       "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
       "PRAGMA wal_autocheckpoint = 4000"));

@@ -24,7 +24,7 @@ class Writer final : public Committer {
   void Submit(Batch batch) override;
   // The result of the batch under way, once it is done.
   std::optional<Status> TakeDone();
-  // Waits for it.
+  // Waits for the batch under way and returns its result.
   Status Wait();
 
  private:

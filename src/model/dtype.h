@@ -27,7 +27,7 @@ enum class DType : std::uint8_t {
 std::string_view Name(DType dtype);
 std::size_t BytesOf(DType dtype);
 bool IsFloating(DType dtype);
-// By the number an archive has for it; nothing for one that is unknown.
+// The type with this number in archives; empty if the number is unknown.
 std::optional<DType> DTypeOfCode(std::int64_t code);
 
 }  // namespace sluice::model

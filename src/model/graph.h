@@ -11,8 +11,8 @@
 
 namespace sluice::model {
 
-// The one form in which a network is known here, whether it was read from an archive or built by the zoo: operators of
-// PyTorch, un-decomposed, in an order in which they can be executed.
+// A network as a graph of PyTorch's operators, un-decomposed, in an order in which they can be
+// executed. It has this form whether it was read from an archive or built by the zoo.
 
 enum class ValueId : std::uint32_t {};  // into Graph::values
 enum class NodeId : std::uint32_t {};   // into Graph::nodes
@@ -29,7 +29,7 @@ struct Symbol {
 };
 
 struct Size {
-  std::int64_t number = 0;  // where a symbol is in it, what it was when the network was exported
+  std::int64_t number = 0;  // with a symbol: the size when the network was exported; -1: unknown
   std::string symbol = {};  // "s77", or a formula such as "4*s77"; empty: always this number
 };
 
@@ -46,10 +46,10 @@ struct Value {
 
 struct IntegerOrValue {
   std::int64_t number = 0;
-  std::optional<ValueId> value = {};  // a number that is computed
+  std::optional<ValueId> value = {};  // set for a number that is computed
 };
 
-// "cpu", "strided", "contiguous": said, and of no consequence for sizes.
+// "cpu", "strided", "contiguous": recorded, but without effect on sizes.
 struct Setting {
   enum class Kind : std::uint8_t { kDevice, kLayout, kMemoryFormat };
   Kind kind = Kind::kDevice;
@@ -62,15 +62,15 @@ using ArgumentValue =
                  std::vector<bool>, DType, Setting>;
 
 struct Argument {
-  std::string name;  // as the operator's schema has it
+  std::string name;  // as in the operator's schema
   ArgumentValue value;
   bool keyword = false;
 };
 
-// What holds for some nodes beside what they compute.
+// Settings under which some of the nodes run.
 struct Region {
   bool no_grad = false;
-  // Of torch.autocast; empty: as outside.
+  // Of torch.autocast; empty: as outside of the region.
   std::string autocast_device;
   bool autocast_enabled = false;
 };
@@ -78,16 +78,16 @@ struct Region {
 struct Node {
   std::string name;
   std::string op;     // "aten.conv2d.default", "operator.mul"
-  std::string label;  // the module it was written in: "layers.0.attention"; may be empty
+  std::string label;  // the module it belongs to: "layers.0.attention"; may be empty
   std::vector<Argument> arguments;
   std::vector<std::optional<ValueId>> outputs;
   bool returns_list = false;
   std::optional<std::uint32_t> region;  // into Graph::regions
 };
 
-// A tensor that lies in an archive, or is to be drawn.
+// Where the elements of a tensor lie in an archive.
 struct Storage {
-  std::string member;       // of the archive; empty: nowhere
+  std::string member;       // of the archive; empty: none, the tensor is to be drawn
   std::int64_t offset = 0;  // in elements
   std::vector<std::int64_t> strides;
 };
@@ -101,7 +101,7 @@ struct Parameter {
   std::vector<std::int64_t> sizes = {};
   bool trainable = false;
   bool persistent = true;                     // part of a state dict
-  std::optional<std::uint32_t> tied_to = {};  // another one of which it is the same tensor
+  std::optional<std::uint32_t> tied_to = {};  // an earlier parameter that is the same tensor
   Storage storage = {};
 };
 
@@ -109,7 +109,7 @@ struct Graph {
   std::vector<Symbol> symbols;
   std::vector<Value> values;
   std::vector<Parameter> parameters;
-  std::vector<ValueId> inputs;  // the user's
+  std::vector<ValueId> inputs;  // of the user
   std::vector<Node> nodes;
   std::vector<ValueId> outputs;
   std::vector<Region> regions;
@@ -120,7 +120,7 @@ struct Graph {
 
 std::string_view Name(Parameter::Role role);
 
-// Values among a node's arguments, those in lists too.
+// Calls `call` with each value among the arguments of a node, also with those in lists.
 template <typename Call>
 void ForEachOperand(const Node& node, Call call) {
   for (const Argument& argument : node.arguments) {
@@ -134,7 +134,7 @@ void ForEachOperand(const Node& node, Call call) {
   }
 }
 
-// Nothing if it has no such argument.
+// Null if the node has no such argument.
 const Argument* Find(const Node& node, std::string_view name);
 
 }  // namespace sluice::model

@@ -12,7 +12,8 @@ namespace sluice::model {
 // Raised when a reader of the earlier form would misread the new one.
 constexpr int kGraphJsonVersion = 1;
 
-// All of a graph as one line of JSON; docs/models.md has its members. Laws by the order of parameters.
+// The whole graph as one line of JSON; docs/models.md lists its members. `laws` are in the order of
+// the parameters.
 std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws);
 
 }  // namespace sluice::model

@@ -7,7 +7,8 @@
 
 namespace sluice::model {
 
-// "conv2d = aten.conv2d.default(x, conv.weight, stride=[1, 1]) -> float32[s77, w1, 8, 8]", as a line of a listing.
+// A line of a listing:
+// "conv2d = aten.conv2d.default(x, conv.weight, stride=[1, 1]) -> float32[s77, w1, 8, 8]"
 std::string NodeText(const Graph& graph, const Node& node, const Widths& widths);
 
 // "float32[s77, w1, 8, 8]"

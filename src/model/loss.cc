@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kReturned = "returned";
 
-// Of these one dimension of the output is for classes.
+// For these losses one dimension of the output is that of the classes.
 bool HasClasses(std::string_view loss) { return loss == "cross_entropy" || loss == "nll"; }
 
 std::string Sizes(const Value& value) {

@@ -9,12 +9,12 @@
 
 namespace sluice::model {
 
-// What is made small in training: "returned" where the network computes it itself, otherwise a function of its first
-// output and the targets.
+// The losses that training can minimise: "returned" if the network computes its loss itself,
+// otherwise a function of the first output of the network and the targets.
 std::span<const std::string> Losses();
 
-// Fails with invalid_argument on a name that is no loss, and on one that does not fit what the network returns, with
-// what would.
+// Fails with invalid_argument if there is no such loss, or if it does not fit what the network
+// returns. The message says what would fit.
 Status CheckLoss(const Graph& graph, std::string_view loss);
 
 }  // namespace sluice::model

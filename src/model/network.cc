@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kZoo = "zoo:";
 
-// What is not drawn at random and is more than a constant was made for its size; tables of sines can be made for others.
+// A parameter that is neither trained nor constant was made for its size, so that its sizes stay. A
+// table of sines can be made for another size of its last dimension.
 std::vector<Frozen> FrozenOf(const Graph& graph, const std::vector<Law>& laws) {
   std::vector<Frozen> frozen;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {

@@ -14,15 +14,17 @@ namespace sluice::model {
 // A network that was read or built, and what is known of it.
 struct Network {
   Graph graph;
-  std::vector<Law> laws;  // by the order of parameters
+  std::vector<Law> laws;  // in the order of the parameters
   Widths widths;
 };
 
-// A name of the zoo, not of a file: "zoo:...".
+// Whether it is the name of a network of the zoo, not of a file: "zoo:...".
 bool IsOfZoo(std::string_view name);
 
-// Of an archive, by its path, or of the zoo: "zoo:resnet18,classes=100". What is in it that was made for its size stays,
-// and so do the pins. Its shapes are those it says. Messages begin with the name.
+// Opens an archive, by its path, or builds a network of the zoo: "zoo:resnet18,classes=100". Sizes
+// that the values of a parameter were made for stay, and so do the pins. Fails if the inferred
+// shapes differ from those that the graph states. Messages about an archive, and about the analysis
+// of any network, begin with the name.
 Result<Network> OpenNetwork(const std::string& name, std::vector<Place> pins = {});
 
 }  // namespace sluice::model

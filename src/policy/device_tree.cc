@@ -20,7 +20,7 @@ Room MostOf(const Room& a, const Room& b) {
           .clients = std::max(a.clients, b.clients)};
 }
 
-// Of devices that both hold a trial.
+// Whether a is the better choice, where both have room for a trial.
 bool IsRoomier(const Room& a, const Room& b) {
   return std::pair(a.share, a.memory_bytes) > std::pair(b.share, b.memory_bytes);
 }
@@ -58,7 +58,7 @@ std::size_t DeviceTree::First(const Room& need) const {
       node *= 2;
       continue;
     }
-    // To the right of all that was looked at.
+    // On to the next subtree, to the right of all that was searched.
     while (node % 2 == 1) node /= 2;
     if (node == 0) return kNone;
     ++node;
@@ -69,7 +69,7 @@ void DeviceTree::FindRoomiest(std::size_t node, const Room& need, std::size_t& b
   const Room& room = nodes_[node];
   if (!Holds(room, need)) return;
   if (best != kNone && !IsRoomier(room, nodes_[best])) {
-    // Only the same room on an earlier device would be better.
+    // This subtree can only be better by the same room on an earlier device.
     std::size_t first = node;
     while (first < leaves_) first *= 2;
     if (first > best || IsRoomier(nodes_[best], room)) return;
@@ -78,7 +78,7 @@ void DeviceTree::FindRoomiest(std::size_t node, const Room& need, std::size_t& b
     best = node;
     return;
   }
-  // The one that promises more first.
+  // The subtree that promises more comes first.
   const std::size_t left = 2 * node;
   const bool right_first = IsRoomier(nodes_[left + 1], nodes_[left]);
   FindRoomiest(right_first ? left + 1 : left, need, best);

@@ -8,7 +8,8 @@ namespace sluice {
 namespace {
 
 constexpr double kFusionPays = 1.1;
-// Of a device's memory: programs grow, and a profile sees only their beginning.
+// The part of a device's memory that is left free: programs grow, and a profile sees only their
+// beginning.
 constexpr double kFusionMargin = 0.05;
 
 }  // namespace

@@ -11,24 +11,28 @@ class Fusion {
  public:
   Fusion(const SpeedModel& speeds, const StudyView& study);
 
-  // Trials' worth of work a program of so many does in the time of one alone, as the tables have it.
+  // The throughput of a program with this many trials, as a multiple of one trial alone. By the
+  // prior tables, not by measurements.
   double Throughput(int trials) const;
-  // From where twice as many bring less than a tenth more; at most what the study allows.
+  // The number of trials from which on twice as many bring less than a tenth more throughput; at
+  // most what the study allows.
   int knee() const { return knee_; }
-  // How quick a program of so many is on this device beside one that nobody lends: as measured, else
-  // by how long it is open.
+  // The speed of a program with this many trials on this device, as a fraction of its speed on a
+  // device of the same kind that is not lent. As measured; before that, the fraction of the time
+  // for which the device is open. 1 if the device is not lent.
   double Quickness(const Device& device, int trials) const;
-  // As many as its memory holds, and no more than the knee; 0: not even one.
+  // As many trials as the memory of the device holds, but no more than the knee; 0: not even one.
   int MostOn(const Device& device) const;
-  // Devices that nobody lends and nobody of another study holds, and that have memory for one at least.
+  // The devices that are not lent, are not held by a trial of another study, and have memory for at
+  // least one trial.
   std::vector<const Device*> Home(const Cluster& cluster, const WorkView& work) const;
-  // What a member holds of a whole device.
+  // What a member of a bundle holds. The members hold the whole device together.
   Grant GrantOn(NodeId node, DeviceId device, BundleId bundle) const;
 
  private:
   const SpeedModel& speeds_;
   const StudyView& study_;
-  double alone_ = 1;  // its speed
+  double alone_ = 1;  // the speed of one trial alone
   int knee_ = 1;
 };
 

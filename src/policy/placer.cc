@@ -13,25 +13,26 @@ namespace sluice {
 namespace {
 
 bool RunsAt(const WorkItem& item, Milli width) {
-  // What was measured of a trial on kinds of devices is its only width.
+  // A trial with needs that were measured by kind of device has only one width.
   return item.running && !item.leaving &&
          (WidthOf(*item.grant) == width || item.demand.kinds != nullptr);
 }
 
-// Makes places one by one.
+// Gives items their places, one by one.
 class Places {
  public:
   Places(Cluster& free, const Cluster& cluster, const SpeedModel* speeds)
       : free_(free), held_(cluster), speeds_(speeds) {}
 
-  // Where it is, if that is free.
+  // Leaves the item where it is, if that place is free.
   bool Keep(const WorkItem& item) {
     if (!item.running || item.leaving || !free_.Fits(*item.grant)) return false;
     Take(item, *item.grant);
     return true;
   }
 
-  // At this width, or the next narrower one there is room for; where it is rather than narrower.
+  // Places the item at this width, or at the next narrower one with room. At the width it runs at,
+  // and if no width has room, the item stays where it is if it can.
   bool Find(const WorkItem& item, Milli width) {
     const Milli least = LeastWidth(item.demand);
     while (true) {
@@ -71,13 +72,13 @@ class Places {
   }
 
   Cluster& free_;
-  Cluster held_;  // with what everybody holds now, and who is new will
+  Cluster held_;  // what trials hold now, and what new ones are to hold
   const SpeedModel* speeds_;
   std::map<std::string_view, std::vector<NodeId>> orders_;  // by shape
   std::vector<Placement> placements_;
 };
 
-// Whether it is let in where all nodes are one, in turn.
+// Admits items in turn, as if all nodes were one.
 class Pool {
  public:
   explicit Pool(const Cluster& free) {
@@ -154,7 +155,7 @@ std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
     return RunsAt(*each.item, each.width) && places.Keep(*each.item);
   });
   for (const Wanted& each : in) places.Find(*each.item, each.width);
-  // Nobody who could stay leaves for nothing.
+  // An item that can stay where it is does not leave for nothing.
   std::erase_if(out, [&](const Wanted& each) { return places.Keep(*each.item); });
   for (const Wanted& each : out) places.Find(*each.item, each.width);
   return places.TakeAll();

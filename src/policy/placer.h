@@ -13,22 +13,29 @@ struct Wanted {
   Milli width = 0;
 };
 
-// Nodes by how quick their devices are for trials of this shape; none where all are of one kind.
+// Nodes by the speed of their devices for trials of this shape, fastest first. Empty if all nodes
+// have devices of one kind.
 std::vector<NodeId> QuickestFirst(const Cluster& cluster, const SpeedModel& speeds,
                                   std::string_view shape);
 
-// Finds places for items, as if nothing ran: whoever is to be elsewhere leaves first. Those that cannot be
-// moved stay where they are, whatever their width is to be. In their order the others are let in while
-// there is room for all of them together, none wider than one node can hold. Of those that are in, who
-// runs at its width already stays where it is, and each of the others takes the first node where its
-// width is free, or the next narrower one, a share the fullest device that has room for it; whoever is new what nobody
-// holds now before what somebody has still to leave. Whoever is not in gets what is then left, those first that can stay
-// where they are. With speeds, nodes are tried in the order of how quick their devices are, else in their own.
+// Finds places for items, as if nothing ran: a trial that is to be elsewhere leaves first.
+//
+// 1. Items that cannot be moved stay where they are, whatever width is wanted for them.
+// 2. The other items are admitted in their order while the cluster has room for all admitted items
+//    together. An item that does not fit is passed over. No item is wider than one node can hold.
+// 3. An admitted item that already runs at its width stays where it is. Each other admitted item
+//    takes the first node where its width is free, or else the next narrower width. A share of a
+//    device goes to the fullest device with room for it. An item that does not run yet takes
+//    devices that are free now before devices that a trial has still to leave.
+// 4. The items that were not admitted get what is left. Items that can stay where they are come
+//    first.
+//
+// With speeds, nodes are tried from the fastest to the slowest; without, in the cluster's order.
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted,
                              const SpeedModel* speeds = nullptr);
 
-// The same in what is free of a cluster: `free` has what everybody else holds, and nothing of these items. It then
-// has what they are to hold too.
+// The same, in what other trials leave free of a cluster. On entry `free` has the grants of all
+// other trials and of none of these items. On return it also has the grants found for these items.
 std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
                                const std::vector<Wanted>& wanted,
                                const SpeedModel* speeds = nullptr);

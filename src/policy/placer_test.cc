@@ -65,7 +65,8 @@ TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
   const auto& items = t.view.items;
   const auto placed =
       Place(t.cluster, {{&items[0], 3000}, {&items[1], 500}, {&items[2], 500}, {&items[3], 500}});
-  // Two stay, the first gets the two devices that are free then, and the last goes to one that stays.
+  // Trials 2 and 3 stay. Trial 1 gets the two devices that are then free. Trial 4 goes to a device
+  // of a trial that stays.
   EXPECT_THAT(Listed(placed), ElementsAre("2:0.5", "3:0.5", "1:2", "4:0.5"));
 }
 
@@ -77,7 +78,7 @@ TEST(PlacerTest, NobodyWhoCouldStayLeavesForNothing) {
   t.Running(1, 2, 1, 1000);
   t.Running(1, 3, 1, 1000);
   const auto& items = t.view.items;
-  // There is no node with three devices, and two places for it if the second leaves.
+  // No node has three devices. Trial 1 could have two if trial 2 left.
   const auto placed = Place(t.cluster, {{&items[0], 3000}, {&items[2], 1000}, {&items[1], 1000}});
   EXPECT_EQ(placed.size(), 3U);
 }
@@ -127,7 +128,7 @@ TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
                   .cpus = 1000,
                   .gpu_share = 1000,
                   .memory_bytes = 0,
-                  .devices = {DeviceId(0)}});  // of one that is about to end
+                  .devices = {DeviceId(0)}});  // of a trial that is about to end
   const std::vector<Wanted> wanted = {{&t.view.items[0], 1000}, {&t.view.items[1], 1000}};
   const auto placed = Place(t.cluster, wanted);
   ASSERT_EQ(placed.size(), 2u);

@@ -8,19 +8,19 @@
 
 namespace sluice {
 
-// How long trials would still take, by what was measured of their shapes.
+// How long trials would still take, by the measured speeds of their shapes.
 class RemainingTimes {
  public:
   RemainingTimes(const SpeedModel& speeds, const Cluster& cluster);
 
-  // Seconds, alone on one device of the first kind there is. Of a shape that nobody has measured a unit
-  // of work counts as a second: then only trials of one shape can be compared. Without a bound on the
-  // work it is infinite.
+  // Seconds the trial would still take, alone on one device of the cluster's first kind. Infinite
+  // if its work has no bound. If its shape was not measured yet, a unit of work counts as a second:
+  // then only trials of one shape can be compared.
   double Alone(const WorkItem& item) const;
   // The seconds of one unit of work, alone on one device; 0: nothing of this shape was measured.
   double SecondsPerUnit(std::string_view shape, const Demand& demand) const;
-  // Units of work a second, alone at this width. Of a shape that nobody has measured only the ratio of
-  // two widths means something.
+  // Units of work a second, alone at this width. If the shape was not measured yet, only the ratio
+  // of two widths means something.
   double SpeedAt(const WorkItem& item, Milli width) const;
 
  private:

@@ -42,7 +42,7 @@ class TestViews {
     ++Of(study).waiting;
     return Add(study, trial, left);
   }
-  // Running, on the first devices that have this width.
+  // Running, on the first devices where this width is free.
   WorkItem& Running(std::uint32_t study, std::uint32_t trial, Work left, Milli width) {
     ++Of(study).running;
     WorkItem& item = Add(study, trial, left);

@@ -11,29 +11,32 @@
 #include "base/random.h"
 #include "search/regression_forest.h"
 
-// Functional ANOVA: fit a forest of regression trees to the losses; the importance of a parameter is
-// the variance, over the whole space, of the mean prediction given that parameter (its main effect),
-// and shares are made of these. A forest and not the trials themselves, because a sampler gathers its
-// trials where they are good: means over the trials in a bin of one parameter then show what the
-// other parameters did there, and means over the space as the trees see it do not.
+// Functional ANOVA: a forest of regression trees is fitted to the losses. The importance of a
+// parameter is its main effect: the variance, over the whole space, of the mean prediction given
+// that parameter. Shares are made of these variances.
 //
-// Cost: parameters are cut into at most kMostBins bins, a tree is grown on at most kMostRows trials,
-// and there are the fewer trees the more there is to do: a few milliseconds, where beyond kMostRows
-// trials only the binning grows.
+// A forest is used and not the trials themselves, because a sampler gathers its trials where they
+// are good. Means over the trials in a bin of one parameter would show what the other parameters
+// did there. Means over the space, as the trees see it, do not.
 //
-// Alternatives, measured beside Optuna's fANOVA (64 full trees, seconds) on additive functions,
+// Cost: parameters are cut into at most kMostBins bins, a tree is grown on at most kMostRows
+// trials, and there are fewer trees where a tree costs more. The whole takes a few milliseconds.
+// Beyond kMostRows trials only the binning takes longer.
+//
+// Alternatives were measured beside Optuna's fANOVA (64 full trees, seconds) on additive functions,
 // Ackley, Rosenbrock, Friedman's, a mixed space and interactions, with and without noise, 30 to 300
 // trials of random search and of TPE. "Alike": of the pairs of parameters that Optuna calls clearly
-// different, those in the same order. "Right": of those clearly different in the function itself.
+// different, the part in the same order as Optuna's. "Right": of the pairs that are clearly
+// different in the function itself, the part in the right order.
 //
 //     Optuna                                              alike 100 %   right 85 %
 //     this forest                                                93 %         89 %
 //     variance of means over bins, less that of noise            84 %         83 %
 //     an additive model over bins, by boosting                   80 %         82 %
 //
-// Where Optuna is right, this forest agrees with it on 98 % (the others 93 % and 91 %). PED-ANOVA
-// (how the best trials are spread, against all of them) costs least but answers another question:
-// what matters among good trials; and a tenth of few trials says little.
+// Where Optuna is right, this forest agrees with it on 98 % (the last two methods: 93 % and 91 %).
+// PED-ANOVA (the spread of the best trials against that of all) costs least but answers another
+// question: what matters among good trials. And a tenth of few trials says little.
 
 namespace sluice {
 namespace {
@@ -41,8 +44,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostBins = 16;
 constexpr std::size_t kMostRows = 300;
-// Of the variance of trials that trees have not seen. Noise alone passes in one study of twenty; of
-// 10 trials, in one of eight.
+// The least part of the variance of unseen trials that the trees must explain. Noise alone passes
+// in one study of twenty; with 10 trials, in one of eight.
 constexpr double kLeastExplained = 0.02;
 static_assert(kMostBins < BinnedColumn::kMostBins, "there is room for the bin of inactive trials");
 
@@ -54,15 +57,16 @@ std::vector<double> Finite(const std::vector<double>& losses) {
   return finite;
 }
 
-// Losses by their distance from the median in interquartile ranges, compressed beyond two of them:
-// a few diverged trials would be all the variance there is. What is not finite is a little worse (or
-// better) than all that is.
+// Each loss as its distance from the median, in interquartile ranges, compressed beyond two of
+// them. Otherwise a few diverged trials would make up all of the variance. A loss that is not
+// finite becomes a little worse (or better) than all finite ones.
 std::vector<double> Tamed(const std::vector<double>& losses, const std::vector<double>& finite) {
   constexpr double kFence = 2;
   constexpr double kMost = 3;
   constexpr double kBeyond = 0.25;
   const auto quantile = [&](std::size_t quarters) {
-    return finite[(finite.size() - 1) * quarters / 4] / 4;  // quarters cannot overflow below
+    // A quarter of it, so that differences cannot overflow.
+    return finite[(finite.size() - 1) * quarters / 4] / 4;
   };
   const double middle = quantile(2);
   double spread = quantile(3) - quantile(1);
@@ -104,8 +108,8 @@ std::vector<std::vector<double>> Coordinates(const Space& space, const std::vect
   return coordinates;
 }
 
-// Where to cut: between all values if they are few, else so that the bins hold about the same number
-// of trials.
+// The cuts between bins: between all different values if they are few, otherwise so that the bins
+// hold about the same number of trials.
 std::vector<double> Edges(std::vector<double> values, std::size_t most_bins) {
   std::ranges::sort(values);
   std::vector<double> edges;
@@ -127,7 +131,8 @@ std::vector<double> Edges(std::vector<double> values, std::size_t most_bins) {
   return edges;
 }
 
-// Inactive trials have a bin of their own, the first one, that weighs what their number says.
+// Trials in which the parameter is inactive have the first bin to themselves. Its weight is the
+// part of such trials.
 BinnedColumn Cut(const Parameter& parameter, const std::vector<double>& coordinates) {
   std::vector<double> active;
   std::ranges::copy_if(coordinates, std::back_inserter(active),
@@ -159,7 +164,7 @@ BinnedColumn Cut(const Parameter& parameter, const std::vector<double>& coordina
 }
 
 ForestOptions SizeOf(std::size_t trials, std::size_t parameters) {
-  constexpr std::size_t kMostWork = 48'000;  // rows of columns, over all trees
+  constexpr std::size_t kMostWork = 48'000;  // rows times columns, over all trees
   const std::size_t rows = std::min(trials, kMostRows);
   return {
       .trees = static_cast<int>(std::clamp<std::size_t>(kMostWork / (rows * parameters), 16, 64)),
@@ -167,7 +172,7 @@ ForestOptions SizeOf(std::size_t trials, std::size_t parameters) {
       .least_in_leaf = 1 + rows / 150};
 }
 
-// A curve whose ends differ by nearly as much as it goes up and down in all.
+// A curve has a trend if its ends differ by nearly as much as it goes up and down in total.
 Trend TrendOf(std::vector<double> curve, bool first_is_inactive) {
   constexpr double kNearly = 0.9;
   if (first_is_inactive && !curve.empty()) curve.erase(curve.begin());
@@ -191,7 +196,7 @@ std::vector<std::size_t> BestTrials(const std::vector<double>& losses) {
   return order;
 }
 
-// `values` are those of the best trials, the best first.
+// `values`: of the best trials, the best first.
 void SetBestRange(const Parameter& parameter, std::vector<double> values,
                   ParameterImportance& importance) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
@@ -232,8 +237,8 @@ Importance ComputeImportance(const Space& space, const std::vector<Point>& point
   importance.reason = WhyNot(space, finite, losses.size());
   if (!importance.reason.empty()) return importance;
 
-  // Conditions before what depends on them: that a parameter is inactive is not its own doing, and
-  // of columns that say the same the forest believes the first.
+  // Parameters come after those that their conditions depend on. That a parameter is inactive is an
+  // effect of its condition, and of columns with the same information the forest credits the first.
   std::vector<std::size_t> order;
   for (const std::vector<std::size_t>& group : space.groups())
     order.insert(order.end(), group.begin(), group.end());

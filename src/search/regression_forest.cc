@@ -11,9 +11,9 @@
 namespace sluice {
 namespace {
 
-constexpr double kRounding = 1e-12;  // differences this small are none
+constexpr double kRounding = 1e-12;  // smaller differences count as none
 
-// Some of the bins of a column.
+// A set of bins of a column.
 using Mask = std::uint32_t;
 
 Mask AllBins(const BinnedColumn& column) {
@@ -24,7 +24,7 @@ struct Tally {
   double sum = 0;
   std::size_t count = 0;
 };
-// What trees say of a row.
+// Sums over the predictions of trees for one row.
 struct Foretold {
   double sum = 0;
   double square_sum = 0;
@@ -43,14 +43,14 @@ struct Leaf {
   std::vector<Mask> masks;  // by column: the bins that lead here
 };
 
-// RowRange by number, those a node is grown on and those it only foretells.
+// The rows of a node, by number: those it is grown on and those it only predicts.
 struct RowRange {
   std::span<std::uint32_t> grown;
   std::span<std::uint32_t> held_out;
 };
 
-// Grows trees, each on a sample of the rows. Values of a column are met as bins, so a node finds its
-// best split in one pass over its rows for each column and one over the bins.
+// Grows trees, each on a sample of the rows. The values of a column come as bins, so a node finds
+// its best split in one pass over its rows for each column and one over the bins.
 class TreeGrower {
  public:
   TreeGrower(const std::vector<BinnedColumn>& columns, const std::vector<double>& values,
@@ -78,7 +78,7 @@ class TreeGrower {
     return std::move(leaves_);
   }
 
-  // What the trees that were not grown on a row say of it, by row.
+  // By row: the predictions of the trees that were not grown on it.
   const std::vector<Foretold>& foretold() const { return foretold_; }
 
  private:
@@ -139,7 +139,7 @@ class TreeGrower {
     return best.gain > least_gain ? best : Split();
   }
 
-  // The best of all cuts of a column into a lower and an upper part.
+  // The best cut of a column into a lower and an upper part.
   void CutInOrder(std::size_t column, const Histogram& histogram, const Tally& all,
                   Split& best) const {
     const std::size_t least = options_.least_in_leaf;
@@ -156,8 +156,8 @@ class TreeGrower {
     }
   }
 
-  // Where the order of the bins means nothing, they are cut in the order of their means, among whose
-  // cuts the best of all subsets is found.
+  // Where the order of the bins means nothing, they are cut in the order of their means. The best
+  // of these cuts is the best of all subsets.
   void CutByMeans(std::size_t column, const Histogram& histogram, const Tally& all,
                   Split& best) const {
     const std::size_t size = columns_[column].weights.size();
@@ -184,8 +184,8 @@ class TreeGrower {
   const std::vector<BinnedColumn>& columns_;
   const std::vector<double>& values_;
   const ForestOptions& options_;
-  std::vector<double> inverse_ = {0};  // of counts: dividing for each bin would cost the most
-  std::vector<double> node_values_;    // of the rows of the node at hand, in their order
+  std::vector<double> inverse_ = {0};  // 1 / count: divisions for each bin would cost the most
+  std::vector<double> node_values_;    // of the rows of the current node, in their order
   std::vector<Leaf> leaves_;
   std::vector<Foretold> foretold_;
 };
@@ -197,8 +197,8 @@ double WeightOf(const BinnedColumn& column, Mask mask) {
   return weight;
 }
 
-// Adds the main effects and curves of one tree. A leaf that all bins of a column lead to says the same whatever
-// the column is, so it does not count for that column.
+// Adds the main effects and curves of one tree. A leaf that all bins of a column lead to has the
+// same value whatever the column is, so it does not count for that column.
 void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<Leaf>& leaves,
                     ForestSummary& summary) {
   using Means = std::array<double, BinnedColumn::kMostBins>;
@@ -237,8 +237,8 @@ void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<
   }
 }
 
-// A mean over few trees is off by their own variance too. That part is taken out, so that what is
-// explained does not depend on the number of trees.
+// A mean over few trees also errs by the trees' own variance. That part is subtracted, so that the
+// result does not depend on the number of trees.
 double ExplainedBy(const std::vector<Foretold>& foretold, const std::vector<double>& values) {
   double mean = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());

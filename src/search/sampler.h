@@ -13,30 +13,31 @@
 
 namespace sluice {
 
-// How a trial stands, as far as a search cares.
-// paused: it runs again only if its stopper wants it to.
+// The state of a trial, as far as a search cares. kPaused: it runs again only if its stopper wants
+// it to.
 enum class Outcome { kRunning, kComplete, kStopped, kFailed, kPaused };
 
-// What a sampler learns of a trial. Values are turned so that smaller is better; NaN is the worst.
+// What a sampler is told about a trial. Values are turned so that smaller is better; NaN is the
+// worst.
 struct Observation {
   TrialId trial{};
   Point point = {};
   Outcome outcome = Outcome::kRunning;
-  Work work = 0;     // how far the value was reached
-  double value = 0;  // NaN when nothing was reported
-  // The value as it passed each of the levels (SamplerSpec::levels). Empty for a trial of an earlier
-  // study: only its last value is known.
+  Work work = 0;     // that the trial has reported so far
+  double value = 0;  // the trial's result; NaN when nothing was reported
+  // The value as the trial passed each of the levels (SamplerSpec::levels). Empty for a trial of an
+  // earlier study, of which only the last value is known.
   std::vector<double> by_level = {};
 };
 
-// Proposes points. Lives outside the engine, on one thread of its own at a time; what it proposes
-// becomes an event, so a replay never asks it again. The counter numbers the proposals of a study
-// from 0: together with the seed and the observations it determines the proposal, so a restart
-// continues the same sequence.
+// Proposes points. A sampler lives outside the engine, on one thread of its own at a time. A
+// proposal becomes an event, so a replay never asks the sampler again. The counter numbers the
+// proposals of a study from 0. Together with the seed and the observations it determines the
+// proposal, so a restart continues the same sequence.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // Nothing when the space is exhausted (grid); asking again then gives nothing again.
+  // Nothing when the space is exhausted (grid), and nothing again when asked again.
   virtual std::optional<Point> Propose(std::uint64_t counter) = 0;
   virtual void Observe(const Observation& observation) = 0;
 };
@@ -46,19 +47,19 @@ constexpr TrialId kFirstKnownTrial{1U << 31};
 
 struct SamplerSpec {
   std::string name = "tpe";
-  // tpe and bohb: the work at which trials are compared, rising, the full budget among it; ReadStudy
-  // takes it from the stopper. Empty: they are compared at their ends.
+  // tpe and bohb: the work at which trials are compared, rising, the full budget included.
+  // ReadStudy derives it from the stopper. Empty: trials are compared at their ends.
   std::vector<Work> levels = {};
 };
 
-// The samplers there are, in the order they are listed to users.
+// All samplers, in the order in which they are listed to users.
 const std::vector<std::string>& SamplerNames();
 
 // Whether a sampler's proposals depend on what it observes.
 bool Learns(std::string_view sampler);
 
-// Fails on an unknown name (suggesting the nearest), and where sampler and space do not go
-// together: grid with a continuous parameter, or with more than 2^53 points.
+// Fails on an unknown name (suggesting the nearest), and if sampler and space do not go together:
+// grid with a continuous parameter, or with more than 2^53 points.
 Result<std::unique_ptr<Sampler>> MakeSampler(const SamplerSpec& spec, const Space& space,
                                              std::uint64_t seed);
 

@@ -16,7 +16,7 @@ namespace sluice {
 class StateReader;
 class StateWriter;
 
-// Advance one trial to a target.
+// Advances one trial to a target.
 struct Advance {
   TrialId trial{};
   Work target = kNoLimit;
@@ -35,37 +35,39 @@ enum class Verdict {
   kFork,   // end for good; a new trial takes its place, from the checkpoint of another
 };
 
-// What becomes of a trial.
+// A stopper's decision about a trial.
 struct Ruling {
   TrialId trial{};
   Verdict verdict = Verdict::kGoOn;
-  Work target = kNoLimit;  // with kGoOn; with kFork that of the new trial
-  TrialId from{};          // with kFork: whose checkpoint the new trial begins from
+  Work target = kNoLimit;  // with kGoOn; with kFork the target of the new trial
+  TrialId from{};          // with kFork: the donor; the new trial begins from its checkpoint
   friend bool operator==(const Ruling&, const Ruling&) = default;
 };
 
-// Judges trials by what they report. A pure state machine inside the engine: the same calls in the
-// same order give the same rulings. Values are turned so that smaller is better; NaN (diverged, or
-// no metric) is the worst; ties go to the smaller trial id.
+// Judges trials by their reports. A pure state machine inside the engine: the same calls in the
+// same order give the same rulings. Values are turned so that smaller is better. NaN (diverged, or
+// no metric) is the worst. Ties go to the smaller trial id.
 //
 // The engine calls
-//   Admit    once for each new trial, in order of ids: how far it goes at first;
-//   AdmitFork  for each kFork as soon as it is ruled, in their order: the new trial that takes the
-//            place of the one that lost. How far it goes at first was said in the ruling. It begins
-//            at the work of the other's checkpoint, or at none;
-//   Report   for each accepted report, work rising strictly within a trial: what becomes of this
-//            and other trials. A trial whose work has reached its target always gets a ruling here,
-//            a kGoOn among them having a target beyond its work, unless the target was the study's
-//            full budget: then it is complete;
-//   End      when a trial has ended for good without a kStop (complete, failed), once: it is never
-//            ruled upon again, but its end may settle what becomes of others;
-//   Closed   when no more trials will come, as often as it likes: what waited for them waits no
-//            longer. Should more come all the same (the study is resumed), they are admitted as ever;
-//   Next     when devices are free: a group of paused trials worth resuming, or nothing;
-//   Ready    whether to ask Next for what a report made ready, even if no launch has ended since.
+//   Admit      once for each new trial, in order of ids. Returns its first target;
+//   AdmitFork  for each kFork as soon as it is ruled, in their order, with the new trial that
+//              takes the loser's place. Its first target was in the ruling. It begins at the work
+//              of the donor's checkpoint, or at 0 if there is none;
+//   Report     for each accepted report; work rises strictly within a trial. Returns rulings on
+//              this and other trials. A trial that has reached its target always gets a ruling
+//              here. If that is a kGoOn, its target is beyond the trial's work. The exception is
+//              a target that was the study's full budget: then the trial is complete, without a
+//              ruling;
+//   End        once, when a trial has ended for good without a kStop (complete, failed). The trial
+//              is never ruled upon again, but its end may settle the fate of other trials;
+//   Closed     when no more trials will come; may be repeated. Trials that waited for new ones
+//              wait no longer. If more trials come all the same (the study is resumed), they are
+//              admitted as usual;
+//   Next       when devices are free. Returns a group of paused trials worth resuming, or nothing;
+//   Ready      after a report: whether to ask Next although no launch has ended since.
 // A ruling on another trial than the one that reported is a kStop or a kFork: paused trials are
-// resumed by Next alone. A kFork is from a trial that has not ended, and that is not the one it
-// ends; its target is beyond what that one has reported.
+// resumed by Next alone. The donor of a kFork has not ended and is not the loser. The target of a
+// kFork is beyond the work that the donor has reported.
 class Stopper {
  public:
   virtual ~Stopper() = default;
@@ -76,7 +78,7 @@ class Stopper {
   virtual std::vector<Ruling> Closed() { return {}; }
   virtual std::optional<TrialGroup> Next() = 0;
   virtual bool Ready() const { return false; }
-  // Whether trials that go to one target go there together: they are one group, however many Next
+  // Whether trials with the same target belong together: they are one group, however many Next
   // calls or admissions they come from.
   virtual bool Gathers() const { return false; }
 
@@ -87,38 +89,41 @@ class Stopper {
 
 struct StopperSpec {
   std::string name = "none";
-  Work min_budget = 1;          // first rung, or nothing is stopped before
-  Work max_budget = kNoLimit;   // full budget
-  std::int64_t eta = 3;         // reduction factor
-  double percentile = 50;       // trials among the best so many per cent go on; three decimals
-  std::int64_t startup = 5;     // median, percentile: trials that must be complete first
-  std::int64_t min_trials = 1;  // median, percentile: of them with a value to compare with
-  bool last_counts =
-      false;             // median, percentile: a trial is compared by its last value, not its best
-  Work patience = 10;    // patience: work without improvement
-  double min_delta = 0;  // patience: what is an improvement
-  std::int64_t bracket = 0;  // sha: trials of a bracket; 0: as many as let one reach the end
+  // The first rung. Stoppers without rungs stop no trial before it.
+  Work min_budget = 1;
+  Work max_budget = kNoLimit;  // full budget
+  std::int64_t eta = 3;        // reduction factor
+  double percentile = 50;      // trials among the best so many per cent go on; three decimals
+  std::int64_t startup = 5;    // median, percentile: how many trials must be complete first
+  // median, percentile: how many complete trials must have a value at the same work.
+  std::int64_t min_trials = 1;
+  // median, percentile: a trial is compared by its last value, not its best.
+  bool last_counts = false;
+  Work patience = 10;        // patience: work without improvement
+  double min_delta = 0;      // patience: only more than this is an improvement
+  std::int64_t bracket = 0;  // sha: trials of a bracket; 0: so many that one reaches the end
   Work interval = 0;         // pbt: work between judgements; 0: see Perturbation::IntervalOf
   double quantile = 0.25;    // pbt: the part that loses, and the part that is forked from
-  std::vector<std::string> mutate = {};  // pbt: what a fork may change; empty: see MayChange
-  std::uint64_t seed = 0;  // pbt: of its draws; the study's, which whoever makes it fills in
+  // pbt: the parameters that a fork may change; empty: see MayChange.
+  std::vector<std::string> mutate = {};
+  std::uint64_t seed = 0;  // pbt: of its draws; the engine sets the study's seed
 };
 
-// The stoppers there are: none, asha (stopping), asha-promotion (pause and resume), asha-pausing
+// All stoppers: none, asha (stopping), asha-promotion (pause and resume), asha-pausing
 // (HyperSched's, which looks back), median, percentile, patience, sha, hyperband, pbt, pbt-async.
 const std::vector<std::string>& StopperNames();
 
-// The options that a stopper takes besides the budget, as StopperSpec calls them, and those that any
-// takes.
+// The options that a stopper takes besides the budget, as StopperSpec calls them; and the options
+// of all stoppers.
 const std::vector<std::string>& StopperOptions(std::string_view name);
 const std::vector<std::string>& AllStopperOptions();
-// Whether a stopper of this name works only with a max_budget.
+// Whether this stopper works only with a max_budget.
 bool NeedsMaxBudget(std::string_view name);
-// Whether its trials are a population, of which forks take the place of others: all go to the full
-// budget.
+// Whether the trials of this stopper are a population, in which forks replace other trials and all
+// go to the full budget.
 bool IsPopulation(std::string_view name);
-// Whether trials are compared with others that came to the same rung: by what is their result there.
-// A population is compared by what its members are now, since forks go on from that.
+// Whether this stopper compares trials at rungs, each by its result there. The trials of a
+// population are compared by their last reports instead, since forks go on from there.
 bool ComparesAtRungs(std::string_view name);
 
 // Fails on an unknown name (suggesting the nearest), on options out of their range (eta < 2,

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// Chosen, not measured; whoever knows better says so.
+// Chosen, not measured; a user with better figures gives them.
 constexpr double kSpread = 0.2;
 constexpr Duration kMostStartUp = std::chrono::seconds(10);
 constexpr double kHalfWork = 0.25;  // of a trial's length
@@ -20,7 +20,7 @@ constexpr Work kReportsOfATrial = 1000;
 
 constexpr double kLongestTrialSeconds = 100.0 * 366 * 86400;
 
-// Of what is short more than its whole seconds.
+// Times below a minute are shown with fractions of seconds.
 std::string InTime(double seconds) {
   return seconds < 60 ? fmt::format("{:.3g}s", seconds) : FormatDuration(FromSeconds(seconds));
 }
@@ -118,7 +118,7 @@ class Assuming {
         given_.Has("widths") ? Origin::kGiven : Origin::kAssumed);
   }
 
-  // Where the time of a unit is from; nothing where it is from nowhere.
+  // Sets the time of a unit and returns its origin; nothing where no source has it.
   std::optional<Origin> FindUnitTime() {
     if (given_.Has("unit_time")) return Origin::kGiven;
     const auto profile = std::ranges::find_if(spec().profile, [&](const KindProfile& each) {
@@ -133,7 +133,7 @@ class Assuming {
       return Origin::kStudyFile;
     }
     if (!measured().seconds_per_unit) return std::nullopt;
-    // At the width that trials usually have.
+    // It was measured at the width that trials usually have.
     const double width = static_cast<double>(OneDevice(spec().demand)) / kWhole;
     const double quicker = spec().demand.most > 0 ? work_.widths.At(std::max(1.0, width)) : 1;
     work_.seconds_per_unit = *measured().seconds_per_unit * quicker;
@@ -150,7 +150,7 @@ class Assuming {
     return {};
   }
 
-  // A trial alone is the unit of all times.
+  // No time is known: one trial alone becomes the unit of all times.
   Status TakeNoTime() {
     constexpr std::string_view kGive =
         "give how long a unit of work takes, as in --unit-time 30s, or --like NAME, an earlier "
@@ -227,7 +227,7 @@ class Assuming {
       for (const KindNeed& need : *demand.kinds)
         work_.busy_on[need.kind] = static_cast<double>(need.need.gpus) / kWhole;
     }
-    // It asks for what it uses.
+    // A trial is taken to use what it asks for.
     if (origin != Origin::kGiven) {
       const double asked = static_cast<double>(NeedOn(demand, work_.on).gpus) / kWhole;
       work_.busy = std::min(1.0, asked);

@@ -25,25 +25,26 @@ struct Assumption {
 // A study as it is to be simulated, and what that rests on.
 struct AssumedStudy {
   ScenarioStudy study;
-  bool in_trials =
-      false;  // nobody knows how long a unit takes: one trial alone is taken for kOneTrial
-  bool knows_curve = false;  // values are those of such trials, and not made up
+  // It is not known how long a unit of work takes: one trial alone is taken to last kOneTrial.
+  bool in_trials = false;
+  bool knows_curve = false;  // how trials learn was given or measured, and not made up
   std::vector<Assumption> assumptions;
   std::vector<std::string> notes;  // what of the study is not simulated, a sentence each
 };
 constexpr Duration kOneTrial = std::chrono::hours(1);
 
-// What is known beside the study file. A figure is taken from what was given, else from the study's
-// profile, else from what was measured, else assumed.
+// What is known beside the study file. A figure is taken from what was given, else from the study
+// file (its budget, profile or resources), else from what was measured. Else it is assumed.
 struct KnownWorkload {
   GivenWorkload given;
   MeasuredWorkload measured;
-  std::string measured_on = {};  // the kind of its devices; empty: it had none, or nobody knows
+  // The kind of device that was measured on; empty: there was none, or it is not known.
+  std::string measured_on = {};
 };
 
-// Fails with invalid_argument, saying what to give, where a figure is missing that cannot be
-// assumed: how long a unit takes where there is a deadline or another time, how far trials go where a stopper
-// judges on the way.
+// Fails with invalid_argument where a figure is missing that cannot be assumed, and says what to
+// give. Such figures are how long a unit of work takes, where there is a deadline or another time,
+// and how far trials go, where a stopper judges them on the way.
 Result<AssumedStudy> Assume(StudySpec study, const std::vector<Node>& nodes,
                             const KnownWorkload& known);
 

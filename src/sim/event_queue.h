@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Something that is to happen at a time. Of two at one time the one that was pushed first comes
-// first.
+// Something that is to happen at a time. Moments at the same time come in the order in which they
+// were pushed.
 struct Moment {
   enum What : std::uint32_t {
     kArrival,

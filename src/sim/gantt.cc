@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Told apart by those who do not see all colours too, as far as ten can be.
+// Colours that people with colour blindness can tell apart too, as far as ten can be.
 constexpr std::array<std::string_view, 10> kColours = {"#4477aa", "#ee7733", "#228833", "#aa3377",
                                                        "#ccbb44", "#66ccee", "#cc3311", "#009988",
                                                        "#997700", "#777777"};
@@ -44,7 +44,7 @@ std::string Escaped(std::string_view text) {
 
 std::size_t ColourOf(std::size_t study) { return study % kColours.size(); }
 
-// A length of time as people write it on an axis: 10m, 1h 30m.
+// A length of time as it is written on an axis: 10m, 1h 30m.
 std::string TickLabel(std::int64_t micros) {
   if (micros == 0) return "0";
   std::string text = FormatDuration(Duration(micros));
@@ -54,7 +54,7 @@ std::string TickLabel(std::int64_t micros) {
   return text;
 }
 
-// The distance of ticks: round in the units people count time in, at most so many of them.
+// The distance between ticks: round in the usual units of time, with at most so many ticks.
 std::int64_t TickStep(std::int64_t span_us, int most) {
   std::vector<std::int64_t> steps;
   for (std::int64_t decade = 1; decade < 1'000'000; decade *= 10)
@@ -99,7 +99,7 @@ void FindLanes(Row& row) {
   std::vector<Held> lanes;
   for (Bar& bar : row.bars) {
     const Interval& interval = *bar.interval;
-    // A launch stays where it began.
+    // A launch stays in the lane where it began.
     auto lane = std::ranges::find_if(lanes, [&](const Held& held) {
       return held.until == interval.begin && held.study == interval.study &&
              held.trial == interval.trial;
@@ -169,7 +169,7 @@ class Drawing {
       all[interval.row].bars.push_back(
           {.interval = &interval, .study = studies[Number(interval.study) - 1]});
     }
-    // Cores are shown where they are all that a trial has.
+    // A node's cores are a row only where trials used cores alone.
     std::vector<Row> rows;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i >= result.devices && all[i].bars.empty()) continue;
@@ -179,7 +179,7 @@ class Drawing {
     return rows;
   }
 
-  // Which of the scenario's they are: a policy may leave some out.
+  // The scenario's index of each study that ran: a policy may leave some studies out.
   std::vector<std::size_t> StudiesOf(const SimulationResult& result) const {
     std::vector<std::size_t> studies;
     for (const StudyResult& study : result.studies) {
@@ -192,7 +192,7 @@ class Drawing {
     return studies;
   }
 
-  // Of a row, by how many there are.
+  // The height of a row, by how many rows there are.
   static double HeightOf(const Row& row, std::size_t rows) {
     const double plain = rows <= 16 ? 26 : rows <= 40 ? 18 : rows <= 96 ? 11 : 7;
     return std::min(std::max(plain, 7.0 * static_cast<double>(row.lanes)), 240.0);
@@ -221,7 +221,7 @@ class Drawing {
     return 34 + kLetter * static_cast<double>(scenario_.studies[i].spec.name.size());
   }
 
-  // Calls place(i, x, line) for each entry; the number of lines.
+  // Calls place(i, x, line) for each entry. Returns the number of lines.
   template <typename Place>
   int LayLegend(Place&& place) const {
     double x = 12;
@@ -288,7 +288,7 @@ class Drawing {
       y += rows[i].height + (rows[i].height > 10 ? 2 : 1);
     }
     const double bottom = y;
-    // So short that merging them keeps the number of bars within its bound.
+    // Merging all bars shorter than this keeps the number of bars within its bound.
     shortest_ = std::max(
         1.0, (right_ - left_) * static_cast<double>(lanes) * static_cast<double>(panels_.size()) /
                  static_cast<double>(std::max<std::size_t>(options_.most_bars, 1)));
@@ -312,7 +312,7 @@ class Drawing {
     out += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#f1f1f1\"/>\n",
         left_, row.top, right_ - left_, row.height);
-    // Labels of rows that are lower than a letter would lie on each other.
+    // Labels of rows that are lower than a letter would overlap.
     const std::size_t every = row.height >= 11 ? 1 : rows > 96 ? 4 : 2;
     if (index % every != 0) return;
     out += fmt::format(
@@ -344,8 +344,8 @@ class Drawing {
     }
   }
 
-  // What a lane holds back: bars too short to be seen, which are one bar in the end, and before them a
-  // stretch of such bars in one colour.
+  // What a lane has not drawn yet: bars too short to be seen, which become one bar in the end, and
+  // before them a stretch of such merged bars in one colour.
   struct Merged {
     double from = 0;
     double to = 0;
@@ -355,7 +355,7 @@ class Drawing {
     std::optional<std::size_t> stretch_colour;
   };
 
-  // The short bars that are held back become part of a stretch.
+  // Makes the short bars that were held back a part of a stretch.
   static void Settle(Merged& lane, double y, double height, std::string& out) {
     if (lane.held.empty()) return;
     const auto longest =

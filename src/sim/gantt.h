@@ -21,11 +21,12 @@ struct GanttOptions {
   std::size_t most_bars = 20'000;  // about; shorter bars are merged until there are no more
 };
 
-// An SVG of who ran where: a panel a run, one below the other on one time axis, a row a device (and
-// a node, where trials use cores alone), a bar a trial in its study's colour. Trials that share a
-// device lie one below the other in its row. Start-up is hatched, saving is light; arrivals and
-// deadlines are lines. Bars too short to be seen are merged with their neighbours: such a bar has the
-// colour of whoever held the device longest there. The same runs give the same bytes.
+// An SVG of which trial ran where. Each run is a panel; the panels lie one below the other on one
+// time axis. A panel has a row for each device, and for each node where trials use cores alone.
+// Each bar is a trial in its study's colour. Trials that share a device lie one below the other in
+// its row. Start-up is hatched, saving is light; arrivals and deadlines are lines. Bars too short
+// to be seen are merged with their neighbours: a merged bar has the colour of the study that held
+// the device longest there. The same runs give the same bytes.
 std::string DrawGantt(const Scenario& scenario, std::span<const GanttPanel> panels,
                       const GanttOptions& options = {});
 

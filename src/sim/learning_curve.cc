@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// Categories have no neighbours, so that each has its own cost; a list longer than this is one of
-// numbers in disguise, and the rest costs as the last.
+// Categories have no neighbours, so each has a cost of its own. A list longer than this is a list
+// of numbers in disguise: the choices beyond it cost what the last one within it costs.
 constexpr std::size_t kMostChoices = 1000;
 
 double Exponential(Random& draws, double mean) { return -mean * std::log(1 - draws.Uniform()); }
@@ -57,7 +57,7 @@ LearningCurves::LearningCurves(const CurveSpec& curve, const StudySpec& study,
   double length = 0;
   double total = 0;
   for (const Parameter& parameter : space_.parameters()) {
-    // Away from the edges, where a sampler that tries corners first would find it by luck.
+    // Away from the edges, where a sampler that tries corners first would find the point by luck.
     optimum_.push_back(draws.Uniform(0.2, 0.8));
     direction_.push_back(draws.Normal());
     length += direction_.back() * direction_.back();
@@ -115,13 +115,13 @@ LearningCurve LearningCurves::PowerAt(const Place& place, Random own) const {
   Random draws = own.Fork("shape");
   LearningCurve curve;
   const double range = curve_.best - curve_.start;
-  // What is left of the way from start to best: all at the best point, little far away.
+  // The part of the way from start to best that a trial can go: 1 at the best point, less away.
   const double left = std::exp(-curve_.sharpness * place.distance);
   curve.start_ = curve_.start;
   curve.limit_ = curve_.start + range * left;
   curve.exponent_ = draws.Uniform(0.7, 1.3);
   const double quicker = std::exp2(4 * curve_.crossing * place.ahead);
-  // So that an average trial is half way at half_work.
+  // The scale is such that an average trial is half way at half_work.
   const double half = std::exp2(1 / curve.exponent_) - 1;
   curve.scale_ = curve_.half_work / half / quicker;
   curve.noise_ = std::abs(range) * curve_.noise;

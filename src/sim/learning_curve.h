@@ -20,7 +20,7 @@ struct CurveSpec {
   double best = 0.94;     // its limit at the best point of the space
   double half_work = 10;  // work after which an average trial is half way from start to its limit
   double sharpness = 4;   // how fast the limit gets worse away from the best point
-  double crossing = 0.5;  // how much quicker those are at first that end worse
+  double crossing = 0.5;  // how much quicker trials that end worse learn at first
   double noise = 0.005;   // of each report, as a part of best - start
   double plateaus = 0;    // the part of trials that learn nothing for a while
   double divergence = 0;  // the part of trials that lose everything again, at some point
@@ -50,27 +50,28 @@ class LearningCurve {
   double scale_ = 1;  // work
   double exponent_ = 1;
   double noise_ = 0;         // standard deviation
-  double plateau_from_ = 0;  // work at which it stops learning,
-  double plateau_for_ = 0;   // and for how much
+  double plateau_from_ = 0;  // work at which it stops learning
+  double plateau_for_ = 0;   // and the work for which it does not learn
   double diverges_at_ = 0;   // work; 0: never
   double nan_at_ = 0;
   Random noise_stream_;
 };
 
-// The curves of a study's trials. A curve follows from the scenario's seed, the study's name and the
-// trial's point, and from nothing else: a trial that starts again from an older checkpoint reports
-// the same values again, and two policies meet the same trials wherever their samplers propose the
-// same points.
+// The curves of a study's trials. A curve follows from the scenario's seed, the study's name and
+// the trial's point, and from nothing else. So a trial that starts again from an older checkpoint
+// reports the same values again, and two policies meet the same trials wherever their samplers
+// propose the same points.
 //
 // hypersched: the synthetic family of HyperSched's evaluation, as published:
 //   loss(k) = 1/(b0*k/100 + 0.1*b1 + 0.5) + 0.01*b2 + |0.005*N(0,1)|, accuracy = (2 - loss)/2,
 //   b0 exponential with mean 0.1, b1 and b2 uniform in [0, 1).
 // The point decides the draw and has no other meaning: there is nothing for a sampler to learn.
 //
-// power: value(k) = limit + (start - limit) * (1 + k/scale)^-c with normal noise. The space has a best
-// point, drawn from the seed. The limit is that of `best` there and falls towards `start` with the
-// distance in unit coordinates; choices have a distance of their own each. Along one direction,
-// drawn too, trials learn quicker and end worse (as larger learning rates do): curves cross.
+// power: value(k) = limit + (start - limit) * (1 + k/scale)^-c with normal noise. The space has a
+// best point, drawn from the seed. The limit is `best` there and moves towards `start` with the
+// distance in unit coordinates. Each choice of a categorical parameter has a distance of its own.
+// Along one direction, which is drawn too, trials learn quicker and end worse (as with larger
+// learning rates), so that curves cross.
 class LearningCurves {
  public:
   LearningCurves(const CurveSpec& curve, const StudySpec& study, std::uint64_t scenario_seed);
@@ -82,7 +83,7 @@ class LearningCurves {
  private:
   struct Place {
     double distance = 0;  // mean square over the active parameters, each at most 1
-    double ahead = 0;     // along the direction of quick learners, about -1 to 1
+    double ahead = 0;     // along the direction in which trials learn quicker, -1 to 1
   };
   Place PlaceOf(const Point& point) const;
   LearningCurve PowerAt(const Place& place, Random draws) const;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// The best value by then.
+// The best value at this time.
 double BestAt(const StudyResult& study, Time time) {
   double best = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [when, value] : study.incumbents) {
@@ -36,7 +36,7 @@ StudyMetrics MetricsOf(const ScenarioStudy& study, const StudyResult& fared) {
   metrics.study = fared.name;
   metrics.completion_seconds = Seconds(fared.finished - fared.arrived);
   if (!fared.incumbents.empty()) metrics.best = fared.incumbents.back().second;
-  // What is reported later cannot have been saved by then, whether its policy knew that or not.
+  // A value reported later cannot be saved by the deadline, whether the policy knew that or not.
   if (study.spec.deadline_after) {
     metrics.best_at_deadline =
         BestAt(fared, fared.arrived + *study.spec.deadline_after - study.workload.save);
@@ -49,7 +49,7 @@ StudyMetrics MetricsOf(const ScenarioStudy& study, const StudyResult& fared) {
   return metrics;
 }
 
-// The mean, with the deviation of one value in place of the width.
+// The mean, with the standard deviation of the values as half_width.
 Estimate MeanOf(std::span<const double> values) {
   Estimate estimate;
   double sum = 0;
@@ -117,7 +117,7 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
 
 double StudentT(int degrees, double chance) {
   SLUICE_CHECK(degrees >= 1, "an interval needs two values");
-  // Of t^2, n / (n + t^2) has a beta law.
+  // n / (n + t^2) has a beta distribution.
   const double n = degrees;
   const double x = BetaQuantile(chance, n / 2, 0.5);
   return std::sqrt(n * (1 - x) / x);

@@ -11,12 +11,12 @@
 
 namespace sluice {
 
-// What one run was worth. Times in seconds of the simulation; NaN for what there is not.
+// The results of one run. Times are in seconds of the simulation; NaN: there is no such value.
 struct StudyMetrics {
   std::string study;
   double completion_seconds = 0;  // from its arrival to its end
   double best = std::numeric_limits<double>::quiet_NaN();
-  double best_at_deadline = std::numeric_limits<double>::quiet_NaN();   // of those with a deadline
+  double best_at_deadline = std::numeric_limits<double>::quiet_NaN();   // NaN without a deadline
   double seconds_to_target = std::numeric_limits<double>::quiet_NaN();  // from its arrival
   int complete = 0;
   int stopped = 0;
@@ -27,28 +27,28 @@ struct StudyMetrics {
 struct RunMetrics {
   double makespan_seconds = 0;         // from the first arrival to the end of the last study
   double mean_completion_seconds = 0;  // of the studies
-  // The part of all devices (of all cores, where there are none) that launches held and worked on in
-  // that time, and the part that went into starting up, restoring and saving.
+  // The part of all devices' time (of all cores', where there are no devices) in which launches
+  // held them and worked, and the part in which launches started up, restored or saved.
   double utilisation = 0;
   double overhead = 0;
-  double occupancy =
-      std::numeric_limits<double>::quiet_NaN();  // of all devices, held at once at most
+  // The largest part of all devices that was held at once; NaN where there are no devices.
+  double occupancy = std::numeric_limits<double>::quiet_NaN();
   double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   double longest_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   std::int64_t decisions = 0;
-  std::int64_t unproven = 0;  // of them, those that may not be the best plan
+  std::int64_t unproven = 0;  // decisions with a plan that may not be the best
   std::int64_t events = 0;
   double device_seconds = 0;  // that launches held, by share
-  double core_seconds = 0;    // the same of launches without devices
+  double core_seconds = 0;    // the same, of launches without devices
   std::vector<StudyMetrics> studies;
 };
 
 // `measured` says that there was a stopwatch.
 RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, bool measured);
 
-// A mean over seeds with its 95 % interval by Student's t: mean - half_width to mean + half_width; or
-// with the interval outside of which it is with another chance. Of one value the width is not known
-// and NaN. NaN among the values are left out and counted by `missing`.
+// A mean over seeds with its interval by Student's t: mean - half_width to mean + half_width. The
+// true mean is outside the interval with the given chance, by default 5 %. With a single value the
+// width is not known and NaN. Values that are NaN are left out and counted by `missing`.
 struct Estimate {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double half_width = std::numeric_limits<double>::quiet_NaN();
@@ -57,12 +57,12 @@ struct Estimate {
 };
 Estimate EstimateOf(std::span<const double> values, double chance = 0.05);
 
-// Where the value of one run more would fall, 95 times in 100, if values are normal: by Student's t,
-// mean - half_width to mean + half_width. Otherwise as EstimateOf.
+// The interval in which the value of one more run would fall, 95 times in 100, if values are
+// normal: by Student's t, mean - half_width to mean + half_width. Otherwise as EstimateOf.
 Estimate ForecastOf(std::span<const double> values);
 
-// How far from 0, to either side, Student's t of so many degrees of freedom is with this chance at
-// most: 2.78 of 4 degrees and 0.05.
+// The distance from 0 that Student's t, with so many degrees of freedom, exceeds to either side
+// with this chance: 2.78 for 4 degrees and 0.05.
 double StudentT(int degrees, double chance);
 
 }  // namespace sluice

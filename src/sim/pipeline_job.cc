@@ -22,7 +22,7 @@ std::vector<PipelineSchedule::Pass> OrderOf(int stage, int stages, int micro_bat
   const auto add = [&](int& number, bool is_backward) {
     order.push_back({.micro_batch = number++, .backward = is_backward});
   };
-  // The last stage turns round at once.
+  // The last stage turns to backward passes after one forward pass.
   while (forward < std::min(micro_batches, stages - stage)) add(forward, false);
   while (backward < micro_batches) {
     add(backward, true);
@@ -73,8 +73,8 @@ Result<PipelineSchedule> PipelineSchedule::Make(PipelineSpec spec) {
   return schedule;
 }
 
-// Round and round the stages: each does the passes whose inputs are there. Every round makes at
-// least one pass, since the order of 1F1B has no circle.
+// Goes over the stages again and again: each stage does the passes with inputs that are there.
+// Every round does at least one pass, since the dependencies of 1F1B have no cycle.
 void PipelineSchedule::Run() {
   const auto stages = static_cast<std::size_t>(spec_.stages);
   const auto batches = static_cast<std::size_t>(spec_.micro_batches);

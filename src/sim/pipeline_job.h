@@ -10,27 +10,29 @@
 
 namespace sluice {
 
-// A training job that is spread over devices by layers, one stage each, under the 1F1B schedule.
+// A training job that is spread over devices by layers, one stage a device, under the 1F1B
+// schedule.
 struct PipelineSpec {
   std::string name;
   std::string kind;  // of its devices
   int stages = 0;
   int micro_batches = 0;          // in a step
-  std::vector<Duration> forward;  // of one micro-batch, a stage each
+  std::vector<Duration> forward;  // of one micro-batch, for each stage
   std::vector<Duration> backward;
   Duration transfer{0};  // from stage to stage
   Duration update{0};    // of the weights, on every stage, after its last backward pass
   std::vector<std::int64_t> free_bytes;  // device memory each stage leaves unused
   int replicas = 1;                      // of the whole pipeline, beside each other
-  int lends = 0;                         // of all their devices, those that are lent during bubbles
-  Milli cpus_lent = 4 * kWhole;          // with each of them
-  // From the beginning of a bubble until a guest hears of it and works, and what it keeps off its end.
+  int lends = 0;                         // how many of all their devices are lent during bubbles
+  Milli cpus_lent = 4 * kWhole;          // with each lent device
+  // The time of each bubble that a guest cannot use: until it hears of the bubble and works, and
+  // what it keeps off the end, both together.
   Duration gate = std::chrono::microseconds(200);
 };
 
-// When a stage has nothing to do, within a step. Steps follow each other without a pause, so a window
-// at the end of one step and a window at the beginning of the next are one: it is listed once, at the
-// end, and closes beyond the step's length.
+// A stretch of a step in which a stage has nothing to do. Steps follow each other without a pause,
+// so a window at the end of one step and a window at the beginning of the next are one window. It
+// is listed once, at the end, and closes beyond the step's length.
 struct BubbleWindow {
   int stage = 0;
   Duration opens{0};
@@ -39,10 +41,11 @@ struct BubbleWindow {
   Duration length() const { return closes - opens; }
 };
 
-// One step of the job, computed from its dependencies: on stage s the first min(m, p - s) micro-batches
-// go forward, then backward and forward passes take turns, then what is left goes backward. A
-// forward pass waits for that of the stage before, a backward pass for that of the stage behind. All
-// stages begin the next step together, as synchronous training does (a flush).
+// One step of a job with p stages and m micro-batches, computed from its dependencies. On stage s
+// (from 0) the first min(m, p - s) micro-batches go forward, then backward and forward passes take
+// turns, then the remaining micro-batches go backward. A forward pass waits for the same pass of
+// the stage before, a backward pass for that of the stage behind. All stages begin the next step
+// together, as in synchronous training (a flush).
 class PipelineSchedule {
  public:
   struct Pass {
@@ -52,24 +55,25 @@ class PipelineSchedule {
     Duration ends{0};
   };
 
-  // Fails on what is no job: no stages, no micro-batches, times that are not positive.
+  // Fails without stages or micro-batches, with passes that take no time, and beyond the largest
+  // sizes and times.
   static Result<PipelineSchedule> Make(PipelineSpec spec);
 
   const PipelineSpec& spec() const { return spec_; }
   Duration step() const { return step_; }
-  // What a stage does in a step, in order.
+  // The passes of a stage in a step, in order.
   const std::vector<Pass>& passes(int stage) const {
     return passes_[static_cast<std::size_t>(stage)];
   }
   // By stage, then by opening.
   const std::vector<BubbleWindow>& windows() const { return windows_; }
-  // The idle part of all stages' time. (p - 1)/(m + p - 1) for stages that are alike, without
+  // The idle part of all stages' time: (p - 1)/(m + p - 1) for stages that are alike, without
   // transfers and updates.
   double bubble_share() const;
-  // That of one stage.
+  // The idle part of one stage's time.
   double idle_share(int stage) const;
-  // The part of the time in which a guest on this stage's device works, whose work comes in segments of
-  // this length: it starts none that would not end before its bubble does.
+  // The part of the time in which a guest on this stage's device works. Its work comes in segments
+  // of this length: it starts no segment that would not end before the bubble does.
   double usable_share(int stage, Duration segment) const;
 
  private:

@@ -7,17 +7,17 @@
 
 namespace sluice {
 
-// Whoever holds devices, as far as others feel it.
+// A launch that holds devices, as far as its neighbours feel it.
 struct Tenant {
   std::uint32_t slot = 0;
-  double busy = 0;       // what it keeps busy of each of its devices
-  double bandwidth = 0;  // and of its memory's bandwidth
-  std::int64_t bytes = 0;
-  BundleId bundle{};               // with others of it one program
-  std::int64_t program_bytes = 0;  // which takes this once
+  double busy = 0;                 // the part of each of its devices that it keeps busy
+  double bandwidth = 0;            // the part of their memory's bandwidth that it uses
+  std::int64_t bytes = 0;          // memory of its own, on each device
+  BundleId bundle{};               // the launches of a bundle are one program,
+  std::int64_t program_bytes = 0;  // which takes this memory once
 };
 
-// The devices of a world, in the nodes' order, and who shares them.
+// The devices of a world, in the nodes' order, and the launches that share them.
 class SharedDevices {
  public:
   explicit SharedDevices(const std::vector<Node>& nodes);
@@ -32,20 +32,21 @@ class SharedDevices {
 
   void Join(const Grant& grant, const Tenant& tenant);
   void Part(const Grant& grant, const Tenant& tenant);
-  // What others do to it, each where they do it most.
+  // What neighbours take of the tenant's devices: compute and bandwidth, each on the device where
+  // they take most. Launches of its own bundle are no neighbours.
   struct Others {
     double busy = 0;
     double bandwidth = 0;
   };
   Others Neighbours(const Grant& grant, const Tenant& tenant) const;
-  // How many of its bundle are there, itself among them.
+  // How many launches of the tenant's bundle are there, itself among them.
   int Fused(const Grant& grant, const Tenant& tenant) const;
-  // Whether anybody of its bundle is.
+  // Whether a launch of the grant's bundle is there.
   bool Has(const Grant& grant) const {
     return !grant.devices.empty() &&
            devices_[IndexOf(grant, grant.devices.front())].Has(grant.bundle);
   }
-  // Calls for each other slot on a device of the grant; for some of them more than once.
+  // Calls visit(slot) for each other launch on a device of the grant; for some more than once.
   template <typename Visit>
   void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {
     for (const DeviceId id : grant.devices) {
@@ -64,7 +65,7 @@ class SharedDevices {
     std::vector<Tenant> tenants;
   };
 
-  std::vector<std::size_t> first_;  // of each node
+  std::vector<std::size_t> first_;  // the index of each node's first device
   std::vector<State> devices_;
 };
 

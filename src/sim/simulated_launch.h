@@ -23,7 +23,7 @@ constexpr std::size_t kPhases = 3;
 struct SimulatedLaunch {
   TrialKey trial;
   LaunchId id{};
-  std::uint32_t version = 0;  // of its next moment: those of older versions do not come
+  std::uint32_t version = 0;  // of its next moment; moments of older versions are ignored
   Phase phase = Phase::kStartUp;
   bool leaving = false;
   bool idle = false;   // at its target, without a verdict
@@ -36,12 +36,12 @@ struct SimulatedLaunch {
   Work target = 0;
   Work known_work = 0;  // reported by earlier launches
   double rate = 0;      // units a second
-  double spread = 1;    // its own factor on it
+  double spread = 1;    // the trial's own factor on the rate
   double progress = 0;  // beyond `work`, at `since`
   Time since{};
   Time phase_began{};
   std::optional<Tenant> tenant;      // of its devices, once it competes for them
-  SharedDevices::Others neighbours;  // what others do to it
+  SharedDevices::Others neighbours;  // what others take of its devices
   Grant grant;
   LearningCurve curve;
 

@@ -38,7 +38,7 @@ constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 using Launch = SimulatedLaunch;
 
-// Launches that are one program.
+// The launches of a bundle, which are one program.
 struct Bundle {
   int members = 0;
   Time since{};
@@ -52,19 +52,19 @@ struct Player {
   LearningCurves curves;
   std::unique_ptr<Sampler> sampler;
   bool learns = false;
-  Random trials;                    // by which trials differ
+  Random trials;                    // the random stream by which trials differ in pace
   std::vector<std::uint32_t> slot;  // of each trial's launch, by its number; kNoSlot: none
   std::vector<Work> checkpoint;     // of each trial, by its number
   Event report;                     // used again and again
 
-  // Makes room for what is known of a trial.
+  // Makes room for the slot and the checkpoint of a trial.
   void Know(TrialId trial) {
     if (slot.size() > Number(trial)) return;
     slot.resize(Number(trial) + 1, kNoSlot);
     checkpoint.resize(Number(trial) + 1, 0);
   }
 
-  // How quick a trial is beside the others, where it has a program of its own.
+  // How quick a trial is beside the others, if it has a program of its own.
   double PaceOf(TrialId trial) const {
     const double spread = study->workload.spread;
     return spread > 0 ? std::exp(-spread * trials.Fork(Number(trial)).Normal()) : 1;
@@ -165,7 +165,7 @@ class World {
     }
   }
 
-  // All that runs on the node is gone, and what it did since it last saved.
+  // All launches on the node are lost, with the work they did since they last saved.
   void GoDown(NodeId node) {
     for (std::uint32_t slot = 0; slot < launches_.size(); ++slot) {
       const Launch& launch = launches_[slot];
@@ -186,7 +186,7 @@ class World {
     queue_.Push(time, {.what = what, .index = slot, .counter = ++launches_[slot].version});
   }
 
-  // One event, and what the engine wants done about it.
+  // Applies one event, and carries out the engine's commands.
   void Happen(const Event& event) {
     std::vector<Command> commands = engine_.Apply(event);
     ++result_.events;
@@ -198,7 +198,7 @@ class World {
     if (result_.events % kProgressEvery == 0) SayProgress();
   }
 
-  // Cheaper than a Digest, a few times for each event.
+  // Cheaper than a Digest: it is called a few times for each event.
   void Trace(std::uint64_t bits) { trace_ = std::rotl(trace_ ^ bits, 29) * 0x9e3779b97f4a7c15ULL; }
 
   void SayProgress() {
@@ -211,7 +211,7 @@ class World {
     options_.progress({.events = result_.events, .now = now_, .trials_ended = ended});
   }
 
-  // Whoever is asked for a proposal knows all that happened before, as in production.
+  // A sampler that is asked for a proposal knows all that happened before, as in production.
   void TellSamplers() {
     for (const TrialKey& key : engine_.TakeChanged()) {
       Player& player = *players_[Number(key.study) - 1];
@@ -279,7 +279,7 @@ class World {
     const std::uint32_t slot = SlotOf(command.trial, command.launch);
     if (slot == kNoSlot || launches_[slot].leaving) return;
     launches_[slot].target = command.target;
-    if (launches_[slot].idle) GoOn(slot);  // else it sees it after its next report
+    if (launches_[slot].idle) GoOn(slot);  // else it sees the new target after its next report
   }
 
   void CarryOut(const Start& command) {
@@ -302,7 +302,7 @@ class World {
     Hold(launch.grant);
     launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
     const WorkloadSpec& work = player.study->workload;
-    // In one program all take the same time.
+    // The trials of a bundle are one program, and all take the same time.
     if (!IsSet(launch.grant.bundle)) launch.spread = player.PaceOf(command.trial.trial);
     const Duration wait = work.start_up + (launch.work > 0 ? work.restore : Duration(0));
     Trace(number);
@@ -351,7 +351,7 @@ class World {
     EndPhase(launch);
     launch.phase = Phase::kRun;
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
-    // Of a bundle that has begun it takes only its own part.
+    // A launch that joins a bundle takes only its own part of the memory.
     const bool joins = IsSet(launch.grant.bundle) && devices_.Has(launch.grant);
     const std::int64_t needed = joins ? work.fused_bytes : work.memory_bytes;
     for (const DeviceId id : launch.grant.devices) {
@@ -388,7 +388,7 @@ class World {
     return at;
   }
 
-  // Others on its devices slow it down, and it them.
+  // From now on the launch and its neighbours slow each other down.
   void Join(std::uint32_t slot) {
     Launch& launch = launches_[slot];
     const TrueSpeed& speed = PlayerOf(launch).speed;
@@ -418,7 +418,7 @@ class World {
     Reconsider(slot);
   }
 
-  // New speeds for all others that share a device with this one.
+  // Sets new speeds for all other launches that share a device with this one.
   void Reconsider(std::uint32_t slot) {
     devices_.ForOthers(launches_[slot].grant, slot, [&](std::uint32_t other) {
       Launch& launch = launches_[other];
@@ -437,12 +437,12 @@ class World {
       const Lender& lender = scenario_.lenders.at(device.uuid);
       launch.rate *= scenario_.pipeline_jobs[lender.job].usable_share(
           lender.stage, PlayerOf(launch).study->workload.segment);
-      // Where no segment fits into a bubble it all but stands still.
+      // Where no segment fits into a bubble, the launch all but stands still.
       launch.rate = std::max(launch.rate, kSlowest);
     }
   }
 
-  // Towards the next report, or idle where the target is reached and no verdict came.
+  // The launch works towards its next report, or is idle at its target until a verdict comes.
   void GoOn(std::uint32_t slot) {
     Launch& launch = launches_[slot];
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
@@ -465,14 +465,14 @@ class World {
     {
       Launch& launch = launches_[slot];
       launch.Advance(now_);
-      // What the time of the report was rounded by stays in the progress.
+      // The rounding error of the report's time stays in the progress.
       launch.progress -= static_cast<double>(launch.next_work - launch.work);
       launch.work = launch.next_work;
     }
     const TrialKey key = launches_[slot].trial;
     const LaunchId id = launches_[slot].id;
     Tell(slot);
-    // The engine may have ended it, and another may have its place.
+    // The engine may have ended the launch, and another launch may have its slot.
     if (SlotOf(key, id) == slot && !launches_[slot].leaving) GoOn(slot);
   }
 
@@ -500,7 +500,7 @@ class World {
     NoteBest(player.id);
   }
 
-  // If it is another than before.
+  // Notes the study's best value if it has changed.
   void NoteBest(StudyId id) {
     const Study& study = *engine_.study(id);
     if (!IsSet(study.best)) return;
@@ -510,13 +510,13 @@ class World {
       incumbents.emplace_back(now_, value);
   }
 
-  // It stops working, saves if it is to, and is gone.
+  // The launch stops working, saves if it is to, and then is gone.
   void Leave(std::uint32_t slot, Ending ending, bool saves) {
     Launch& launch = launches_[slot];
     const WorkloadSpec& work = PlayerOf(launch).study->workload;
     launch.leaving = true;
     launch.ending = ending;
-    // Before it was up there is nothing that its last checkpoint does not have.
+    // A launch that was still starting up has nothing that its last checkpoint does not have.
     launch.saves = saves && launch.phase == Phase::kRun;
     EndPhase(launch);
     Part(slot);
@@ -552,7 +552,7 @@ class World {
     Happen(ended_);
   }
 
-  // It ends without a word; the engine hears of its node.
+  // The launch ends without a message; the engine hears only that its node is down.
   void Lose(std::uint32_t slot) {
     EndPhase(launches_[slot]);
     Part(slot);
@@ -567,7 +567,7 @@ class World {
     free_slots_.push_back(slot);
   }
 
-  // What is held of devices; those of a bundle hold it once.
+  // Counts the shares of devices that are held. The launches of a bundle hold theirs once.
   void Hold(const Grant& grant) {
     if (IsSet(grant.bundle) && bundles_[grant.bundle].members++ > 0) return;
     if (IsSet(grant.bundle)) bundles_[grant.bundle].since = now_;
@@ -599,7 +599,7 @@ class World {
       Record(launch, result_.devices + Number(grant.node) - 1, grant.cpus, began);
       return;
     }
-    // Of a bundle it is counted once, when its last member leaves.
+    // The time of a bundle is counted once, when its last member leaves.
     if (!IsSet(grant.bundle)) {
       result_.device_seconds[phase] +=
           Seconds(took) * static_cast<double>(WidthOnDevices(grant)) / kWhole;
@@ -652,20 +652,20 @@ class World {
   const Scenario& scenario_;
   const SimulationOptions& options_;
   SimulationResult result_;
-  std::vector<Node> nodes_;  // and whether they are up
+  std::vector<Node> nodes_;  // with whether they are up
   Engine engine_;
   std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
   std::vector<StudyCreated> created_;
   std::vector<PointsEnqueued> enqueued_;
   SharedDevices devices_;
-  std::deque<Launch> launches_;  // whose places do not move
+  std::deque<Launch> launches_;  // a deque: launches do not move in memory
   std::vector<std::uint32_t> free_slots_;
   EventQueue queue_;
   Event ended_;
   Time now_{};
   std::size_t finished_ = 0;
   std::uint64_t trace_ = 0;
-  Milli shares_ = 0;  // of devices, that are held
+  Milli shares_ = 0;  // of devices, that are held now
   std::map<BundleId, Bundle> bundles_;
 };
 

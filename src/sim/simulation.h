@@ -20,8 +20,8 @@
 
 namespace sluice {
 
-// A stretch of a launch on one device, or on a node's cores. Rows are the devices in the nodes' order,
-// then the nodes.
+// A stretch of a launch on one device, or on a node's cores. Rows are the devices in the nodes'
+// order, then the nodes.
 struct Interval {
   std::uint32_t row = 0;
   StudyId study{};
@@ -42,8 +42,8 @@ struct SimulationOptions {
   std::string policy = "fifo";
   std::uint64_t seed = 1;
   bool record_intervals = false;
-  // Nanoseconds of any clock, by which the policy's decisions are measured; without it they are only
-  // counted. The simulation itself reads no clock, and what comes out does not depend on it.
+  // Nanoseconds of any clock, by which the policy's decisions are measured. Without it they are
+  // only counted. The simulation itself reads no clock, and its results do not depend on this one.
   std::function<std::int64_t()> stopwatch_ns = {};
   // What a trial reports after so much work, in place of its study's curve.
   std::function<double(TrialKey trial, const Point& point, Work work)> value = {};
@@ -51,7 +51,7 @@ struct SimulationOptions {
   std::function<void(const SimulationProgress&)> progress = {};
 };
 
-// What became of a trial: how much work it reported, and how quick it is beside others of its study.
+// How much work a trial reported, and how quick it is beside others of its study.
 struct TrialResult {
   Work work = 0;
   double pace = 1;
@@ -78,29 +78,30 @@ struct SimulationResult {
   // Device-seconds held in each phase, by share; of launches without devices core-seconds.
   std::array<double, kPhases> device_seconds{};
   std::array<double, kPhases> core_seconds{};
-  Milli most_shares = 0;     // of all devices together, that were held at once
+  Milli most_shares = 0;     // the most that was held at once, of all devices together
   std::int64_t events = 0;   // Engine::Apply calls
   DecisionTimes decisions;   // of the policy
-  std::uint64_t trace = 0;   // of every event: what, which trial, when, which value
-  std::uint64_t digest = 0;  // of that and of the engine's last state
+  std::uint64_t trace = 0;   // a hash of every event: what, which trial, when, which value
+  std::uint64_t digest = 0;  // a hash of that and of the engine's last state
   std::vector<Interval> intervals;
 };
 
-// Runs a scenario to its end in virtual time: the engine, a policy, the samplers and stoppers of
-// production, with a world in place of the executor. No ledger, no protocol, no faults but nodes that go
-// down where the scenario says so: the others are the business of the full simulation. The same scenario, policy and seed give the same digest.
+// Runs a scenario to its end in virtual time. The engine, the policy, the samplers and the stoppers
+// are those of production; a simulated world takes the place of the executor. There is no ledger
+// and no protocol. The only faults are nodes that go down where the scenario says so; the other
+// faults are simulated by tests/rig. The same scenario, policy and seed give the same digest.
 //
-// The world answers at once: proposals and messages take no time. A launch starts up (and restores),
-// works at its true speed, reports, waits for its verdict at its target, and saves where it is
-// paused, yields or completes; work since the last report is not in the checkpoint. A launch that
-// finds less free memory on its devices than it needs fails, as programs do.
+// The world answers at once: proposals and messages take no time. A launch starts up (and
+// restores), works at its true speed, reports, and waits for its verdict at its target. It saves
+// when it is paused, yields or completes; work since the last report is not in the checkpoint. A
+// launch that finds less free memory on its devices than it needs fails, as programs do.
 //
-// Fails on an unknown policy, and with failed_precondition on one that needs more than a study says,
-// or if nothing happens any more although a study has not finished: then the policy left its trials
-// waiting.
+// Fails on an unknown policy. Fails with failed_precondition on a policy that needs more than a
+// study says, and if nothing happens any more although a study has not finished: then the policy
+// left the study's trials waiting.
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options);
 
-// The same with a policy that has no name yet; that of the options is for messages.
+// The same with this policy. The policy's name in the options is for messages only.
 Result<SimulationResult> Simulate(const Scenario& scenario, const SimulationOptions& options,
                                   std::unique_ptr<Policy> policy);
 

@@ -165,8 +165,8 @@ TEST(SimulationTest, EverySearchRunsToItsEnd) {
   }
 }
 
-// Two compilers agree on it, and so does the next version: change it only where the world, a search or
-// the engine's decisions change.
+// Two compilers agree on it, and so does the next version: change it only where the world, a search
+// or the engine's decisions change.
 TEST(SimulationTest, HappensAsEver) {
   const auto result = Played(Read(
       World(Entry("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.4, interference: "
@@ -244,7 +244,7 @@ TEST(SimulationTest, RefusesAPolicyThereIsNot) {
   EXPECT_THAT(result.error().message, HasSubstr("did you mean 'fifo'?"));
 }
 
-// Leaves everyone waiting.
+// Leaves all trials waiting.
 class Idle final : public Policy {
  public:
   Plan Propose(const Cluster&, const WorkView& work, Time) override {
@@ -304,7 +304,8 @@ TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
   EXPECT_LE(more, 10 * (result->device_seconds[2] - calm.device_seconds[2]));
 }
 
-// Wants everyone who runs somewhere else, or away, or to be asked again at once. After a thousand plans at one moment it gives up.
+// Wants every running trial elsewhere, or gone, or wants to be asked again at once. After a
+// thousand plans at one moment it gives up.
 class Fickle final : public Policy {
  public:
   enum class Whim { kDrops, kMoves, kAsks };
@@ -411,7 +412,8 @@ TEST(SimulationPolicyTest, ElasticInCores) {
   EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 40);
 }
 
-// Two trials on a device each; the one with half the work ends, and the other takes its device over.
+// Two trials on a device each. The one with half the work ends, and the other takes its device
+// over.
 TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
   const std::string short_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
                                       "    trials: 1\n    budget: {max: 4}\n"

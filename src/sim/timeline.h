@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Virtual time: what is to happen, in order of time, and of asking where times are equal. Time stands
-// still while something happens.
+// Virtual time: what is to happen, in order of time, and in order of asking where times are equal.
+// Time stands still while something happens.
 class Timeline {
  public:
   using Id = std::uint64_t;  // never 0
@@ -18,7 +18,7 @@ class Timeline {
   Time now() const { return now_; }
   bool empty() const { return planned_.empty(); }
 
-  // Not before now.
+  // A time before now counts as now.
   Id At(Time time, std::function<void()> what) {
     const Id id = next_++;
     const Time when = time > now_ ? time : now_;
@@ -28,7 +28,7 @@ class Timeline {
   }
   Id After(Duration delay, std::function<void()> what) { return At(now_ + delay, std::move(what)); }
 
-  // Of something that has happened, or of nothing: no matter.
+  // Does nothing if it has happened already, or if there is no such id.
   void Cancel(Id id) {
     const auto found = times_.find(id);
     if (found == times_.end()) return;
@@ -36,7 +36,7 @@ class Timeline {
     times_.erase(found);
   }
 
-  // The next thing happens. Not when there is none.
+  // Lets the next thing happen. There must be one.
   void Step() {
     const auto first = planned_.begin();
     now_ = first->first.first;

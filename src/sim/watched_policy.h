@@ -12,8 +12,8 @@ namespace sluice {
 
 struct DecisionTimes {
   std::int64_t plans = 0;
-  std::int64_t unproven = 0;  // of them
-  std::int64_t ns = 0;        // all of them, where there was a stopwatch
+  std::int64_t unproven = 0;  // plans that may not be the best
+  std::int64_t ns = 0;        // for all plans together, where there was a stopwatch
   std::int64_t longest_ns = 0;
 };
 

@@ -13,14 +13,16 @@
 #include "policy/solve/packing_bound.h"
 #include "search/sampler.h"
 
-// The bounds of policy/packing_bound.h and policy/elastic_bound.h are those of jobs that are all there from the
-// beginning. What makes them bounds of a run:
+// The bounds of policy/solve/packing_bound.h and policy/confluence/elastic_bound.h are for jobs
+// that are all there from the beginning. They are bounds of a run for these reasons:
 //
-// - A trial is never quicker than alone with its share, or at its width. Neighbours slow it down, and those that
-//   together want more bandwidth than there is move no more than there is.
-// - Trials of a study differ by a factor, their pace, which is the same on all devices. Sums over jobs and devices are
-//   those of so many jobs of the longest one's length as all of them come to.
-// - What arrives at some time or later is not begun before it, and has the bound of its own after it.
+// - A trial is never quicker than alone with its share, or at its width. Neighbours only slow it
+//   down. Neighbours that together want more bandwidth than there is get no more than there is.
+// - The trials of a study differ by a factor, their pace, which is the same on all devices. So a
+//   study counts as a number of jobs, all as long as its longest trial, with the same total work.
+//   The number need not be whole.
+// - Studies that arrive at some time or later are not begun before it. So their own bound, added to
+//   that time, is a bound of the run.
 
 namespace sluice {
 namespace {
@@ -32,7 +34,7 @@ struct Played {
   const Demand& demand() const { return study->spec.demand; }
 };
 
-// Whether what becomes of its trials is the same whoever comes first.
+// Whether the trials end the same way whatever the order in which they come.
 bool IsSettled(const StudySpec& spec) {
   if (spec.stopper.name == "none") return true;
   const bool synchronous = spec.stopper.name == "sha" || spec.stopper.name == "hyperband";
@@ -46,7 +48,7 @@ bool HasFixedWork(const Played& played) {
          failed == 0 && std::ssize(played.fared->trials) == spec.trials;
 }
 
-// Units of work, in those of a trial whose pace is 1.
+// Units of work, converted to those of a trial with a pace of 1.
 double UnitsOf(const TrialResult& trial) { return static_cast<double>(trial.work) / trial.pace; }
 
 BoundProblem RoomOf(const std::vector<Node>& nodes, std::vector<std::string>& kinds) {
@@ -68,7 +70,7 @@ BoundProblem RoomOf(const std::vector<Node>& nodes, std::vector<std::string>& ki
   return room;
 }
 
-// Of trials on a device or a share of it.
+// The bound of trials that run on one device or a share of it.
 double PackedSeconds(const std::vector<Node>& nodes, const std::vector<Played>& all) {
   std::vector<std::string> kinds;
   BoundProblem problem = RoomOf(nodes, kinds);
@@ -106,8 +108,8 @@ struct ElasticKind {
   friend bool operator==(const ElasticKind&, const ElasticKind&) = default;
 };
 
-// Where the curve of speeds over widths has its corners. A share of a device is as good as the device if it is as much
-// as the trial keeps busy of it.
+// The corners of the curve of speeds over widths. A share of a device is as good as the whole
+// device if it is at least the part that the trial keeps busy.
 std::vector<SpeedTable::Knot> SpeedsOf(const TrueSpeed& speed, const std::string& device,
                                        double least) {
   const double first = device.empty() ? 0 : 1;
@@ -155,7 +157,7 @@ std::optional<double> ElasticSeconds(const std::vector<Node>& nodes,
                        .most_width = static_cast<double>(WidestFit(cluster, demand)) / kWhole});
 }
 
-// As if all had been there from the beginning.
+// The bound as if all studies had been there from the beginning.
 std::optional<double> SecondsOf(const std::vector<Node>& nodes, const std::vector<Played>& all) {
   const auto is_elastic = [](const Played& played) { return played.demand().most > 0; };
   const auto is_packed = [&](const Played& played) {

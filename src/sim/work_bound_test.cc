@@ -37,7 +37,8 @@ double BoundOf(const std::string& world) {
 }
 
 TEST(WorkBoundTest, SharesThatFillTheDevices) {
-  // 8 trials of 40 s, each on half a device, are 80 s of two devices; that each starts up and saves is not in it.
+  // 8 trials of 40 s, each on half a device, are 80 s of two devices. Starting up and saving are
+  // not in it.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5, start_up: 5s, save: 1s",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.5}"))),
               80, 1e-6);

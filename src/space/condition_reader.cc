@@ -19,7 +19,7 @@ struct ExpressionAt {
   ConfigNode node;
 };
 
-// A value of another parameter, as an expression has it.
+// A value of another parameter, as an expression writes it.
 std::optional<std::string> ReadValue(const ConfigNode& node) {
   const auto value = node.Value();
   if (!value) return std::nullopt;
@@ -70,10 +70,10 @@ std::vector<ExpressionAt> ReadConstraints(const ConfigNode& node) {
   return constraints;
 }
 
-// Reports each that is no expression about these parameters. Whether all are.
+// Reports each text that is no expression about these parameters. True if all are expressions.
 bool CheckExpressions(const std::vector<ExpressionAt>& expressions,
                       const std::vector<Parameter>& parameters) {
-  // Looking for the nearest word costs time, and nobody reads the hundredth suggestion.
+  // Looking for the nearest word costs time, and a user does not read the hundredth suggestion.
   constexpr int kMaxProblems = 20;
   const Symbols symbols(parameters);
   int problems = 0;
@@ -86,7 +86,7 @@ bool CheckExpressions(const std::vector<ExpressionAt>& expressions,
   return problems == 0;
 }
 
-// Those of a circle of conditions, whose message begins with one of them.
+// Reports a circle of conditions at the parameter with which the message begins.
 void ReportFor(const std::vector<DescribedParameter>& parameters, const std::string& message) {
   for (const auto& [parameter, when] : parameters) {
     if (when && message.starts_with(parameter.name + ": ")) return when->Named("").Report(message);

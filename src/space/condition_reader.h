@@ -15,13 +15,15 @@ struct DescribedParameter {
   std::optional<ConfigNode> when = {};
 };
 
-// Reads when a parameter is active, as an expression: either one, or a map of what others must be,
-// {optimizer: sgd, layers: [3, 4]}. Whether it makes sense, only all parameters can tell.
+// Reads the condition under which a parameter is active, as an expression. The file has either an
+// expression or a map of the values that other parameters must have:
+// {optimizer: sgd, layers: [3, 4]}. Whether the condition makes sense can be told only with all
+// parameters (AssembleSpace).
 std::optional<std::string> ReadCondition(const ConfigNode& node);
 
-// Puts a space together from parameters, each good by itself, and the section `constraints` (one
-// expression or a list of them) if there is one. What is wrong with an expression is reported where
-// it stands, a condition's under "NAME.when".
+// Makes a space from parameters, each good by itself, and the section `constraints` (one expression
+// or a list of them) if there is one. Problems with an expression are reported at its line, those
+// of a condition under "NAME.when".
 std::optional<Space> AssembleSpace(const std::vector<DescribedParameter>& parameters,
                                    const ConfigNode* constraints);
 

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// What a value of a parameter takes to be drawn, and a point with all that is evaluated at it, in
-// instructions of an expression, roughly: a few nanoseconds each.
+// What it costs to draw a value of a parameter, and to draw a point and evaluate all expressions at
+// it. The unit is roughly one instruction of an expression, a few nanoseconds.
 std::uint64_t CostOfValue(const Parameter& parameter);
 std::uint64_t CostOfPoint(const Space& space);
 

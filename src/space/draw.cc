@@ -10,7 +10,7 @@ namespace sluice {
 
 std::optional<Point> DrawPoint(const Space& space, Random& random) {
   constexpr std::uint64_t kMostDraws = 1'000'000;
-  constexpr std::uint64_t kMostWork = 60'000'000;  // of all draws
+  constexpr std::uint64_t kMostWork = 60'000'000;  // cost of all draws (cost.h)
   const std::uint64_t draws =
       std::clamp<std::uint64_t>(kMostWork / CostOfPoint(space), 1, kMostDraws);
   std::vector<double> unit(space.size());

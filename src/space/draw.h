@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// A random point by the parameters' laws, at which the constraints hold: drawn again until they do.
-// After a million draws in vain, or fewer where one takes long, one of all points, each as likely as the others, if they can be gone
-// through. Nothing if there is none to be found.
+// A random point by the parameters' laws at which the constraints hold, drawn again until they do.
+// After a million draws in vain (fewer where a draw is expensive) it is one of all points with
+// equal probability, if the points can be enumerated. Nothing if no point was found.
 std::optional<Point> DrawPoint(const Space& space, Random& random);
 
 }  // namespace sluice

@@ -70,7 +70,7 @@ bool PointEnumerator::SetNext(std::size_t depth) {
 
 bool PointEnumerator::Next() {
   if (finished_) return false;
-  std::size_t depth = started_ ? space_.size() : 0;  // how many are set
+  std::size_t depth = started_ ? space_.size() : 0;  // how many parameters are set
   bool back = started_;
   started_ = true;
   while (true) {

@@ -8,22 +8,23 @@
 
 namespace sluice {
 
-// How much is done at most before a space counts as too large to be gone through: values set, and
-// expressions of some length evaluated.
+// The most steps taken before a space counts as too large to be enumerated. A step sets a value, or
+// evaluates a few instructions of an expression.
 constexpr std::uint64_t kMostSteps = 5'000'000;
 
-// Goes through the points of a space of discrete parameters, each once, in the order of a counter
-// whose digits are the parameters' values, the last in Space::order turning fastest. A parameter
-// that is not active has one value there; constraints are looked at as soon as all they mention is
-// set, so that whole branches are left out at once. The space must outlive it.
+// Goes through the points of a space of discrete parameters, each once. The order is that of a
+// counter with the parameters' values as digits, the last in Space::order turning fastest. A
+// parameter that is not active has one value there. A constraint is checked as soon as all
+// parameters it mentions are set, so that whole branches are skipped at once. The space must
+// outlive this.
 class PointEnumerator {
  public:
   explicit PointEnumerator(const Space& space, std::uint64_t most_steps = kMostSteps);
 
-  // Whether there is another point, which `point` then is.
+  // Moves on to the next point. False if there is none.
   bool Next();
   const Point& point() const { return point_; }
-  // Whether it ended early, having taken `most_steps`.
+  // Whether the enumeration ended early, after `most_steps`.
   bool gave_up() const { return steps_ >= most_steps_; }
 
  private:
@@ -33,17 +34,19 @@ class PointEnumerator {
 
   const Space& space_;
   std::uint64_t most_steps_;
-  std::vector<std::uint64_t> counts_;                  // by parameter
-  std::vector<std::vector<std::size_t>> rules_;        // those complete once order()[depth] is set
-  std::vector<std::uint64_t> costs_;                   // by depth, in steps
-  std::vector<std::optional<std::uint64_t>> numbers_;  // by depth; nothing where not active
+  std::vector<std::uint64_t> counts_;  // by parameter
+  // By depth: the constraints of which all parameters are set once order()[depth] is set.
+  std::vector<std::vector<std::size_t>> rules_;
+  std::vector<std::uint64_t> costs_;  // by depth, in steps
+  // By depth: the number of the current value; nothing where the parameter is not active.
+  std::vector<std::optional<std::uint64_t>> numbers_;
   Point point_;
   std::uint64_t steps_ = 0;
   bool started_ = false;
   bool finished_ = false;
 };
 
-// The number of points; nothing if a parameter is continuous or there are too many.
+// The number of points; nothing if a parameter is continuous or there are too many points.
 std::optional<std::uint64_t> CountPoints(const Space& space);
 
 }  // namespace sluice

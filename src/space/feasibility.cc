@@ -15,11 +15,11 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kDraws = 200'000;
-constexpr std::uint64_t kMostWork = 40'000'000;  // instructions and the like, of all draws
+constexpr std::uint64_t kMostWork = 40'000'000;  // cost of all draws (cost.h)
 constexpr std::uint64_t kEnumeratedSteps = 400'000;
-constexpr std::uint64_t kEnoughToRefuse = 50'000;  // draws, where few satisfy
-constexpr std::uint64_t kEnoughInVain = 1'000;     // draws, where none satisfies
-constexpr std::uint64_t kEnoughToStop = 20'000;    // draws, where plenty satisfy
+constexpr std::uint64_t kEnoughToRefuse = 50'000;  // draws, if few of them satisfy
+constexpr std::uint64_t kEnoughInVain = 1'000;     // draws, if none of them satisfies
+constexpr std::uint64_t kEnoughToStop = 20'000;    // draws, if plenty of them satisfy
 constexpr double kNearlyNone = 1e-4;
 constexpr double kFew = 0.01;
 constexpr std::size_t kMaskBits = 64;
@@ -77,7 +77,7 @@ class Examiner {
     return false;
   }
 
-  // Only what expressions mention is drawn.
+  // Draws only the parameters that expressions mention.
   void Draw() {
     Random random = Random(0).Fork("feasibility");
     const std::uint64_t draws = std::clamp<std::uint64_t>(kMostWork / (cost_ + 1), 1, kDraws);
@@ -139,7 +139,7 @@ std::string Quoted(const Space& space, std::size_t rule) {
   return fmt::format("'{}'", Shown(space.constraints()[rule]));
 }
 
-// Why no point satisfies.
+// Why no point satisfies the constraints.
 std::string Reason(const Space& space, const Feasibility& found) {
   std::vector<std::string> never;
   for (std::size_t i = 0; i < found.rules.size(); ++i) {
@@ -157,7 +157,7 @@ std::string Reason(const Space& space, const Feasibility& found) {
   return "each holds somewhere, but never all of them together";
 }
 
-// "; blocks is from 1 to 4": the numbers that the condition of a parameter is about.
+// "; blocks is from 1 to 4": the ranges of the numbers that a parameter's condition mentions.
 std::string RangesIn(const Space& space, std::size_t index) {
   std::string ranges;
   const Expression* condition = space.condition(index);
@@ -171,7 +171,7 @@ std::string RangesIn(const Space& space, std::size_t index) {
   return ranges;
 }
 
-// Whether it demands that real numbers be equal, which drawn ones never are.
+// Whether a constraint demands that real numbers be equal, which drawn numbers hardly ever are.
 bool IsEquality(const Space& space, std::size_t rule) {
   const std::string& text = space.constraints()[rule];
   const auto real = [&](std::size_t i) {

@@ -24,7 +24,7 @@ const ConfigNode* FindAny(const ConfigMap& map, std::initializer_list<std::strin
   return nullptr;
 }
 
-// "a": whether it is written as a whole number.
+// Whether a number is written as a whole one.
 bool IsWrittenWhole(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-';
@@ -42,7 +42,7 @@ std::string_view Unquoted(std::string_view text) {
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
-// "0.1 to 1", "0..1", "(0, 1)", "1-4": the numbers in it.
+// The numbers in "0.1 to 1", "0..1", "(0, 1)", "1-4".
 std::vector<std::string> NumbersIn(std::string text) {
   std::vector<std::string> ends;
   if (const std::size_t dots = text.find(".."); dots != std::string::npos)
@@ -66,7 +66,7 @@ std::string Range(std::string_view low, std::string_view high, bool whole, bool 
                      log ? ", log: true" : "");
 }
 
-// A word that names a law or a kind: uniform, suggest_loguniform, randint, ...
+// What a word means that names a law or a kind: uniform, suggest_loguniform, randint, ...
 struct Meaning {
   bool range = false;
   bool choices = false;
@@ -189,7 +189,7 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
       ours = fmt::format("{{choice: [{}]}}", fmt::join(NumbersIn(node.Show()), ", "));
     if (ours.empty() && plain) ours = fmt::format("{{choice: [{}]}}", node.Show());
   }
-  // What was shortened for a message is none to copy.
+  // A text that was shortened for a message is not fit to be copied.
   if (ours.empty() || ours.contains("...")) return "";
   return fmt::format("; write '{}: {}'", name, ours);
 }
@@ -237,7 +237,7 @@ std::optional<BareList> FindBareList(const ConfigMap& map, const ConfigNode& fir
   found.text = fmt::format("[{}]", items);
   if (const auto ends = NumbersIn(items); ends.size() == 2)
     found.text = fmt::format("[{}, {}]", ends[0], ends[1]);
-  if (items.contains("...")) return std::nullopt;  // shortened: none to copy
+  if (items.contains("...")) return std::nullopt;  // shortened: not fit to be copied
   return found;
 }
 

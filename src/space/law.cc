@@ -16,13 +16,14 @@ struct Interval {
   double high;
 };
 
-// A log integer owns half a unit on both sides, so that its ends are as likely as their neighbours.
+// An integer on a log scale has a cell of half a unit on both sides, at the ends of the range too.
+// So the ends are as likely as their neighbours.
 Interval LogRange(const Parameter& parameter) {
   const double margin = parameter.kind == ParameterKind::kInt ? 0.5 : 0;
   return {std::log(parameter.low - margin), std::log(parameter.high + margin)};
 }
 
-// What lies between the cells' outer edges. On a log scale the lower one stays above 0.
+// The outer edges of the first and the last cell. On a log scale the lower one stays above 0.
 Interval OuterEdges(const Parameter& parameter) {
   const double low = parameter.low;
   const double high = parameter.high;
@@ -41,8 +42,8 @@ double Standard(const Parameter& parameter, double x) {
   return (at - parameter.first) / parameter.second;
 }
 
-// A normal between two ends, counted from the end that is farther from the middle, where shares are
-// small and exact.
+// A normal law cut to an interval. Shares are counted from the end that is farther from the mean,
+// where they are small and therefore exact.
 class CutNormal {
  public:
   CutNormal(double low, double high) : turned_(low + high > 0), from_(At(low)), to_(At(high)) {}
@@ -116,8 +117,8 @@ Interval CellOf(const Parameter& parameter, std::uint64_t number) {
 
 double DiscreteFromUnit(const Parameter& parameter, double unit) {
   std::uint64_t number = NumberOf(parameter, Quantile(parameter, unit));
-  // Rounding may have taken it to a neighbour's cell; where it took it farther, cells are narrower
-  // than what rounding leaves of them.
+  // Rounding may have led to a neighbour's cell. Where it led farther, the cells are narrower than
+  // the rounding error.
   constexpr int kMostMoves = 8;
   for (int i = 0; i < kMostMoves && unit < CellOf(parameter, number).low; ++i) --number;
   for (int i = 0; i < kMostMoves && unit >= CellOf(parameter, number).high; ++i) ++number;
@@ -143,7 +144,8 @@ double WeightedToUnit(const Parameter& parameter, double value) {
   return below + parameter.weights[chosen] / 2;
 }
 
-// Those whose arithmetic is older than the others', and which keep it: studies go on by it.
+// Log scales that are continuous or of integers with step 1. Their arithmetic is older than that of
+// the other laws and must not change, because stored studies continue with it.
 bool IsPlainLog(const Parameter& parameter) {
   return parameter.law == Law::kLog &&
          (!parameter.Cardinality() ||

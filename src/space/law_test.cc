@@ -73,7 +73,8 @@ TEST(SpecialTest, BetaQuantileIsTheInverseWhateverTheShape) {
         const double x = BetaQuantile(share, a, b);
         ASSERT_GE(x, before) << a << " " << b << " " << share;
         before = x;
-        // Where the law is so steep that neighbouring numbers are far apart, x is as near as it can.
+        // Where the law is so steep that neighbouring numbers are far apart, x is as near as
+        // possible.
         const double below = BetaCdf(std::nextafter(x, 0), a, b);
         const double above = BetaCdf(std::nextafter(x, 1), a, b);
         ASSERT_LE(below, share + 1e-7) << a << " " << b << " " << share;

@@ -19,13 +19,13 @@ constexpr double kExact = 0x1.0p53;  // below it, a double holds every integer
 
 bool IsWhole(double value) { return value == std::floor(value) && std::abs(value) < kExact; }
 
-// The largest k with low + k * step <= high, forgiving what rounding took from the quotient.
+// The largest k with low + k * step <= high, tolerating rounding errors of the quotient.
 double LastStep(double low, double high, double step) {
   const double quotient = (high - low) / step;
   return std::floor(quotient + std::max(1e-9, quotient * 1e-15));
 }
 
-// low + k * step, in decimals if both are written in few enough of them to be exact.
+// low + k * step, computed in decimals if both are written in few enough of them to be exact.
 double FloatStep(const Parameter& parameter, double k) {
   double scale = 1;
   for (int decimals = 0; decimals <= 15; ++decimals, scale *= 10) {

@@ -18,62 +18,64 @@ enum class ParameterKind { kFloat, kInt, kCategorical, kOrdinal };
 // How the values of a float or an integer are spread over its range.
 enum class Law {
   kUniform,
-  kLog,         // uniform in log(x)
-  kInverseLog,  // low + high - x is uniform in its log: a log scale turned round, dense near `high`
-  kNormal,      // mean `first`, standard deviation `second`, cut to the range
-  kLogNormal,   // log(x) is normal: mean `first`, standard deviation `second`, cut to the range
-  kBeta,        // (x - low) / (high - low) has the beta law of `first` and `second`
+  kLog,  // uniform in log(x)
+  // low + high - x is uniform in its log: a log scale turned round, dense near `high`
+  kInverseLog,
+  kNormal,     // mean `first`, standard deviation `second`, cut to the range
+  kLogNormal,  // log(x) is normal: mean `first`, standard deviation `second`, cut to the range
+  kBeta,       // (x - low) / (high - low) has the beta law of `first` and `second`
 };
 
-// One tunable quantity. Floats and integers have a range (both ends included) and a law, optionally
-// in steps from `low`; categorical and ordinal ones have choices, an ordinal's being in order.
+// One tunable quantity. Floats and integers have a range (both ends included) and a law, and
+// optionally steps from `low`. Categorical and ordinal parameters have choices; those of an ordinal
+// are in order.
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kFloat;
   double low = 0;
   double high = 0;
   Law law = Law::kUniform;
-  double step = 0;  // 0: continuous (floats) or 1 (integers)
+  double step = 0;  // 0: continuous (floats) or steps of 1 (integers)
   std::vector<Choice> choices = {};
-  double first = 0;  // of the law
+  double first = 0;  // numbers of the law
   double second = 0;
-  std::vector<double> weights = {};  // of choices, adding up to 1; empty: all alike
+  std::vector<double> weights = {};  // of choices, adding up to 1; empty: all equally likely
   std::string when = {};             // an expression; empty: always active
 
   bool has_choices() const {
     return kind == ParameterKind::kCategorical || kind == ParameterKind::kOrdinal;
   }
-  // How many values it can take; nothing for a continuous one.
+  // How many values the parameter can take; nothing for a continuous one.
   std::optional<std::uint64_t> Cardinality() const;
 };
 
-// Whether one parameter makes sense by itself. The message begins with its name. What is wrong can
-// be
+// Whether a parameter makes sense by itself. The message begins with its name. It fails on
 // - an empty name, or text that is not UTF-8;
-// - low >= high, or a bound that is not a finite number; integers: one that is not whole or not
-//   below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
+// - low >= high, or a bound that is not a finite number; for integers also a bound that is not
+//   whole or not below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
 // - a log scale with low <= 0, a lognormal with low < 0;
 // - a sigma, an alpha or a beta that is not positive, or a normal that does not reach the range;
 // - a step that is not positive or larger than the range, or more than 2^53 values;
-// - no choices, two that read the same on a command line, or one that is not finite;
-// - weights that are not one for each choice, negative, or do not add up to 1.
+// - no choices, two choices that read the same on a command line, or one that is not finite;
+// - weights that are not one for each choice, are negative, or do not add up to 1.
 Status CheckParameter(const Parameter& parameter);
 
-// What a user sees of one value: a bool, an integer, a number or a text.
+// One value as a user sees it: a bool, an integer, a number or a text.
 using Value = Choice;
 
-// As a command line shows it: shortest text that reads back to the same value; true/false for
-// bools.
+// A value as a command line shows it: the shortest text that reads back to the same value; true or
+// false for bools.
 std::string FormatValue(const Value& value);
 
-// The values of a discrete parameter by number, below its Cardinality. Steps of a float that is
-// written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not 0.30000000000000004.
+// The value of a discrete parameter with this number, which is below its Cardinality. The steps of
+// a float that is written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not
+// 0.30000000000000004.
 double NthValue(const Parameter& parameter, std::uint64_t number);
-// Whether a value lies in the range, on the step.
+// Whether a value lies in the range and on a step.
 bool ContainsValue(const Parameter& parameter, double value);
 // The number of the value nearest to this one.
 std::uint64_t NumberOf(const Parameter& parameter, double value);
-// Of a float or an integer: 1 for one that says nothing.
+// The step of a float or an integer. For one without a step: 1 for an integer, 0 for a float.
 double StepOf(const Parameter& parameter);
 
 }  // namespace sluice

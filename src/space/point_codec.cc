@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bad UTF-8 in what a user sent is shown, not thrown.
+// Bad UTF-8 from a user is replaced and shown; it does not throw.
 std::string Show(const Json& json) {
   constexpr std::size_t kLongest = 80;
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -36,7 +36,7 @@ std::string Expected(const Parameter& parameter) {
   return text;
 }
 
-// 1 and 1.0 are one number to most programs that write JSON.
+// 1 and 1.0 are the same number to most programs that write JSON.
 bool Matches(const Choice& choice, const Json& json) {
   return std::visit(
       [&](const auto& held) {
@@ -65,7 +65,7 @@ double DecodeValue(const Space& space, std::size_t index, const Json& json) {
   if (!json.is_number()) return kOutside;
   const auto value = json.get<double>();
   if (!(parameter.low <= value && value <= parameter.high)) {
-    // A last step that rounding carried past the end is judged below.
+    // A last step that rounding carried past the end of the range is judged below.
     if (parameter.kind == ParameterKind::kInt || parameter.step == 0) return kOutside;
   }
   const std::optional<std::uint64_t> count = parameter.Cardinality();

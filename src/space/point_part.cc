@@ -20,7 +20,8 @@ struct Draw {
 };
 
 Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
-  // A coordinate for each parameter, used or not, so that what one value is never shifts another.
+  // Draws a coordinate for each parameter, used or not, so that one given value never shifts
+  // another.
   std::vector<double> unit(space.size());
   for (double& coordinate : unit) coordinate = draws.Uniform();
   Draw draw{.point = Point(space.size(), std::numeric_limits<double>::quiet_NaN()),
@@ -38,7 +39,7 @@ Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
   return draw;
 }
 
-// The first constraint that the point breaks, if it can be told.
+// Names the first constraint that the point breaks, if it can be told.
 std::string BrokenConstraint(const Space& space, const Point& point) {
   for (std::size_t i = 0; i < space.rules().size(); ++i) {
     if (!space.Satisfies(point, space.rules()[i]))

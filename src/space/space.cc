@@ -59,7 +59,8 @@ Status Space::ReadConditions() {
   return {};
 }
 
-// Of those that could come next, the first. What is left over at the end waits for itself.
+// Of the parameters that could come next, takes the first listed. A parameter that is left over at
+// the end depends on a circle of conditions.
 Status Space::PutInOrder() {
   std::vector<std::size_t> waits_for(size());
   std::vector<std::vector<std::size_t>> waiting(size());

@@ -28,7 +28,7 @@ struct KindWord {
 struct LawWord {
   std::string word;
   Law law;
-  std::string first;  // the keys of what it needs to know
+  std::string first;  // the keys of the law's two numbers
   std::string second;
 };
 
@@ -133,7 +133,7 @@ bool ReadStep(const ConfigNode& node, Parameter& parameter) {
   return false;
 }
 
-// The law by its word, and what it needs to know. Adds the keys it takes to `known`.
+// Reads the law and its numbers. Adds the keys that the law takes to `known`.
 bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string>& known) {
   const ConfigNode* node = map.Find("law");
   if (node == nullptr) return true;
@@ -163,7 +163,7 @@ bool ReadLaw(const ConfigMap& map, Parameter& parameter, std::vector<std::string
         std::ranges::any_of(ForeignOptions(), [&](const auto& foreign) {
           return foreign.second == fmt::format("'{}'", *key) && map.Find(foreign.first) != nullptr;
         });
-    if (renamed) {  // which is reported with the other keys
+    if (renamed) {  // the foreign key is reported with the other keys
       good = false;
       continue;
     }
@@ -194,7 +194,7 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   return good;
 }
 
-// `meant`: the list that is likely meant, if it is none.
+// `meant`: the list that was probably meant, if the value is no list.
 bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& parameter) {
   const ConfigNode named = node.Named(parameter.name);
   const auto items = node.is_list() ? node.List() : std::nullopt;
@@ -222,7 +222,7 @@ bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& para
       good = false;
       continue;
     }
-    // 1 and '1' are one choice to a program that gets it as an argument.
+    // 1 and '1' are the same choice to a program that gets them as arguments.
     if (!seen.insert(FormatValue(*value)).second) {
       choice.Report(
           fmt::format("expected each choice once, found {} again; remove one", choice.Show()));
@@ -234,7 +234,7 @@ bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& para
   return good;
 }
 
-// In any unit: what counts is their ratio.
+// Weights are in any unit: only their ratios count.
 bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
   const auto items = node.is_list() ? node.List() : std::nullopt;
   if (!items || items->size() != parameter.choices.size()) {
@@ -257,7 +257,7 @@ bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
   return true;
 }
 
-// For the first of a list of parameters.
+// Advice for a list of parameters, given its first item.
 std::string SuggestByName(const ConfigNode& item) {
   const auto map = item.is_map() ? item.Map() : std::nullopt;
   const ConfigNode* name = map ? map->Find("name") : nullptr;
@@ -272,7 +272,7 @@ std::string SuggestByName(const ConfigNode& item) {
   return suggested.substr(2) + ", and so on";
 }
 
-// Whether it holds maps alone, as parameters are.
+// Whether all values of a map are maps, as parameters are.
 bool IsGroup(const ConfigMap& map) {
   return !map.entries().empty() &&
          std::ranges::all_of(map.entries(),

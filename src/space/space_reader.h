@@ -13,12 +13,12 @@ namespace sluice {
 constexpr std::size_t kLongestName = 100;
 bool IsParameterName(std::string_view text);
 
-// Whether a value says a kind, as every parameter does.
+// Whether a value is a map that names a kind, as every parameter does.
 bool IsParameter(const ConfigNode& node);
 
-// What a space is read with.
+// What surrounds a space in its file.
 struct SpaceSurroundings {
-  std::vector<std::string> reserved = {};   // no parameter may be called like one of these
+  std::vector<std::string> reserved = {};   // names that no parameter may have
   std::vector<std::string> beside = {};     // keys that belong beside the section
   const ConfigNode* constraints = nullptr;  // the section that restricts it, if there is one
 };
@@ -32,10 +32,10 @@ struct SpaceSurroundings {
 //   noise: {float: [0, 1], law: normal, mean: 0.5, sigma: 0.1}
 //   momentum: {float: [0, 1], when: optimizer == 'sgd'}
 //
-// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not reserved. Whatever is wrong is reported
-// to the node's file under the parameter's name. Nothing if a parameter cannot be used; a space where
-// only keys were unknown or repeated, so that what depends on it can be checked too. Whether any point
-// satisfies the constraints is not looked at here (feasibility.h).
+// Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not reserved. Every problem is reported
+// to the node's file under the parameter's name. Returns nothing if a parameter cannot be used. If
+// keys were only unknown or repeated it returns a space, so that what depends on it can be checked
+// too. Whether any point satisfies the constraints is not checked here (feasibility.h).
 std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& around);
 
 }  // namespace sluice

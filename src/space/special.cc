@@ -42,8 +42,8 @@ double BetaFraction(double x, double a, double b) {
   return result;
 }
 
-// For shares whose x is at most a half and so far from 1. Newton's steps, kept inside a bracket that
-// shrinks.
+// For shares with an x of at most a half, which is far from 1. Newton's steps, kept inside a
+// bracket that shrinks.
 double LowerBetaQuantile(double share, double a, double b) {
   double low = 0;
   double high = 0.5;
@@ -51,7 +51,7 @@ double LowerBetaQuantile(double share, double a, double b) {
   const double log_front = std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b) + std::log(a);
   double x = std::exp((std::log(share) + log_front) / a);
   if (!(x > 0 && x < high)) x = high / 2;
-  // What rounding leaves uncertain of the law's value.
+  // The rounding error of the law's value.
   const double noise = 4e-16 * (1 + a + b) * share;
   for (int i = 0; i < 200; ++i) {
     const double error = BetaCdf(x, a, b) - share;

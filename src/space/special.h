@@ -2,8 +2,8 @@
 
 namespace sluice {
 
-// The share of the standard normal law below z, and the z at a share in [0, 1]: accurate to about
-// 1e-15 of the share, in the lower tail too.
+// The share of the standard normal law below z, and the z at a share in [0, 1]. The relative error
+// of the share is about 1e-15, in the lower tail too.
 double NormalCdf(double z);
 double NormalQuantile(double share);
 

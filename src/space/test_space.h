@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: spaces that are known to be good, and what is wrong with others.
+// For tests: spaces that are known to be good, and the messages about bad ones.
 
 #include <gtest/gtest.h>
 

@@ -44,7 +44,7 @@ struct Hello {
   bool reuse = false;
   std::string secret = {};  // of the host; empty: it knows none
   std::string study;
-  std::optional<LaunchRef> at;  // what it is doing
+  std::optional<LaunchRef> at;  // the launch it carries, if any
 };
 struct Heartbeat {};
 struct Ready {};
@@ -78,7 +78,7 @@ struct Failed {
   std::uint64_t seq = 0;
   std::string reason;
 };
-// From the command line: "stop" a study, "retry" a trial, "enqueue" points.
+// From the command line: "stop" a study or a trial, "retry" a trial, "enqueue" points.
 struct Ask {
   std::string verb;
   std::string study;
@@ -105,8 +105,8 @@ struct Assign {
   std::string unit;
   std::string objective;
   bool maximize = false;
-  bool last_counts = false;    // its last report is the trial's result, not its best
-  std::optional<double> best;  // of what earlier launches reported, and its work
+  bool last_counts = false;    // the trial's result is its last report, not its best
+  std::optional<double> best;  // the best report of earlier launches, at best_work
   Work best_work = 0;
   std::int64_t lease_ms = 0;
   int window = kWindow;
@@ -134,7 +134,7 @@ struct Refuse {
 struct Answer {
   bool ok = false;
   std::string message;
-  Values facts = {};  // what came of it
+  Values facts = {};  // numbers about what came of the request
 };
 using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
 
@@ -152,7 +152,7 @@ struct Numbered {
 };
 Numbered NumberOf(const FromWorker& message);
 
-// A report on standard output. Without work: the next after the last.
+// A report on standard output. Without work, it counts as one more than the last.
 struct OutputReport {
   std::optional<Work> work;
   Values values;
@@ -161,8 +161,8 @@ struct OutputReport {
 std::vector<std::string> NumbersOn(std::string_view line);
 
 // Nothing for a line that is no report: not a JSON object, or without the metric and without the
-// key "sluice". Fails on one that is meant as a report and cannot be: a metric that is no number,
-// work that is no integer.
+// key "sluice". Fails on a line that is meant as a report and cannot be one: a metric that is no
+// number, work that is no integer.
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit);
 

@@ -16,7 +16,8 @@ constexpr int kDeepest = 32;
 constexpr JsonDocument::Limits kLimits{.depth = kDeepest, .members = 10'000};
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
-// Python's json writes numbers that JSON lacks as bare words: as texts, they are what we read.
+// Python's json writes numbers that JSON lacks as bare words. This quotes them, since we read them
+// as texts.
 std::string QuoteBareNumbers(std::string_view line) {
   static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   std::string quoted;
@@ -181,7 +182,8 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   SLUICE_ASSIGN(const JsonDocument document, ReadLine(line));
   const std::string type = TypeOf(document.object());
   Members in(document.object());
-  // Members are read in the order they are written here, so that the first fault is the one told.
+  // Members are read in the order they are written here, so that the first fault is the one
+  // reported.
   const auto finish = [&](auto message) {
     return Finish<FromWorker>(in, type, std::move(message));
   };

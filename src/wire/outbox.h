@@ -12,11 +12,11 @@ namespace sluice::wire {
 // is handed.
 class Outbox {
  public:
-  // Of the n-th process, counted from 0, that speaks for the launch.
+  // `conversation`: which of the processes that speak for the launch this is, counted from 0.
   explicit Outbox(LaunchRef at, std::uint64_t conversation = 0)
       : at_(at), last_(conversation * kConversation) {}
 
-  // Numbers the message and keeps it: the line to send.
+  // Numbers the message, keeps it, and returns the line to send.
   template <typename Message>
   const std::string& Add(Message message) {
     message.at = at_;
@@ -27,7 +27,7 @@ class Outbox {
   void Acknowledge(std::uint64_t seq) {
     while (!lines_.empty() && first() <= seq) lines_.pop_front();
   }
-  // After a new connection: all of these again, in order.
+  // To be sent again, in order, after a new connection.
   const std::deque<std::string>& unacknowledged() const { return lines_; }
   bool Full(int window) const { return lines_.size() >= static_cast<std::size_t>(window); }
   std::uint64_t last() const { return last_; }

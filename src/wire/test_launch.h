@@ -4,7 +4,7 @@
 
 namespace sluice::wire {
 
-// The launch that tests of the protocol speak of.
+// The launch that tests of the protocol use.
 inline constexpr LaunchRef kAt{TrialId(7), LaunchId(2)};
 
 }  // namespace sluice::wire

@@ -9,26 +9,26 @@
 
 namespace sluice::wire {
 
-// The controller's end of the conversation with one worker: pure, so that the simulator speaks
-// through the very same code. It sees that a worker says hello first, that its messages belong to
-// the launch it holds, and that none is missing, and knows until when the worker may be silent.
-// Whether a message is new is the engine's to say (Engine::Admit).
+// The controller's end of the conversation with one worker. Pure, so that the simulator uses the
+// very same code. It checks that a worker says hello first, that its messages belong to the launch
+// it holds, and that none is missing. It knows when the worker was last heard. Whether a message is
+// new is for the engine to say (Engine::Admit).
 class WorkerLink {
  public:
   enum class Step {
     kGreeted,   // a good hello
     kAlive,     // a heartbeat
-    kReady,     // it would take a trial
+    kReady,     // the worker would take a trial
     kNumbered,  // a message of the launch it holds
-    kAsk,       // a question of the command line; no hello needed
+    kAsk,       // a request of the command line; no hello needed
   };
 
   // Fails where the protocol is broken: answer with Refuse and close. The worker comes back and
   // sends again what is missing.
   Result<Step> Hear(const FromWorker& message, Time now);
 
-  // The worker holds this launch now: it was assigned, or it came with it. Its messages count on
-  // from `seen`.
+  // The worker holds this launch now: it was assigned, or the worker connected with it. Its next
+  // message has the number after `seen`.
   void Hold(LaunchRef at, std::uint64_t seen);
   void Release() { at_.reset(); }
 

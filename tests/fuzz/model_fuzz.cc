@@ -1,7 +1,7 @@
 // rooms: model
 
-// Any bytes at all are an archive or are refused with a message, and so are the texts of a program; what is taken can be
-// looked at and shrunk. Never a crash, a hang or much memory.
+// Any bytes at all are an archive or are refused with a message, and so are the texts of a program.
+// What is taken can be looked at and shrunk. Never a crash, a hang or much memory.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -106,7 +106,8 @@ std::string OtherNumber(Random& random, std::string_view number) {
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-// Most changes to single bytes of a text leave no JSON: more often, a number becomes another, or a name one that is there.
+// Most changes to single bytes of a text leave no JSON. So three times in four a number becomes
+// another number, or a name becomes another name of the text.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned int seed) {
   std::string_view input(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
-// lean_check NETWORK: the network as `sluice model show NETWORK --json` prints it, then each message of a worker on
-// standard input again, encoded anew.
+// lean_check NETWORK: prints the network as `sluice model show NETWORK --json` does, then each
+// message of a worker on standard input, encoded anew.
 #include <cstdio>
 #include <iostream>
 #include <string>

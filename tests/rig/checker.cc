@@ -62,8 +62,14 @@ void Checker::Applied(const Engine& engine, const Event& event) {
     Seen& seen = seen_[Number(id) - 1];
     const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
     moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
-    seen = {trial.state,         trial.work,    trial.launch,  trial.launch_work,
-            trial.launch_target, trial.leaving, seen.failures, trial.failures};
+    seen = {.state = trial.state,
+            .work = trial.work,
+            .launch = trial.launch,
+            .launch_work = trial.launch_work,
+            .launch_target = trial.launch_target,
+            .leaving = trial.leaving,
+            .failures = seen.failures,
+            .charged = trial.failures};
   }
   std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
   CheckStudy(study);
@@ -83,7 +89,7 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
     lost_.emplace(trial.id, before.launch);
     astray_.insert(trial.id);
   }
-  // A fork whose parent's checkpoint could not be copied begins anew.
+  // A fork begins anew if its parent's checkpoint could not be copied.
   const bool anew = trial.IsFork() && trial.reports == 0;
   if (trial.work < before.work && !anew)
     Say(fmt::format("work of trial {} fell", Number(trial.id)));
@@ -117,8 +123,8 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
     ++seen.failures;
 }
 
-// A program that has come to its own end is not run again, unless that is just as far as its launch
-// was to go.
+// A program that has come to its own end is not run again, unless its launch was to go exactly that
+// far.
 void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
   const Seen& before = seen_[Number(trial.id) - 1];
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
@@ -208,7 +214,7 @@ void Checker::InDoubt(Batch batch) {
 }
 
 void Checker::Durable(const Batch& batch) {
-  in_doubt_.clear();  // it lay where this lies now
+  in_doubt_.clear();  // this batch lies on disk where they would have been
   for (const auto& [seq, event] : batch.events) {
     if (shadow_ == nullptr) {
       auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
@@ -249,7 +255,7 @@ void Checker::ToldToLeave(wire::LaunchRef at) {
 }
 
 void Checker::Told(TrialId trial, Work work) {
-  // Up to where a fork comes from, its parent has reported.
+  // Up to the work at which a fork was made, its parent has reported.
   const Trial& its = shadow_->studies().front()->trial(trial);
   const bool parents = its.IsFork() && work <= its.forked_at;
   if (!reported_.contains({trial, work}) && !parents && !astray_.contains(trial))
@@ -273,11 +279,18 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
   }
   const std::uint64_t written = shadow_->Digest();
   if (engine.Digest() != written) Say("a restart finds another state than what was written down");
-  // What had not reached the disk has not happened.
+  // Events that had not reached the disk have not happened.
   seen_.clear();
   open_.clear();
   for (const Trial& trial : engine.studies().front()->trials) {
-    seen_.push_back({trial.state, trial.work, trial.launch, trial.leaving, trial.failures});
+    seen_.push_back({.state = trial.state,
+                     .work = trial.work,
+                     .launch = trial.launch,
+                     .launch_work = trial.launch_work,
+                     .launch_target = trial.launch_target,
+                     .leaving = trial.leaving,
+                     .failures = trial.failures,
+                     .charged = trial.failures});
     if (!IsOver(trial.state)) open_.push_back(trial.id);
   }
   time_ = engine.now();
@@ -305,7 +318,7 @@ void Checker::Spooled(const std::string& line) {
   const auto message = wire::DecodeFromWorker(line);
   SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
   const wire::Numbered numbered = wire::NumberOf(*message);
-  // Of a launch that was lost, with its node perhaps, nothing is heard any more.
+  // Nothing is heard any more of a launch that was lost, alone or with its node.
   const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
   if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
     Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",
@@ -314,7 +327,8 @@ void Checker::Spooled(const std::string& line) {
 }
 
 void Checker::CheckReports(Database& database) {
-  std::vector<std::pair<std::int64_t, Work>> reports;  // SQLite is slower to tell them apart
+  // Compared here: SQLite is slower to find equal ones.
+  std::vector<std::pair<std::int64_t, Work>> reports;
   auto query = database.Prepare("SELECT trial, work FROM reports");
   while (query) {
     const auto row = query->Step();
@@ -329,7 +343,7 @@ void Checker::CheckReports(Database& database) {
     Say("a trial reported the same work twice");
 }
 
-// What readers see is what the engine knows.
+// Checks that readers see what the engine knows.
 void Checker::CheckRows(Database& database) {
   const Study& study = *shadow_->studies().front();
   auto query =
@@ -349,8 +363,8 @@ void Checker::CheckRows(Database& database) {
       Say(fmt::format("readers see another trial {} than there is", id));
     ++rows;
   }
-  // A fork is written down with its parameters.
-  const auto born = std::ranges::count(study.trials, false, &Trial::unborn);
+  // A fork is written down only when it has its parameters.
+  const auto born = std::ranges::count(study.trials, false, &Trial::awaits_parameters);
   if (static_cast<std::ptrdiff_t>(rows) != born)
     Say("readers see more or fewer trials than there are");
 }

@@ -20,7 +20,7 @@ namespace sluice {
 // workers are told, and what a restart finds. Keeps the first thing that was wrong.
 class Checker {
  public:
-  // What only strangers report.
+  // A value that only strangers report: processes that are no workers of the study.
   static constexpr double kStrangersValue = -1e9;
 
   // Empty while all is well.
@@ -31,8 +31,8 @@ class Checker {
   void Applied(const Engine& engine, const Event& event);
   // A batch is on disk.
   void Durable(const Batch& batch);
-  // A batch was being written, or its writing failed: it may be on disk, or come to light after a later
-  // power cut, as long as nothing else is written.
+  // A batch was being written, or writing it failed. It may be on disk, or appear there after a
+  // later power cut, as long as nothing else is written.
   void InDoubt(Batch batch);
   // A worker or the command line hears that something is on disk.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
@@ -42,19 +42,19 @@ class Checker {
   void Told(TrialId trial, Work work);
   // A launch of the trial begins, with a checkpoint of this work.
   void Begins(const Trial& trial, Work checkpoint);
-  // A controller takes over with this engine, made from what the ledger says. In depth: everything that
-  // ever happened is replayed too.
+  // A controller takes over with this engine, made from what the ledger says. With `in_depth`,
+  // everything that ever happened is replayed too.
   void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
-  // A message that a worker left behind: it must have been read.
+  // A message that a worker left in its spool. It must have been read.
   void Spooled(const std::string& line);
   // Nothing more will happen.
   void Finished(Ledger& ledger, const Engine& engine);
 
-  // The program of every trial ends by itself here, and says the truth.
+  // The program of every trial ends by itself at this work, and never lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
 
   std::uint64_t events() const { return events_; }
-  // Those that are more than a look at the clock.
+  // Events that are more than a look at the clock.
   std::uint64_t progress() const { return progress_; }
   // Launches that were told to make room, or to go on elsewhere.
   int moves() const { return moves_; }
@@ -76,7 +76,7 @@ class Checker {
   std::string problem_;
   std::uint64_t events_ = 0;
   Work own_end_ = 0;  // 0: not known
-  // After the last event.
+  // What a trial was like after the last event.
   struct Seen {
     TrialState state = TrialState::kWaiting;
     Work work = 0;
@@ -88,18 +88,20 @@ class Checker {
     std::uint32_t charged = 0;   // as the engine counts
   };
   std::vector<Seen> seen_;
-  std::vector<TrialId> open_;  // those that may change still, if nobody retries the others
+  std::vector<TrialId> open_;  // trials that may still change; the others change only by a retry
   Time time_{};
   std::uint64_t progress_ = 0;
   int moves_ = 0;
   std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
-  RungOracle rungs_;                // watches it
+  RungOracle rungs_;                // watches the shadow
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
-  std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;  // of those, by launch
-  std::set<std::pair<TrialId, LaunchId>> lost_;                    // and not heard any more
-  EventSeq last_{};                                                // on disk
-  std::vector<Batch> in_doubt_;                                    // what may be there beyond it
-  std::set<TrialId> astray_;  // their nodes were lost while they ran: they may still go on there
+  // The highest number of those, by launch.
+  std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;
+  std::set<std::pair<TrialId, LaunchId>> lost_;  // launches of which nothing is heard any more
+  EventSeq last_{};                              // on disk
+  std::vector<Batch> in_doubt_;                  // what may be on disk beyond it
+  // Trials that ran on a node when it was lost: they may still go on there.
+  std::set<TrialId> astray_;
   std::uint64_t reports_ = 0;
   std::set<std::pair<TrialId, Work>> reported_;  // on disk
 };

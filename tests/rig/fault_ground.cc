@@ -54,7 +54,8 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   HostFilesOf(worker) = {};
   FilesOf(assign.at) = LaunchFiles();
   FilesOf(assign.at).claim = worker;
-  if (!options_.nodes[Number(grant.node) - 1].up) {  // gone without our knowledge: nothing starts
+  // The node is gone, and the controller does not know it yet: nothing starts.
+  if (!options_.nodes[Number(grant.node) - 1].up) {
     lost_.push_back(worker);
     return {};
   }
@@ -72,7 +73,7 @@ const Node& FaultGround::NodeOf(const FaultWorker& worker) const {
   return options_.nodes[Number(worker.grant().node) - 1];
 }
 
-// A trial's value at some work: it falls, at a rate of its own, to a level of its own; one in
+// A trial's value at some work. It falls, at a rate of its own, to a level of its own. One in
 // twenty trials diverges. In some worlds values are so coarse that many are the same.
 double FaultGround::ValueAt(TrialId trial, Work work) {
   Random own = options_.random.Fork("curve").Fork(Number(trial));
@@ -155,7 +156,7 @@ void FaultGround::Send(PeerId peer, std::string line) {
   MaybeCut(peer);
 }
 
-// By the controller: what it sent before still arrives.
+// The controller closes the connection; what it sent before still arrives.
 void FaultGround::Close(PeerId peer) {
   const auto found = links_.find(peer);
   if (found == links_.end()) return;
@@ -179,7 +180,7 @@ void FaultGround::Cut(PeerId peer) {
   FaultWorker* worker = link.worker;
   link.down = false;
   if (random_.Chance(0.5)) link.up = false;  // else what is on its way arrives, perhaps late
-  // The controller may learn of it long after the worker has come back.
+  // The controller may learn of the break long after the worker has connected again.
   link.last_up =
       std::max(link.last_up,
                timeline_.now() + Duration(static_cast<std::int64_t>(random_.Below(3'000'000))));
@@ -200,7 +201,7 @@ void FaultGround::Printed(FaultWorker& worker) {
 void FaultGround::Exited(FaultWorker& worker) {
   living_.erase(worker.name());
   if (listener_ == nullptr) return;
-  // After what it has said.
+  // The controller hears of the end after all that the worker has said.
   Time last{};
   for (auto& [peer, link] : links_) {
     if (link.worker == &worker && link.up) last = std::max(last, link.last_up);

@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// Whoever listens at the controller's socket.
+// What a controller hears: connections and lines at its socket, new output and ends of workers.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -27,9 +27,10 @@ class Listener {
   virtual void HostEnded(const std::string& worker) = 0;
 };
 
-// The machines of a world, whoever controls them: their processes and files, and the connections
-// between processes and the controller. Lines are late, and connections break, as the plan has it:
-// then what was on its way is lost, or comes late, and either side may learn of it before the other.
+// The machines of a world, which outlive its controllers: their processes and files, and the
+// connections between processes and the controller. Lines are late, and connections break, as the
+// plan has it. What was on its way over a broken connection is lost, or comes late. Either side may
+// learn of the break before the other.
 class FaultGround final : public WorkerWorld {
  public:
   struct Options {
@@ -38,47 +39,48 @@ class FaultGround final : public WorkerWorld {
     ProgramTraits program;
     std::vector<Node> nodes;
     std::string study;
-    bool coarse = false;  // values are
+    bool coarse = false;  // values are rounded, so that many are the same
   };
   explicit FaultGround(Options options);
 
-  // The controller that listens from now on, or nobody: then all its connections are gone.
+  // Sets the controller that listens from now on, or none. All earlier connections are gone.
   void SetListener(Listener* listener);
-  // What must not happen on any machine, if it did.
+  // The first thing that happened on a machine and must not; empty: none.
   const std::string& problem() const { return problem_; }
-  // From now on everything goes well.
+  // From now on nothing goes wrong.
   void Heal();
 
   // For the controller.
   Status Spawn(const std::string& worker, const Grant& grant, const wire::Assign& assign);
-  FaultWorker* FindWorker(const std::string& worker);  // that lives, as far as one can see
-  void Send(PeerId peer, std::string line);            // to the other end
+  // A worker that lives on a node that is up; else nullptr.
+  FaultWorker* FindWorker(const std::string& worker);
+  void Send(PeerId peer, std::string line);  // to the other end
   void Close(PeerId peer);
   bool RefusesProcess() { return random_.Chance(options_.faults.spawn_fails); }
-  // The process at the other end of a connection, if it is of this worker.
+  // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
-  // Whether the process that carries a launch has given no reason to give it up.
+  // Whether the process that carries a launch gave no reason to give the launch up.
   bool SpeaksFor(wire::LaunchRef at) const;
 
-  // A connection of the command line; the answer is handed to it, if it waits for one.
+  // A connection of the command line. If it waits, `answer` is called with the answer.
   void Ask(const wire::Ask& ask, bool waits, std::function<void(const wire::Answer&)> answer);
-  // One of a process that says this, hangs up a while later, and is no worker. It may be a child of
-  // the one that it names.
+  // A connection of a process that is no worker. It sends these messages and hangs up a while
+  // later. `parent` is the worker that it is a child of; empty: none.
   void Knock(const std::vector<wire::FromWorker>& words, const std::string& parent);
-  std::vector<FaultWorker*> Reachable();  // those that a controller could find
+  std::vector<FaultWorker*> Reachable();  // workers that a controller could find
 
-  // Nodes. One that is lost takes its processes with it, in silence: whoever finds out asks for their
-  // names.
+  // A lost node takes its processes with it, and nothing tells the controller. TakeLost has the
+  // names of the workers.
   void LoseNode(std::size_t index);
-  // Nobody reaches it any more; its processes go on.
+  // The node cannot be reached any more; its processes go on.
   void CutOffNode(std::size_t index);
-  // What was started there before must not go on unseen: of those that went on, who speaks is heard
-  // and refused, and the others are ended.
+  // The node is back. Processes that went on there must not go on unseen: those that speak the
+  // protocol are heard by the controller and refused, and the others are killed here.
   void BringBackNode(std::size_t index);
   const std::vector<Node>& nodes() const { return options_.nodes; }
   const ProgramTraits& program() const { return options_.program; }
-  std::vector<std::string> Living() const;  // workers, for people
+  std::vector<std::string> Living() const;  // descriptions of workers, for people
   std::vector<std::string> TakeLost() { return std::exchange(lost_, {}); }
   // Reports that were acknowledged to workers.
   std::vector<std::pair<TrialId, Work>> TakeAcknowledged() {
@@ -105,9 +107,9 @@ class FaultGround final : public WorkerWorld {
     if (problem_.empty()) problem_ = std::move(problem);
   }
   struct Link {
-    FaultWorker* worker = nullptr;  // or of somebody else
-    Speaker speaker;                // the process that made it,
-    std::string parent;             // which is this worker, or was started by it
+    FaultWorker* worker = nullptr;  // nullptr: a connection of the command line or a stranger
+    Speaker speaker;                // the process that made the connection
+    std::string parent;             // the worker that this process is, or that started it
     std::function<void(const wire::Answer&)> answer;
     bool up = true;    // lines reach the controller
     bool down = true;  // lines reach the worker
@@ -122,7 +124,7 @@ class FaultGround final : public WorkerWorld {
   void HangUp(PeerId peer);
   void MaybeCut(PeerId peer);
   void Cut(PeerId peer);
-  // Later, in the order of what is on its way.
+  // Does it after the latency of a line, and not before what is already on its way.
   void Later(Time& last, std::function<void()> what);
   PeerId LinkOf(const FaultWorker& worker) const;
 
@@ -130,7 +132,7 @@ class FaultGround final : public WorkerWorld {
   Random random_;
   Timeline timeline_;
   Listener* listener_ = nullptr;
-  std::uint64_t life_ = 0;  // of the listener
+  std::uint64_t life_ = 0;  // counts the listeners there were
   std::map<PeerId, Link> links_;
   PeerId next_peer_ = 1;
   std::int64_t next_stranger_ = 1 << 23;

@@ -13,7 +13,7 @@ namespace sluice {
 
 // Everything that dies with a controller.
 struct FaultWorld::Life {
-  // Commits on the simulated disk, after a while; a while later the controller hears of it.
+  // Commits on the simulated disk after a while. The controller hears of it a while later.
   class DiskCommitter final : public Committer {
    public:
     DiskCommitter(FaultWorld& world, Life& life) : world_(world), life_(life) {}
@@ -82,7 +82,7 @@ struct FaultWorld::Life {
     Time last{};
     InTurn(last, at_most, std::move(what));
   }
-  // Not before what was planned before.
+  // Does it within `at_most`, but not before what was planned with the same `last`.
   void InTurn(Time& last, Duration at_most, std::function<void()> what) {
     const auto delay =
         static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(at_most.count()) + 1));

@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Which things go wrong in a world, and how often. Each seed draws its own: with all of them at once
-// the rare ones would hide behind the frequent.
+// Which things go wrong in a world, and how often. Each seed draws a plan of its own: with all
+// faults at once the rare ones would hide behind the frequent.
 struct FaultPlan {
   // Of workers, at each step of their training.
   double crash = 0;
@@ -27,13 +27,14 @@ struct FaultPlan {
   Duration power_cut{0};  // of the controller's machine: what was not synced is gone
   Duration disk_full{0};
   Duration disk_error{0};
+  // Not a mean time: above 0, the clock jumps at some starts of a controller.
   Duration clock_jump{0};
-  Duration user{0};      // who stops, resumes, retries, enqueues, interrupts
-  Duration stranger{0};  // who connects and is not who it says it is
+  Duration user{0};      // a user stops, retries, enqueues or interrupts
+  Duration stranger{0};  // a process connects that is not the worker it says it is
   Duration suspend{0};   // of the machine, for a while: its clock leaps
 };
 
-// What may happen in the world of this seed.
+// Draws the faults of a world.
 FaultPlan DrawFaults(Random random);
 
 }  // namespace sluice

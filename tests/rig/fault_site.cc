@@ -31,7 +31,7 @@ void FaultSite::TellLost(const std::vector<std::string>& workers) {
 }
 
 Site::TimerId FaultSite::At(Time time, std::function<void()> handler) {
-  // A timer knows its own number only once it has one.
+  // The handler needs the timer's number, which is known only after the call.
   const auto id = std::make_shared<TimerId>(0);
   *id = ground_.timeline().At(time - offset_, [this, id, handler = std::move(handler)] {
     timers_.erase(*id);
@@ -50,7 +50,7 @@ Status FaultSite::Spawn(const Trial& trial) {
   Fuse();
   const wire::LaunchRef at{trial.id, trial.launch};
   const std::string worker = WorkerName(at);
-  // As a real program reads it from its file.
+  // Encoded and decoded, as a real program reads it from its file.
   const auto file = wire::DecodeToWorker(
       wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
   SLUICE_CHECK(file.has_value(), "an assignment reads back");
@@ -106,10 +106,10 @@ Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, cons
 
 void FaultSite::Signal(const std::string& worker, Force force) {
   Fuse();
-  // Who is killed may live for a moment more, beside the next launch of its trial.
+  // A killed process may live for a moment more, beside the next launch of its trial.
   if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
     killed->BecomeZombie();
-  // A process ends in its own time, and never inside of what its controller does.
+  // A process ends a moment later, and never within a call of its controller.
   ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
     if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
   });
@@ -117,7 +117,7 @@ void FaultSite::Signal(const std::string& worker, Force force) {
 
 std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                                     const LineHandler& handler) {
-  // A copy: whoever is told may cause more to be printed.
+  // A copy, since the handler may cause the worker to print more.
   const std::string output = ground_.HostFilesOf(worker).output;
   for (std::size_t end; (end = output.find('\n', from)) != std::string::npos; from = end + 1)
     handler(std::string_view(output).substr(from, end - from), end + 1);
@@ -166,14 +166,15 @@ Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, 
   return copy.work;
 }
 
-// A fork begins from what is written down, and nobody from what was given up.
+// Checks the checkpoint that a launch begins from: a fork's is the one that is written down, and an
+// evicted trial has none.
 void FaultSite::CheckOrigin(const Trial& trial) {
   if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
     checker_.Say(
         fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
   const Work begins = ground_.CheckpointOf(trial.id).work;
   if (!trial.IsFork() || Number(trial.launch) != 1) {
-    // One that does not report everything may have saved what it has not reported.
+    // A program that does not report everything may have saved work that it has not reported.
     const ProgramTraits& program = ground_.program();
     if (!program.careless && program.every == 1) checker_.Begins(trial, begins);
     return;

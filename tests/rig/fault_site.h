@@ -16,22 +16,22 @@ namespace sluice {
 // Thrown out of a controller that dies: what it was about to do is not done.
 struct ControllerDied {};
 
-// A controller's view of simulated machines, for one life of it. Its clock may be wrong, but it is
-// steady.
+// A controller's view of simulated machines, for one life of the controller. Its clock may be
+// wrong, but it is steady.
 class FaultSite final : public Site, public Listener {
  public:
   FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
   ~FaultSite() override;
 
-  // Whose site it is; `after` is called when it has been told something.
+  // Sets the controller of this site. `after` is called each time it has been told something.
   void Attach(Controller& controller, std::function<void()> after);
   // Lets workers in.
   void Listen() { ground_.SetListener(this); }
   // The controller dies after so many more calls.
   void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
-  // Its machine stands still for so long.
+  // The controller's machine stands still for so long.
   void Suspend(Duration duration) { offset_ += duration; }
-  // Tells it of processes that went with their node.
+  // Tells the controller of workers that were lost with their node.
   void TellLost(const std::vector<std::string>& workers);
 
   Time Now() const override { return ground_.timeline().now() + offset_; }
@@ -67,7 +67,7 @@ class FaultSite final : public Site, public Listener {
   void HostEnded(const std::string& worker) override;
 
  private:
-  void Fuse();  // burns
+  void Fuse();  // counts a call; the controller dies if none is left
   void CheckOrigin(const Trial& trial);
 
   FaultGround& ground_;
@@ -77,7 +77,7 @@ class FaultSite final : public Site, public Listener {
   std::function<void()> after_;
   std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;
-  std::set<std::string> known_;  // hosts that are to be told of
+  std::set<std::string> known_;  // hosts of which the controller is told when they end
 };
 
 }  // namespace sluice

@@ -10,15 +10,15 @@
 
 namespace sluice {
 
-// One draw in each call: compilers differ in which argument they work out first.
+// At most one draw in each call: compilers differ in which argument they evaluate first.
 std::string DrawStudy(Random drawn) {
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
-  // Any of them, and often one that takes no time.
+  // Any sampler, and often random, which takes no time.
   const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
   const bool maximizes = drawn.Chance(0.3);
-  const bool last = drawn.Fork("of").Chance(0.25);  // so that the others stay as drawn
+  const bool last = drawn.Fork("of").Chance(0.25);  // forked: the other draws stay as they were
   std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
                                  maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
   text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
@@ -43,7 +43,8 @@ std::string DrawStudy(Random drawn) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
     std::uint64_t most = 9 + drawn.Below(20);
-    // People like powers, and logarithms do not. Without halving all of it would be worked off.
+    // Users like powers of eta, and logarithms are inexact there. Without halving, every trial
+    // would run to such a long end.
     const bool halves = stopper.starts_with("asha") || stopper == "sha" || stopper == "hyperband";
     if (drawn.Chance(0.4) && halves) {
       most = least * eta * eta * eta;
@@ -52,7 +53,7 @@ std::string DrawStudy(Random drawn) {
     text += fmt::format("budget: {{min: {}, max: {}, eta: {}}}\n", least, most, eta);
   }
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
-  // Two of the larger ones do not fit on one device.
+  // Two of the larger trials do not fit on one device.
   const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
   if (drawn.Chance(0.3)) {
     text +=
@@ -70,7 +71,7 @@ std::string DrawStudy(Random drawn) {
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
   if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
-  // Ours moves trials in more ways than the others, and the reference takes its time.
+  // confluence moves trials in more ways than the others do. hypersack-mip is too slow.
   const auto& policies = PolicyNames();
   std::string policy = "fifo";
   if (drawn.Chance(0.15)) {

@@ -78,8 +78,8 @@ bool FaultWorker::IsAtEnd() const {
   return task_->work >= end;
 }
 
-// Whether it has reported at its target and is to wait for what becomes of it. One that begins there,
-// from a checkpoint, goes on: what it reported then may never have arrived.
+// Whether the process has reported at its target and waits for a verdict. A process that begins at
+// the target, from a checkpoint, goes on: the report that was made before may never have arrived.
 bool FaultWorker::Awaits() const {
   return traits_.speaks && task_->target && task_->reported >= *task_->target;
 }
@@ -110,7 +110,7 @@ void FaultWorker::Step() {
 bool FaultWorker::Misbehave() {
   const FaultPlan& faults = world_.faults();
   if (random_.Chance(faults.crash)) {
-    // Its own error that it could tell, or the whole process.
+    // An error that the program catches and reports, or the end of the whole process.
     if (traits_.reuse && random_.Chance(0.5)) {
       Leave(Left::kFailed);
     } else if (random_.Chance(0.2)) {
@@ -139,7 +139,8 @@ bool FaultWorker::Misbehave() {
   return !alive_;
 }
 
-// By a new process of the same program, which knows what the files say. What it sent still arrives.
+// Replaces the process by a new one of the same program, which knows only what the files say. What
+// was sent before still arrives.
 void FaultWorker::Replace() {
   world_.Disconnect(*this);
   connected_ = false;
@@ -165,7 +166,7 @@ std::string FaultWorker::LastWords() {
   }
 }
 
-// What a reader of standard output must make something of, or nothing.
+// Prints lines that a reader of standard output must make sense of, or skip.
 void FaultWorker::PrintNonsense() {
   std::string& output = world_.HostFilesOf(name_).output;
   switch (random_.Below(8)) {
@@ -188,7 +189,7 @@ void FaultWorker::Lie() {
   const std::uint64_t next = task_->outbox.last() + 1;
   switch (random_.Below(12)) {
     case 0: return world_.Send(*this, "{\"type\": \"report\", ");
-    case 1:  // says the last thing twice
+    case 1:  // sends the last message twice
       if (!task_->outbox.unacknowledged().empty())
         world_.Send(*this, task_->outbox.unacknowledged().back());
       return;
@@ -205,13 +206,13 @@ void FaultWorker::Lie() {
                         : wire::Values{{"loss", std::numeric_limits<double>::quiet_NaN()}});
     case 6: return SayRaw(MakeHello());
     case 7: return Say(wire::Saved{{}, 0, task_->work + 100, 1});
-    case 8: return SayRaw(wire::Ready{});  // and has a trial
+    case 8: return SayRaw(wire::Ready{});  // although it has a trial
     case 9: return Say(wire::Attributes{{}, 0, "{\"host\": \"a\", \"tries\": 3}"});
     case 10:
       ++task_->work;
       return Report(task_->work,
                     {{"accuracy", 0.5}, {"loss", world_.ValueAt(at.trial, task_->work)}});
-    default:  // does not wait for what becomes of it
+    default:  // does not wait for a verdict
       task_->work += static_cast<Work>(1 + random_.Below(5));
       return Report(task_->work, {{"loss", world_.ValueAt(at.trial, task_->work)}});
   }
@@ -248,7 +249,7 @@ void FaultWorker::Say(Message message) {
   if (!traits_.careless) Keep();
 }
 
-// In the spool: what is not acknowledged, and not there yet.
+// Adds to the spool the messages that are not acknowledged and not in it yet.
 void FaultWorker::Keep() {
   if (!task_ || !CanKeep()) return;
   const auto& lines = task_->outbox.unacknowledged();
@@ -263,7 +264,7 @@ void FaultWorker::SayRaw(const wire::FromWorker& message) {
   if (connected_) world_.Send(*this, wire::Encode(message));
 }
 
-// Leaves its trial: says so if it goes on to another, else by its end.
+// The worker leaves its trial. It says so if it goes from trial to trial; else its end tells.
 void FaultWorker::Leave(Left how) {
   if (task_->left != Left::kNot) return;
   if (how == Left::kPaused) Save();
@@ -281,14 +282,14 @@ void FaultWorker::Leave(Left how) {
   FinishLeaving();
 }
 
-// Once all it said is acknowledged.
+// Ends the leave once all messages are acknowledged.
 void FaultWorker::FinishLeaving() {
   if (!task_ || task_->left == Left::kNot) return;
   if (traits_.speaks && !task_->outbox.unacknowledged().empty()) return;
   if (!traits_.reuse) return Exit(LaunchEnd::Kind::kDone, "");
   task_.reset();
   SayRaw(wire::Ready{});
-  // Now and then its program has had enough, whatever the controller is about to give it.
+  // Now and then the program ends here, whatever the controller is about to assign.
   if (more_.Chance(world_.faults().stillborn))
     After(Duration(static_cast<std::int64_t>(more_.Below(300'000))), &FaultWorker::LeaveIdle);
 }
@@ -345,7 +346,8 @@ void FaultWorker::Closed() {
   After(Duration(static_cast<std::int64_t>(random_.Below(300'000))), &FaultWorker::Connect);
 }
 
-// Nobody was heard for a lease: it saves, leaves what it could not deliver, and ends.
+// No controller could be reached for a lease, or it refused the worker. The worker saves, leaves
+// what it could not deliver in the spool, and ends.
 void FaultWorker::GoAlone() {
   if (task_ && task_->left == Left::kNot) {
     Save();

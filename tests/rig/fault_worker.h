@@ -23,18 +23,20 @@ namespace sluice {
 struct ProgramTraits {
   bool speaks = true;     // the protocol; else it prints lines
   bool reuse = false;     // goes from trial to trial
-  bool hasty = false;     // says that it is ready before what it said is safe
+  bool hasty = false;     // says that it is ready before its messages are acknowledged
   bool stubborn = false;  // ends only when it is killed
   bool endless = false;   // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
-  bool counts = true;     // its processes number what they say apart, and can leave it in the spool
-  bool careless = false;  // saves before what it said is safe
-  Work every = 1;         // reports only then, and at its end
+  // Each of its processes numbers its messages apart, and can leave them in the spool.
+  bool counts = true;
+  bool careless = false;  // saves before its messages are acknowledged or in the spool
+  Work every = 1;         // reports at multiples of this work, and at its end
   double save = 0.3;      // how often it saves a checkpoint
-  Work own_end = 30;      // it ends by itself here
-  Duration grace{0};      // of its launcher
-  // Nobody can tell a program that hangs from one that is slow, unless it is known to speak.
+  Work own_end = 30;      // the work at which it ends by itself
+  Duration grace{0};      // how long its launcher waits before it kills the program
+  // Its study has a time-out for trials or reports. Without one, a program that hangs cannot be
+  // told from a slow one, unless it is known to speak the protocol.
   bool has_timeout = false;
 };
 
@@ -43,15 +45,15 @@ struct Checkpoint {
   std::int64_t bytes = 0;
 };
 
-// The files of a launch, and of the process that was started for one. They outlive both.
+// The files of a launch, and those of the process that was started for one. They outlive both.
 struct LaunchFiles {
-  std::string claim;  // by this worker, or
-  bool taken_back = false;
+  std::string claim;        // the worker that claimed it; empty: none
+  bool taken_back = false;  // claimed by a controller, so that no worker can
   bool paused = false;
-  bool begun = false;     // by some process
+  bool begun = false;     // some process began it
   int conversations = 0;  // processes that have spoken for it
   std::vector<std::string> spool;
-  std::vector<std::string> spool_noise;  // and what is not to be read as a message of it
+  std::vector<std::string> spool_noise;  // lines that must not count as messages of the launch
 };
 struct HostFiles {
   Speaker speaker;
@@ -71,35 +73,35 @@ class WorkerWorld {
   virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
   virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
   virtual double ValueAt(TrialId trial, Work work) = 0;
-  // A connection to the controller, if one listens: what comes of it is heard later.
+  // Connects to the controller, if one listens. What comes of it is heard later.
   virtual bool Connect(FaultWorker& worker) = 0;
   virtual void Disconnect(FaultWorker& worker) = 0;
   virtual void Send(FaultWorker& worker, std::string line) = 0;
   virtual void Printed(FaultWorker& worker) = 0;
-  // A report of this work was acknowledged to it.
+  // A report of this work was acknowledged to the worker.
   virtual void Acknowledged(TrialId trial, Work work) = 0;
-  // Its process is gone; it is destroyed later.
+  // The worker's process is gone; the object is destroyed later.
   virtual void Exited(FaultWorker& worker) = 0;
 };
 
-// The process of a trial's program, with the package or without, as the controller's machine could
-// meet it: it does what docs/protocol.md says, and now and then it does not. It outlives the timeline's
-// last step.
+// The process of a trial's program, with the package or without, as a controller could meet it. It
+// does what docs/protocol.md says, and now and then it does not. The object must outlive the
+// timeline's last step.
 class FaultWorker {
  public:
   FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
               Random random);
   FaultWorker(const FaultWorker&) = delete;
 
-  // What its trial file says.
+  // Starts the process. `assign` is what its trial file says.
   void Start(const wire::Assign& assign);
   void Signal(Force force);
-  // Without a trace: its node is gone, or nobody recorded its end.
+  // The process ends without an exit record, as if its launcher were killed.
   void Vanish();
-  // The same in silence.
+  // The process is gone with its node: not even its connection is closed.
   void Freeze() { alive_ = false; }
 
-  // From its connection.
+  // What its connection brings.
   void Hear(std::string_view line);
   void Closed();
 
@@ -109,11 +111,11 @@ class FaultWorker {
   bool alive() const { return alive_; }
   std::string Describe() const;  // for people
   std::optional<wire::LaunchRef> at() const;
-  // Given up by whoever started it, without its knowledge.
+  // The controller has given the process up, and the process does not know.
   void BecomeZombie() { zombie_ = true; }
   bool zombie() const { return zombie_; }
   bool trains() const { return task_ && task_->left == Left::kNot; }
-  // Whether it has spoken as it should for a whole lease.
+  // Whether it lives, has not hung, and has been connected for a whole lease.
   bool Speaks() const {
     return alive_ && !hung_ && connected_ && world_.timeline().now() > connected_since_ + lease_;
   }
@@ -127,9 +129,9 @@ class FaultWorker {
     wire::Outbox outbox;
     Work work = 0;
     Work reported = 0;          // by this process, for this launch
-    std::uint64_t spooled = 0;  // the last message that is in the spool
+    std::uint64_t spooled = 0;  // the number of the last message in the spool
     std::optional<Work> target;
-    std::optional<Work> first_target;  // as its file has it
+    std::optional<Work> first_target;  // as its trial file has it
     Left left = Left::kNot;
   };
 
@@ -168,7 +170,7 @@ class FaultWorker {
   ProgramTraits traits_;
   Grant grant_;
   Random random_;
-  Random more_;  // of its own, so that what random_ draws stays as it was
+  Random more_;  // a stream of its own: what random_ draws stays as it was
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;
@@ -177,7 +179,7 @@ class FaultWorker {
   bool connected_ = false;
   bool step_planned_ = false;
   bool beats_ = false;
-  bool welcomed_ = false;  // the controller knows that it speaks
+  bool welcomed_ = false;  // the controller knows that it speaks the protocol
   int slowness_ = 1;
   Duration lease_ = std::chrono::seconds(60);
   Time alone_since_{};

@@ -20,8 +20,8 @@ namespace {
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
 constexpr int kPageBytes = 1024;  // a commit takes as long as the pages that it touches
-// What a healed world may take to end its study, and between two events of it. A worker that hangs or
-// is slow may hold it up for its time-outs, not for ever.
+// The longest that a healed world may take to end its study, and the longest silence between two
+// events. A worker that hangs or is slow may hold the study up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
 constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 constexpr std::uint64_t kHealedEventsAtMost = 100'000;
@@ -70,7 +70,7 @@ FaultWorld::FaultWorld(const Options& options)
     }
     ground.nodes.push_back(std::move(node));
   }
-  // Of its own stream: what else is drawn stays as it was.
+  // A stream of its own: the other draws stay as they were.
   Random programs = random_.Fork("programs");
   ground.program.counts = programs.Chance(0.8);
   ground.program.careless = programs.Chance(0.2);
@@ -83,7 +83,8 @@ FaultWorld::FaultWorld(const Options& options)
 
 FaultWorld::~FaultWorld() { life_.reset(); }
 
-// The study is on disk before anything looks at it, whatever happens to whoever makes it.
+// Puts the study on disk before anything reads it, although the disk may fail or die in the first
+// attempts.
 void FaultWorld::CreateStudyAgainAndAgain() {
   const bool fails = ground_->faults().disk_error.count() > 0;
   const bool dies = ground_->faults().power_cut.count() > 0;
@@ -118,7 +119,7 @@ Status FaultWorld::CreateStudy() {
   }
   for (const auto& [seq, event] : batch.events) (void)engine.Apply(event);
   batch.studies.push_back(RowOf(*engine.study(kStudy)));
-  // Whoever made it before may have died between its end and our hearing of it.
+  // An earlier attempt may have committed it and died before it could say so.
   if (!IsSet(ledger->last())) SLUICE_TRY(ledger->Commit(batch));
   checker_.Durable(batch);
   return {};
@@ -201,7 +202,7 @@ void FaultWorld::Start() {
   life_ = std::make_unique<Life>(*this);
   std::vector<Node> nodes = ground_->nodes();
   if (ground_->faults().node_loss.count() > 0 && random_.Chance(0.1)) {
-    // It does not answer in time, and what runs there is found all the same.
+    // A node does not answer in time; what runs there is found all the same.
     See("node overlooked");
     nodes[random_.Below(nodes.size())].up = false;
     ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
@@ -215,7 +216,7 @@ void FaultWorld::Start() {
       StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})});
   if (const Status opened = Open(*life_, std::move(first)); !opened) {
     See("did not start");
-    // Full and failing disks pass.
+    // Full and failing disks recover after a while.
     if (++failed_starts_ > kFailedStartsAtMost)
       checker_.Say("no controller starts any more: " + opened.error().message);
     const bool died = disk_.dead();
@@ -235,7 +236,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   parts.last = life.ledger->last();
   SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy, Recover::kFromSnapshot,
                                             &parts.events_since_snapshot));
-  // Whoever checks is not to fail.
+  // The checker's own reads must not fail.
   const std::uint64_t fails_read_at = disk_.fails_read_at();
   disk_.FailReadAt(MemoryDisk::kUnlimited);
   const std::uint64_t reads = disk_.reads();
@@ -244,7 +245,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
-  // Often, so that restarts cost little; with a seed in ten only at the end.
+  // Snapshots are frequent, so that restarts cost little; with one seed in ten only at the end.
   parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
@@ -268,7 +269,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   return {};
 }
 
-// A snapshot only saves time: one that is not what it was, or that another Sluice has written, is
+// A snapshot only saves time: a damaged one, or one that another version of Sluice has written, is
 // no loss.
 Status FaultWorld::DamageSnapshot(Database& database) {
   See("snapshot damaged");
@@ -293,7 +294,7 @@ std::vector<Point> FaultWorld::DrawPoints(std::size_t count) {
   return points;
 }
 
-// The controller is no more. What its disk had not synced may be gone.
+// Ends the controller's life. What its disk had not synced may be gone.
 void FaultWorld::Bury(MemoryDisk::Unsynced unsynced) {
   ground_->SetListener(nullptr);
   checker_.InDoubt(life_->committer.TakeInFlight());
@@ -309,7 +310,7 @@ void FaultWorld::StartLater() {
   ground_->timeline().After(Around(std::chrono::seconds(2)), [this] { Start(); });
 }
 
-// The controller has been told something: it goes on as its loop would.
+// The controller has been told something. It goes on as its loop would.
 void FaultWorld::After() {
   Controller& controller = *life_->controller;
   controller.Flush();
@@ -349,14 +350,14 @@ void FaultWorld::EndLife() {
   }
   if (finished) {
     const Study& study = controller.study();
-    // Few where they wait for one another, or when the world heals soon: all are to end then. None
-    // where many are not made yet, since it ended for another reason.
+    // Few more trials if they wait for one another, or if the world heals soon: then all must end.
+    // No more trials if many are not made yet: then the study ended for another reason.
     const bool few =
         study.stopper->Gathers() || checker_.events() + kEventsBeforeHealing > options_.events;
     if (study.trials_wanted - study.proposed() < kUnmadeAtMost)
       more_trials_ = study.trials_wanted + (few ? 20 : 60);
     exhausted_ = study.exhausted;
-    // No more than its users will have asked for themselves.
+    // Sometimes only as many more trials as users will enqueue points at the next start.
     if (exhausted_ && random_.Chance(0.5)) more_trials_ = study.proposed() + 20;
     if (study.deadline != kNever)
       new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
@@ -365,7 +366,7 @@ void FaultWorld::EndLife() {
   StartLater();
 }
 
-// All that is stored agrees, and each complete trial got to its end.
+// Checks that all that is stored agrees, and that each complete trial got to its end.
 void FaultWorld::CheckEnd() {
   const auto reader = Reader::Open(kStore, disk_.disk());
   if (!reader) return checker_.Say(reader.error().message);
@@ -378,7 +379,7 @@ void FaultWorld::CheckEnd() {
   const Study& study = life_->controller->study();
   const ProgramTraits& program = ground_->program();
   if (program.has_timeout || program.endless || study.deadline != kNever || !truthful_) return;
-  // One that cannot leave its last words behind may end unheard.
+  // A program that cannot leave messages in the spool may end without its last ones being heard.
   if (program.speaks && !program.counts) return;
   const Work end = std::min(program.own_end, study.spec.stopper.max_budget);
   for (const Trial& trial : study.trials) {

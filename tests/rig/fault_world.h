@@ -17,8 +17,8 @@
 namespace sluice {
 
 // A study in a world where things go wrong: the production controller, ledger, engine, sampler and
-// protocol, on simulated machines in virtual time, all drawn from one seed. First faults, for so many
-// events; then the world heals, and the study must come to its end.
+// protocol, on simulated machines in virtual time, all drawn from one seed. For so many events
+// there are faults. Then the world heals, and the study must come to its end.
 class FaultWorld {
  public:
   struct Options {
@@ -33,7 +33,7 @@ class FaultWorld {
     std::uint64_t events = 0;
     std::uint64_t digest = 0;  // of the engine at the end
     Time end{};
-    std::map<std::string, int> sights;  // what was seen to happen
+    std::map<std::string, int> sights;  // what was seen to happen, and how often
   };
 
   explicit FaultWorld(const Options& options);
@@ -85,16 +85,16 @@ class FaultWorld {
   Checker checker_;
   std::unique_ptr<Life> life_;
   Duration clock_offset_{0};
-  Duration sync_{0};                  // takes no longer
-  bool truthful_ = true;              // no worker says what is not true
-  std::uint64_t reads_to_start_ = 0;  // of the last controller
+  Duration sync_{0};                  // the longest that a commit waits before it is written
+  bool truthful_ = true;              // no worker lies
+  std::uint64_t reads_to_start_ = 0;  // that the last controller needed
   bool healed_ = false;
   bool starting_ = false;
   int failed_starts_ = 0;  // in a row
   bool finished_ = false;
   std::optional<int> more_trials_;  // for the next controller
   std::optional<Time> new_deadline_;
-  bool exhausted_ = false;  // then only what users enqueue is left to do
+  bool exhausted_ = false;  // the sampler has no more points: only enqueued ones are left
   std::map<std::string, int> sights_;
 };
 

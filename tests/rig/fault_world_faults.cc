@@ -55,7 +55,7 @@ void FaultWorld::CrashController() {
 void FaultWorld::CutPower() {
   See("power cut");
   ground_->LoseNode(0);
-  (void)ground_->TakeLost();  // nobody lives who could be told
+  (void)ground_->TakeLost();  // the controller, which would be told, dies too
   ground_->BringBackNode(0);
   if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
   StartLater();
@@ -71,7 +71,7 @@ void FaultWorld::FillDisk() {
 void FaultWorld::BreakDisk() {
   See("disk error");
   if (random_.Chance(0.5)) return disk_.FailAt(disk_.operations() + random_.Below(20));
-  // While a controller runs it reads little: most reads are those of one that takes over.
+  // A running controller reads little: most reads are made by a controller that takes over.
   if (life_ != nullptr && random_.Chance(0.5)) {
     Bury(MemoryDisk::Unsynced::kKept);
     StartLater();
@@ -91,14 +91,14 @@ void FaultWorld::LoseNode() {
   }
   ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
   ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
-    // Not before it was known to be gone.
+    // The node is known to be gone before it comes back.
     NodesSeen();
     ground_->BringBackNode(index);
     NodesSeen();
   });
 }
 
-// Whoever watches the nodes tells the controller.
+// The controller is told which nodes are up, and which workers are lost.
 void FaultWorld::NodesSeen() {
   const std::vector<std::string> lost = ground_->TakeLost();
   if (life_ == nullptr) return;
@@ -111,7 +111,7 @@ TrialId FaultWorld::AnyTrial() {
   const auto& trials = life_->controller->study().trials;
   if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
   std::size_t chosen = random_.Below(trials.size());
-  // Most want to go on with what got far before it was stopped.
+  // Users mostly choose trials that got far before they were stopped.
   for (int looks = 0; looks < 20; ++looks) {
     const std::size_t other = random_.Below(trials.size());
     if (trials[other].state == TrialState::kStopped && trials[other].work > trials[chosen].work)
@@ -120,7 +120,7 @@ TrialId FaultWorld::AnyTrial() {
   return trials[chosen].id;
 }
 
-// Of the study's space, some of it, or nothing like it.
+// A point of the study's space, a part of one, or nothing like it.
 std::string FaultWorld::AnyPoint() {
   switch (random_.Below(8)) {
     case 0: return R"({"n": 3})";
@@ -166,7 +166,7 @@ void FaultWorld::Interrupt() {
     controller.workforce().KillAll();
   } else {
     controller.Happened(DrainAsked{});
-    // The second word comes soon, or not at all.
+    // A second interrupt comes soon, or not at all.
     ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
       if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
     });
@@ -175,7 +175,7 @@ void FaultWorld::Interrupt() {
   After();
 }
 
-// Somebody who is not a worker of this study, or not the one it says it is.
+// A process connects that is no worker of this study, or not the worker it says it is.
 void FaultWorld::Knock() {
   const std::vector<FaultWorker*> workers = ground_->Reachable();
   wire::Hello hello;
@@ -187,8 +187,8 @@ void FaultWorld::Knock() {
     hello.pid = worker.speaker().pid;
     hello.at = worker.at();
     hello.study = hello.at ? "sim" : "";
-    // Of its own stream: what else is drawn stays as it was. Where a program prints its results, a
-    // child that speaks would speak for it from then on.
+    // A stream of its own: the other draws stay as they were. If a program prints its results, a
+    // child that speaks the protocol would speak for the program from then on.
     const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
     if (is_child && ground_->program().speaks) parent = worker.name();
   }
@@ -204,7 +204,7 @@ void FaultWorld::Knock() {
       break;
     case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
     case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
-    case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // and cannot take another trial
+    case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // cannot take another trial
     default:
       hello.worker = OneOf<const char*>(
           random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
@@ -217,7 +217,7 @@ void FaultWorld::Knock() {
   ground_->Knock(words, parent);
 }
 
-// Nobody on the machine notices but by its clock.
+// The controller's machine stands still for a while, which only its clock shows.
 void FaultWorld::Suspend() {
   if (life_ == nullptr) return;
   See("suspended");
@@ -240,7 +240,7 @@ void FaultWorld::Heal() {
       SLUICE_CHECK(false, "a healed controller does not die");
     }
   };
-  see_nodes();  // that some are gone, before they are back
+  see_nodes();  // the controller learns that nodes are gone before they are back
   ground_->Heal();
   see_nodes();
 }

@@ -1,5 +1,5 @@
-// A thousand worlds in which things go wrong, in parts that run side by side; without `make soak` the
-// first few of each part.
+// A thousand worlds in which things go wrong, in parts that run side by side. Without `make soak`
+// only the first few worlds of each part are run.
 
 #include "rig/fault_world.h"
 

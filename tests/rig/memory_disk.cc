@@ -25,8 +25,8 @@ namespace {
 
 using SharedMemory = std::vector<std::unique_ptr<std::string>>;
 
-// A file, by whatever name. Shared: a deleted file lives until it is closed, and connections that
-// a crash has killed still point into their shared memory.
+// A file, whatever its name. Owned by shared pointers: a deleted file lives until it is closed, and
+// connections that a crash has killed still point into their shared memory.
 struct Inode {
   MemoryFile bytes;
   MemoryLocks locks;
@@ -78,8 +78,8 @@ class MemoryDisk::State {
   struct OpenFile;
   struct Handle;  // what SQLite makes room for
 
-  // Counts the operation. Not SQLITE_OK: it fails so, and must do nothing (a write: no more than a
-  // part).
+  // Counts the operation. If the result is not SQLITE_OK, the operation fails with it, and must do
+  // nothing (a write: no more than a part).
   int Begin(Operation operation);
   void SyncFolder();
   void SyncNameOf(const std::shared_ptr<Inode>& inode);
@@ -95,7 +95,7 @@ class MemoryDisk::State {
   std::vector<OpenFile*> open_;
 };
 
-// One connection's way to a file.
+// A file that a connection has open.
 struct MemoryDisk::State::OpenFile {
   State* disk = nullptr;
   std::shared_ptr<Inode> inode{};
@@ -202,7 +202,7 @@ int MemoryDisk::State::OpenFile::Size(sqlite3_int64* size) const {
 }
 
 int MemoryDisk::State::OpenFile::Lock(int level) {
-  // Only who may write may lock others out, as with the machine's own files.
+  // Only a connection that may write may lock others out, as with the machine's own files.
   if (useless() || (read_only && level > SQLITE_LOCK_SHARED)) return SQLITE_IOERR_LOCK;
   return inode->locks.Raise(holder, static_cast<MemoryLocks::Level>(level)) ? SQLITE_OK
                                                                             : SQLITE_BUSY;
@@ -250,7 +250,7 @@ int MemoryDisk::State::OpenFile::LockShared(int first, int count, int flags) {
   return inode->locks.TakeSlots(holder, slots, exclusive) ? SQLITE_OK : SQLITE_BUSY;
 }
 
-// The last to leave takes the shared memory along: whoever comes next builds it anew.
+// The last connection to leave removes the shared memory: the next one builds it anew.
 int MemoryDisk::State::OpenFile::UnmapShared() {
   inode->locks.DropSlots(holder, ~0U);
   if (!shared_memory) return SQLITE_OK;
@@ -296,7 +296,7 @@ MemoryDisk::State::State(const Options& options)
     : lies_about_sync(options.lies_about_sync),
       page_bytes(options.page_bytes),
       random(Random(options.seed).Fork("disk")) {
-  // The address: no other disk that lives has it.
+  // Named after the address: no other living disk has it.
   name = fmt::format("sluice-memory-{}", fmt::ptr(this));
   vfs_.iVersion = 2;
   vfs_.szOsFile = sizeof(Handle);

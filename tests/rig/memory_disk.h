@@ -8,11 +8,11 @@
 
 namespace sluice {
 
-// A disk in memory for the databases of one process, with the failures of a real one. What the
-// process writes it sees at once; a power cut leaves what was synced and, of the rest, any sectors
-// it likes. Files are created and deleted likewise: for good once their folder is synced, which
-// happens where SQLite does it on the machine's own disk (with the first sync of a new journal); a
-// file that is synced keeps its name, as on Linux's file systems.
+// A disk in memory for the databases of one process, with the failures of a real one. The process
+// sees at once what it writes. A power cut leaves what was synced and any subset of the other
+// sectors. In the same way, a file is created or deleted for good only once its folder is synced.
+// That happens where SQLite does it on the machine's own disk (with the first sync of a new
+// journal). A file that is synced keeps its name, as on Linux's file systems.
 //
 //   MemoryDisk disk({.seed = 7});
 //   auto ledger = Ledger::Open("/s.db", disk.disk());
@@ -20,25 +20,25 @@ namespace sluice {
 //   ledger->reset();
 //   disk.Crash(MemoryDisk::Unsynced::kDrawn);
 //
-// SQLite knows the disk while the object lives, and nothing else is shared between disks. The same
-// calls on the same seed fail and survive in the same way. One thread at a time; close every
-// database before the disk goes.
+// SQLite knows the disk while the object lives; nothing is shared between disks. The same calls
+// with the same seed fail and survive in the same way. One thread at a time. Every database must be
+// closed before the disk is destroyed.
 class MemoryDisk {
  public:
   struct Options {
     std::uint64_t seed = 0;
     bool lies_about_sync = false;  // syncs succeed and do nothing: to see that a test can fail
-    int page_bytes = 0;            // of the databases on it; small ones are quicker to commit
+    int page_bytes = 0;            // of the databases on it; small pages are quicker to commit
   };
 
-  // What becomes of what was not synced.
+  // What happens to data that was not synced.
   enum class Unsynced {
     kLost,
     kKept,   // the process was killed, the machine goes on
     kDrawn,  // any subset of sectors
   };
 
-  // How often operations fail, as if the cable were loose.
+  // How often operations fail, at random.
   struct FaultRates {
     double write = 0;  // of writes, truncations, creations and deletions
     double sync = 0;
@@ -62,19 +62,19 @@ class MemoryDisk {
   void DieAt(std::uint64_t operation);
   bool dead() const;
 
-  // Whatever is open becomes useless: its operations fail and change nothing, closing it included.
+  // All open files become useless: their operations fail, and not even closing changes anything.
   // Then the machine is up again.
   void Crash(Unsynced unsynced);
 
   // This operation fails with an I/O error; a write may have done a part of its work.
   void FailAt(std::uint64_t operation);
-  // The same of reads, which change nothing and are counted apart; the last one said counts.
+  // The same for reads, which change nothing and are counted apart. Only the last call counts.
   void FailReadAt(std::uint64_t read);
   std::uint64_t fails_read_at() const;
   std::uint64_t reads() const;
   void FailOften(const FaultRates& rates);
 
-  // The disk is full when its files hold this many bytes. Not less than they hold is taken away.
+  // The disk is full when its files hold this many bytes. Files keep what they hold already.
   void SetCapacity(std::uint64_t bytes);
   std::uint64_t used_bytes() const;
 

@@ -305,7 +305,7 @@ TEST(MemoryDiskTest, AFullDiskIsToldAndHealsWithSpace) {
   EXPECT_GT(full, 20);
 }
 
-// Whoever comes to a store that was interrupted while it was made hears so, or makes it.
+// A reader of a store that was interrupted while it was made is told so; the next writer makes it.
 TEST(MemoryDiskTest, AStoreInterruptedWhileItIsMadeIsMadeByTheNext) {
   bool rolled_back = false;
   for (std::uint64_t at = 0;; ++at) {

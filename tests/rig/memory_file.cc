@@ -56,7 +56,7 @@ void MemoryFile::MarkUnsynced(std::uint64_t begin, std::uint64_t end) {
     Unsynced& changed = unsynced_.emplace_back(Unsynced{.sector = sector});
     const std::uint64_t first = sector * kSectorBytes;
     if (first >= synced_size_) continue;
-    // Nothing has touched it, so it is there, and as it was synced.
+    // Nothing has changed the sector since the sync, so it is as it was synced.
     changed.before = before_.size();
     VisitPieces(first, std::min(first + kSectorBytes, synced_size_),
                 [&](const char* piece, std::uint64_t count) { before_.append(piece, count); });
@@ -77,7 +77,7 @@ void MemoryFile::LosePower(double kept, Random& random) {
   if (!size_kept) Resize(synced_size_);
   for (const Unsynced& changed : unsynced_) {
     const std::uint64_t first = changed.sector * kSectorBytes;
-    // A sector that is kept is so as far as the file went.
+    // A sector survives only as far as the file went.
     const std::uint64_t begin = random.Chance(kept) ? std::max(first, written_size) : first;
     const std::uint64_t end = std::min(first + kSectorBytes, size_);
     VisitPieces(begin, end, [&](char* piece, std::uint64_t count) {

@@ -12,22 +12,22 @@
 
 namespace sluice {
 
-// The bytes of one file on a disk in memory, as the living process sees them, and what a power cut
-// would bring back: the sectors changed since the last sync, as they were then. Cost goes with the
-// bytes written, not with the size of the file, and a sync copies nothing.
+// The bytes of one file on a disk in memory, as the living process sees them. Also keeps what a
+// power cut would bring back: the sectors changed since the last sync, as they were at that sync.
+// The cost grows with the bytes written, not with the size of the file, and a sync copies nothing.
 class MemoryFile {
  public:
   static constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes whole or not at all
 
   std::uint64_t size() const { return size_; }
-  // As many bytes as there are; the rest of `bytes` becomes zero. True: there were enough.
+  // Reads as many bytes as there are; the rest of `bytes` becomes zero. True: there were enough.
   bool Read(std::uint64_t offset, char* bytes, std::uint64_t count) const;
   void Write(std::uint64_t offset, std::string_view bytes);
   void Truncate(std::uint64_t size);
   void Sync();
 
-  // The power is cut. Of the sectors written since the last sync, and of the change of size, each
-  // by itself is there afterwards with this chance.
+  // The power is cut. Each sector written since the last sync, and the change of size, survives
+  // with this chance, independently of the others.
   void LosePower(double kept, Random& random);
 
  private:
@@ -38,7 +38,7 @@ class MemoryFile {
   struct Unsynced {
     static constexpr std::size_t kNone = SIZE_MAX;
     std::uint64_t sector = 0;
-    std::size_t before = kNone;  // where in before_ it is as it was; not at all if it was not there
+    std::size_t before = kNone;  // where before_ has its old bytes; kNone: it did not exist
   };
 
   void MarkUnsynced(std::uint64_t begin, std::uint64_t end);

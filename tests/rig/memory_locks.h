@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Who holds which lock on one file, among the connections of one process: SQLite's five levels, and
-// the eight slots by which connections share a write-ahead log. Nobody waits: a lock is granted at
+// Which connection of a process holds which lock on one file: SQLite's five levels, and the eight
+// slots by which connections share a write-ahead log. No connection waits: a lock is granted at
 // once, or refused.
 class MemoryLocks {
  public:
@@ -17,12 +17,12 @@ class MemoryLocks {
     std::uint32_t shared_slots = 0, exclusive_slots = 0;  // a bit each
   };
 
-  // The holder stays where it is until it is removed.
+  // The holder must stay where it is in memory until it is removed.
   void Add(Holder* holder) { holders_.push_back(holder); }
   void Remove(Holder* holder);
 
-  // Raises the holder to kShared, kReserved or kExclusive. Refused on the way to kExclusive it stays
-  // at kPending, so that no new readers come.
+  // Raises the holder to kShared, kReserved or kExclusive. A holder that is refused kExclusive
+  // because of readers stays at kPending, so that no new readers come.
   bool Raise(Holder& holder, Level level);
   void Lower(Holder& holder, Level level);
   bool AnyAtLeast(Level level) const { return OthersReach(nullptr, level); }

@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-// Synchronous halving by its definition. After everything that happens each bracket is judged from
-// its first level on: a trial goes on if its rank and those still without a value are together within
-// the places, and loses if its rank is beyond them.
+// Synchronous halving by its definition. After everything that happens to a bracket, it is judged
+// from its first level on. A trial goes on if its rank plus the number of trials still without a
+// value is within the places. It loses if its rank is beyond the places.
 class PlainHalving final : public PlainStopper {
  public:
   explicit PlainHalving(const StopperSpec& spec);
@@ -27,8 +27,8 @@ class PlainHalving final : public PlainStopper {
   struct Member {
     TrialId trial{};
     Phase phase = Phase::kGoing;
-    std::size_t level = 0;       // it goes to, or waits at
-    std::vector<double> values;  // the first at or past each level
+    std::size_t level = 0;       // the level it goes to, or waits at
+    std::vector<double> values;  // the first value at or past each level
   };
   struct Plan {
     std::vector<Work> levels;
@@ -40,17 +40,19 @@ class PlainHalving final : public PlainStopper {
   };
 
   Work TargetOf(const Bracket& bracket, const Member& member) const;
-  // What is certain now: who has lost, and how far the others go. Rulings on those that lost.
+  // Works out what is certain now: which trials have lost, and how far the others go. Returns
+  // rulings on the trials that lost, without `except`.
   std::vector<Ruling> Judge(Bracket& bracket, TrialId except);
-  // Of those that are certain to come to a level, who is certain to go on from it.
+  // The trials that come to a level.
   struct Entrants {
-    std::vector<Member*> known;
-    std::size_t unknown = 0;  // may come too
+    std::vector<Member*> known;  // certain to come
+    std::size_t unknown = 0;     // how many others may come
   };
+  // Of the trials that come to a level, those that go on to the next.
   Entrants Pass(const Bracket& bracket, std::size_t level, const Entrants& entrants);
 
   const StopperSpec spec_;
-  std::vector<Plan> plans_;  // in turn
+  std::vector<Plan> plans_;  // brackets take them in turn
   std::deque<Bracket> brackets_;
   std::map<TrialId, std::size_t> home_;
 };

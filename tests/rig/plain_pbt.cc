@@ -100,9 +100,9 @@ std::vector<Ruling> PlainPbt::Closed() {
 std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
   if (!population.closed) return {};
   Settled settled;
-  std::size_t may_come = 0;  // to a stage, from those below it
+  std::size_t may_come = 0;  // trials below a stage that may come to it
   for (std::size_t s = population.next; s < rule_.stages.size(); ++s) {
-    std::vector<PlainMark> ranked;  // also of those that went on from here
+    std::vector<PlainMark> ranked;  // also trials that went on from here
     std::size_t coming = 0;
     for (const Place& place : population.places) {
       if (place.out || place.stage < s) continue;
@@ -110,7 +110,7 @@ std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
       if (value != place.values.end()) ranked.push_back({value->second, place.trial});
       coming += value == place.values.end() && place.phase != Phase::kOver ? 1 : 0;
     }
-    if (ranked.empty() && coming == 0 && may_come > 0) break;  // nor has anyone passed it
+    if (ranked.empty() && coming == 0 && may_come > 0) break;  // nor has any trial passed it
     SortMarks(ranked);
     const std::size_t most = rule_.Quantile(ranked.size() + coming + may_come);
     std::size_t waiting = 0;
@@ -143,7 +143,7 @@ std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
   return settled.forks;
 }
 
-// Everybody is there. The middle has gone on already.
+// All living trials have a value at the stage. The middle has gone on already.
 void PlainPbt::Decide(Population& population, const std::vector<PlainMark>& ranked,
                       Settled& settled) {
   const std::size_t stage = population.next - 1;

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// When PBT judges, how many lose, and whom they are replaced by a fork of.
+// When PBT judges, how many trials lose, and which trial is forked in place of a loser.
 struct PlainPbtRule {
   explicit PlainPbtRule(const StopperSpec& spec);
   Work TargetAfter(Work work) const;
@@ -21,8 +21,8 @@ struct PlainPbtRule {
   std::vector<Work> stages;  // below max_budget
 };
 
-// Synchronous PBT by its definition: a stage is decided when everybody who lives has a value there,
-// and until then those go on who will be in the middle whatever comes.
+// Synchronous PBT by its definition: a stage is decided when every living trial has a value there.
+// Until then a trial goes on once it is certain to be in the middle, whatever values still come.
 class PlainPbt final : public PlainStopper {
  public:
   explicit PlainPbt(const StopperSpec& spec) : rule_(spec) {}
@@ -40,14 +40,14 @@ class PlainPbt final : public PlainStopper {
     TrialId trial{};
     Phase phase = Phase::kGoing;
     bool out = false;       // ended, and lost since
-    std::size_t stage = 0;  // it goes to, or waits at
+    std::size_t stage = 0;  // the stage it goes to, or waits at
     Work work = 0;
     std::map<std::size_t, double> values = {};  // by stage
     bool waits() const { return values.contains(stage); }
   };
   struct Population {
     bool closed = false;
-    std::size_t next = 0;  // stage to decide
+    std::size_t next = 0;  // the stage to decide next
     std::vector<Place> places = {};
   };
   struct Settled {
@@ -65,8 +65,8 @@ class PlainPbt final : public PlainStopper {
   std::map<TrialId, std::pair<std::size_t, std::size_t>> home_;  // population and place
 };
 
-// Asynchronous PBT by its definition: whoever reaches a stage is ranked among the last values of all
-// that live.
+// Asynchronous PBT by its definition: a trial that reaches a stage is ranked among the last values
+// of all living trials.
 class PlainPbtAsync final : public PlainStopper {
  public:
   explicit PlainPbtAsync(const StopperSpec& spec) : rule_(spec) {}
@@ -80,11 +80,11 @@ class PlainPbtAsync final : public PlainStopper {
   struct Member {
     Work target = 0;
     std::optional<double> value = {};
-    bool own = true;  // the value, not that of the one it replaced
+    bool own = true;  // false: the value is that of the trial it replaced
   };
   const PlainPbtRule rule_;
   std::map<TrialId, Member> living_;
-  std::map<TrialId, Member> forking_;  // what the fork in the place of a loser begins with
+  std::map<TrialId, Member> forking_;  // by loser: what the fork in its place begins with
 };
 
 }  // namespace sluice

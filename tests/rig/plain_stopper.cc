@@ -20,7 +20,8 @@ bool ComesBefore(const PlainMark& a, const PlainMark& b) {
   return a.value < b.value || (a.value == b.value && a.trial < b.trial);
 }
 
-// Judges nobody by the others, or only those that reported: no trial is ever paused.
+// The stopper none, and the base of those that only ever stop a trial as it reports: no trial is
+// paused.
 class PlainNone : public PlainStopper {
  public:
   explicit PlainNone(const StopperSpec& spec) : spec_(spec) {}
@@ -90,7 +91,7 @@ class PlainPercentile final : public PlainNone {
       if (!std::isnan(value)) at_[work].push_back(value);
     }
   }
-  // Whether a value lies beyond the percentile, which is between two neighbours.
+  // Whether a value lies beyond the percentile, which is interpolated between two neighbours.
   bool IsBeyond(double value, std::vector<double>& values) const {
     std::ranges::sort(values);
     constexpr std::size_t kWhole = 100'000;
@@ -106,11 +107,11 @@ class PlainPercentile final : public PlainNone {
   }
 
   std::map<TrialId, std::vector<std::pair<Work, double>>> reports_;
-  std::map<Work, std::vector<double>> at_;  // what complete trials reported
+  std::map<Work, std::vector<double>> at_;  // values that complete trials reported
   std::int64_t complete_ = 0;
 };
 
-// What both kinds of ASHA have in common: who has recorded what at which level.
+// ASHA, and what asha-promotion has in common with it: which trial recorded what at which level.
 class PlainAsha : public PlainStopper {
  public:
   explicit PlainAsha(const StopperSpec& spec)
@@ -183,7 +184,7 @@ class PlainPromotion final : public PlainAsha {
   }
 
  private:
-  // At this level, and at none above it.
+  // Whether the trial is paused at this level, and at none above it.
   bool Waits(std::size_t k, TrialId trial) const {
     const auto at = paused_.find(trial);
     return at != paused_.end() && at->second == k && !over_.contains(trial);
@@ -214,7 +215,7 @@ class PlainPromotion final : public PlainAsha {
   std::map<TrialId, std::size_t> paused_;  // at which level
 };
 
-// HyperSched's: what was recorded at the levels, and the quantile of it by its definition.
+// HyperSched's stopper: the values recorded at the levels, and their quantile by its definition.
 class PlainPausing final : public PlainStopper {
  public:
   explicit PlainPausing(const StopperSpec& spec) : spec_(spec), levels_(HalvingLevels(spec)) {}

@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-// A stopper by its definition: each decision from all that was reported, by sorting, with little kept
-// up to date. Slow, and short enough to be seen right: tests and the simulator's checker hold the
-// stoppers to it. It shares no code with them but the random numbers; the same calls give the same
-// rulings, and Next the same groups. It cannot be saved.
+// A stopper by its definition. Each decision is made from all that was reported, by sorting, with
+// little state kept up to date. It is slow, but short enough to be seen to be right: tests and the
+// rig's checker compare the real stoppers with it. It shares no code with them but the random
+// numbers. The same calls give the same rulings, and Next the same groups. It cannot be saved.
 class PlainStopper {
  public:
   virtual ~PlainStopper() = default;
@@ -23,7 +23,7 @@ class PlainStopper {
   virtual std::optional<TrialGroup> Next() { return std::nullopt; }
 };
 
-// Of a spec that MakeStopper takes.
+// The spec is one that MakeStopper takes.
 std::unique_ptr<PlainStopper> MakePlainStopper(const StopperSpec& spec);
 
 // Smaller values first, NaN last, ties by the smaller id.
@@ -32,7 +32,7 @@ struct PlainMark {
   TrialId trial{};
 };
 void SortMarks(std::vector<PlainMark>& marks);
-// How many of them come before this one.
+// How many of the marks come before this one.
 std::size_t RankOf(const std::vector<PlainMark>& marks, const PlainMark& mark);
 
 // min_budget * eta^k, while below max_budget.

@@ -146,7 +146,8 @@ TEST_P(PlainStopperTest, TheStopperRulesByItsDefinition) {
   }
   EXPECT_GT(verdicts[forks ? Verdict::kFork : Verdict::kStop], 500U);
   if (judges_all) return;
-  // Everybody is on its way to the end, and only one that went on while it was to pause is told again.
+  // With asha-pausing every trial is on its way to the end from the start. Only a trial that went
+  // on although it was to pause is told to go on again.
   EXPECT_GT(verdicts[Verdict::kGoOn], name == "asha-pausing" ? 0U : 1000U);
   if (pauses) {
     EXPECT_GT(verdicts[Verdict::kPause], 1000U);

@@ -49,7 +49,7 @@ void RungOracle::Before(const Engine& engine, const Event& event) {
     const Trial* trial = engine.trial(stop->trial);
     if (trial != nullptr && CanBeStopped(*trial)) At(trial->id).by_hand = true;
   } else if (const auto* proposed = std::get_if<Proposed>(&event.body)) {
-    born_ = IsSet(proposed->fork) && study.trial(proposed->fork).unborn;
+    born_ = IsSet(proposed->fork) && study.trial(proposed->fork).awaits_parameters;
   }
 }
 
@@ -95,7 +95,7 @@ void RungOracle::Hear(const Study& study, const Reported& report) {
          plain_->Report(report.trial.trial, known.work, by_result ? known.result : known.loss));
 }
 
-// Of the trial, and of the study.
+// Checks the result of the trial, and the best of the study.
 void RungOracle::CheckResult(const Study& study, TrialId id) {
   const auto differs = [](double a, double b) {
     return a != b && !(std::isnan(a) && std::isnan(b));
@@ -110,9 +110,10 @@ void RungOracle::CheckResult(const Study& study, TrialId id) {
   if (differs(found, best)) problem_ = "the best trial is not the best";
 }
 
-// Of those that go on; what is decided about the others does not end with their launch.
+// Takes the ends of trials that go on, or that a user stopped. What is decided about other trials
+// stays when their launch ends.
 void RungOracle::TakeEnds(const Study& study) {
-  const std::size_t before = open_.size();  // forks come behind them
+  const std::size_t before = open_.size();  // forks are added behind these
   for (std::size_t i = 0; i < before; ++i) {
     const TrialId id = open_[i];
     const TrialState state = study.trial(id).state;
@@ -130,14 +131,14 @@ void RungOracle::TakeEnds(const Study& study) {
 void RungOracle::TakeNewTrials(const Study& study) {
   while (known_.size() < study.trials.size() && !study.trials[known_.size()].IsFork()) {
     const Trial& trial = study.trials[known_.size()];
-    // A point that waits becomes a trial only when nobody is left to resume.
+    // An enqueued point becomes a trial only when no paused trial is left to resume.
     while (trial.enqueued && ResumeNext(study)) continue;
     known_.push_back({.target = plain_->Admit(trial.id)});
     open_.push_back(trial.id);
   }
 }
 
-// Whether there was somebody to resume.
+// Resumes the next group of paused trials. False: there is none.
 bool RungOracle::ResumeNext(const Study& study) {
   const auto group = plain_->Next();
   if (!group) return false;
@@ -191,8 +192,8 @@ bool RungOracle::Agrees(const Trial& trial) {
   const bool pauses = trial.state == TrialState::kPaused || Leaves(trial, StopReason::kPaused);
   const bool stops = trial.state == TrialState::kStopped || Leaves(trial, StopReason::kStopped);
   const bool goes = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning;
-  // A fork of a checkpoint that is further than its parent's reports has to go beyond that; if its
-  // copy is lost at once, it does so from the beginning.
+  // A fork of a checkpoint that is beyond its parent's reports has to go beyond that checkpoint. If
+  // the copy is lost at once, the fork does so from the beginning.
   const bool anew = trial.forked_at == 0 && trial.copying == Copying::kNot;
   if (trial.IsFork() && trial.reports == 0 && (anew || trial.target == trial.forked_at + 1))
     known.target = std::max(known.target, trial.target);
@@ -221,7 +222,7 @@ std::string RungOracle::Describe(const Trial& trial) const {
                      trial.leaving ? " and leaving" : "", trial.target);
 }
 
-// What is proposed can be run, and a fork is not its parent again.
+// Checks that a proposed point can be run, and that a fork differs from its parent.
 void RungOracle::CheckPoint(const Study& study, const Proposed& event) {
   if (!event.point || !problem_.empty()) return;
   const Space& space = study.spec.space;

@@ -12,17 +12,17 @@
 
 namespace sluice {
 
-// Holds what becomes of an engine's trials to the definition of the study's stopper
-// (search/plain_stopper.h). That hears what the events say, and of the engine only which trials there
-// are and which have ended; who goes how far, pauses, is stopped, or is replaced by a fork of whom must
-// be as it says after every event. When paused trials are resumed is the engine's choice, which ones
-// is not.
+// Checks that an engine treats its trials as the definition of the study's stopper says
+// (rig/plain_stopper.h). The plain stopper hears what the events say. Of the engine it hears only
+// which trials there are and which have ended. After every event, each trial's target, whether it
+// pauses or is stopped, and which trial is forked in its place must be as the plain stopper says.
+// When paused trials are resumed is the engine's choice; which ones are resumed is not.
 //
 // The engine has one study, and applies the events that are shown here and no others.
 class RungOracle {
  public:
   void Before(const Engine& engine, const Event& event);
-  // What is wrong, or nothing.
+  // What is wrong; empty: nothing.
   std::string After(const Engine& engine, const Event& event);
 
  private:
@@ -30,16 +30,16 @@ class RungOracle {
     kGoing,
     kPaused,
     kStopped,
-    kOver,  // it has ended, or was retried by hand: the stopper has no say any more
+    kOver,  // ended, or retried by hand: the stopper has no say any more
   };
   struct Known {
     Fate fate = Fate::kGoing;
     Work target = 0;
     Work work = 0;                                             // last reported
     double loss = 0;                                           // and its value
-    double result = std::numeric_limits<double>::quiet_NaN();  // of all it reported
+    double result = std::numeric_limits<double>::quiet_NaN();  // from all its reports
     bool sent = false;     // told to leave because the study ends
-    bool by_hand = false;  // or stopped by its user
+    bool by_hand = false;  // stopped by its user
   };
 
   void Hear(const Study& study, const Reported& report);
@@ -57,11 +57,11 @@ class RungOracle {
 
   std::unique_ptr<PlainStopper> plain_;
   std::vector<Known> known_;   // by trial
-  std::vector<TrialId> open_;  // those whose fate may change, or is not carried out yet
-  // Of the event that is being applied.
-  bool taken_ = false;   // a report that counts
-  bool judged_ = false;  // by the stopper
-  bool born_ = false;    // the parameters of a fork that had none
+  std::vector<TrialId> open_;  // trials with a fate that may change, or is not carried out yet
+  // About the event that is being applied.
+  bool taken_ = false;   // it is a report that counts
+  bool judged_ = false;  // it is a report that the stopper judges
+  bool born_ = false;    // it gives a fork its parameters
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// Runs worlds in which things go wrong (sim/fault_world.h), and says which seed found what.
+// Runs worlds in which things go wrong (rig/fault_world.h), and says which seed found what.
 //
 //   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests] [--no-unwinding]
 //   sluice-faults --plant NAME ... | --plants      (in a build with planted bugs)

@@ -28,7 +28,7 @@ class CsvReader {
   explicit CsvReader(std::string_view text) : rest_(text) {}
   // The fields of the next line; nothing at the end.
   std::optional<std::vector<std::string>> Next();
-  // Where the last one began, from 1.
+  // The number of the line at which the last one began, from 1.
   int line() const { return line_; }
 
  private:

@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// A text that does nothing to a terminal: controls, direction marks and broken UTF-8 become '?',
-// blanks a space; without `utf8` so does everything else beyond ASCII.
+// Makes a text safe to print on a terminal: controls, direction marks and broken UTF-8 become '?',
+// line breaks and tabs become a space. Without `utf8` everything beyond ASCII becomes '?', too.
 std::string Harmless(std::string_view text, bool utf8 = true);
 // Columns a harmless text takes on a terminal: 2 for wide characters, 0 for combining ones.
 int DisplayWidth(std::string_view text);

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Numbers of simulations for people.
+// Numbers of simulations for people to read.
 
 std::string InTime(double seconds);
 std::string InPercent(double part);
@@ -20,9 +20,9 @@ std::string InNumber(double value);
 // "2 nodes: 8 A100, 64 cores"
 std::string DescribeNodes(const std::vector<Node>& nodes);
 
-// And for programs.
+// Numbers of simulations for programs.
 
-// Null where there is nothing.
+// null for NaN.
 std::string NumberOrNull(double value);
 // The mean, its interval, and each of the values.
 std::string EstimateJson(const Estimate& estimate, std::span<const double> values);

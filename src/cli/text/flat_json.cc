@@ -103,8 +103,7 @@ class Flattener {
 };
 
 // The members of an object as our own writers make them: flat, without blanks or escapes. Exports
-// read millions, and this is ten times as quick as a parser. False, and nothing visited, for all
-// others.
+// read millions, and this is ten times as quick as a parser. Read is false for all other objects.
 class PlainMembers {
  public:
   bool Read(std::string_view json) {

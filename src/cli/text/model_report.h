@@ -23,7 +23,7 @@ struct Surrogate {
 // What 'sluice model show' prints.
 std::string NetworkText(const model::Network& network, const Terminal& terminal);
 
-// What 'sluice model shrink' prints; to explain is a row for each parameter.
+// What 'sluice model shrink' prints; `explain` adds a row for each parameter.
 std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal);
 Result<std::string> SurrogateJson(const Surrogate& surrogate);
 

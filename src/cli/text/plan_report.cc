@@ -58,7 +58,7 @@ std::string AssumptionTable(const StudyPlan& plan, const Terminal& terminal) {
   return table.Render(terminal);
 }
 
-// With a star where it is only simulated.
+// The policy's name, with a star if it is only simulated.
 std::string Marked(const PolicyForecast& forecast) {
   return forecast.policy + (forecast.refused.empty() ? "" : " *");
 }
@@ -99,7 +99,7 @@ std::string ForecastTable(const StudyPlan& plan, const Terminal& terminal) {
   return text;
 }
 
-// "the same as fifo: lpt, hydro", a line for each that others are the same as.
+// "the same as fifo: lpt, hydro", a line for each policy that others are the same as.
 std::string SameRuns(const StudyPlan& plan) {
   std::string text;
   for (std::size_t i = 0; i < plan.forecasts.size(); ++i) {

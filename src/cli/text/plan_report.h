@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What the plan rests on, a line a policy, and the advice.
+// The plan's assumptions, a line for each policy, and the advice.
 std::string PlanText(const StudyPlan& plan, const Terminal& terminal);
 
 // The same and more as a JSON object on one line.

@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-// To standard output; what cannot be written there is noticed once at the end (FinishOutput).
+// Prints to standard output. A failure to write is noticed once, at the end (FinishOutput).
 void Print(std::string_view text);
 void PrintLine(std::string_view text);
 

@@ -11,7 +11,7 @@
 namespace sluice {
 
 // What --json prints: valid JSON whatever programs have reported, on one line without its end. NaN
-// and the infinities are the texts "NaN", "Infinity", "-Infinity"; what there is not is null; times
+// and the infinities are the texts "NaN", "Infinity", "-Infinity"; missing values are null; times
 // are UTC.
 
 std::string JsonText(std::string_view text);
@@ -21,7 +21,7 @@ std::string JsonArray(const std::vector<std::string>& items);
 
 struct StudyJsonParts {
   const TrialInfo* best = nullptr;
-  const std::vector<TrialInfo>* running = nullptr;  // left out without
+  const std::vector<TrialInfo>* running = nullptr;  // null: left out
   std::string event = {};                           // left out if empty
   std::string importance = {};                      // JSON; left out if empty
 };

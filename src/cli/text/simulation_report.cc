@@ -67,7 +67,7 @@ std::string DescribePipeline(const PipelineSchedule& job) {
       spec.lends > 0 ? fmt::format("; it lends {}", Counted(spec.lends, "device")) : "");
 }
 
-// The first few.
+// The first few failures of nodes.
 std::string DescribeFailures(const Scenario& scenario) {
   constexpr std::size_t kShown = 4;
   std::vector<std::string> parts;
@@ -148,9 +148,9 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   return table.Render(terminal);
 }
 
-// For each seed, what no policy that is compared could be below under its own keys. Empty where that is
-// not known of all of them, or they did not do the same work. Of studies with a target or a deadline, which other goals
-// need, it is not known.
+// For each seed, the makespan that none of the compared policies could be below under its own keys.
+// Empty if a policy has no bound, or if the policies did not do the same work. There is no bound
+// for studies with a target or a deadline, which goals other than the makespan need.
 std::vector<double> BoundsOf(const std::vector<PolicyRuns>& policies) {
   std::vector<double> bounds;
   for (std::size_t seed = 0; !policies.empty() && seed < policies[0].bounds.size(); ++seed) {

@@ -14,8 +14,8 @@ namespace sluice {
 
 // All runs of one policy, a seed each, the seeds from 1 on.
 struct PolicyRuns {
-  std::string
-      label;  // what the scenario calls it: the policy's name, if it has nothing else to say
+  // What the scenario calls it: the policy's name, unless it says otherwise.
+  std::string label;
   std::string policy;
   std::vector<RunMetrics> runs;
   std::vector<std::uint64_t> digests;
@@ -28,8 +28,8 @@ std::string DescribeScenario(const Scenario& scenario,
                              const std::vector<LabelledScenario>& compared, int seeds,
                              const Terminal& terminal);
 
-// A line a policy, then a line for each study under each policy: means over the seeds with their
-// 95 % intervals. Between them the bound on the makespan, where there is one.
+// A line for each policy, then a line for each study under each policy: means over the seeds with
+// their 95 % intervals. Between them the bound on the makespan, where there is one.
 std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
                              const Terminal& terminal);
 

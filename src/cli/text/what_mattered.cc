@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kMostTrialsRead = 1000;   // that are read
+constexpr int kMostTrialsRead = 1000;
 constexpr double kWorthMention = 0.01;  // less is not told apart from chance
 constexpr double kWorthAdvice = 0.05;   // less is no reason to prefer a range
 constexpr std::size_t kMostInLine = 4;
@@ -37,7 +37,7 @@ bool Reads(const Choice& choice, const std::string& text, std::optional<double> 
   return number == std::get<double>(choice);
 }
 
-// As a Point holds it; nothing if it is none of the parameter's.
+// As a Point holds it; nothing if it is not a value of the parameter.
 std::optional<double> ValueFrom(const Parameter& parameter, const std::string& text) {
   const std::optional<double> number = NumberFrom(text);
   if (!parameter.has_choices()) return number;
@@ -47,8 +47,8 @@ std::optional<double> ValueFrom(const Parameter& parameter, const std::string& t
   return std::nullopt;
 }
 
-// Reads thousands of trials, for which Space::Decode is too slow. NaN for parameters that the object
-// does not have; nothing for a point that is not in the space.
+// Reads thousands of trials, for which Space::Decode is too slow. NaN for parameters that the
+// object does not have; nothing for a point that is not in the space.
 std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   Point point(space.size(), std::numeric_limits<double>::quiet_NaN());
   bool good = true;
@@ -71,7 +71,7 @@ std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   return space.Contains(active) ? std::optional(point) : std::nullopt;
 }
 
-// The indices of those worth a mention, the most important first.
+// The indices of the parameters worth a mention, the most important first.
 std::vector<std::size_t> Ranked(const WhatMattered& mattered) {
   const auto share = [&](std::size_t i) { return mattered.importance.parameters[i].share; };
   std::vector<std::size_t> order(mattered.importance.parameters.size());

@@ -17,14 +17,14 @@ struct WhatMattered {
   bool known() const { return importance.reason.empty(); }
 };
 
-// Reads what it takes, which of a large study is a part of its trials. A store that cannot say is
-// the same to users as trials that do not: nothing is known, and the importance has the reason.
+// Reads the study's trials; of a large study, a sample of them. If the store cannot be read, or the
+// trials do not tell, nothing is known and `importance` has the reason.
 WhatMattered LookWhatMattered(Reader& reader, const StudyInfo& study);
 
-// Those that mattered most, the first ones first: "lr 62 %, width 21 %". Empty if nothing is known.
+// The parameters that mattered most, in order: "lr 62 %, width 21 %". Empty if nothing is known.
 std::string DescribeMattered(const WhatMattered& mattered);
-// A line each, with a bar, the direction if there is one, and where the best trials lie. Empty if
-// nothing is known.
+// A line for each parameter, with a bar, the direction if there is one, and where the best trials
+// lie. Empty if nothing is known.
 std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal,
                           const std::string& indent);
 // An object of shares by name in the order of the space, or null.

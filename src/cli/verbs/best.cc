@@ -18,8 +18,8 @@ namespace {
 
 // What is known of a trial beside its row.
 struct Found {
-  std::optional<std::string> command;  // if the program takes all parameters from it
-  std::string by_hand;                 // and one of ours that always does
+  std::optional<std::string> command;  // if it passes all parameters to the program
+  std::string by_hand;                 // a command of ours that always does
   std::optional<std::string> checkpoint;
   std::optional<std::string> best_checkpoint;  // that of its best report, if it is another
   std::optional<std::string> output;

@@ -139,7 +139,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
         fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
                     Counted(at_once, "trial")));
   }
-  // A script that imports wandb, or the package, has them from there.
+  // A script that imports wandb, or the package, has its parameters from there.
   const std::vector<std::string> kept = NotPassed(spec);
   if (!spec.sweep && !kept.empty() && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(

@@ -71,8 +71,7 @@ Checkup CheckLauncher() {
           fmt::format("no {}: trials need it beside sluice; install both", launcher.string())};
 }
 
-// How long a small write takes to be safe on the disk of a folder: what every group of results
-// waits for.
+// How long a small write takes to be safe on the disk of a folder: every commit waits for that.
 Checkup CheckDisk(const std::string& folder) {
   struct statvfs info{};
   if (statvfs(folder.c_str(), &info) != 0) {
@@ -147,7 +146,7 @@ Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
     JsonWriter object;
     PrintLine(object.Add("ok", !problem).AddJson("checks", JsonArray(items)).Take());
   } else {
-    // What is wrong is to be read to its end.
+    // Findings are shown whole, however wide the terminal.
     Print(table.Render({.columns = 0, .colour = context.terminal.colour}));
   }
   return problem ? kExitFailure : kExitOk;

@@ -18,7 +18,7 @@ Result<std::vector<PointPart>> ReadPoints(const EnqueueOptions& options, const S
   return std::vector<PointPart>{std::move(point)};
 }
 
-// What is still to be done for all points to be tried; nothing if that comes by itself.
+// The command that is still needed for all points to be tried; empty if none is.
 std::string WhatItTakes(const StudyInfo& study, const EnqueueEnd& end) {
   const bool short_of_room = end.room < end.waiting;
   if (end.at_once && !short_of_room) return "";

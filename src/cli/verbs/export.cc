@@ -45,7 +45,7 @@ class Columns {
   std::vector<std::string> row_;
 };
 
-// Nothing was reported, or it was NaN: not the same.
+// A value that was never reported is empty; one that was reported as NaN says so.
 std::string ValueField(double value, const TrialInfo& trial) {
   return std::isnan(value) && trial.reports == 0 ? "" : FullNumber(value);
 }
@@ -164,7 +164,7 @@ ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
 
 Result<int> RunVerb(const Context& context, const ExportOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // One moment for all that is read, however long it takes and whatever is reported meanwhile.
+  // All reads see one moment, however long they take and whatever is reported meanwhile.
   SLUICE_TRY(reader->database().Execute("BEGIN"));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kUsualSeeds = 20;
 constexpr int kLeastSeeds = 3;
-constexpr std::int64_t kPatienceNs = 4'000'000'000;  // for all of them, unless it was said how many
+constexpr std::int64_t kPatienceNs = 4'000'000'000;  // for all seeds, if no number was given
 
 // The study as 'sluice tune' would make it, with its deadline counted from now.
 Result<StudySpec> ReadPlanned(const PlanOptions& options) {
@@ -36,7 +36,7 @@ Result<StudySpec> ReadPlanned(const PlanOptions& options) {
   if (const Status good = CheckHasEnd(spec, options.trials.has_value()); !good)
     return fail(ErrorCode::kInvalidArgument, good.error().message);
   if (options.trials) spec.trials = *options.trials;
-  // Its leader is another study.
+  // A study with `transfer` depends on another study, which a plan does not have.
   if (!spec.transfer.empty())
     return fail(ErrorCode::kFailedPrecondition, CheckCarriedOut(spec).error().message);
   if (spec.deadline_at) {
@@ -99,7 +99,7 @@ Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
       continue;
     }
     const Status carried_out = CheckCarriedOut(spec);
-    // Elsewhere is only asked what would be.
+    // With --on only a forecast is asked for: the policy need not be one that can be carried out.
     if (!carried_out && !options.on) {
       plan.left_out.push_back({policy, carried_out.error().message});
       continue;
@@ -111,7 +111,8 @@ Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
   return {};
 }
 
-// One run of one policy; false if it cannot do it, which is then said.
+// Runs one policy on one seed. False if the policy cannot run the study: then it is left out, with
+// the reason.
 bool RunOnce(const Scenario& scenario, int seed, PolicyForecast& forecast, StudyPlan& plan,
              SimulationProgressLine& line) {
   const std::string doing = fmt::format("{}, seed {}", forecast.policy, seed);
@@ -134,7 +135,7 @@ void RunSeeds(const PlanOptions& options, StudyPlan& plan) {
   scenario.studies = {plan.assumed.study};
   SimulationProgressLine line;
   const std::int64_t began = StopwatchNs();
-  // Seed by seed, so that all policies have the same ones whenever time is up.
+  // Seed by seed, so that all policies have the same seeds whenever time is up.
   while (plan.seeds < options.seeds.value_or(kUsualSeeds)) {
     const bool late = StopwatchNs() - began > kPatienceNs;
     if (!options.seeds && plan.seeds >= kLeastSeeds && late) break;

@@ -68,7 +68,7 @@ Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* ch
   return runs;
 }
 
-// The scenario as each policy meets it that is to be compared.
+// The scenario as each of the compared policies meets it.
 Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
                                                const SimulateOptions& options) {
   std::vector<LabelledScenario> compared;

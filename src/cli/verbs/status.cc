@@ -26,7 +26,7 @@ struct Snapshot {
 
 Result<Snapshot> Look(const Context& context, const std::optional<std::string>& name) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // Before the store: a controller that has left by now has written down how it left.
+  // Looked up before the store is read: a controller that has left by now has recorded how it left.
   const LockHolder holder = FindLockHolder(context.paths);
   SLUICE_TRY(reader->database().Execute("BEGIN"));  // one moment for all that follows
   Snapshot snapshot;

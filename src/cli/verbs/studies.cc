@@ -18,7 +18,7 @@ std::string Ago(Time then, Time now) {
 
 Result<int> RunVerb(const Context& context, const StudiesOptions&) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // Before the store: a controller that has left by now has written down how it left.
+  // Looked up before the store is read: a controller that has left by now has recorded how it left.
   const LockHolder holder = FindLockHolder(context.paths);
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   const Time now = WallNow();

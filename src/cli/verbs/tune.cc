@@ -34,13 +34,13 @@ std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
   return "";
 }
 
-// Whether nothing came of a study that is over.
+// Whether a finished study has failed: all its trials failed, or failures ended it.
 bool CameToNothing(const StudyInfo& study) {
   const bool all_failed = study.made() > 0 && study.count(TrialState::kFailed) == study.made();
   return study.finished && (all_failed || study.ending == Name(Finish::kFailures));
 }
 
-// What failed trials said at their end, each thing once, with the first trial that said it.
+// The notes of failed trials, each once, with the first trial that has it.
 std::string FailuresText(const std::vector<TrialInfo>& failed) {
   constexpr std::size_t kMost = 3;
   std::map<std::string, std::pair<TrialId, int>> said;  // by note: the first trial, and how many
@@ -92,7 +92,7 @@ void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const T
   Print(fmt::format("\n'sluice resume {}' goes on with it.\n", study.name));
 }
 
-// What a run came to, from the store: the process that ran it has let go of it.
+// Summarises a run from the store, which the controller has released.
 Result<int> Summarize(const Context& context, const std::string& name, RunEnd end) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
@@ -137,12 +137,13 @@ Result<Time> ReadDeadline(const std::string& text) {
                   text));
 }
 
-// An earlier study of this name is removed, if that is wanted; else it is said how the file differs.
+// Removes an earlier study of this name if the user wants that (--replace). Otherwise fails if
+// there is one, and says how the file differs.
 Status MakeRoom(const Context& context, const TuneOptions& options, const StudyFile& file) {
   const auto reader = Reader::Open(context.paths.database);
   const auto earlier =
       reader ? (*reader)->FindStudy(file.spec.name) : Result<StudyInfo>(NotFound(""));
-  if (!earlier) return {};  // also a store that cannot be read: whoever writes says so
+  if (!earlier) return {};  // also if the store cannot be read: the first write reports that
   if (options.replace) return DeleteStudy(context.paths, earlier->name);
   SLUICE_ASSIGN(const std::string source, (*reader)->Source(earlier->id));
   SLUICE_ASSIGN(const StudyDifference difference,
@@ -164,7 +165,7 @@ Status MakeRoom(const Context& context, const TuneOptions& options, const StudyF
                                         difference.text, advice, others));
 }
 
-// A file in the study's folder that was edited since: said, since it is not looked at.
+// Tells the user of study files that were edited since the study was made: they are not read here.
 void TellOfEdits(const Context& context, const std::string& name) {
   constexpr int kMostFiles = 50;
   constexpr std::uintmax_t kLargest = 1 << 20;

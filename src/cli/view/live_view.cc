@@ -60,14 +60,14 @@ sigset_t AllSignals() {
   return all;
 }
 
-// Writes to a descriptor from a thread of its own, in order. What cannot be written (nobody reads
-// any more) is dropped, and so is what comes while megabytes wait. Called by one thread; destroyed
-// once all is written.
+// Writes to a descriptor from a thread of its own, in order. Bytes that cannot be written (the
+// reader is gone) are dropped, and so are those that come while megabytes wait. Called by one
+// thread. The destructor waits until all is written.
 class Outlet {
  public:
   explicit Outlet(int descriptor) : descriptor_(descriptor) {
-    // Signals are for the threads that wait for them; and a reader that left is an error here, not
-    // a death.
+    // Signals are for the threads that wait for them. With SIGPIPE blocked, a reader that left is
+    // an error here and does not end the process.
     const SignalsBlocked blocked(AllSignals());
     thread_ = std::thread([this] { Work(); });
   }
@@ -169,7 +169,7 @@ class ReportRate {
   std::deque<Sample> samples_;
 };
 
-// How a trial stands, for lines about those that ended.
+// How a trial stands, for lines about trials that ended.
 struct TrialNews {
   TrialId id{};
   TrialState state{};
@@ -187,7 +187,7 @@ bool IsOver(TrialState state) {
          state == TrialState::kFailed;
 }
 
-// Those of the latest trials that are over or run again, in order of ids.
+// The latest trials, without those that wait or are paused, in order of ids.
 std::vector<TrialNews> LatestTrials(const Study& study) {
   std::vector<TrialNews> news;
   const std::size_t size = study.trials.size();
@@ -282,7 +282,7 @@ class QuietView : public View {
 };
 
 // The region lies above the cursor, which rests at the beginning of the line below it and is hidden
-// only within a frame: each frame is one write and leaves the terminal fit for anybody.
+// only within a frame: each frame is one write and leaves the terminal in a usable state.
 class LiveView : public View {
  public:
   explicit LiveView(int output) : output_(output), outlet_(output) {}
@@ -355,7 +355,7 @@ class LiveView : public View {
   std::string ToTop() const { return drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r"; }
 
   // Terminals fold, cut or move what is drawn when they are resized, each in its own way: where the
-  // region is then, nobody knows. The screen is cleared, and what was said last is said again.
+  // region is then cannot be known. The screen is cleared, and what was said last is said again.
   std::string Afresh() const {
     std::string frame = "\x1b[2J\x1b[H";
     const auto most = static_cast<std::size_t>(std::max(rows_ - drawn_ - 2, 0));
@@ -523,7 +523,7 @@ Status WatchUntilOver(Reader& reader, const StorePaths& paths, const std::string
   std::optional<std::int64_t> seen;
   Time shown{};
   while (true) {
-    // Asked before the store is read: a controller that ends in between has written how first.
+    // Looked up before the store is read: a controller that ends in between has recorded how.
     const bool alive = FindLockHolder(paths).pid != 0;
     SLUICE_ASSIGN(const std::int64_t version, reader.Version());
     if (seen != version || !alive || WallNow() - shown >= seconds(1)) {

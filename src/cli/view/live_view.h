@@ -21,15 +21,16 @@ enum class ViewMode {
 // Live where standard output is a terminal that can do it, else plain.
 ViewMode ChooseViewMode(bool quiet, bool plain, bool json);
 
-// Shows a study while this process runs it, until destroyed, which shows its last state. Writing
+// Shows a study while this process runs it. Destroying the view shows the last state. Writing
 // happens on a thread of its own, so that a terminal that is held (Ctrl-S, a slow line) does not
 // hold the study. The terminal is left as it was found at any moment, even if the process is
 // killed. `output` stays open.
 std::unique_ptr<Watcher> MakeLiveView(ViewMode mode, const StorePaths& paths,
                                       int output = STDOUT_FILENO);
 
-// Shows a study that another process runs until it is finished, nobody runs it any more, or Ctrl-C;
-// all three are success. Without a name: the one changed last.
+// Shows a study that another process runs, until the study is finished, no process runs it any
+// more, or the user presses Ctrl-C. All three are success. Without a name, shows the study changed
+// last.
 Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode);
 
 }  // namespace sluice

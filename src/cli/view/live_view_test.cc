@@ -261,7 +261,7 @@ TEST_F(LiveViewTest, ATerminalThatIsHeldHoldsNobody) {
   auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
   for (int i = 0; i < 200; ++i) view->Tick(study_, now_ + i * seconds(1));
   for (int i = 0; i < 200; ++i) view->Say("a line that nobody reads for now");
-  // Only now somebody reads: nothing of what was said is lost, and of the frames few were made.
+  // Only now the pipe is read: nothing of what was said is lost, and few frames were made.
   std::atomic<bool> ended = false;
   std::thread end([&] {
     view.reset();

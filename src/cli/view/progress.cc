@@ -12,7 +12,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-// How fast trials have been ending. Shown the latest trials, newest first.
+// How fast trials have been ending. It is given the latest trials, newest first.
 class Pace {
  public:
   static constexpr std::size_t kLookBack = 20'000;
@@ -35,7 +35,7 @@ class Pace {
     }
   }
 
-  // Over the shortest window that has seen enough of them to tell.
+  // Over the shortest window in which enough trials have ended.
   std::optional<double> TrialsPerMinute(Duration elapsed) const {
     constexpr int kEnough = 5;
     if (over_ == 0 || elapsed <= Duration(0)) return std::nullopt;
@@ -70,10 +70,11 @@ struct RunningTime {
 
 // What is known of a population that goes to its full budget together, as PBT's does.
 struct Population {
-  Work full = 0;     // the budget; 0: it is none
-  double done = 0;   // by those that are not over, what they began with included
-  double left = 0;   // for them
-  Duration busy{0};  // of all, also of those that forks have replaced
+  Work full = 0;  // the budget; 0: there is no population
+  // Work of trials that were not stopped and did not fail, inherited work included.
+  double done = 0;
+  double left = 0;   // work left to the same trials
+  Duration busy{0};  // of all trials, those that forks have replaced included
 
   void Add(TrialState state, Work work, Duration its_busy) {
     busy += its_busy;
@@ -82,7 +83,7 @@ struct Population {
     left += static_cast<double>(std::max<Work>(full - work, 0));
   }
 
-  // At the price that work had so far, shared among as many as run.
+  // At the time that a unit of work took so far, divided among the running trials.
   std::optional<Duration> TimeLeft(int running, int to_make) const {
     if (done <= 0) return std::nullopt;
     const double total = left + static_cast<double>(full) * to_make;
@@ -91,12 +92,12 @@ struct Population {
   }
 };
 
-// The full budget, if all trials go there together.
+// The full budget, if the trials are a population; else 0.
 Work PopulationBudget(const StopperSpec& stopper) {
   return IsPopulation(stopper.name) ? stopper.max_budget : 0;
 }
 
-// How long a trial takes, seen from those that have reported some of their work.
+// How long a trial takes, estimated from running trials that have reported some of their work.
 std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
   double seconds = 0;
   int seen = 0;
@@ -111,7 +112,7 @@ std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
   return Duration(static_cast<std::int64_t>(std::min(seconds / seen, 1e9) * 1e6));
 }
 
-// The time all trials still need, shared among as many as run now.
+// The time that all trials still need, divided among the running trials.
 std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime>& running,
                                  int running_count, int to_start) {
   if (running.empty()) return std::nullopt;
@@ -122,7 +123,8 @@ std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime
   double total_s = 0;
   double longest_s = 0;
   for (const RunningTime& trial : running) {
-    // What has run longer than usual may end at any time: a tenth is as good a guess as any.
+    // A trial that has run longer than usual may end at any time: a tenth is as good a guess as
+    // any.
     const double left_s = std::max(typical_s - Seconds(trial.busy), typical_s / 10);
     total_s += left_s;
     longest_s = std::max(longest_s, left_s);

@@ -34,8 +34,8 @@ struct Progress {
     TrialId trial{};
     Work work = 0;
     std::optional<Work> target;
-    double value =
-        std::numeric_limits<double>::quiet_NaN();  // latest; NaN with reported: it was NaN
+    // The latest. If it is NaN and `reported` is set, NaN was reported.
+    double value = std::numeric_limits<double>::quiet_NaN();
     bool reported = false;
     Time since{};
     Params params;
@@ -58,12 +58,12 @@ struct Progress {
   std::vector<Running> running;  // in order of starting, kMaxRunningKept at most; counts has all
   std::optional<double> trials_per_minute;
   std::optional<std::int64_t> reports;       // so far; nothing for very large studies
-  std::optional<double> reports_per_second;  // for whoever sees two of these to fill in
+  std::optional<double> reports_per_second;  // filled in by a view, which sees several of these
   std::optional<Duration> left;              // an estimate, at most until the deadline
   bool left_is_deadline = false;             // the deadline comes first, or nothing else is known
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
-  // Trials that ran as far as anybody wants for now: complete, stopped, failed or paused.
+  // Trials that have no more work to do for now: complete, stopped, failed or paused.
   int done() const;
   // Trials that have not begun, or have been made and wait.
   int to_start() const;

@@ -173,7 +173,7 @@ class Region {
     return line.Render();
   }
 
-  // At most `rows` of them, the last of which may say how many more there are.
+  // Adds at most `rows` lines of running trials. The last may say how many more there are.
   void AddRunning(std::size_t rows, std::vector<std::string>& lines) const {
     const auto count = static_cast<std::size_t>(std::max(0, progress_.count(TrialState::kRunning)));
     std::size_t shown = std::min(progress_.running.size(), rows);

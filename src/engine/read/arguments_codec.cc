@@ -41,7 +41,7 @@ std::string PythonQuoted(std::string_view text) {
   return quoted + quote;
 }
 
-// As Python's str() has it, and inside lists and maps its repr().
+// The value as Python's str() shows it, and inside lists and maps as its repr() does.
 std::string PythonText(const Json& value, bool inside = false) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";

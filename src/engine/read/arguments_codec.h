@@ -14,8 +14,8 @@ struct Arguments {
   std::string json;       // an object: the file that {params} names
 };
 
-// Of a point in the study's space. A sweep's are written as W&B writes them: texts as Python shows
-// them (True, None, 1.0), and in JSON parameters inside others inside them.
+// The arguments of a point in the study's space. Those of a sweep are written as W&B writes them:
+// texts as Python shows them (True, None, 1.0), and nested parameters nested in the JSON.
 Arguments ArgumentsOf(const StudySpec& spec, const Point& point);
 
 // A choice as JSON.

@@ -14,11 +14,11 @@ const std::vector<std::pair<std::string, std::string>>& ForeignKeys();
 // warm_start.
 const std::vector<std::pair<std::string, std::string>>& ForeignKeysOf(std::string_view section);
 
-// Names of samplers and stoppers elsewhere, each with ours.
+// Names of samplers and stoppers in other tuners, each with ours.
 const std::vector<std::pair<std::string, std::string>>& ForeignSamplers();
 const std::vector<std::pair<std::string, std::string>>& ForeignStoppers();
 
-// The same for a sweep: what a study or another tuner calls otherwise.
+// The same for a sweep: keys of studies and of other tuners, each with what to write instead.
 const std::vector<std::pair<std::string, std::string>>& ForeignSweepKeys();
 
 }  // namespace sluice

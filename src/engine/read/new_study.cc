@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Quotes as a word processor makes them are letters of a text here, and hardly ever meant.
+// Quotes as a word processor makes them are part of the text here, and hardly ever meant so.
 Status CheckQuotes(std::string_view text, std::string_view file) {
   constexpr std::array<std::string_view, 4> kCurly = {"\u201c", "\u201d", "\u2018", "\u2019"};
   int line = 0;
@@ -39,7 +39,8 @@ Status CheckQuotes(std::string_view text, std::string_view file) {
   return {};
 }
 
-// "CUDA_VISIBLE_DEVICES=0", as a shell would take it before a program. Nothing if it is none.
+// A variable such as "CUDA_VISIBLE_DEVICES=0", which a shell would take before a program, as "NAME:
+// value". Empty if the item is none.
 std::string VariableIn(const std::string& first) {
   const std::size_t equals = first.find('=');
   const auto fits = [](unsigned char c) {
@@ -60,7 +61,7 @@ Status Refuse(std::string_view text, std::string_view file, std::string_view pat
   return config.Check();
 }
 
-// A number without a unit is bytes, and who leaves the unit out means more than that.
+// A number without a unit is bytes. Where it is this small, the unit was most likely forgotten.
 constexpr std::int64_t kLeastMemory = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastCap = 1000;
 Status CheckSize(std::string_view text, std::string_view file, std::string_view path,
@@ -71,7 +72,8 @@ Status CheckSize(std::string_view text, std::string_view file, std::string_view 
                             bytes, least == kLeastCap ? "1kB" : "1MiB"));
 }
 
-// Options that a program would get with a blank in front, as of a '\' that ends a line which is none.
+// Refuses options with a blank in front. They come from a '\' at the end of a line, where YAML
+// joins the lines with a blank and the '\' then quotes that blank.
 Status CheckBlanks(const StudySpec& spec, std::string_view text, std::string_view file) {
   for (const std::string& item : spec.program) {
     if (!item.starts_with(" -")) continue;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kMostProblems = 20;
 
-// A message that begins with a parameter's name, for a node whose path ends with it.
+// A message without the parameter's name at its beginning, for a node whose path ends with that
+// name.
 std::string WithoutName(const Error& error, const std::string& name) {
   return error.message.substr(name.size() + 2);
 }

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// What a study file says of points of the user's own (enqueue) and of earlier studies (warm_start).
-// What is wrong is reported to the file.
+// What a study file says about the user's own points (enqueue) and about earlier studies
+// (warm_start). What is wrong is reported to the file.
 
 // A list of maps, each a point or a part of one.
 std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space);

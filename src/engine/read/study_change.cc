@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// Of a study's keys, and of a sweep's.
+// The keys that can change, of a study and of a sweep.
 const std::vector<std::string>& FreeKeys() {
   static const auto& keys =
       *new std::vector<std::string>{"trials",  "run_cap", "deadline",     "parallelism", "policy",

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// What may be another in a study that has begun, as a whole: how it is run, not what it searches.
+// All the settings that may change after a study has begun: how it is run, not what it searches.
 struct StudyChange {
   std::string policy;
   int parallelism = 0;
@@ -24,7 +24,7 @@ void Apply(const StudyChange& change, StudySpec& spec);
 // How an edited file differs from the one that a study was made of, by their keys.
 struct StudyDifference {
   std::vector<std::string> free;   // keys that can change
-  std::vector<std::string> fixed;  // and those that cannot
+  std::vector<std::string> fixed;  // keys that cannot
   std::string text;                // "  - trials: 24\n  + trials: 48\n"
 
   bool empty() const { return free.empty() && fixed.empty(); }

@@ -24,8 +24,7 @@ constexpr double kMostScale = 1e6;
 // Workers send three heartbeats within a lease.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
-// Each key leaves the default where it finds nothing good, so that the others are read all the
-// same.
+// A key with a bad value leaves its default, so that the other keys are read all the same.
 class RunningReader {
  public:
   RunningReader(const ConfigMap& map, const ParameterNames& names, StudySpec spec)
@@ -166,7 +165,7 @@ class RunningReader {
     Milli least = 0;
     Milli most = 0;
     bool elastic() const { return least != most; }
-    // What it runs on where nobody looks for better: one whole, if that is among them.
+    // The amount that a trial runs on unless the policy chooses: one whole, or the nearest amount.
     Milli usual() const { return std::clamp(kWhole, least, most); }
   };
   static std::optional<Amounts> ReadAmounts(const ConfigNode& node, double max) {
@@ -277,7 +276,7 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
-  // A network alone, or what else is to be known of it.
+  // Either a network alone, or a section that says more about it.
   void ReadModel() {
     const ConfigNode* node = map_.Find("model");
     if (node == nullptr) return;

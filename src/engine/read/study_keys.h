@@ -21,11 +21,11 @@ constexpr std::size_t kLongestStudyName = 100;
 // too.
 const std::vector<std::string>& RunningKeys();
 
-// Reads those of a file into a spec. `names` are the parameters that templates may use. What is
-// wrong is reported to the file.
+// Reads these keys of a file into a spec. `names` are the parameters that templates may use. What
+// is wrong is reported to the file.
 StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec);
 
-// Looking for the nearest word costs time, and nobody reads the thousandth suggestion.
+// Looking for the nearest word costs time, and no user reads the thousandth suggestion.
 constexpr std::size_t kMostBadTemplates = 100;
 
 constexpr std::size_t kLongestMetric = 100;

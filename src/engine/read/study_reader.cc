@@ -32,8 +32,8 @@ const std::vector<std::string>& StudyKeys() {
   return keys;
 }
 
-// Reads the keys of a study one by one into a spec. Each leaves the default where it finds nothing
-// good, so that the others are read all the same.
+// Reads the keys of a study one by one into a spec. A key with a bad value leaves its default, so
+// that the other keys are read all the same.
 class StudyReader {
  public:
   StudyReader(const ConfigNode& root, ConfigMap map) : root_(root), map_(std::move(map)) {}
@@ -127,7 +127,8 @@ class StudyReader {
     CheckAlwaysThere(*node, spec_.program.front());
   }
 
-  // Items that name a parameter which is not active are left out.
+  // Refuses a program whose name depends on a parameter that is not always active: an item that
+  // names an inactive parameter is left out.
   void CheckAlwaysThere(const ConfigNode& node, const std::string& program) {
     if (!space_good_) return;
     TemplateValues values;
@@ -439,7 +440,7 @@ class StudyReader {
       return;
     }
     if (spec_.sampler.name != "grid") {
-      // What the sampler was meant to be, and so whether trials are missing, is not known.
+      // The sampler that was meant is not known, and so neither is whether `trials` is missing.
       if (!sampler_good_) return;
       map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials),
                    "add 'trials: 24'");
@@ -504,14 +505,14 @@ class StudyReader {
   StudySpec spec_;
   ParameterNames parameters_;
   std::size_t bad_templates_ = 0;
-  bool names_known_ = false;  // those of the parameters
+  bool names_known_ = false;  // the names of the parameters are known
   bool space_good_ = false;
   bool objective_good_ = false;
   bool sampler_good_ = true;
   bool budget_good_ = true;
 };
 
-// Whether the study stands below one of the keys instead of at the margin.
+// Reports a study that stands below one of its keys instead of at the margin. True if it did.
 bool ReportNested(const ConfigMap& map) {
   const auto is_one = [](const ConfigMap& keys) {
     return std::ranges::count_if(keys.entries(), [](const ConfigMap::Entry& entry) {

@@ -12,14 +12,14 @@ namespace sluice {
 
 // How a study that is part of a larger file differs from one in a file of its own.
 struct StudyPart {
-  std::string default_name;  // of a study that does not say
+  std::string default_name;  // of a study that does not say its name
   bool needs_program = true;
-  std::vector<std::string> more_keys = {};  // that whoever calls reads besides
+  std::vector<std::string> more_keys = {};  // keys that the caller reads itself
   std::int64_t memory_bytes = 0;  // of a GPU, for each trial, unless the study says so itself
 };
 
-// Reads a study from a map of a file with the keys of a study file. What is wrong is reported to the
-// file, and the spec is then not to be used.
+// Reads a study from a map of a file with the keys of a study file. What is wrong is reported to
+// the file, and the spec is then not to be used.
 StudySpec ReadStudyPart(const ConfigNode& node, const ConfigMap& map, const StudyPart& part);
 
 }  // namespace sluice

@@ -258,7 +258,7 @@ class NumbersReader {
                                  *q, parameter_.low, parameter_.high));
         return false;
       }
-      // A law narrower than q is rounded to what lies nearest.
+      // A law narrower than q is rounded to the nearest multiple.
       first = last = std::round((parameter_.low + parameter_.high) / 2 / *q);
     }
     first = std::clamp(first, -most, most) + 0.0;  // which makes 0 of -0
@@ -278,8 +278,9 @@ class NumbersReader {
     return true;
   }
 
-  // A log scale has no steps: its multiples become choices in order, each as likely as what rounds
-  // to it. Of very many, some that are evenly apart on that scale.
+  // A log scale has no steps: its multiples become choices in order, each as likely as the values
+  // that round to it. If there are very many, only some become choices, evenly spaced on that
+  // scale.
   void QuantizeLog(double first, double last, double q) {
     const std::vector<double> multiples = LogMultiples(first, last);
     if (static_cast<double>(multiples.size()) < last - first + 1) {
@@ -339,7 +340,8 @@ std::optional<std::string> ReadSweepDistribution(const ConfigNode& node) {
     for (const Distribution& distribution : Distributions()) all->push_back(distribution.name);
     return all;
   }();
-  // With bounds that are values; those of log_uniform are exponents.
+  // What W&B calls distributions of other tuners. Their bounds are values; the bounds of
+  // log_uniform are exponents.
   static const auto& foreign =
       *new std::map<std::string, std::string>{{"loguniform", "log_uniform_values"},
                                               {"log", "log_uniform_values"},

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxChoices = 1000;
 constexpr std::size_t kMaxDepth = 16;
 constexpr double kWeightSlack = 1e-6;  // of the sum of probabilities
 
-// Any value as JSON, or nothing where it holds a number that is none.
+// Any value as JSON, or nothing where it holds an infinity or a NaN.
 std::optional<std::string> JsonOf(const ConfigNode& node) {
   if (node.is_null()) return "null";
   std::vector<std::string> parts;
@@ -245,7 +245,7 @@ class ParametersReader {
     return parameter;
   }
 
-  // Each value once; `places` says for each item which it is.
+  // Makes each distinct value a choice. `places` gets the index of the choice for each item.
   std::optional<Parameter> MakeChoices(const std::vector<ConfigNode>& items,
                                        const std::string& name, std::vector<std::size_t>& places) {
     Parameter parameter;
@@ -267,7 +267,7 @@ class ParametersReader {
     return parameter;
   }
 
-  // As many as there are.
+  // Reads one weight for each value.
   static bool ReadWeights(const ConfigNode& node, std::vector<double>& weights) {
     const auto items = node.is_list() ? node.List() : std::nullopt;
     if (!items || items->size() != weights.size()) {

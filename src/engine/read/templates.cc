@@ -62,7 +62,7 @@ Piece NextPiece(std::string_view& rest) {
 constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  "&&", ";",   ">",
                                                               ">>", "<",  "<<", "2>", "2>&1"};
 
-// A command line that needs a shell, with one.
+// Rewrites a command line that needs a shell so that it calls one.
 std::string WithShell(std::string_view text) {
   if (text.contains('\'')) return "\"sh -c '...'\"";
   std::string inner;
@@ -206,7 +206,7 @@ bool HasValues(std::string_view text, const TemplateValues& values) {
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists) {
   std::vector<std::string> items;
-  bool after_option = false;  // the last item is an option as the program has it
+  bool after_option = false;  // the last item is an option of `program`, not of a list
   for (const std::string& item : program) {
     if (IsListItem(item)) {
       const auto found = lists.find(std::string_view(item).substr(1, item.size() - 2));

@@ -17,7 +17,7 @@ constexpr std::string_view kEnvironmentTemplate = "envvar:";
 // one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
 // stand for braces.
 using TemplateValues = std::map<std::string, std::string>;
-// What {args} and its kin become, which are many texts each.
+// What {args} and its kin become: several texts each.
 using TemplateLists = std::map<std::string, std::vector<std::string>, std::less<>>;
 using ParameterNames = std::set<std::string, std::less<>>;
 
@@ -25,33 +25,34 @@ using ParameterNames = std::set<std::string, std::less<>>;
 const std::vector<std::string>& TemplateWords();
 
 // Fails on a word that is neither in `parameters` nor in TemplateWords() (suggesting the nearest),
-// on a brace that has no partner, and on {args} and its kin, which are many texts and have their
-// place in programs only.
+// and on a brace that has no partner. Fails on {args} and its kin, which become several texts: they
+// have their place in programs only.
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 
 // The same for one item of a program, which may be {args}, or one of its kin, and nothing else.
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters);
 
-// Fills in a text that was checked. A word without a value becomes nothing. What values hold is not
-// looked at again.
+// Fills in a text that was checked. A word without a value becomes nothing. Braces inside values
+// are not expanded again.
 std::string Expand(std::string_view text, const TemplateValues& values);
 
-// Whether each word of a text that was checked has a value: a parameter that is not active has none.
+// Whether each word of a text that was checked has a value. A parameter that is not active has
+// none.
 bool HasValues(std::string_view text, const TemplateValues& values);
 
-// Fills in each item; an item {args} becomes the items of the list of that name, such as --lr=0.1
-// for each parameter. An item with a word that has no value is left out, and with it an option
-// before it (an item such as --lr or -l) that waits for it.
+// Fills in each item. An item {args} becomes the items of the list of that name, such as --lr=0.1
+// for each parameter. An item with a word that has no value is left out. If an option stands before
+// it (an item such as --lr or -l), which waits for a value, that is left out too.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists);
 
-// A text in which braces mean themselves.
+// Escapes a text, so that its braces mean themselves.
 std::string EscapeTemplate(std::string_view text);
 
 // Whether a text that was checked has this word in braces.
 bool HasWord(std::string_view text, std::string_view word);
 
-// The names of the environment's variables that a text wants, as the words {envvar:NAME}.
+// The names of the environment variables that a text needs, from its words {envvar:NAME}.
 std::vector<std::string> EnvironmentWords(std::string_view text);
 
 // Splits a command line into items as a shell does, with its quotes and backslashes but no

@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kLongestText = std::size_t{1} << 20;
 constexpr int kDeepest = 100;
 
-// Python's JSON as everybody's: bare NaN and Infinity outside of texts get quotes. Nothing if it is
-// nested so deeply that looking at it would be dangerous.
+// Turns Python's JSON into standard JSON: bare NaN and Infinity outside of texts get quotes.
+// Nothing if it is nested so deeply that parsing it would be dangerous.
 std::optional<std::string> Plain(std::string_view python) {
   std::string json;
   json.reserve(python.size() + 16);
@@ -141,7 +141,7 @@ std::string EncodeDistribution(const Space& space, std::size_t index) {
         .dump();
   }
   const auto count = parameter.Cardinality();
-  // Optuna wants the last step as the end of the range.
+  // Optuna wants a range to end on a step.
   const double high = count ? space.Nth(index, *count - 1) : parameter.high;
   if (parameter.kind == ParameterKind::kInt) {
     return Json({{"name", "IntDistribution"},

@@ -14,8 +14,9 @@ namespace sluice {
 // The JSON in an Optuna storage. Python writes it, so NaN and the infinities are bare words in it;
 // here they become texts. Deeply nested or overlong texts are refused.
 
-// A parameter as one of Optuna's distributions. Laws other than log become uniform over their
-// range, a log-normal one log; an ordinal is a categorical.
+// Writes a parameter as one of Optuna's distributions. A log law stays log, unless the parameter
+// has a step. So does the log-normal law of a float with a range above 0. All other laws become
+// uniform over their range. An ordinal becomes a categorical.
 std::string EncodeDistribution(const Space& space, std::size_t index);
 
 // The inverse. `low` may equal `high`, which CheckParameter refuses: Optuna allows it. The message
@@ -30,7 +31,7 @@ Result<std::vector<std::pair<std::string, std::string>>> DecodeMembers(std::stri
 // The inverse; a member that is null is left out.
 Result<std::string> EncodeMembers(const std::vector<std::pair<std::string, std::string>>& members);
 
-// The first text of a list of texts; "" if it is none.
+// The first text of a list of texts; "" if `json` is no such list.
 std::string DecodeFirstText(std::string_view json);
 std::string EncodeTexts(const std::vector<std::string>& texts);
 

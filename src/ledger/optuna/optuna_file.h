@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-// An Optuna storage that is only read: a file that anybody may have made. All that is read is of
-// one moment, even while Optuna writes. Errors begin with the file and speak of it, not of our
-// store.
+// An Optuna storage that is only read. The file is not trusted: it may come from anywhere. All
+// reads see one moment, even while Optuna writes. Errors begin with the file and speak of it, not
+// of a Sluice store.
 class OptunaFile {
  public:
   // Fails with

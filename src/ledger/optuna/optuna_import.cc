@@ -16,14 +16,14 @@
 namespace sluice {
 namespace {
 
-// The engine looks at all that runs whenever anything happens.
+// Bounded, since the engine looks at all running trials at every event.
 constexpr std::size_t kMostAtOnce = 256;
 
 bool Better(const OptunaStudy& study, double value, double than) {
   return study.direction == Direction::kMinimize ? value < than : value > than;
 }
 
-// Whether every value that was returned is at least as good as what was reported on the way.
+// Whether every returned value is at least as good as the trial's intermediate values.
 bool CurvesHoldValues(const OptunaStudy& study) {
   for (const OptunaTrial& trial : study.trials) {
     if (trial.state != OptunaState::kComplete || !trial.value) continue;
@@ -164,7 +164,7 @@ class Storyteller {
                            .attributes = trial.attributes});
     }
     const std::string note = NoteOf(trial);
-    // Or the engine's own would stay, that the objective was missing in a report.
+    // Otherwise the engine's own note would stay: that the objective was missing in a report.
     if (!note.empty() || (!in_curve && !trial.intermediate.empty())) {
       Happen(TrialNoted{
           .trial = key, .launch = LaunchId{1}, .position = {.seq = ++message_}, .note = note});
@@ -215,7 +215,7 @@ class Storyteller {
   Batch& batch_;
   std::uint64_t last_;
   const std::string metric_;
-  const std::string curve_;  // what intermediate values are called
+  const std::string curve_;  // the metric of intermediate values
   const Work shift_;
   Time now_{};
   std::uint64_t message_ = 0;  // of the trial at hand

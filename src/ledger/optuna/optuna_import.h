@@ -14,28 +14,30 @@ namespace sluice {
 
 struct ImportRequest {
   OptunaStudy study;
-  std::string name;    // here
-  std::string folder;  // where the file lay
+  std::string name;    // in the Sluice store
+  std::string folder;  // of the Optuna file
   Time now{};
 };
 
 struct ImportedStudy {
   StudyRow row;
-  std::vector<std::pair<std::string, std::string>> renamed;  // parameters: there, here
+  // Parameters: name in Optuna, name here.
+  std::vector<std::pair<std::string, std::string>> renamed;
 };
 
-// Writes a study of Optuna's into the store as events that could have happened here, all in one
-// commit; it is finished then. Fails with failed_precondition if the name is taken, and as
+// Writes an Optuna study into the store, in one commit, as events that could have happened here.
+// The study is finished afterwards. Fails with failed_precondition if the name is taken, and as
 // MakeStudyFile does. Call with the store's lock held.
 //
 // - A trial that was pruned, or was running or waiting, is stopped.
-// - Step s is work s, or s + 1 in a study that has a step 0, since work is counted from 1. Values
-//   that are returned come as a report of their own after the last step unless they are the best
+// - Step s is work s, or s + 1 in a study that has a step 0, since work is counted from 1. A
+//   returned value becomes a report of its own after the last step, unless it is the best
 //   intermediate value already.
-// - Here a trial's value is its best report. So that it is what the trial returned there, too, all
-//   intermediate values are kept as another metric ("intermediate") if some trial returned less
-//   than the best of its own.
-// - At most 256 trials ran at once: beyond that, those that would have ended first ended earlier.
+// - Here a trial's value is its best report; in Optuna it is what the trial returned. If some trial
+//   returned a value worse than its best intermediate one, the intermediate values of all trials
+//   are kept as another metric ("intermediate"), so that both values agree.
+// - At most 256 trials run at once here. Where more ran in Optuna, the trials that ended first are
+//   made to end earlier.
 Result<ImportedStudy> ImportOptunaStudy(Ledger& ledger, const ImportRequest& request);
 
 }  // namespace sluice

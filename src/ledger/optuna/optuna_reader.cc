@@ -36,7 +36,7 @@ std::optional<Time> ParseOptunaTime(std::string_view text) {
   return *time + Duration(micros);
 }
 
-// A number and the word beside it that says what the column cannot hold.
+// A number from two columns: the second has a word for values that the first cannot hold.
 double NumberOfType(const Statement& row, int number, int type) {
   const std::string_view word = row.Text(type);
   if (word == "INF_POS") return std::numeric_limits<double>::infinity();
@@ -44,7 +44,7 @@ double NumberOfType(const Statement& row, int number, int type) {
   return word == "FINITE" ? row.Number(number) : std::numeric_limits<double>::quiet_NaN();
 }
 
-// As many names as anybody reads.
+// The first names, as many as a message should list.
 std::string Listed(std::span<const std::string> names) {
   constexpr std::size_t kMost = 20;
   return Join(names.first(std::min(names.size(), kMost))) + (names.size() > kMost ? ", ..." : "");
@@ -80,7 +80,7 @@ class StudyReader {
     return query;
   }
 
-  // Calls visit with each row and its trial; those of no trial are passed over.
+  // Calls visit with each row and its trial; rows of no known trial are passed over.
   template <typename Visit>
   Status EachOfTrials(std::string_view columns, std::string_view table, std::string_view more,
                       Visit&& visit) {
@@ -140,7 +140,7 @@ class StudyReader {
                       "with one objective can be used",
                       file_.path(), study_.name, directions.size()));
     }
-    // Optuna calls a study that was never told one NOT_SET.
+    // Optuna has NOT_SET for a study that was never given a direction.
     const std::string direction = directions.empty() ? "" : directions.front();
     if (direction == "MINIMIZE" || direction == "MAXIMIZE") {
       study_.direction = direction == "MINIMIZE" ? Direction::kMinimize : Direction::kMaximize;
@@ -193,7 +193,7 @@ class StudyReader {
                    std::string_view distribution) {
     if (name.empty() || name.size() > kLongestOptunaName)
       return Damaged(fmt::format("trial {}: a parameter has no name", trial));
-    // The same few texts in every trial: each is looked at once.
+    // All trials share a few distributions: each text is decoded once.
     const auto key = std::pair(std::string(name), std::string(distribution));
     auto known = distributions_.find(key);
     if (known == distributions_.end()) {

@@ -39,7 +39,8 @@ bool IsOnSteps(double distance, double step) {
   return std::abs(steps - std::round(steps)) < 1e-8;
 }
 
-// A step that leads from `low` both to its own values and to those at this distance.
+// A step that leads from `low` both to the values that `step` leads to and to the one at this
+// distance.
 double CommonStep(const Parameter& parameter, double step, double distance) {
   if (parameter.kind == ParameterKind::kFloat) return IsOnSteps(distance, step) ? step : 0;
   const auto common =

@@ -8,16 +8,16 @@
 
 namespace sluice {
 
-// One parameter with the values of both: ranges become as wide as both together, steps as fine as
-// both need (a float that would need another step becomes continuous). Fails, naming the parameter,
-// where the kinds, the scales or the choices differ.
+// Widens `parameter` to the values of both. Its range covers both ranges. Its step becomes as fine
+// as both need (a float that would need another step becomes continuous). Fails, naming the
+// parameter, where the kinds, the scales or the choices differ.
 Status Widen(Parameter& parameter, const Parameter& other);
 
-// The same with a value that was used, be it outside of the range or between its steps, as values
-// that a user enqueued may be. Choices stay as they are.
+// The same for a value that was used. The value may lie outside of the range or between its steps,
+// as values that a user enqueued may. Choices stay as they are.
 void Widen(Parameter& parameter, double value);
 
-// A range of one value, which a space does not have, becomes a choice of it.
+// Turns a range of one value, which a space does not allow, into a choice of that value.
 Parameter AsInSpace(Parameter parameter);
 
 // What a Point holds for a value; NaN if it is not one of the parameter's.

@@ -13,7 +13,7 @@ namespace sluice {
 // What an imported study has in place of a program.
 constexpr std::string_view kImportedProgram = "imported-from-optuna";
 
-// Fails with failed_precondition, saying what to do instead, for a study that cannot be run since
+// Fails with failed_precondition, saying what to do instead, for a study that cannot be run because
 // it was imported.
 Status CheckHasProgram(const StudySpec& spec);
 
@@ -21,11 +21,11 @@ Status CheckHasProgram(const StudySpec& spec);
 struct OptunaStudyFile {
   std::string text;
   StudySpec spec;                  // what the text says
-  std::vector<std::string> names;  // of its parameters, where Optuna allows more than we do
+  std::vector<std::string> names;  // of its parameters here: Optuna allows names that we do not
 };
 
-// Fails with invalid_argument where a study file cannot say it: no parameters, a choice twice, too
-// many of them.
+// Fails with invalid_argument if a study file cannot express the study: it has no parameters, has a
+// choice twice, or has too many of either.
 Result<OptunaStudyFile> MakeStudyFile(const OptunaStudy& study, const std::string& name);
 
 }  // namespace sluice

@@ -127,7 +127,7 @@ class StudyWriter {
     const bool begun = state != OptunaState::kWaiting;
     insert_trial_.Bind(1, id).Bind(2, id - 1).Bind(3, kStudy);
     insert_trial_.Bind(4, kOptunaStates[static_cast<std::size_t>(state)]);
-    // A trial that was stopped before its turn has neither begun nor ended.
+    // A trial that was stopped before it started has neither time.
     const Time started = trial.started == Time{} ? trial.created : trial.started;
     const Time ended = trial.ended == Time{} ? started : trial.ended;
     insert_trial_.BindNull(5).BindNull(6);
@@ -190,7 +190,7 @@ class StudyWriter {
     return insert_intermediate_.Run();
   }
 
-  // What a trial told of itself goes before what we have to say under the same name.
+  // An attribute that the trial's program set wins over ours of the same name.
   Status WriteAttributes(const std::vector<TrialInfo>& trials) {
     for (const TrialInfo& trial : trials) {
       const auto id = static_cast<std::int64_t>(Number(trial.id));

@@ -8,15 +8,19 @@
 
 #include "base/check.h"
 
-// The idea: a formula is a class, a product or a sum; a class that is unified with anything becomes that. Two products are
-// cut where their factors from the left have the same product: such a pair of blocks, one of them a single factor,
-// says what that factor is made of. Blocks with several factors on both sides come from shuffles; then factors that
-// are the same, or of the same size, go together, and what remains must be a single one on one side. Last, a factor that
-// divides the other is split off. Sums likewise, with "is at the same place" for "has the same product".
+// The method. A formula is a class, a product or a sum. A class that is unified with a formula
+// becomes that formula.
 //
-// Sizes decide what goes together only inside of one equation, where data flow has said already that both sides are
-// the same. Alternatives: polynomials with a solver, which would find more (x*y = 2*z for all x), and say less
-// about why; index maps, which a shuffle of channels defeats.
+// Two products are cut into blocks, from the left: a block ends where the factors of both sides
+// have the same product. In a pair of blocks with a single factor on one side, that factor is the
+// product of the other block. Blocks with several factors on both sides come from shuffles. Their
+// factors are paired if they are the same, or of the same size, and what remains is unified again.
+// If none can be paired, a factor that divides one of the other side is split off it. Sums are
+// unified in the same way, with sums for products, but no term is split.
+//
+// Sizes decide what is paired only inside of one equation, where the data flow says already that
+// both sides are the same. Alternatives: polynomials with a solver would find more (x*y = 2*z for
+// all x), but say less about why. Index maps are defeated by a shuffle of channels.
 
 namespace sluice::model {
 namespace {
@@ -27,7 +31,7 @@ constexpr std::int64_t kMaxCopies = 64;  // of a term, when a product becomes a 
 
 }  // namespace
 
-// Sizes past any that is real stay there.
+// A size that overflows is INT64_MAX.
 std::int64_t Dims::Times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
@@ -50,7 +54,7 @@ Dim Dims::Add(Term term) {
 }
 
 Dim Dims::New(std::int64_t size) {
-  // One of nothing is one of nothing, however wide a network is.
+  // A size of 0 or 1 stays as it is, however wide the network is.
   const bool trivial = size <= 1;
   return Add({.size = size, .fixed = trivial, .is = {}, .parts = {}, .reason = {}});
 }
@@ -122,7 +126,7 @@ std::vector<Dim> Dims::ClassesOf(Dim dim) const {
       classes.push_back(Dim(static_cast<std::uint32_t>(at)));
       continue;
     }
-    // The first part is to come first.
+    // The first part comes out of the stack first.
     for (std::size_t i = term.parts.size(); i-- > 0;) {
       const std::size_t part = At(term.parts[i]);
       if (seen.insert(part).second) open.push_back(part);
@@ -191,7 +195,7 @@ void Dims::Merge(const View& a, const View& b, std::string_view reason, int dept
     const bool first = a.form == Form::kClass;
     const View& leaf = first ? a : b;
     const View& other = first ? b : a;
-    // A class that is a part of itself: the other parts are nothing, or it is none of a kind.
+    // A class is not bound to a formula that contains it. Both are fixed below.
     merged = other.form == Form::kClass || !is_in(leaf, other);
     if (merged) Bind(leaf.dim, other.dim);
   } else if (a.form == b.form) {
@@ -208,7 +212,8 @@ void Dims::Merge(const View& a, const View& b, std::string_view reason, int dept
   Fix(b.dim, why, /*surprising=*/true);
 }
 
-// Takes those out that are the same, then those of the same size.
+// Pairs and removes parts that are the same, then parts of the same size, which are unified. False
+// if there are none.
 bool Dims::MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason,
                       int depth) {
   bool any = false;
@@ -233,7 +238,7 @@ bool Dims::MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view
 bool Dims::MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason,
                          int depth) {
   if (depth > kMaxDepth) return false;
-  // Blocks that have the same product.
+  // Blocks with the same product.
   std::size_t i = 0;
   std::size_t j = 0;
   std::vector<Dim> rest_a;
@@ -276,7 +281,7 @@ bool Dims::MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_vie
     UnifyAt(left, right, reason, depth + 1);
     return true;
   }
-  // One that divides another is split off it.
+  // A factor that divides one of the other side is split off it.
   for (const Dim x : rest_a) {
     for (const Dim y : rest_b) {
       const bool x_is_smaller = SizeOf(x) < SizeOf(y);
@@ -329,7 +334,8 @@ bool Dims::MergeSums(std::vector<Dim> a, std::vector<Dim> b, std::string_view re
   return true;
 }
 
-// n times a part is the part, n times over; a product with a sum in it is a sum of products.
+// A product with a sum in it is a sum of products. Otherwise n times a part is a sum of n such
+// parts.
 bool Dims::MergeSumWithProduct(const std::vector<Dim>& sum, const std::vector<Dim>& product,
                                std::string_view reason, int depth) {
   if (depth > kMaxDepth) return false;
@@ -344,7 +350,7 @@ bool Dims::MergeSumWithProduct(const std::vector<Dim>& sum, const std::vector<Di
     }
     return MergeSums(sum, terms, reason, depth + 1);
   }
-  // The count is the first factor if the sum can be cut so, else any that can.
+  // The count n is the first factor by which the sum can be cut into equal parts.
   for (const Dim count : product) {
     const std::int64_t copies = SizeOf(count);
     if (Look(count).form != Form::kClass || copies < 2 || copies > kMaxCopies) continue;

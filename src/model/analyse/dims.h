@@ -13,42 +13,47 @@ namespace sluice::model {
 
 enum class Dim : std::uint32_t {};  // of a Dims
 
-// Sizes of dimensions as formulas of classes, found by unification: an addition makes two dimensions one, a reshape
-// makes one the product of others, a concatenation the sum. A class is a size that can be chosen alone, or is fixed.
+// The sizes of dimensions as formulas of classes, found by unification. An addition makes two
+// dimensions the same. A reshape makes one dimension the product of others, a concatenation their
+// sum. A class is a size that can be chosen by itself, or that is fixed.
 //
-// Only sizes are unified, not which element is which: units of a width are alike, so that a shuffle of channels is
-// no obstacle. Where two formulas cannot be made one (4 * 6 = 8 * 3 in unknowns), everything in them is fixed, and
-// the reason remembered: it is then no width, which is never wrong.
+// Only sizes are unified, not which element is which. The units of a width are alike, so a shuffle
+// of channels is no obstacle. If two formulas cannot be unified (4 * 6 = 8 * 3 in unknowns), all of
+// their classes are fixed, and the reason is remembered. They are then no widths, which is never
+// wrong.
 class Dims {
  public:
   enum class Form : std::uint8_t { kClass, kProduct, kSum };
 
-  // Which of the classes in a product is chosen first when that is to shrink; later ones keep their size while they can.
+  // The order in which the classes of a product shrink. Later ranks keep their size while they can.
   enum class Rank : std::uint8_t {
     kWidth,  // channels, features, heads
-    kCount,  // of groups, of queries to a key, of chunks
-    kInner,  // the size of a head: what two activations are contracted over, and what lies beside it
+    kCount,  // the number of groups, of queries to a key, of chunks
+    // The size of a head: the dimension that two activations are contracted over, and the
+    // dimensions beside it.
+    kInner,
   };
 
-  // A class of its own.
+  // A new class.
   Dim New(std::int64_t size);
   Dim Fixed(std::int64_t size, std::string_view reason);
-  // Of parts, whose sizes are known; empty: 1 and 0.
+  // The product or the sum of these parts. Without parts, a product is 1 and a sum 0.
   Dim Product(std::span<const Dim> factors);
   Dim Sum(std::span<const Dim> terms);
 
   std::int64_t SizeOf(Dim dim) const { return terms_[At(dim)].size; }
 
-  // Fails if their sizes differ.
+  // Makes two dimensions the same. Fails if their sizes differ.
   Status Unify(Dim a, Dim b, std::string_view reason);
-  // All classes in it. Surprising is what a reader of the network would not expect, or could change; an ordinary reason
-  // takes its place.
+  // Fixes all classes of a dimension. A reason is surprising if a reader of the network would not
+  // expect it, or could change it. An ordinary reason replaces a surprising one.
   void Fix(Dim dim, std::string_view reason, bool surprising = false);
-  // Of every class in it that has a lower one.
+  // Raises every class of a dimension to at least this rank.
   void Raise(Dim dim, Rank rank);
 
-  // What it is now: for a class, itself; for others, their parts, none of which has the same form or, in a product, is
-  // a fixed 1. A formula with more parts than any network has is a tangle, and told as the class it is not.
+  // What a dimension is now: a class, or a product or sum with its parts. No part has the form of
+  // the whole, and none is neutral: a fixed 1 in a product, a fixed 0 in a sum. A formula with more
+  // parts than any network has is a tangle. It is shown as a class, though it is none.
   struct View {
     Form form = Form::kClass;
     Dim dim{};
@@ -57,17 +62,18 @@ class Dims {
   };
   View Look(Dim dim) const;
 
-  // Of classes.
+  // For classes only.
   bool IsFixed(Dim leaf) const { return terms_[At(leaf)].fixed; }
   const std::string& ReasonOf(Dim leaf) const { return terms_[At(leaf)].reason; }
   bool IsSurprising(Dim leaf) const { return terms_[At(leaf)].surprising; }
   Rank RankOf(Dim leaf) const { return terms_[At(leaf)].rank; }
 
-  // The classes in it, each once.
+  // The classes of a dimension, each once.
   std::vector<Dim> ClassesOf(Dim dim) const;
   bool IsAllFixed(Dim dim) const;
 
-  // Its size once classes that are not fixed have these ones.
+  // The size of a dimension if each class that is not fixed has the size that `size_of_class`
+  // gives.
   template <typename SizeOfClass>
   std::int64_t Evaluate(Dim dim, const SizeOfClass& size_of_class) const {
     std::map<Dim, std::int64_t> known;
@@ -97,14 +103,14 @@ class Dims {
     Form form = Form::kClass;
     std::int64_t size = 0;
     bool fixed = false;
-    bool surprising = false;  // that it is fixed
+    bool surprising = false;  // of the reason
     Rank rank = Rank::kWidth;
     std::optional<Dim> is;  // what this class turned out to be
     std::vector<Dim> parts;
     std::string reason;  // for being fixed
   };
 
-  std::size_t At(Dim dim) const;  // where its term is, after all that it turned out to be
+  std::size_t At(Dim dim) const;  // the index of its term, following `is` to the end
   Dim Add(Term term);
   void Bind(Dim leaf, Dim to);
   void Merge(const View& a, const View& b, std::string_view reason, int depth);
@@ -114,7 +120,7 @@ class Dims {
                            std::string_view reason, int depth);
   bool MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason, int depth);
   void UnifyAt(Dim a, Dim b, std::string_view reason, int depth);
-  // False if there are too many.
+  // Adds the parts of a dimension, seen as this form. False if there are too many.
   bool Flatten(Dim dim, Form form, std::vector<Dim>& parts) const;
   Dim Tangle(std::span<const Dim> parts, std::int64_t size);
 

@@ -14,47 +14,48 @@ namespace sluice::model {
 
 using Shape = std::vector<Dim>;
 
-// A number in a node's arguments that is the size of something: it has to change when that does.
+// A number among the arguments of a node that is a size. It has to change when the size does.
 struct SizeInArgument {
   NodeId node{};
   std::size_t argument = 0;
-  std::size_t element = 0;  // of a list
+  std::size_t element = 0;  // in a list
   Dim dim{};
-  bool from_end = false;  // the argument is minus that
+  bool from_end = false;  // the argument is minus the size
 };
 
-// A parameter that a node multiplies with: along some of its axes products are summed up, the others are what it gives.
+// A node that multiplies with a parameter. Along some axes of the parameter products are summed up.
+// The others are axes of the output.
 struct Use {
-  std::uint32_t parameter = 0;  // into Graph::parameters; of those that are tied, the first
+  std::uint32_t parameter = 0;  // into Graph::parameters; of tied parameters, the first
   NodeId node{};
-  ValueId operand{};  // of the node: the parameter, or what it is with its axes in another order
+  ValueId operand{};             // of the node: the parameter, or a value made of its elements
   std::vector<bool> contracted;  // by axis of the parameter
   bool lookup = false;           // rows are picked, not summed up
 };
 
-// Two activations that are multiplied with each other, and summed up along a dimension, in heads or groups that have
-// nothing to do with each other.
+// Activations that are multiplied with each other and summed up along a dimension, in each head or
+// group by itself.
 struct Contraction {
   NodeId node{};
-  Dim dim{};               // what is summed up
-  std::vector<Dim> heads;  // what both have, and the result too
-  std::vector<Dim> inner;  // the others
-  bool normalised =
-      false;  // one of them has length 1, so that the sum does not grow with the width
+  Dim dim{};               // which is summed up
+  std::vector<Dim> heads;  // dimensions that all operands and the result have
+  std::vector<Dim> inner;  // the other dimensions
+  // The vectors of one operand have length 1, so that the sum does not grow with the width.
+  bool normalised = false;
 };
 
-// Shapes of all values of a graph, as formulas of classes (Dims).
+// The shapes of all values of a graph, as formulas of classes (Dims).
 class Inference {
  public:
-  // Sizes of symbols by name; those not named are as in the example. Fails with invalid_argument, naming the
-  // node, where sizes do not agree or an operator is not known.
+  // `symbols` are sizes by name. A symbol that is not named has its size of the example. Fails with
+  // invalid_argument, naming the node, if sizes do not agree or an operator is not known.
   static Result<Inference> Run(const Graph& graph,
                                const std::map<std::string, std::int64_t>& symbols = {});
 
   // Of a tensor.
   const Shape& shape(ValueId value) const { return shapes_[Index(value)]; }
   std::vector<std::int64_t> SizesOf(ValueId value) const;
-  // It depends on the inputs, not on parameters alone.
+  // Whether a value depends on inputs, not on parameters alone.
   bool IsFromInput(ValueId value) const { return from_input_[Index(value)]; }
   bool IsUsed(ValueId value) const { return used_[Index(value)]; }
   const Dims& dims() const { return dims_; }
@@ -74,13 +75,14 @@ class Inference {
   std::vector<std::optional<Dim>> sizes_;  // of numbers, by value
   std::vector<bool> from_input_;
   std::vector<SizeInArgument> arguments_;
-  // A value that is made of a parameter: for each of its axes, those of the parameter that it came of.
+  // A parameter of which a value is made. For each axis of the value: the axes of the parameter
+  // that it came from.
   struct Origin {
     std::uint32_t parameter = 0;
     std::vector<std::vector<std::size_t>> axes;
   };
   std::vector<std::vector<Origin>> origins_;  // by value
-  std::vector<bool> used_;                    // by value: something reads it
+  std::vector<bool> used_;                    // by value: a node reads it, or it is an output
   std::vector<bool> lengths_;                 // by value: lengths of vectors
   std::vector<bool> normalised_;              // by value: vectors of length 1
   std::vector<Use> uses_;

@@ -13,9 +13,10 @@
 namespace sluice::model {
 namespace {
 
-// 3 for a normal law, 1.8 for a uniform one; what is between is told apart here.
+// The kurtosis is 3 for a normal law and 1.8 for a uniform one. Below this, a law counts as
+// uniform.
 constexpr double kKurtosisBetween = 2.3;
-// Many parameters may be views of few bytes.
+// Limits the time: many parameters may be views of the same few bytes.
 constexpr std::size_t kMostBytesInAll = std::size_t{4} << 30;
 
 float FromBfloat16(std::uint16_t bits) {
@@ -87,7 +88,7 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
   if (!std::isfinite(sum)) return law;
   if (constant) return {.kind = Law::Kind::kConstant, .mean = first, .deviation = 0};
   law.mean = sum / static_cast<double>(count);
-  double widest = 0;  // powers are taken of shares of it, which neither overflow nor vanish
+  double widest = 0;  // powers of shares of it neither overflow nor vanish
   for (std::size_t i = 0; i < count; ++i)
     widest = std::max(widest, std::abs(element(i) - law.mean));
   double second = 0;
@@ -107,17 +108,17 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
 
 namespace {
 
-// Of a table with one row for each position; other dimensions are 1.
+// Recognises a table with one row for each position. All but two of its dimensions are 1.
 Result<std::optional<Law::Kind>> LookForSines(const Archive& archive, const Parameter& parameter,
                                               DType dtype) {
   constexpr std::int64_t kMostRows = 64;
-  constexpr std::int64_t kMostWidth = 1 << 14;  // so that they are no more than is read of any
+  constexpr std::int64_t kMostWidth = 1 << 14;  // so that at most 2^20 elements are read
   const std::int64_t width = parameter.sizes.empty() ? 0 : parameter.sizes.back();
   const bool is_table =
       IsFloating(dtype) && width > 1 && width <= kMostWidth &&
       std::ranges::count_if(parameter.sizes, [](std::int64_t size) { return size > 1; }) == 2;
   if (!is_table) return std::optional<Law::Kind>();
-  Parameter rows = parameter;  // the first of them
+  Parameter rows = parameter;  // the first rows
   for (std::size_t i = 0; i + 1 < rows.sizes.size(); ++i)
     rows.sizes[i] = std::min(rows.sizes[i], kMostRows);
   const auto most = static_cast<std::size_t>(kMostRows * width);

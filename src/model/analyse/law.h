@@ -11,7 +11,7 @@
 
 namespace sluice::model {
 
-// How a tensor was drawn, as far as its elements tell.
+// How a tensor was drawn, as far as its elements show.
 struct Law {
   enum class Kind : std::uint8_t {
     kUnknown,
@@ -28,11 +28,12 @@ struct Law {
 
 std::string_view Name(Law::Kind kind);
 
-// Of the elements of a type, as bytes. Numbers that are not finite make it unknown.
+// The law of elements of a type, given as bytes. It is unknown if a number is not finite.
 Law MeasureLaw(std::string_view bytes, DType dtype);
 
-// Of all parameters, by their order; of each at most so many bytes are read, and at most 4 GiB of all. Unknown for those
-// without values.
+// The laws of all parameters, in their order. At most `most_bytes` of each parameter are read, and
+// at most 4 GiB in all; tables that may be of sines are read once more, up to 2^20 elements of
+// each. The law of a parameter without values is unknown.
 Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_bytes = 1 << 20);
 
 }  // namespace sluice::model

@@ -10,10 +10,10 @@ namespace {
 
 using Entry = std::pair<std::string_view, Rule>;
 
-// By name, without overload and without the underscore of those that write in place. Whoever needs an operator that is
-// not here adds a line, and a rule if none of rules.h does.
+// By name, without overload, and without the underscore of operators that write in place. An
+// operator that is missing needs a line here, and a rule if none of rules.h fits.
 constexpr Entry kRules[] = {
-    // What is computed element by element.
+    // Computed element by element.
     {"abs", LikeFirst},
     {"acos", LikeFirst},
     {"alias", LikeFirst},
@@ -110,7 +110,7 @@ constexpr Entry kRules[] = {
     {"zeros_like", LikeFirst},
     {"prelu", Prelu},
 
-    // Along a dimension, which then says something by its size.
+    // Computed along a dimension, so that its size has a meaning.
     {"_log_softmax", LikeFirstAlongFixed},
     {"_softmax", LikeFirstAlongFixed},
     {"cumprod", LikeFirstAlongFixed},
@@ -303,7 +303,7 @@ constexpr Entry kRules[] = {
     // Tensors that are made, and numbers.
     {"arange", Arange},
     {"empty", Make},
-    {"checked", Eye},
+    {"eye", Eye},
     {"linspace", Linspace},
     {"full", Make},
     {"new_empty", Make},
@@ -338,7 +338,7 @@ constexpr Entry kRules[] = {
     {"sym_constrain_range_for_size", NoOutput},
 };
 
-// In the order of names, to be found quickly.
+// In the order of names, for a binary search.
 const std::vector<Entry>& SortedRules() {
   static const std::vector<Entry> sorted = [] {
     std::vector<Entry> rules(std::begin(kRules), std::end(kRules));

@@ -4,16 +4,17 @@
 
 namespace sluice::model {
 
-// Rules of operators, by what they do with shapes; rules.cc has the table of who has which. A rule says three things:
-// the shapes of the outputs, which dimensions are the same, and which are fixed. Numbers among the arguments
-// that are sizes are asked for as such (Step::Sizes) or are said to go with one (Step::Goes).
+// The rules of operators, by what they do with shapes. The table in rules.cc says which operator
+// has which rule. A rule states three things: the shapes of the outputs, which dimensions are the
+// same, and which are fixed. Numbers among the arguments that are sizes are asked for as sizes
+// (Step::Sizes) or tied to a size (Step::TieToSize).
 
 // rules_elementwise.cc
 void LikeFirst(Step& step);         // the shape of the first argument
 void Together(Step& step);          // all tensors, broadcast
-void BroadcastTensors(Step& step);  // the same, one output each
-void LikeFirstAlongFixed(
-    Step& step);  // the same, but what is along its axis cannot shrink: softmax
+void BroadcastTensors(Step& step);  // the same, with an output for each tensor
+// The shape of the first argument, of which the dimension along its axis cannot shrink: softmax.
+void LikeFirstAlongFixed(Step& step);
 void Prelu(Step& step);
 void NoOutput(Step& step);
 
@@ -81,8 +82,8 @@ void GroupNorm(Step& step);
 void WeightNorm(Step& step);
 
 // rules_reduce.cc
-void Reduce(Step& step);           // along axes, or all of it
-void ReduceWithIndex(Step& step);  // the same, with where it was found
+void Reduce(Step& step);           // along axes, or along all
+void ReduceWithIndex(Step& step);  // the same, with the index of what was found
 void TopK(Step& step);
 void CosineSimilarity(Step& step);
 void Loss(Step& step);
@@ -90,7 +91,7 @@ void CrossEntropy(Step& step);
 
 // rules_recurrent.cc
 void Recurrent(Step& step);      // lstm, gru, rnn_tanh, rnn_relu
-void RecurrentCell(Step& step);  // of one step
+void RecurrentCell(Step& step);  // a single step of these
 
 // rules_make.cc
 void Make(Step& step);  // zeros, full, rand of a size
@@ -105,7 +106,7 @@ void SymbolicTimes(Step& step);
 void SymbolicPlus(Step& step);
 void SymbolicOther(Step& step);
 
-// Dimensions of the two sides of a reshape.
+// Unifies the two sides of a reshape, and follows the axes of the first argument through it.
 void Reshaped(Step& step, const Shape& from, const Shape& to);
 
 }  // namespace sluice::model

@@ -5,7 +5,7 @@
 namespace sluice::model {
 namespace {
 
-// One number may stand for all dimensions.
+// The numbers of an argument, one for each dimension of space. A single number stands for all.
 std::vector<std::int64_t> ForEach(Step& step, std::string_view name, std::size_t count,
                                   std::int64_t otherwise) {
   std::vector<std::int64_t> numbers = step.Integers(name);
@@ -31,8 +31,8 @@ std::size_t SpaceOf(std::string_view op) {
   return op.find("3d") != std::string_view::npos ? 3 : 2;
 }
 
-// What is left of a dimension of space that a kernel reaches over. Steps of 1 take a fixed number off it; with others
-// nothing about it can change.
+// The size of a dimension of space after a kernel was moved over it. A stride of 1 changes it by a
+// fixed number. With another stride the dimension is fixed.
 Dim Passed(Step& step, Dim dim, std::int64_t reach, std::int64_t stride, std::int64_t padding,
            bool ceil) {
   const std::int64_t room = step.SizeOf(dim) + 2 * padding - reach;
@@ -54,15 +54,16 @@ Dim Passed(Step& step, Dim dim, std::int64_t reach, std::int64_t stride, std::in
   }
   step.Fix(dim, "a dimension of space");
   std::int64_t size = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-  // The last one begins inside of the image.
+  // The last window begins inside of the image, or of the padding before it.
   if (ceil && (size - 1) * stride >= step.SizeOf(dim) + padding) --size;
   return step.Fixed(size);
 }
 
-// Channels of groups: where each group has one channel there are as many groups as channels, else their number stays.
+// The groups of a convolution. With one channel in each group, their number is that of the
+// channels. Otherwise their number stays while it can.
 struct Groups {
   Dim count{};
-  bool single = false;  // of one channel each
+  bool single = false;  // each has one channel
 };
 
 Groups GroupsOf(Step& step, Dim channels, Dim in_one) {
@@ -73,7 +74,7 @@ Groups GroupsOf(Step& step, Dim channels, Dim in_one) {
   return {.count = count, .single = step.SizeOf(in_one) == 1};
 }
 
-// Of so many groups.
+// Divides the channels into the groups.
 void Grouped(Step& step, const Groups& groups, Dim channels) {
   const std::int64_t count = step.SizeOf(groups.count);
   if (count < 1 || step.SizeOf(channels) % count != 0) {

@@ -37,7 +37,8 @@ Equation Parse(std::string_view text) {
   }
 }
 
-// Those that occur once, in the order of the alphabet.
+// The result of an equation without "->": the ellipsis, then the letters that occur once, in
+// alphabetical order.
 std::string ImplicitResult(const Equation& equation) {
   std::array<int, 128> counts{};
   bool ellipsis = false;
@@ -108,7 +109,7 @@ void Einsum(Step& step) {
       step.Fail("the result has a letter that no term has");
     }
   }
-  // Weights are summed up along what the result has not.
+  // Weights are summed up along the letters that the result does not have.
   std::string kept = result;  // letters of the result and of weights
   std::vector<std::string> active;
   std::vector<ValueId> terms;
@@ -121,13 +122,14 @@ void Einsum(Step& step) {
     }
     std::vector<std::size_t> contracted;
     for (std::size_t i = 0; i < letters.size(); ++i) {
-      if (letters[i] == '.') break;  // behind it axes are not where letters are
+      if (letters[i] == '.') break;  // behind it, axes are not where letters are
       if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
     }
     step.Contracts(*values[o], contracted);
     kept += letters;
   }
-  // What all activations have, and is not summed up among them, are heads; the others are inside of one.
+  // Dimensions that all activations have, and that are not summed up among them, are heads. The
+  // others are inside of a head.
   std::vector<Dim> heads;
   std::vector<Dim> inner;
   std::optional<Dim> summed;

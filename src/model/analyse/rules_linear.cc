@@ -7,7 +7,8 @@ namespace {
 
 constexpr Dims::Rank kInner = Dims::Rank::kInner;
 
-// What two tensors are to each other that are multiplied and summed up: two activations, or an activation and a weight.
+// The roles of two tensors that are multiplied and summed up: two activations, or an activation and
+// a weight.
 struct Meeting {
   bool of_activations = false;
   bool first_is_weight = false;
@@ -81,7 +82,7 @@ void Matmul(Step& step) {
   step.SetOutput(std::move(out));
 }
 
-// A vector or a matrix, and the product of two matrices.
+// The sum of a tensor and a product: of two matrices, or of a matrix and a vector.
 void Addmm(Step& step) {
   const bool is_vector = step.Has("vec");
   const Shape a = step.Tensor(is_vector ? "mat" : "mat1");

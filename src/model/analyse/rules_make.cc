@@ -21,7 +21,7 @@ void Arange(Step& step) {
   const double size = std::ceil((end - begin) / by);
   if (!(size >= 0 && size < 1e12)) step.Fail("expected an end behind its beginning");
   if (!step.ok()) return;
-  // A size that inputs decide is that of their dimension.
+  // Up to a computed size, the output has the dimension of that size.
   if (begin == 0 && by == 1 && step.IsSize("end")) {
     step.SetOutput({step.Size("end")});
     return;
@@ -70,7 +70,8 @@ void SymbolicPlus(Step& step) {
   if (step.ok()) step.SetOutputSize(step.dims().Sum(operands));
 }
 
-// What is subtracted or divided is a number that inputs decide; it stays as it is.
+// Subtraction, division and remainder. Their operands are numbers that inputs decide, and stay as
+// they are.
 void SymbolicOther(Step& step) {
   const std::vector<Dim> operands = step.Operands();
   if (step.ok() && operands.size() != 2) step.Fail("expected two numbers");

@@ -60,7 +60,7 @@ void GroupNorm(Step& step) {
   step.SetOutput(shape);
 }
 
-// A direction, and a length for each of its slices.
+// A weight as a direction, and a length for each of its slices.
 void WeightNorm(Step& step) {
   const Shape direction = step.Tensor("v");
   step.FollowsFirst();

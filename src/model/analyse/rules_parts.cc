@@ -16,7 +16,8 @@ std::vector<Shape> WithParts(const Shape& shape, std::size_t axis, const std::ve
   return shapes;
 }
 
-// Parts of equal size: how many there are does not change. Where the last is smaller, nothing can.
+// Parts of equal size. Their number does not change. If the last part is smaller, the sizes are
+// fixed.
 std::vector<Dim> EqualParts(Step& step, Dim whole, Dim part) {
   const std::int64_t size = step.SizeOf(whole);
   const std::int64_t each = step.SizeOf(part);
@@ -106,7 +107,7 @@ void Unbind(Step& step) {
   FollowsWithout(step, axis, shape.size() + 1);
 }
 
-// One half opens or closes the other.
+// One half gates the other.
 void Glu(Step& step) {
   Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", -1, shape.size());
@@ -149,7 +150,7 @@ void Slice(Step& step) {
   if (stride < 1) step.Fail("expected a step of at least 1");
   if (!step.ok()) return;
   if (stride > 1) {
-    // Every second one, say, of pairs.
+    // For example every second element, of pairs.
     const bool even = end == size && begin < stride && size % stride == 0;
     Dim part = step.New((end - begin + stride - 1) / stride);
     if (even) {
@@ -164,7 +165,7 @@ void Slice(Step& step) {
     return;
   }
   if (begin == 0 && end == size) {
-    // An end that is there as a number goes with the whole.
+    // An end that is given as a number changes with the whole.
     if (given_end == size) step.TieToSize("end", 0, whole);
     step.SetOutput(std::move(shape));
     return;
@@ -208,7 +209,7 @@ void Narrow(Step& step) {
 
 void Cat(Step& step) {
   std::vector<Shape> shapes = step.Tensors("tensors");
-  // A tensor without elements joins whatever the others are.
+  // A tensor of shape [0] can be concatenated with tensors of any shape.
   std::erase_if(
       shapes, [&](const Shape& shape) { return shape.size() == 1 && step.SizeOf(shape[0]) == 0; });
   if (shapes.empty()) step.Fail("expected tensors with elements");

@@ -46,7 +46,7 @@ void Recurrent(Step& step) {
   if (layers < 1 || layers > 10'000) step.Fail("expected at least one layer");
   if (!step.ok()) return;
 
-  // With a projection the output is another size than the cell.
+  // With a projection the output has another size than the cell.
   const Dim output = states[0].back();
   const Dim cell = states.back().back();
   const std::size_t cells = static_cast<std::size_t>(layers) * directions;

@@ -5,7 +5,7 @@
 namespace sluice::model {
 namespace {
 
-// Without the axes, or with 1 in their place.
+// The shape without these axes, or with 1 in their place. If none is given, it is all of them.
 Shape Reduced(Step& step, const Shape& shape, const std::vector<std::int64_t>& axes, bool keeps) {
   std::vector<bool> gone(shape.size(), axes.empty());
   for (const std::int64_t axis : axes)
@@ -17,7 +17,7 @@ Shape Reduced(Step& step, const Shape& shape, const std::vector<std::int64_t>& a
     } else if (keeps) {
       out.push_back(step.Fixed(1));
     }
-    // What is many of something else is not what shrinks first.
+    // A dimension that is reduced is a number of alike things, and does not shrink first.
     if (gone[i]) step.dims().Raise(shape[i], Dims::Rank::kCount);
   }
   return out;
@@ -43,7 +43,7 @@ void ReduceWithIndex(Step& step) {
     }
     return;
   }
-  // Where it was found matters only to those that ask.
+  // The dimension is fixed only if the index of what was found is used.
   const bool asks = step.outputs() == 1 || step.IsUsed(1);
   if (!shape.empty() && asks)
     step.Fix(shape[step.Axis("dim", 0, shape.size())], "one of its elements is picked");

@@ -6,7 +6,8 @@ namespace sluice::model {
 
 namespace {
 
-// Axes of two shapes that hold the same elements, by where their products meet.
+// Follows the axes of the first argument through a reshape. Axes belong together up to where the
+// products of both sides are equal.
 void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
   const auto first = step.FirstValue();
   if (!first || step.ShapeOf(*first).size() != from.size()) return;
@@ -48,7 +49,7 @@ void Reshaped(Step& step, const Shape& from, const Shape& to) {
 
 namespace {
 
-// One of the sizes may be left open.
+// The sizes of a shape, of which one may be left open.
 Shape Closed(Step& step, const std::vector<std::optional<Dim>>& sizes, std::int64_t elements) {
   Shape shape;
   std::int64_t known = 1;
@@ -91,7 +92,7 @@ std::vector<std::size_t> InOrder(std::size_t rank) {
 
 void View(Step& step) {
   const Shape from = step.First();
-  if (!step.Has("size") && !step.Has("shape")) {  // another type of elements
+  if (!step.Has("size") && !step.Has("shape")) {  // only another type of elements
     step.SetOutput(from);
     return;
   }

@@ -14,8 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A network around some operators: an input of [batch, 6] is mapped to a width of 24, and what comes out is summed up.
-// The formulas of the output's shape; the batch is 1009.
+// The formulas of the shape of what `write` returns, in a network around it. An input of [batch, 6]
+// is mapped to a width of 24, and what `write` returns is summed up. The batch is 1009.
 std::vector<std::string> Formulas(const std::function<ValueId(Builder&, ValueId)>& write) {
   Builder b;
   const ValueId x = b.Linear("in", b.Input("x", {6}), 6, 24);
@@ -216,7 +216,7 @@ TEST(RulesTest, GatesOfRecurrentCellsAreFixed) {
   EXPECT_EQ(formula(4, 1), "2*w1") << "both directions";
 }
 
-// A program that someone made up.
+// A program that no export would write.
 TEST(RulesTest, StatesOfAnotherRankAreTold) {
   Builder b;
   const ValueId x = b.Input("x", {7, 6});

@@ -8,10 +8,11 @@
 
 namespace sluice::model {
 
-// Tables of sines and cosines that stand for positions: row t has those of t / 10000^(2i / width), in turns or the
-// sines first. They can be made for any width.
+// Tables of sines and cosines that stand for positions. Row t has the sines and cosines of
+// t / 10000^(2i / width), either in turns or all sines first. Such a table can be made for any
+// width.
 
-// Which of the two a table is of which these are the first rows; nothing if it is none.
+// Which of the two kinds a table is, given its first rows; empty if it is neither.
 std::optional<Law::Kind> RecogniseSines(std::span<const double> elements, std::size_t width);
 
 // An element of such a table.

@@ -5,8 +5,9 @@
 
 namespace sluice::model {
 
-// "4*s77" for "Mul(Integer(4), Symbol('s77', positive=True, integer=True))", as archives have it. What is not
-// understood stays as it is.
+// A formula of an archive in short form: "4*s77" for
+// "Mul(Integer(4), Symbol('s77', positive=True, integer=True))". A formula that is not understood
+// stays as it is.
 std::string ReadableFormula(std::string_view formula);
 
 // A letter, then letters, digits and underscores.

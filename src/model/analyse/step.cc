@@ -8,10 +8,11 @@
 namespace sluice::model {
 namespace {
 
-// No network has a dimension or a number as large: what rules add and multiply stays within 64 bits.
+// No network has a dimension or a number as large. Up to here, what rules add and multiply fits
+// into 64 bits.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
-// "view" of "aten.view.default", "add" of "aten.add_.Tensor", "operator.mul" as it is.
+// "view" for "aten.view.default", "add" for "aten.add_.Tensor", "operator.mul" as it is.
 std::string OperatorOf(std::string_view op) {
   if (!op.starts_with("aten.")) return std::string(op);
   op.remove_prefix(5);
@@ -251,7 +252,7 @@ Dim Step::Size(std::string_view name) {
 void Step::TieToSize(std::string_view name, std::size_t element, Dim dim, bool from_end) {
   const Argument* argument = Get(name);
   if (argument == nullptr) return;
-  // What is computed changes by itself.
+  // A number that is computed changes by itself.
   if (std::holds_alternative<ValueId>(argument->value)) return;
   if (const auto* list = std::get_if<std::vector<IntegerOrValue>>(&argument->value);
       list != nullptr && (element >= list->size() || (*list)[element].value))
@@ -309,7 +310,7 @@ std::optional<ValueId> Step::FirstValue() const {
 
 void Step::Follows(ValueId from, std::size_t output, const Axes& axes) {
   if (output >= node_.outputs.size() || !node_.outputs[output]) return;
-  // What depends on inputs is an activation, whatever parameters are in it.
+  // A value that depends on inputs is an activation, whatever parameters are in it.
   if (!inference_.from_input_[Index(*node_.outputs[output])]) AddOrigins(from, output, axes);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxNoteBytes = 64;  // of the small members that say what the others are
 
-// Within so many elements.
+// Whether the tensor lies within a member of `held` elements.
 bool LiesWithin(const Parameter& parameter, std::int64_t held) {
   if (std::ranges::find(parameter.sizes, 0) != parameter.sizes.end()) return true;
   std::int64_t last = parameter.storage.offset;
@@ -100,7 +100,7 @@ Status Archive::ReadGraph() {
   return {};
 }
 
-// Empty if there is none.
+// Empty if there is no such member.
 Result<std::string> Archive::ReadNote(std::string_view name) const {
   const std::string whole = fmt::format("{}{}", root_, name);
   if (zip_.Find(whole) == nullptr) return "";
@@ -137,7 +137,7 @@ bool Archive::HasTensor(const Parameter& parameter) const {
   return member != nullptr && member->size > 0;
 }
 
-// Every tensor lies within its member.
+// Checks that every tensor lies within its member.
 Status Archive::CheckStorages() {
   for (Parameter& parameter : graph_.parameters) {
     const ZipArchive::Member* member = MemberOf(parameter);
@@ -146,7 +146,7 @@ Status Archive::CheckStorages() {
                                     Shown(parameter.storage.member)));
     }
     if (member->size == 0) {
-      parameter.tied_to.reset();  // all that has no weights shares one member
+      parameter.tied_to.reset();  // tensors without values share a member
       continue;
     }
     const auto bytes = BytesOf(graph_.value(parameter.value).dtype);

@@ -12,8 +12,8 @@
 
 namespace sluice::model {
 
-// A .pt2 file that torch.export.save or sluice.export wrote: its graph, and tensors as they are asked for. The example
-// inputs in it are a pickle, and never opened.
+// A .pt2 file that torch.export.save or sluice.export wrote: its graph, and its tensors when they
+// are asked for. The example inputs in it are a pickle, and are never opened.
 class Archive {
  public:
   // Messages begin with the path.
@@ -21,10 +21,11 @@ class Archive {
   static Result<Archive> Open(std::unique_ptr<ByteSource> source, const std::string& path);
 
   const Graph& graph() const { return graph_; }
-  // False for what was exported without its weights.
+  // False for a tensor that was exported without its values.
   bool HasTensor(const Parameter& parameter) const;
-  // The elements of a tensor in the order of its indices, or, in any order, of evenly spread parts of it if it has more
-  // than so many: as bytes of its type. Fails with failed_precondition for one without values.
+  // The elements of a tensor, as bytes of its type, in the order of its indices. Of a tensor with
+  // more than `most_elements`, only evenly spread parts, in any order. Fails with
+  // failed_precondition for a tensor without values.
   Result<std::string> ReadTensor(const Parameter& parameter, std::size_t most_elements) const;
 
  private:

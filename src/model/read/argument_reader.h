@@ -12,11 +12,12 @@ namespace sluice::model {
 // An argument of a node.
 ArgumentValue ReadArgument(CheckedJson& checked, const JsonValue& json, const ValueNames& names);
 
-// An output of a graph: values that are there already, nothing for what is always the same.
+// The values of an output of a graph, which exist already; an empty one for an output that is
+// always the same.
 std::vector<std::optional<ValueId>> ReadResult(CheckedJson& checked, const JsonValue& json,
                                                const ValueNames& names);
 
-// A number of these kinds is computed, or is known.
+// Whether the kind is that of a number that is computed or known.
 bool IsSymbolic(std::string_view kind);
 
 }  // namespace sluice::model

@@ -5,8 +5,9 @@
 
 namespace sluice::model {
 
-// A JSON text in which Infinity, -Infinity and NaN stand outside of texts, as Python's json writes them unless it is told
-// not to, with quotes around each, as PyTorch writes them.
+// Puts quotes around each Infinity, -Infinity and NaN that stands outside of texts in a JSON text.
+// Python's json writes them without quotes unless it is told not to. PyTorch writes them with
+// quotes.
 std::string WithQuotedNumbers(std::string_view json);
 
 }  // namespace sluice::model

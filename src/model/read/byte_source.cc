@@ -34,7 +34,7 @@ class FileSource final : public ByteSource {
                                  static_cast<off_t>(offset + done));
       if (read < 0 && errno == EINTR) continue;
       if (read < 0) return Unavailable(fmt::format("cannot be read: {}", std::strerror(errno)));
-      if (read == 0) return PastTheEnd(offset, into.size(), offset + done);  // it became shorter
+      if (read == 0) return PastTheEnd(offset, into.size(), offset + done);  // the file shrank
       done += static_cast<std::size_t>(read);
     }
     return {};

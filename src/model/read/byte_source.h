@@ -15,11 +15,12 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual std::uint64_t size() const = 0;
-  // Fills all of `into`, or fails; what lies past the end fails with corruption.
+  // Fills all of `into`, or fails. A read past the end fails with corruption.
   virtual Status Read(std::uint64_t offset, std::span<char> into) const = 0;
 };
 
-// Fails with not_found where there is none, invalid_argument where it is no regular file.
+// Fails with not_found if there is no such file, with invalid_argument if it cannot be opened or is
+// no regular file.
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path);
 std::unique_ptr<ByteSource> FromMemory(std::string bytes);
 

@@ -19,12 +19,13 @@ using TensorMetas = std::map<std::string_view, JsonValue>;
 
 TensorMetas ReadTensorMetas(CheckedJson& checked, const JsonValue& graph);
 
-// Adds values and nodes to a graph. Regions are unfolded: their nodes join the others, with what holds for them.
+// Adds values and nodes to a graph. Regions are unfolded: their nodes join the others, and refer to
+// the region.
 class GraphReader {
  public:
   GraphReader(CheckedJson& checked, Graph& graph) : checked_(checked), graph_(graph) {}
 
-  // Of use only while the checked has seen nothing wrong.
+  // The value is of use only while `checked` has no error.
   ValueId AddTensor(const std::string& name, const TensorMetas& metas, ValueNames& names);
   void ReadNodes(const JsonValue& graph, const TensorMetas& metas, ValueNames& names);
 
@@ -40,14 +41,15 @@ class GraphReader {
   void Unfold(const JsonValue& json, std::string_view op, ValueNames& names);
   void BindOperands(const JsonValue& body, std::span<const JsonValue> operands,
                     const ValueNames& outer, ValueNames& inner);
-  // What a region gives gets the names that its node has for it.
+  // Gives the results of a region the names that its node has for them.
   void NameResults(const JsonValue& json, const JsonValue& body, const ValueNames& inner,
                    ValueNames& names);
   void CollectNames(const JsonValue& output, std::vector<std::string>& called);
 
   CheckedJson& checked_;
   Graph& graph_;
-  // Names of values, each with how many more were made of it: those of one region may be those of another.
+  // Names of values, each with the number of names that were derived from it. Two regions may use
+  // the same names.
   std::map<std::string, std::uint32_t> taken_;
   std::optional<std::uint32_t> region_;
   int depth_ = 0;  // of regions

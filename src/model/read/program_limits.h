@@ -11,8 +11,8 @@ constexpr std::size_t kMaxNodes = 1'000'000;
 constexpr std::size_t kMaxValues = 8 * kMaxNodes;
 constexpr std::size_t kMaxRank = 64;
 constexpr int kMaxRegionDepth = 16;
-constexpr std::int64_t kMaxSize = std::int64_t{1}
-                                  << 40;  // of a dimension, and of a tensor that is stored
+// Of a dimension, and the elements of a tensor that is stored.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;  // of a tensor that is computed
 
 }  // namespace sluice::model

@@ -126,7 +126,7 @@ class ProgramReader {
       checked_.Unsupported("expected tensors as inputs, found a number that varies");
       return;
     }
-    if (part->first != "as_tensor") return;  // a number or nothing, which is part of the program
+    if (part->first != "as_tensor") return;  // a number or none: part of the program
     const std::string name = checked_.TextOf(part->second, "name");
     if (!checked_.ok()) return;
     const ValueId id = reader_.AddTensor(name, metas, names_);
@@ -157,7 +157,7 @@ class ProgramReader {
     }
   }
 
-  // The rest is what the lists of tensors and the program say of it.
+  // Adds a parameter. What it lacks is filled in from the lists of tensors and the program.
   void AddParameter(Parameter parameter, const JsonValue& argument, const TensorMetas& metas) {
     const std::string inside = checked_.TextOf(argument, "name");
     if (!checked_.ok()) return;
@@ -184,7 +184,7 @@ class ProgramReader {
     graph_.parameters.push_back(std::move(parameter));
   }
 
-  // Names of one tensor: all are inputs, nodes use the last.
+  // Finds parameters that are the same tensor. All of its names are inputs; nodes use the last.
   void FindTied() {
     using Whole = std::tuple<std::string_view, std::int64_t, std::vector<std::int64_t>,
                              std::vector<std::int64_t>, DType>;
@@ -221,7 +221,7 @@ class ProgramReader {
   ValueNames names_{graph_};
   StoredTensors stored_;
   std::set<std::string> parameter_names_;
-  std::map<std::string, std::size_t, std::less<>> symbols_;  // into those of the graph
+  std::map<std::string, std::size_t, std::less<>> symbols_;  // into Graph::symbols
 };
 
 Result<JsonDocument> ParseObject(std::string_view text, std::string_view what) {

@@ -9,7 +9,7 @@
 namespace sluice::model {
 namespace {
 
-// The argument at a place, if it is of a kind.
+// The argument at a place, if it is of this kind.
 std::optional<JsonValue> ArgumentAt(const std::vector<JsonValue>& inputs, std::size_t place,
                                     std::string_view kind) {
   if (place >= inputs.size()) return std::nullopt;

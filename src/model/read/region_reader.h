@@ -9,15 +9,15 @@
 
 namespace sluice::model {
 
-// A node that runs another graph with something holding for it: no_grad, autocast.
+// A node that runs another graph under some settings: no_grad, autocast.
 struct RegionCall {
   Region region;
   JsonValue body;                   // a graph
   std::vector<JsonValue> operands;  // for the inputs of that graph
 };
 
-// `op` is what of its target follows "torch.ops.higher_order."; `outside` is what holds around it. Nothing, and the checked
-// has seen why, for other such nodes: branches and loops.
+// `op` is the part of the node's target behind "torch.ops.higher_order.", and `outside` the region
+// around the node. Empty for other such nodes (branches and loops), with the reason in `checked`.
 std::optional<RegionCall> ReadRegionCall(CheckedJson& checked, const JsonValue& node,
                                          std::string_view op, const Region& outside);
 

@@ -11,7 +11,7 @@ namespace sluice::model {
 namespace {
 
 constexpr std::int64_t kWindowBytes = std::int64_t{1} << 20;  // of one read
-constexpr std::int64_t kGapBytes = std::int64_t{64} << 10;    // at most, between what one read gets
+constexpr std::int64_t kGapBytes = std::int64_t{64} << 10;    // the largest gap within a read
 constexpr std::size_t kMaxRuns = 32'768;                      // of one read
 constexpr std::int64_t kParts = 64;                           // of a tensor that is too large
 
@@ -28,7 +28,7 @@ struct Run {
   std::int64_t count = 0;
 };
 
-// Takes runs in any order and fills the result; those that lie near each other share a read.
+// Takes runs in any order and fills the result. Runs that lie near each other share a read.
 class RunReader {
  public:
   RunReader(const ByteSource& source, std::size_t element_bytes, const Axis& along,
@@ -59,7 +59,7 @@ class RunReader {
     return {};
   }
 
-  // Fills in what was not yet read.
+  // Reads and copies the runs that are left.
   Status Finish() {
     if (runs_.empty()) return {};
     window_bytes_.resize(static_cast<std::size_t>(end_ - begin_) * bytes_);
@@ -90,7 +90,7 @@ class RunReader {
   std::int64_t gap_ = 0;
   std::int64_t window_ = 0;
   std::int64_t longest_ = 0;
-  std::int64_t begin_ = 0;  // of what is to be read next
+  std::int64_t begin_ = 0;  // of the next read
   std::int64_t end_ = 0;
   std::vector<Run> runs_;
   std::string window_bytes_;
@@ -111,12 +111,12 @@ void StepInOrder(std::span<Axis> axes) {
   }
 }
 
-// The order in which elements lie.
+// Sorts axes by the order in which the elements lie.
 void SortAsTheyLie(std::vector<Axis>& axes) {
   std::ranges::stable_sort(axes, std::ranges::greater(), &Axis::stride);
 }
 
-// Those that can be walked as one are one; the last is always there.
+// Merges axes that can be walked as one. At least one axis is left.
 std::vector<Axis> Merged(std::span<const Axis> axes) {
   std::vector<Axis> merged;
   for (const Axis& axis : axes) {
@@ -138,7 +138,7 @@ struct Walk {
   std::vector<Axis> axes;
   std::int64_t parts = 1;
   std::int64_t length = 0;   // of a part
-  std::int64_t spacing = 0;  // from the begin of one to the next
+  std::int64_t spacing = 0;  // from the begin of a part to the next
 };
 
 Walk WalkAll(std::vector<Axis> axes) {
@@ -148,7 +148,7 @@ Walk WalkAll(std::vector<Axis> axes) {
 }
 
 Walk WalkParts(std::vector<Axis> axes, std::int64_t most) {
-  // What is the same element again and again tells no more than once.
+  // An element that is repeated along an axis is taken once.
   std::erase_if(axes, [](const Axis& axis) { return axis.stride == 0; });
   const std::int64_t elements = ElementsOf(axes);
   SortAsTheyLie(axes);
@@ -160,7 +160,7 @@ Walk WalkParts(std::vector<Axis> axes, std::int64_t most) {
           .spacing = elements / parts};
 }
 
-// Adds the elements from one to another, counted as they lie.
+// Adds the elements from `begin` to `end`, counted in the order in which they lie.
 Status AddRange(const StridedLayout& layout, std::span<const Axis> axes, std::int64_t begin,
                 std::int64_t end, std::int64_t to, RunReader& reader) {
   const Axis& along = axes.back();

@@ -37,7 +37,8 @@ std::vector<std::int64_t> ReadNumbers(CheckedJson& checked, const JsonValue& obj
   return numbers;
 }
 
-// Strides and places of so few elements can be multiplied without care, in any order.
+// Whether there are at most kMaxSize elements, with sizes of 0 taken for 1. Then sizes can be
+// multiplied in any order without overflow.
 bool HasFewElements(const std::vector<std::int64_t>& sizes) {
   std::int64_t elements = 1;
   for (const std::int64_t size : sizes) {

@@ -21,8 +21,9 @@ struct StoredTensor {
 
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;  // by name
 
-// Adds those of one of an archive's lists (model_weights_config.json, model_constants_config.json), whose members lie in
-// a folder ("weights/"). `what` is the list, for messages.
+// Adds the tensors of one list of an archive (model_weights_config.json or
+// model_constants_config.json). Their members lie in `folder` ("weights/"). `what` names the list
+// in messages.
 void ReadTensorList(CheckedJson& checked, const JsonValue& list, std::string_view what,
                     std::string_view folder, StoredTensors& tensors);
 

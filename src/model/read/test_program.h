@@ -10,8 +10,8 @@
 
 namespace sluice::model {
 
-// The texts of an archive, to be changed before they are read. Minimal() is y = linear(x, weight), x being [s0, 4] with
-// s0 = 2 in the example and weight [3, 4].
+// The texts of an archive, to be changed before they are read. Minimal() is y = linear(x, weight),
+// with x of [s0, 4], s0 = 2 in the example, and weight of [3, 4].
 struct TestProgram {
   using Json = nlohmann::ordered_json;
 

@@ -10,16 +10,17 @@
 
 namespace sluice::model {
 
-// What the names of one graph lead to. A graph within another has names of its own.
+// The values that the names of one graph stand for. A graph within another has names of its own.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph) : graph_(graph) {}
 
-  // Wrong for one that is there already.
+  // An error if the name is defined already.
   void Define(CheckedJson& checked, const std::string& name, ValueId value);
-  // Wrong for one that is not there, or leads to a number where a tensor is meant, or the other way round.
+  // An error if the name is not defined, or is a number where a tensor is meant, or the other way
+  // round.
   std::optional<ValueId> Find(CheckedJson& checked, std::string_view name, bool is_tensor) const;
-  // By the text that an object has as "name".
+  // By the member "name" of an object.
   std::optional<ValueId> FindTensor(CheckedJson& checked, const JsonValue& object) const;
 
  private:

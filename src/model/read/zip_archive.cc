@@ -31,7 +31,7 @@ constexpr std::uint16_t kSizes64 = 1;  // an extra field
 
 static_assert(std::endian::native == std::endian::little);
 
-// Little-endian, at a place that is known to be there.
+// A little-endian number. Its bytes must be there.
 template <typename T>
 T At(std::string_view bytes, std::size_t offset) {
   T value;
@@ -57,7 +57,8 @@ struct Directory {
   std::uint64_t members = 0;
 };
 
-// Where the end record is: the last one behind which there is a comment as long as it says, and nothing more.
+// Where the end record is: the last one that is followed by a comment as long as it says, and by
+// nothing more.
 std::optional<std::size_t> FindEnd(std::string_view tail) {
   if (tail.size() < kEndBytes) return std::nullopt;
   for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
@@ -100,7 +101,7 @@ Result<Directory> FindDirectory(const ByteSource& source) {
   return found;
 }
 
-// Sizes and places that do not fit into 32 bits stand in an extra field, in this order.
+// Sizes and places that do not fit into 32 bits are in an extra field, in the order of `large`.
 Status ReadLargeSizes(std::string_view extra, std::span<std::uint64_t* const> large) {
   if (large.empty()) return {};
   while (extra.size() >= 4) {
@@ -136,7 +137,8 @@ class MemberSource final : public ByteSource {
   std::uint64_t size_;
 };
 
-// Nothing is written to them, but whoever unpacks such a file by hand may be less careful.
+// Whether a name stays within its folder. Sluice writes to no such path, but a tool that unpacks
+// the file may be less careful.
 bool IsPlain(std::string_view name) {
   if (name.empty() || name.front() == '/') return false;
   if (name.find_first_of(std::string_view("\\\0", 2)) != std::string_view::npos) return false;
@@ -151,7 +153,7 @@ bool IsPlain(std::string_view name) {
 
 }  // namespace
 
-// Eight bytes at a time, each by a table of what it does that many bytes later.
+// Takes eight bytes at a time. Table t has the effect of a byte that t more bytes follow.
 std::uint32_t Crc32(std::string_view bytes) {
   static constexpr auto kTables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> tables{};

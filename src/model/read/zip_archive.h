@@ -13,9 +13,9 @@
 
 namespace sluice::model {
 
-// A zip file whose members are stored as they are, as PyTorch writes them: any part of a member can be read
-// without the rest. Nothing is ever written to a path of its names. Memory is bounded by what the limits below
-// allow, whatever the file says.
+// A zip file with members that are stored uncompressed, as PyTorch writes them. Any part of a
+// member can be read without the rest. Nothing is ever written to a path named by a member. The
+// limits below bound the memory, whatever the file says.
 class ZipArchive {
  public:
   static constexpr std::size_t kMaxMembers = 200'000;
@@ -28,17 +28,19 @@ class ZipArchive {
     std::uint32_t checksum = 0;
   };
 
-  // Fails with corruption, or with invalid_argument where it is no zip file or one that is compressed or encrypted.
+  // Fails with corruption if the file is damaged. Fails with invalid_argument if it is no zip file,
+  // is compressed or encrypted, or exceeds the limits.
   static Result<ZipArchive> Open(std::unique_ptr<ByteSource> source);
 
-  // By its whole name.
+  // By its whole name; null if there is no such member.
   const Member* Find(std::string_view name) const;
   const std::map<std::string, Member, std::less<>>& members() const { return members_; }
 
-  // All of it, if that is no more than `most` bytes; its checksum is held against it. Fails with not_found where there
-  // is none of this name.
+  // All bytes of a member, checked against its checksum. Fails with not_found if there is no such
+  // member, with invalid_argument if it has more than `most` bytes.
   Result<std::string> Read(std::string_view name, std::size_t most) const;
-  // Its bytes, to be read in parts; of use while the archive lives, wherever that is moved.
+  // The bytes of a member, to be read in parts. Valid while the archive lives, also after the
+  // archive is moved.
   Result<std::unique_ptr<ByteSource>> OpenMember(const Member& member) const;
 
  private:

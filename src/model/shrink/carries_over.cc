@@ -8,7 +8,8 @@
 namespace sluice::model {
 namespace {
 
-// Words of a name: "weight", "decay" of "optimizer.weight_decay" and of "weightDecay"; small letters.
+// The words of a name in lower case, with a space before and after each: " weight decay " for
+// "weight_decay" and "weightDecay".
 std::string WordsOf(std::string_view name) {
   std::string words = " ";
   for (const char c : name) {

@@ -5,8 +5,8 @@
 
 namespace sluice::model {
 
-// Why values of a hyperparameter that were found on a narrower network may not hold on the original, judged by its
-// name; empty if they should.
+// Why values of a hyperparameter that were found on a narrower network may not hold on the
+// original, judged by the name of the hyperparameter. Empty if they should hold.
 std::string WhyItDoesNotCarryOver(std::string_view hyperparameter);
 
 }  // namespace sluice::model

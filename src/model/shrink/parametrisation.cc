@@ -9,20 +9,23 @@
 
 #include "base/text.h"
 
-// The rules, for a tensor whose sizes shrink to m_in (what products are summed up over) and m_out (the rest) of the
-// original's; S = 1/m where all shrink alike.
+// The rules. m_in and m_out are what is left of the sizes of a tensor: m_in along the axes that
+// products are summed up over, m_out along the others. S is 1/m where all sizes shrink alike.
 //
-//   mup       activations and their changes stay as large as in the original, whatever the width ("Tensor Programs V"),
-//             with the original as the base: at S = 1 nothing changes. An output map is multiplied by S. If it is a
-//             readout it is drawn as 0 in both; if other products follow (a router), so that it begins as large as there.
-//   spectral  the same limit, from norms of whole matrices ("A Spectral Condition for Feature Learning"): where a
-//             matrix becomes relatively wider or flatter, its spread and its step follow sqrt(out/in) and out/in.
-//   standard  none: learning rates as given, spreads by 1/sqrt(fan in). What is found does not carry over; for
-//             comparison.
+//   mup       Activations and their changes stay as large as in the original, whatever the width
+//             ("Tensor Programs V"). The original is the base: at S = 1 nothing changes. The weight
+//             of an output map is multiplied by S where it is used. A readout begins at 0 in both
+//             networks, unless it is to be kept. An output map that other products follow (a
+//             router) is drawn so that its output begins as large as in the original.
+//   spectral  The same limit, from norms of whole matrices ("A Spectral Condition for Feature
+//             Learning"). It differs for hidden matrices with m_out < m_in: their spread is also
+//             multiplied by sqrt(m_out / m_in).
+//   standard  No rule, for comparison: learning rates stay as given, spreads follow 1/sqrt(fan in).
+//             What is found with it does not carry over.
 //
-// Steps of Adam do not depend on how large gradients are as long as its eps is small beside them: as gradients grow
-// by S, so does eps. Weight decay acts through the learning rate (lr * decay): "scaled" keeps that product for every
-// tensor, "same" leaves the number alone.
+// The steps of Adam do not depend on how large gradients are, as long as its eps is small beside
+// them. Gradients grow by S, so eps grows by S. Weight decay acts through the learning rate
+// (lr * decay): "scaled" keeps that product for every tensor, "same" leaves the decay as given.
 
 namespace sluice::model {
 namespace {
@@ -68,10 +71,10 @@ const std::vector<NamedRule>& Rules() {
   return rules;
 }
 
-// Along which axes of a parameter products are summed up, in all of its uses that do.
+// The axes of a parameter along which any of its uses sums up products.
 struct Contracted {
   std::vector<bool> axes;
-  bool is_matrix = false;  // some use sums up
+  bool is_matrix = false;  // some use sums up products
 };
 
 std::vector<Contracted> ContractedAxes(const Graph& graph, const Inference& inference) {
@@ -98,13 +101,13 @@ ParameterKind KindOf(bool in, bool out) {
   return out ? ParameterKind::kInput : ParameterKind::kScalar;
 }
 
-// Nodes after which parameters, or activations, are still multiplied with what they give.
+// Whether, by node, parameters or activations are still multiplied with its output further on.
 std::vector<bool> NodesInTheMiddle(const Graph& graph, const Inference& inference) {
   std::vector<bool> multiplies(graph.nodes.size());
   for (const Use& use : inference.uses()) multiplies[Index(use.node)] = true;
   for (const Contraction& contraction : inference.contractions())
     multiplies[Index(contraction.node)] = true;
-  std::vector<bool> leads(graph.values.size());  // from this value to such a node
+  std::vector<bool> leads(graph.values.size());  // from this value to a node that multiplies
   std::vector<bool> middle(graph.nodes.size());
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
@@ -130,12 +133,13 @@ class Planner {
            static_cast<double>(std::max<std::int64_t>(widths_.dims().SizeOf(dim), 1));
   }
 
-  // With the width of the network; what is kept does where it had to shrink all the same.
+  // Whether the dimension changes with the width of the network. A kept class counts if it had to
+  // shrink after all.
   bool Changes(Dim dim) const {
     return widths_.IsWidth(dim) || narrow_.SizeOf(widths_, dim) != widths_.dims().SizeOf(dim);
   }
   bool IsInTheMiddle(NodeId node) const { return middle_[Index(node)]; }
-  // Some use of it is followed by other products.
+  // Whether some use of the parameter is followed by other products.
   bool IsInTheMiddle(std::size_t p) const {
     const std::size_t root = graph_.parameters[p].tied_to.value_or(static_cast<std::uint32_t>(p));
     return std::ranges::any_of(widths_.inference().uses(), [&](const Use& use) {
@@ -179,8 +183,9 @@ Status CheckName(std::string_view what, const std::string& name,
                                      Shown(name), DidYouMean(name, names)));
 }
 
-// What an attention multiplies its logits by, once the size of a head is another one: q*k / sqrt(d) becomes
-// q*k * sqrt(d_target) / d. Nothing for an operator that has no scale of its own.
+// The scale of the logits of an attention once the size of a head has changed: q*k / sqrt(d)
+// becomes q*k * sqrt(d_original) / d. A scale that the node has is multiplied by d_original / d.
+// Empty for an operator without a scale of its own.
 std::optional<double> ScaleOf(const Node& node, double size, double narrow) {
   if (!node.op.starts_with("aten.scaled_dot_product_attention")) return std::nullopt;
   const Argument* scale = Find(node, "scale");
@@ -233,7 +238,7 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
     rule->apply(plan);
     if (plan.kind == ParameterKind::kOutput && !is_standard) {
       if (planner.IsInTheMiddle(p)) {
-        // What it gives begins as large as in the original, though it is multiplied.
+        // With its multiplier, its output begins as large as in the original.
         plan.law.deviation *= std::sqrt(plan.in_ratio);
       } else if (!options.keep_readout) {
         plan.zeroed = true;
@@ -249,7 +254,7 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
   if (is_standard) return made;
   for (const Use& use : widths.inference().uses()) {
     if (use.lookup) continue;
-    // What a node sums up over a width, and gives to no width.
+    // A use that sums up over a width, and has no width in its output, gets a multiplier.
     const Shape& shape = widths.inference().shape(graph.parameters[use.parameter].value);
     double ratio = 1;
     bool out = false;
@@ -258,7 +263,7 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
       if (use.contracted[i]) ratio *= planner.RatioOf(shape[i]);
       out = out || !use.contracted[i];
     }
-    // One operand may be made of several parameters.
+    // An operand may be made of several parameters. It is multiplied once.
     const bool known = std::ranges::any_of(made.multipliers, [&](const Multiplier& other) {
       return other.node == use.node && other.operand == use.operand;
     });
@@ -303,7 +308,7 @@ Graph Multiplied(const Graph& graph, std::span<const Multiplier> multipliers) {
          .region = like.region});
     return to;
   };
-  std::map<ValueId, ValueId> instead;  // of what is multiplied after it is made
+  std::map<ValueId, ValueId> instead;  // the scaled value for each output that is multiplied
   const auto replaced = [&](ValueId value) {
     const auto found = instead.find(value);
     return found == instead.end() ? value : found->second;

@@ -14,22 +14,27 @@
 
 namespace sluice::model {
 
-// What a parameter is to the width of a network.
+// The kind of a parameter: where it has widths.
 enum class ParameterKind : std::uint8_t {
-  kHidden,  // widths on both sides: products are summed up over one of them
-  kInput,  // a width only in what it gives: input maps, embeddings, biases, gains, depthwise kernels
-  kOutput,  // a width only in what is summed up: readouts, routers
-  kScalar,  // no width
+  // Widths on both sides: products are summed up over one of them.
+  kHidden,
+  // A width only in the output: input maps, embeddings, biases, gains, depthwise kernels.
+  kInput,
+  // A width only in what is summed up over: readouts, routers.
+  kOutput,
+  // No width.
+  kScalar,
 };
 std::string_view Name(ParameterKind kind);
 
-// How a parameter of the narrower network is drawn and trained, so that what was found on it holds on the original.
-// Factors are for what the user asked for: a learning rate found is used on the original as it is.
+// How a parameter of the narrower network is drawn and trained, so that what is found on that
+// network holds on the original. The factors multiply what the user sets. A learning rate that was
+// found is used on the original as it is.
 struct ParameterPlan {
   ParameterKind kind = ParameterKind::kScalar;
-  double in_ratio = 1;   // sizes of what is summed up, narrow / original
-  double out_ratio = 1;  // of the rest
-  Law law;               // it is drawn by
+  double in_ratio = 1;   // narrow / original, of the sizes that are summed up over
+  double out_ratio = 1;  // of the other sizes
+  Law law;               // by which it is drawn
   bool zeroed = false;   // a readout that begins at 0, here and in the original
   double sgd_lr = 1;
   double adam_lr = 1;
@@ -38,11 +43,12 @@ struct ParameterPlan {
   double adam_eps = 1;
 };
 
-// A factor for one of a node's operands, for what it gives, or to be given to it as an argument.
+// A factor that multiplies one of a node's operands or its output, or that is the new value of one
+// of its arguments.
 struct Multiplier {
   NodeId node{};
   std::optional<ValueId> operand;
-  std::string argument;  // with no operand; empty: its output
+  std::string argument;  // to be set, where there is no operand; empty: the output is multiplied
   double factor = 1;
   std::string why;
 };
@@ -54,7 +60,7 @@ struct ParametrisationOptions {
 };
 
 struct Parametrisation {
-  std::vector<ParameterPlan> parameters;  // by the order of the graph's
+  std::vector<ParameterPlan> parameters;  // in the order of the graph's
   std::vector<Multiplier> multipliers;
 };
 
@@ -62,7 +68,7 @@ struct Parametrisation {
 std::span<const std::string> ParametrisationRules();
 std::span<const std::string> DecayRules();
 
-// Fails with invalid_argument for a rule that is not there. Laws are those of the original.
+// Fails with invalid_argument for an unknown rule or decay. `laws` are those of the original.
 Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
                                     const Shrunken& narrow, const std::vector<Law>& laws,
                                     const ParametrisationOptions& options = {});

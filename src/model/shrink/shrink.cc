@@ -11,10 +11,10 @@
 namespace sluice::model {
 namespace {
 
-// What is left of a ratio is passed on to the next class of a product from here on.
+// A remaining ratio of at least this is passed on to the next class of a product.
 constexpr double kPassedOn = 1.99;
 
-// Sizes for all classes.
+// Chooses a size for each class.
 class Sizing {
  public:
   Sizing(const Widths& widths, const ShrinkOptions& options) : widths_(widths), options_(options) {}
@@ -46,7 +46,7 @@ class Sizing {
         std::max<std::int64_t>((options_.min_width + beside - 1) / beside, 1);
     return std::clamp(wanted, std::min(least, size), size);
   }
-  // What the others of its products make of each of its units, at most.
+  // The largest product of the other classes, among all products that have this class.
   std::int64_t Beside(std::size_t c) const {
     std::int64_t most = 1;
     for (const Widths::Product& product : widths_.products()) {
@@ -58,7 +58,7 @@ class Sizing {
     }
     return most;
   }
-  // By how much the products it is in should still shrink, at least, now that others have.
+  // The smallest ratio by which the products that have this class should still shrink.
   double LeftFor(std::size_t c) const {
     double left = options_.scale;
     for (const Widths::Product& product : widths_.products()) {
@@ -108,7 +108,7 @@ void Rewrite(Argument& argument, std::size_t element, std::int64_t number) {
     (*list)[element].number = number;
 }
 
-// Every shape is what the formulas of the original say.
+// Checks that every shape is what the formulas of the original say.
 Status CheckAll(const Widths& widths, const Shrunken& made,
                 const std::map<std::string, std::int64_t>& symbols) {
   SLUICE_ASSIGN(const Inference again, Inference::Run(made.graph, symbols));

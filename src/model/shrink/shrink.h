@@ -12,30 +12,31 @@
 namespace sluice::model {
 
 struct ShrinkOptions {
-  double scale = 8;            // every width is divided by this, as far as it goes
-  std::int64_t min_width = 8;  // no dimension gets narrower, unless it was before
+  double scale = 8;            // every width is divided by this, as far as possible
+  std::int64_t min_width = 8;  // no dimension gets narrower than this, unless it was before
   std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
 
 // A narrower network: the same operators, with other sizes among parameters and arguments.
 struct Shrunken {
   Graph graph;
-  std::vector<std::int64_t> sizes;  // of the classes, by their order
+  std::vector<std::int64_t> sizes;  // in the order of the classes
 
-  // Of a dimension of the original.
+  // The new size of a dimension of the original.
   std::int64_t SizeOf(const Widths& widths, Dim dim) const;
 };
 
-// Sizes of classes are divided by the scale and rounded. Of a product only one class shrinks: heads before the size of a
-// head, channels of a group before their number. Those that are last shrink once the others are down to 1. The new
-// graph's shapes are inferred again, and every one of them checked.
+// Divides the sizes of the classes by the scale and rounds them. In a product only the first class
+// shrinks: heads before the size of a head, channels of a group before the number of groups. The
+// next class shrinks only if a ratio of about 2 or more is left for it. The shapes of the new graph
+// are inferred again, and each is checked.
 Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOptions& options);
 
-// By the scale that comes nearest to so many trainable elements.
+// Shrinks by the scale that comes nearest to this number of trainable elements.
 Result<Shrunken> ShrinkTo(const Graph& graph, const Widths& widths, std::int64_t elements,
                           ShrinkOptions options);
 
-// Elements of all that is trained, what is tied once.
+// The number of elements of all trainable parameters. Tied parameters count once.
 std::int64_t TrainableElements(const Graph& graph);
 
 }  // namespace sluice::model

@@ -20,7 +20,8 @@ bool IsPrime(std::int64_t number) {
   return true;
 }
 
-// Sizes that meet no others by chance: primes, as far as symbols may be that large.
+// Sizes for symbols that equal no other size by chance: primes from 1009 on. Symbols that may not
+// be that large are left out.
 std::map<std::string, std::int64_t> RareSizes(const Graph& graph) {
   std::map<std::string, std::int64_t> sizes;
   std::int64_t next = 1009;
@@ -104,7 +105,7 @@ void Widths::NameClasses(const Graph& graph) {
   }
 }
 
-// The products of classes that a dimension is the sum of.
+// The products of classes of which the dimension is the sum.
 std::vector<Widths::Product> Widths::ProductsOf(Dim dim) const {
   const Dims::View view = dims().Look(dim);
   if (view.form == Dims::Form::kClass) {
@@ -212,7 +213,7 @@ Status CheckShapes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const auto& output : node.outputs) {
       if (!output || graph.value(*output).kind != Value::Kind::kTensor) continue;
-      // PyTorch 2.11 is wrong about the last states of an LSTM, which few use.
+      // PyTorch 2.11 is wrong about the last states of an LSTM, which few networks use.
       if (!inference.IsUsed(*output)) continue;
       std::vector<std::int64_t> said;
       for (const Size& size : graph.value(*output).sizes) said.push_back(size.number);

@@ -23,12 +23,13 @@ struct WidthClass {
   Dim dim{};
   std::int64_t size = 0;
   Dims::Rank rank = Dims::Rank::kWidth;
-  Place first;  // where it is met first
-  bool kept =
-      false;  // it stays while others in its products shrink: the size of a head, the number of groups
+  Place first;  // the first dimension of a parameter that has it
+  // It keeps its size while other classes of its products shrink: the size of a head, the number
+  // of groups.
+  bool kept = false;
 };
 
-// Values that can neither be cut nor be drawn again, so that sizes stay.
+// Whether the values of a parameter can neither be cut nor be drawn again, so that sizes stay.
 enum class Frozen : std::uint8_t {
   kNo,
   kAllButLast,  // they can be made for another size of the last dimension
@@ -36,38 +37,40 @@ enum class Frozen : std::uint8_t {
 };
 
 struct WidthOptions {
-  // By the order of parameters; empty: none is.
+  // In the order of the parameters; empty: none is frozen.
   std::vector<Frozen> frozen = {};
-  std::vector<Place> pins = {};  // what is to stay, for reasons of the user's
+  std::vector<Place> pins = {};  // dimensions that the user wants to stay
 };
 
-// Which sizes of a network are widths: those that neither inputs, outputs, vocabularies, kernels, indices, nor the user
-// decide.
+// The widths of a network: the sizes that neither inputs, outputs, vocabularies, kernels, indices
+// nor the user decide.
 class Widths {
  public:
-  // Fails with invalid_argument, naming the node, where shapes do not agree or an operator is not known.
+  // Fails with invalid_argument, naming the node, if shapes do not agree or an operator is not
+  // known.
   static Result<Widths> Find(const Graph& graph, const WidthOptions& options = {});
 
   const Inference& inference() const { return inference_; }
   const Dims& dims() const { return inference_.dims(); }
   const std::vector<WidthClass>& classes() const { return classes_; }
-  // What symbols were taken to be: sizes that meet no others by chance.
+  // The sizes of symbols during the analysis, which equal no other size by chance. A symbol that is
+  // missing had the size of the example.
   const std::map<std::string, std::int64_t>& symbols() const { return symbols_; }
-  // Null for one that is fixed.
+  // Null for a class that is fixed.
   const WidthClass* Find(Dim leaf) const;
 
-  // Classes that are multiplied with each other, by their order: who shrinks first comes first. Heads and what is inside
-  // of one are such, whether they ever stand in one dimension or not.
+  // Indices of classes that are multiplied with each other, in the order in which they shrink.
+  // Heads and what is inside of a head form a product, even if no dimension has both.
   using Product = std::vector<std::size_t>;
   const std::vector<Product>& products() const { return products_; }
 
-  // It has a class in it that can be chosen.
+  // Whether the dimension has a class that can be chosen.
   bool HasClass(Dim dim) const { return !dims().IsAllFixed(dim); }
-  // It has one that is not kept: it shrinks with the network.
+  // Whether the dimension has a class that is not kept, so that it shrinks with the network.
   bool IsWidth(Dim dim) const;
-  // Of a parameter's dimensions, how many are widths.
+  // How many dimensions of a parameter are widths.
   int CountIn(const Parameter& parameter) const;
-  // Sizes that stay although nothing about the task says so, one a line: which, and why.
+  // Sizes that stay although the task does not require it: one line for each, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
   // "w1", "64", "12*w1", "w1 + 2".
   std::string Formula(Dim dim) const;
@@ -86,7 +89,7 @@ class Widths {
   std::vector<std::string> notes_;
 };
 
-// Whether what we infer is what the archive says of every tensor that is used.
+// Checks that the inferred shape of every tensor that is used is the one that the graph states.
 Status CheckShapes(const Graph& graph);
 
 }  // namespace sluice::model

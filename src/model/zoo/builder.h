@@ -12,24 +12,25 @@
 
 namespace sluice::model {
 
-// A network that was built here: nothing of it lies in a file.
+// A network that was built in memory: no part of it lies in a file.
 struct BuiltModel {
   Graph graph;
   std::vector<Law> laws;  // of the parameters
 };
 
-// Writes a graph, operator by operator. What is wrong with it is said at the end.
+// Writes a graph, operator by operator. Errors are reported by Finish.
 class Builder {
  public:
   // The first size is the batch.
   ValueId Input(std::string_view name, const std::vector<std::int64_t>& others,
                 DType dtype = DType::kFloat32);
-  // Of the module that is being written; drawn with a spread of 1 / sqrt(fan_in), or all the same number.
+  // Parameters of the module that is being written. The spread of a weight is 1 / sqrt(fan_in). In
+  // a constant all elements are the same number.
   ValueId Weight(std::string_view name, std::vector<std::int64_t> sizes, std::int64_t fan_in);
   ValueId Constant(std::string_view name, std::vector<std::int64_t> sizes, double value);
   // The same tensor under another name.
   ValueId Tied(std::string_view name, ValueId parameter);
-  // Values that are what they are, and are not trained.
+  // Values that are not trained.
   ValueId Buffer(std::string_view name, std::vector<std::int64_t> sizes, const Law& law,
                  DType dtype = DType::kFloat32, bool persistent = true);
 
@@ -53,7 +54,7 @@ class Builder {
     std::size_t before_;
   };
 
-  // Fails where shapes do not go together.
+  // Fails if shapes do not fit together.
   Result<BuiltModel> Finish(std::vector<ValueId> outputs) &&;
 
   ValueId Linear(std::string_view name, ValueId x, std::int64_t in, std::int64_t out,
@@ -75,7 +76,7 @@ class Builder {
   struct Table {
     std::int64_t rows = 0;
     std::int64_t width = 0;
-    std::int64_t untrained_row = -1;  // one that stands for what is not there; -1: none does
+    std::int64_t untrained_row = -1;  // the row for padding, which is not trained; -1: none
     std::int64_t fan_in = 1;
   };
   ValueId Embedding(std::string_view name, ValueId indices, const Table& about);
@@ -85,7 +86,7 @@ class Builder {
   ValueId Add(ValueId a, ValueId b);
   ValueId Multiply(ValueId a, ValueId b);
   ValueId Transpose(ValueId x, std::int64_t a, std::int64_t b);
-  // Sizes of -1 are left open; the batch is a value.
+  // A size of -1 is left open. The batch is a computed value.
   ValueId View(ValueId x, std::vector<IntegerOrValue> sizes);
   ValueId Flatten(ValueId x, std::int64_t start, std::int64_t end = -1);
   ValueId MaxPool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);

@@ -41,7 +41,7 @@ Result<Text> ReadText(const ZooOptions& options) {
   return text;
 }
 
-// A linear layer with its weight the other way round, as GPT-2 has it.
+// A linear layer with its weight as [in, out], as in GPT-2.
 ValueId Conv1d(Builder& b, std::string_view name, ValueId x, const Text& text, std::int64_t in,
                std::int64_t out) {
   const Builder::Scope scope(b, name);
@@ -74,7 +74,7 @@ ValueId GptBlock(Builder& b, ValueId x, const Text& text, double dropout) {
   return b.Add(x, b.Dropout(y, dropout));
 }
 
-// The norm comes after the sum, as in the first of them.
+// The norm comes after the sum, as in the first transformers.
 ValueId EncoderLayer(Builder& b, ValueId x, const Text& text, std::int64_t hidden, double dropout) {
   std::vector<ValueId> parts;
   {
@@ -121,7 +121,8 @@ Result<BuiltModel> BuildGpt(const ZooOptions& options) {
   const double dropout = options.Text("dropout") == "yes" ? 0.1 : 0;
   const ValueId ids = b.Input("input_ids", {text.tokens}, DType::kInt64);
   text.batch.value = b.SizeOf(ids, 0);
-  // The table is the readout, too, and is drawn as one; positions are drawn like what they are added to.
+  // The table is also the readout, and is drawn as a readout. Positions are drawn like the table
+  // that they are added to.
   ValueId table{};
   ValueId x{};
   {

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kRelu = "aten.relu.default";
 constexpr std::string_view kHardswish = "aten.hardswish.default";
 
-// A convolution, its norm, and what follows; nothing does for "".
+// A convolution, its norm, and the operator after them; "": no operator.
 ValueId ConvNorm(Builder& b, ValueId x, const Builder::Convolution& about, std::string_view after) {
   x = b.Conv2d("0", x, about);
   x = b.BatchNorm("1", x, about.out, 0.001, 0.01);

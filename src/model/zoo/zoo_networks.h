@@ -6,7 +6,7 @@
 
 namespace sluice::model {
 
-// The networks of the zoo, by how they are written; zoo.cc has their names.
+// The networks of the zoo, by the source that builds them; zoo.cc has their names.
 
 // zoo_plain.cc
 Result<BuiltModel> BuildMlp(const ZooOptions& options);

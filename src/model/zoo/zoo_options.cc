@@ -37,7 +37,7 @@ std::vector<std::string_view> Split(std::string_view list, char between = ',') {
 Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view given) {
   ZooOptions options;
   std::vector<std::string> names;
-  std::map<std::string, std::vector<std::string>> words;  // that an option may be
+  std::map<std::string, std::vector<std::string>> words;  // allowed for each option
   for (const std::string_view part : Split(usual)) {
     const std::size_t equals = part.find('=');
     names.emplace_back(part.substr(0, equals));

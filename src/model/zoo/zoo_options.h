@@ -9,12 +9,13 @@
 
 namespace sluice::model {
 
-// What a network of the zoo is asked for, by name; all that it has are there.
+// The options of a network of the zoo, by name. Each of them has a value.
 class ZooOptions {
  public:
-  // Both of the form "width=64,stem=cifar"; what is given takes the place of the usual. Of words, all that may be given
-  // are there, the usual one first: "stem=cifar|imagenet". Fails with invalid_argument for an option that is not among
-  // the usual ones, or for another word, or none where a number is expected.
+  // `usual` has all options with their defaults, and `given` those that are set:
+  // "width=64,stem=cifar". For an option that is a word, `usual` lists all allowed words, the
+  // default first: "stem=cifar|imagenet". Fails with invalid_argument for an option that is not in
+  // `usual`, for a word that is not allowed, and where a number is expected and none is given.
   static Result<ZooOptions> Read(std::string_view usual, std::string_view given);
 
   std::int64_t Number(std::string_view name) const;

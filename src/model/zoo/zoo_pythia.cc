@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::int64_t kLast = -1;
 
-struct Shape {
+struct PythiaShape {
   std::int64_t tokens, width, heads, rotary;
   IntegerOrValue batch{.number = 0, .value = std::nullopt};
 };
 
 // Angles by position: cosines and sines of [tokens, rotary].
-std::pair<ValueId, ValueId> Angles(Builder& b, const Shape& shape) {
+std::pair<ValueId, ValueId> Angles(Builder& b, const PythiaShape& shape) {
   const auto range = [&](std::int64_t end, std::int64_t step) {
     const ValueId numbers =
         b.Call("aten.arange.start_step",
@@ -39,8 +39,9 @@ ValueId Slice(Builder& b, ValueId x, std::int64_t begin, std::int64_t end) {
                 {Arg("self", x), Arg("dim", kLast), Arg("start", begin), Arg("end", end)});
 }
 
-// The first part of each head is turned by its position.
-ValueId Rotated(Builder& b, ValueId x, const Shape& shape, std::pair<ValueId, ValueId> angles) {
+// Rotates the first part of each head by its position.
+ValueId Rotated(Builder& b, ValueId x, const PythiaShape& shape,
+                std::pair<ValueId, ValueId> angles) {
   const ValueId turned = Slice(b, x, 0, shape.rotary);
   const ValueId rest = Slice(b, x, shape.rotary, INT64_MAX);
   const ValueId low = Slice(b, turned, 0, shape.rotary / 2);
@@ -50,7 +51,7 @@ ValueId Rotated(Builder& b, ValueId x, const Shape& shape, std::pair<ValueId, Va
   return b.Cat({sum, rest}, kLast);
 }
 
-ValueId Layer(Builder& b, ValueId x, const Shape& shape, std::pair<ValueId, ValueId> angles) {
+ValueId Layer(Builder& b, ValueId x, const PythiaShape& shape, std::pair<ValueId, ValueId> angles) {
   const std::int64_t size = shape.width / shape.heads;
   ValueId y = b.LayerNorm("input_layernorm", x, shape.width);
   y = b.Linear("attention.query_key_value", y, shape.width, 3 * shape.width);
@@ -73,10 +74,10 @@ ValueId Layer(Builder& b, ValueId x, const Shape& shape, std::pair<ValueId, Valu
 }  // namespace
 
 Result<BuiltModel> BuildPythia(const ZooOptions& options) {
-  Shape shape{.tokens = options.Number("tokens"),
-              .width = options.Number("width"),
-              .heads = options.Number("heads"),
-              .rotary = 0};
+  PythiaShape shape{.tokens = options.Number("tokens"),
+                    .width = options.Number("width"),
+                    .heads = options.Number("heads"),
+                    .rotary = 0};
   if (shape.width % shape.heads != 0 || shape.width / shape.heads % 8 != 0)
     return InvalidArgument("expected a width that heads divide, into multiples of 8");
   shape.rotary = shape.width / shape.heads / 4;

@@ -10,7 +10,7 @@ namespace {
 struct ResnetShape {
   std::array<int, 4> blocks;
   bool bottleneck = false;
-  std::int64_t times = 1;  // the inner width of a bottleneck
+  std::int64_t times = 1;  // factor of the inner width of a bottleneck
 };
 
 class Resnet {

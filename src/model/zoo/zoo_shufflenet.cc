@@ -19,7 +19,7 @@ ValueId Branch(Builder& b, ValueId x, std::int64_t in, std::int64_t out, std::in
   return b.Relu(NamedConvNorm(b, "5", "6", x, {.in = out, .out = out}));
 }
 
-// The halves take turns.
+// Interleaves the channels of the two halves.
 ValueId Shuffle(Builder& b, ValueId x, std::int64_t channels, std::int64_t side) {
   const IntegerOrValue batch = BatchOf(b, x);
   x = b.View(x, {batch, Known(2), Known(channels / 2), Known(side), Known(side)});

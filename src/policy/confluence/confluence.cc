@@ -17,8 +17,8 @@ namespace {
 
 bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
-// Whether each study has a deadline, and one of them more to do than it has time for. Where all of it ends in time
-// there is nothing to choose.
+// Whether every study has a deadline, and one of them has more work left than it has time for.
+// Where all work ends in time, there is nothing to choose.
 bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
   const auto has_none = [](const StudyView& study) { return study.deadline == kNever; };
   if (std::ranges::any_of(work.studies, has_none)) return false;
@@ -31,7 +31,7 @@ bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
   return false;
 }
 
-// Each study in its share of the devices.
+// Plans each study for the best model at its deadline, within its share of the devices.
 Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   Plan plan;
   const std::vector<Milli> shares = SharesOf(cluster, work);
@@ -44,7 +44,7 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
     wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
     plan.given_up.insert(plan.given_up.end(), focus.given_up().begin(), focus.given_up().end());
   }
-  // Who is to run is decided once all are there.
+  // Which trials run is decided once all proposed trials are there.
   if (plan.keeps_running) {
     plan.given_up.clear();
   } else {
@@ -53,14 +53,15 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   return plan;
 }
 
-// Elastic studies have their shares, unless those that want to start other trials could start none in what is left:
-// then they have it all among themselves.
+// What each elastic study is held to: its fair share. The exception: studies that are not elastic
+// have trials to start, but none of these fits in what the shares leave. Then the elastic studies
+// share all devices among themselves.
 std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   std::vector<Milli> shares = ThriftySharesOf(cluster, work);
   Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (IsElastic(work.studies[i].demand)) rest -= shares[i];
-  bool others = false;  // that have trials to start
+  bool others = false;  // a study that is not elastic has trials to start
   for (const StudyView& study : work.studies) {
     if (IsElastic(study.demand)) continue;
     if (!study.open && study.waiting + study.coming + study.not_ready == 0) continue;
@@ -76,7 +77,8 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   return shares;
 }
 
-// All of it ends soonest.
+// Plans so that all work ends soonest. `keeps_room`: whether free room is kept for a trial that
+// does not fit yet.
 Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keeps_room) {
   Plan plan;
   std::vector<const StudyView*> fixed;
@@ -90,12 +92,13 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
     }
   }
-  // What runs stays, but for elastic trials that can be moved: those are placed anew, each study's in its turn. Until
-  // then they hold their devices: nobody makes way for a trial of another study, it would start again for nothing.
+  // Running trials stay, except elastic ones that can be moved: those are placed anew, one study
+  // after the other. Until then they hold their devices in `free`. So no trial makes way for a
+  // trial of another study, which would cost a start-up and gain nothing.
   Cluster free;
   free.SetNodes(cluster.nodes());
   std::vector<TrialKey> leaving;
-  std::vector<const WorkItem*> held;  // elastic ones whose turn is still to come
+  std::vector<const WorkItem*> held;  // elastic trials of studies still to be planned
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
@@ -109,7 +112,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
-    // Not a sliver of a device: who needs a whole one could not use the rest.
+    // Not just a sliver of a device: a trial that needs a whole device could not use the rest.
     const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
                                  std::min(kWhole, MostUsed(*study)));
     const WidthPlanner widening(cluster, work, *study, share, now);
@@ -125,7 +128,8 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {
-    // In the true books: bundles that are about to end have names too.
+    // Planned in the real cluster, not in `free`: bundles that are about to end still have their
+    // ids there.
     Plan bundles = Hydro(/*moves=*/true).ProposeFor(fused, cluster, work);
     for (Placement& placement : bundles.placements) {
       if (!free.Fits(placement.grant)) continue;
@@ -154,7 +158,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
 }  // namespace
 
 Plan Confluence::Propose(const Cluster& cluster, const WorkView& work, Time now) {
-  bool keeps_room = false;  // what is free is for somebody
+  bool keeps_room = false;  // free room is kept for a trial that does not fit yet
   Plan plan = IsLate(cluster, work, now) ? ByDeadlines(cluster, work, now)
                                          : ByLength(cluster, work, now, keeps_room);
   if (!keeps_room) MoveToFasterDevices(cluster, work, now, plan);

@@ -4,16 +4,25 @@
 
 namespace sluice {
 
-// Our own policy: all of it ends soonest, or the best model is as good as can be by a deadline. Trials that can use
-// width are widened (width_planner.h), those of fixed width are packed (fixed_width_packer.h), those that fuse are bundled, in bubbles
-// too (hydro.h), and come home from there at the end (return_from_borrowed.h); whoever runs on a slow device moves to a quicker
-// one that is idle (move_to_faster_device.h). Each of them asks what a change saves, against work since the last report and a start-up.
+// Sluice's own policy. It plans so that all work ends soonest. Where time is too short for that, it
+// plans for the best model at the deadline.
 //
-// Elastic studies are planned first, each held to its fair share of the devices (fair_share.h), and no wider than pays,
-// as long as others can use what that leaves, then bundles, then trials of fixed width in what is left.
+// - Elastic trials are widened (width_planner.h).
+// - Trials of fixed width are packed onto devices (fixed_width_packer.h).
+// - Trials that fuse are bundled into one program, also on devices that a pipeline job lends during
+//   its bubbles (published/hydro.h). At the end they return from lent devices
+//   (return_from_borrowed.h).
+// - A trial on a slow device moves to a faster one that is idle (move_to_faster_device.h).
 //
-// Studies that all have a deadline, and cannot do all they want by then, are planned for the best model at it
-// (deadline_planner.h), each in its share.
+// Each of these weighs what a change saves against what it costs: the work since the last report,
+// and a start-up.
+//
+// Elastic studies are planned first, each held to its fair share of the devices (fair_share.h).
+// Their trials are no wider than pays, as long as other studies can use what that leaves. Bundles
+// come next, then trials of fixed width in what is left.
+//
+// If all studies have a deadline, and one of them cannot do all its work by then, they are planned
+// for the best model at the deadline (deadline_planner.h), each within its share.
 class Confluence : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

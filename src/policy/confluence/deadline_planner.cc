@@ -10,53 +10,69 @@
 
 #include "cluster/width.h"
 
-// The idea: what is left until the deadline has two stages. In the first, some trials run side by side, as wide as
-// the devices allow, and their curves tell more of them; in the second, the one that then looks best has all the
-// devices it can use. A plan is who runs in the first stage and how long that is; it is worth the best loss that
-// is expected at the end. Few trials and a short stage get far with what may be the wrong one; many and a long
-// stage find the right one and have no time left to train it. Trials that wait are candidates like those that
-// run, and so are those that nobody has proposed yet, for which the study's forecast stands: nothing that is
-// decided is for ever.
+// The time until the deadline has two stages. In the first stage some trials run side by side, as
+// wide as the devices allow, and their curves tell more about them. In the second stage the trial
+// that then looks best has all the devices that it can use. A plan is which trials run in the first
+// stage, how wide, and how long that stage is. The value of a plan is the best loss expected at the
+// deadline.
 //
-// Expected: each trial's loss at the deadline is a normal variable. Its mean is its forecast at the work it would
-// have done by then; its spread is not all that is unknown of it, but what the first stage will tell, since only that
-// can be acted upon. The best of them is then the expected least of independent normal variables.
+// Few trials and a short first stage get far, but perhaps with the wrong trial. Many trials and a
+// long first stage find the right trial, but have no time left to train it.
 //
-// What runs on as it is costs nothing. Who starts, or changes its width, spends a start-up, and what it did since
-// its last report is lost: a change must be worth that, by the same measure.
+// Candidates are trials that run, trials that wait, and trials that are not proposed yet. For the
+// last, the study's forecast of a new trial stands. Every plan chooses anew: only giving a trial up
+// is final.
 //
-// Who leaves is saved, since it may come back, if that is worth the time it takes: by what is expected of it should it
-// have all devices from now on. Who is not, and whom no stopper judges, is given up as it is.
+// What is expected: each trial's loss at the deadline is a normal variable. Its mean is the trial's
+// forecast at the work it would have done by then. Its standard deviation is not all that is
+// unknown about the trial. It is only what the first stage will reveal, since only that can be
+// acted upon. The value of a plan is the expected minimum of these variables, taken as independent,
+// and of a constant: the best loss so far, or what the best other trial would reach if it ran only
+// in the second stage.
 //
-// Cost: a few hundred plans, each an integral over as many trials as it has. Alternatives: HyperSched's rules, which
-// know neither how curves go on nor what could still be learned; the exact problem, a restless bandit with switching
-// costs, whose state is all curves.
+// What a change costs: a trial that runs on as it is costs nothing. A trial that starts, or changes
+// its width, spends a start-up, and loses its work since the last report. A change must be worth
+// that, by the same measure.
+//
+// Giving up: a trial that leaves is saved, since it may come back, but only if it is worth the time
+// that saving takes. That depends on what is expected of the trial if it had all devices from now
+// on. A trial that is not worth it is given up without being saved, in studies without a stopper.
+//
+// Cost: a few hundred plans, each an integral over its trials. Alternatives: HyperSched's rules,
+// which know neither how curves go on nor what could still be learned; the exact problem, a
+// restless bandit with switching costs, with all curves as its state.
 
 namespace sluice {
 namespace {
 
-// A plan that differs from what runs must be better by this part of what is unknown of a new trial.
+// A plan that differs from what runs must be better by this part of the standard deviation of a new
+// trial's limit.
 constexpr double kLeastImprovement = 0.01;
 
-// A plan is not carried out to its end: the next report may bring a better one, which starts from where this one is.
-// Charged in full, starts made plans so dear that nobody was given up in time. Where there is hardly time for one
-// start there is none for a better plan either.
+// The least part of a start-up that a plan is charged. A plan is rarely carried out to its end: the
+// next report may bring a better plan, which starts from where this one is. When start-ups were
+// charged in full, plans were so dear that no trial was given up in time. Where there is hardly
+// time for one start, there is none for a better plan either, and more is charged (StartCounts).
 constexpr double kStartCounts = 0.5;
-// Curves turn out otherwise more often than forecasts say: too often for what cannot be taken back.
+// Curves deviate from their forecasts more often than forecasts say. Standard deviations are
+// multiplied by this before a choice that cannot be taken back.
 constexpr double kDoubt = 2;
 constexpr int kPoints = 24;   // of the integral
-constexpr double kFar = 3.5;  // standard deviations
+constexpr double kFar = 3.5;  // standard deviations; the variables are cut off there
 
+// The probability that a standard normal variable is below z.
 double Below(double z) { return 0.5 * std::erfc(-z * M_SQRT1_2); }
 
-// A trial's loss at the deadline, as it will be known when one is chosen; so many alike.
+// A trial's loss at the deadline, as it will be known when the best trial is chosen. `count` trials
+// are alike.
 struct Outlook {
   double mean = 0;
   double spread = 0;
   int count = 1;
 };
 
-// The expected least of independent normal variables and a constant.
+// The expected minimum of independent normal variables and a constant: the integral of the
+// probability that all of them are above x.
 double ExpectedLeast(std::span<const Outlook> outlooks, double constant) {
   double low = constant;
   double high = constant;
@@ -82,7 +98,7 @@ double ExpectedLeast(std::span<const Outlook> outlooks, double constant) {
   return low + sum * step;
 }
 
-// By how much a normal variable is expected to be less than this.
+// The expected amount by which a normal variable is below `than`, counted as 0 where it is above.
 double ExpectedGain(double mean, double spread, double than) {
   if (!(spread > 0)) return std::max(than - mean, 0.0);
   const double z = (than - mean) / spread;
@@ -90,7 +106,7 @@ double ExpectedGain(double mean, double spread, double than) {
          spread * std::exp(-0.5 * z * z) * M_SQRT1_2 * std::numbers::inv_sqrtpi;
 }
 
-// What a curve that is at `work` has still before it, as a part of what it had before any.
+// The part of its whole drop that a curve has still to come after this work.
 double WayLeft(const Forecast& forecast, double work) {
   return std::pow(1 + work / forecast.scale, -forecast.exponent);
 }
@@ -140,20 +156,21 @@ void DeadlinePlanner::ListArms() {
                      .pace = item.pace});
   }
   if (!study_.open) return;
-  // More at once than this would not be tried in the time there is.
+  // More new trials than this could not be tried in the time there is.
   const auto most = static_cast<std::size_t>(4 * slots());
   const auto fresh = std::min(most, static_cast<std::size_t>(study_.left + study_.coming));
   for (std::size_t i = 0; i < fresh; ++i) arms_.push_back({.forecast = study_.fresh});
 }
 
-// While nothing is known of speeds or curves.
+// While speeds, start-ups or curves are unknown: running trials go on, others take what is free.
 void DeadlinePlanner::RunEverybody() {
   std::vector<std::size_t> order(arms_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Adopt(Stay(order));
 }
 
-// Whoever cannot be moved first, then by what may become of it.
+// Trials that cannot be moved come first. The others are in the order of the loss they would reach
+// by the deadline at full width. `optimism` takes that many standard deviations off the loss.
 std::vector<std::size_t> DeadlinePlanner::InOrder(double optimism) const {
   std::vector<double> keys;
   for (const Arm& arm : arms_) {
@@ -173,7 +190,7 @@ std::vector<std::size_t> DeadlinePlanner::InOrder(double optimism) const {
   return order;
 }
 
-// Gives out what is spare, a step at a time, to those that may have it.
+// Deals out spare width, a step at a time, in turn to the arms that may have it.
 template <typename MayHave>
 void DeadlinePlanner::Deal(Stage& stage, Milli spare, MayHave may_have) const {
   for (bool dealt = true; dealt && spare >= narrow_;) {
@@ -187,7 +204,7 @@ void DeadlinePlanner::Deal(Stage& stage, Milli spare, MayHave may_have) const {
   }
 }
 
-// What runs goes on, and others take what is free.
+// Running trials go on as they are, and others take what is free.
 DeadlinePlanner::Stage DeadlinePlanner::Stay(const std::vector<std::size_t>& order) const {
   Stage stage;
   Milli spare = devices_;
@@ -203,12 +220,12 @@ DeadlinePlanner::Stage DeadlinePlanner::Stay(const std::vector<std::size_t>& ord
       --slots;
     }
   }
-  // Where there are not enough of them, those who start are wider.
+  // Where too few trials start, they are wider.
   Deal(stage, spare, [](const Arm& arm) { return arm.held == 0; });
   return stage;
 }
 
-// The first so many, all devices dealt out among those that run at once.
+// The first `count` arms of this order. All devices are dealt out among those that run at once.
 DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& order,
                                                 std::size_t count) const {
   Stage stage;
@@ -228,7 +245,7 @@ DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& 
     spare -= width;
   }
   Deal(stage, spare, [](const Arm& arm) { return arm.item == nullptr || !IsFixed(*arm.item); });
-  // Who can keep its width keeps it.
+  // Swaps widths so that trials keep the width they have where possible.
   for (std::size_t i = 0; i < stage.widths.size(); ++i) {
     const Milli held = arms_[stage.arms[i]].held;
     if (held == 0 || held == stage.widths[i]) continue;
@@ -241,6 +258,9 @@ DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& 
   return stage;
 }
 
+// The work of a trial at the deadline if it is chosen for the second stage, which has `rest`
+// seconds. `seen` is its work until then. It goes on as it is, or starts again at full width,
+// whichever gets further.
 double DeadlinePlanner::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
   const double wider = std::max(rest - leaving_ - start_up_, 0.0) * Speed(wide_) * arm.pace;
   double end = seen + std::max(as_it_is, wider);
@@ -257,7 +277,7 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
   const double rest = left_ - seconds;
   const double each =
       seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
-  // Where others are to leave first, who comes waits for that.
+  // Where running trials have to leave first, trials that start wait for that.
   const double start = StartCounts() * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
   std::vector<Outlook> outlooks;
   const Arm* last_arm = nullptr;
@@ -278,7 +298,7 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
     const double lost = arm.held == width ? -arm.credit : start;
     const double speed = Speed(width) * arm.pace;
     const double seen = arm.done + std::max(each - lost, 0.0) * speed;
-    // What of its start is still to come when the first stage is over.
+    // The part of its start that is still to come when the first stage is over.
     const double to_come = std::max(lost - each, 0.0);
     const double end = WorkAtEnd(arm, seen, std::max(rest - to_come, 0.0) * speed, rest);
     const double then = WayLeft(*arm.forecast, std::min(seen, end));
@@ -302,7 +322,7 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
   return ExpectedLeast(outlooks, constant);
 }
 
-// What becomes of trials that only run after a first stage: the best of them first.
+// What becomes of existing trials that run only after the first stage, the best first.
 void DeadlinePlanner::ListIdle() {
   for (std::size_t length = 0; length < kStages.size(); ++length) {
     for (std::size_t i = 0; i < arms_.size(); ++i) {
@@ -332,15 +352,17 @@ void DeadlinePlanner::Decide() {
   const std::vector<std::size_t> by_hope = InOrder(1);
   Stage best = Stay(by_hope);
   if (best.arms.empty()) return;
-  // Or what is better done at once would be put off again and again.
+  // Without the shortest first stage: a change that is better made at once would otherwise be put
+  // off again and again.
   expected_ = ValueOf(best, /*at_least=*/1);
-  // What a second of a device is worth: all that are left bring what is still expected.
+  // What a second of a device is worth: the improvement still expected, divided by all device time
+  // left.
   const double price = std::isnan(study_.best)
                            ? 0
                            : std::max(study_.best - expected_, 0.0) /
                                  (std::max(left_, 1.0) * static_cast<double>(devices_));
   FindHopeless(price);
-  // Who is changed now would not report again.
+  // A trial that is changed now would not report again before the deadline.
   const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
   double to_beat = expected_ - kLeastImprovement * study_.fresh->spread;
   for (std::size_t count = 1; count <= std::min(arms_.size(), 4 * slots());) {
@@ -358,7 +380,8 @@ void DeadlinePlanner::Decide() {
   Adopt(best);
 }
 
-// What it takes to leave is learned from the first who does: nobody else leaves before that, but whoever is given up.
+// How long leaving takes is learned from the first trial that leaves: the worst of those that are
+// to. Until that is known no other trial leaves, except trials that are given up.
 DeadlinePlanner::Stage DeadlinePlanner::Try(const Stage& stage,
                                             const std::vector<std::size_t>& by_hope,
                                             const std::vector<std::size_t>& by_mean) const {
@@ -385,7 +408,7 @@ bool DeadlinePlanner::GivesUp(const Stage& stage, std::size_t arm) const {
   return arms_[arm].hopeless && std::ranges::find(stage.arms, arm) == stage.arms.end();
 }
 
-// How many of those who run would save and leave, if only to come back at another width.
+// How many running trials would save and leave, even if only to come back at another width.
 int DeadlinePlanner::Leavers(const Stage& stage) const {
   int leavers = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i)
@@ -393,10 +416,11 @@ int DeadlinePlanner::Leavers(const Stage& stage) const {
   return leavers;
 }
 
-// Of those that run: a second of a device is worth so much.
+// Marks the running trials that are not worth saving. `price` is what a second of a device is
+// worth.
 void DeadlinePlanner::FindHopeless(double price) {
   if (study_.judged) return;
-  // Until somebody has left it is thought to take as long as a start.
+  // Until a trial has left, leaving is assumed to take as long as a start.
   const double leaving = study_.leaving_known ? leaving_ : start_up_;
   for (Arm& arm : arms_) {
     if (arm.held == 0 || IsFixed(*arm.item)) continue;
@@ -407,7 +431,8 @@ void DeadlinePlanner::FindHopeless(double price) {
   }
 }
 
-// Device time since the last reports of those that would leave.
+// Device time lost by running trials that would leave: since their last reports, and while they
+// save.
 double DeadlinePlanner::Lost(const Stage& stage) const {
   double lost = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
@@ -418,7 +443,7 @@ double DeadlinePlanner::Lost(const Stage& stage) const {
   return lost;
 }
 
-// Who takes the place of another starts when that one has left.
+// A trial that takes the place of another starts when that one has left.
 void DeadlinePlanner::Adopt(const Stage& stage) {
   int free = study_.parallelism > 0 ? study_.parallelism - study_.running
                                     : std::numeric_limits<int>::max();

@@ -142,10 +142,10 @@ TEST_F(DeadlinePlannerTest, WhoIsNotWorthSavingIsGivenUp) {
   paused.forecast = &Curve(0.1, 0.01);
   EXPECT_THAT(Chosen(), ElementsAre("4:1", "5:3"));
   EXPECT_THAT(GivenUp(), ElementsAre(1, 2, 3));
-  // Only a stopper says who stops.
+  // Where there is a stopper, only the stopper stops trials.
   study().judged = true;
   EXPECT_THAT(GivenUp(), IsEmpty());
-  // Who may still become good is saved.
+  // A trial that may still become good is saved.
   study().judged = false;
   for (WorkItem& item : views_.view.items)
     if (item.running) item.forecast = &Curve(0.6, 0.3);

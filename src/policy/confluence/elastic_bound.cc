@@ -5,26 +5,30 @@
 #include <limits>
 #include <vector>
 
-// A trial of width w has the speed S(w), and j trials have the widths w(1) + ... + w(j) <= n, none above the
-// most width m or above n. Let E be the least concave curve that is nowhere below S between 0 and min(m, n):
-// the upper hull of (0, 0) and the table's points. Then
+// A trial of width w has the speed S(w). The widths w(1), ..., w(j) of j trials on n devices sum to
+// at most n. No width is above n, or above the most width m of a trial. Let E be the least concave
+// curve that is nowhere below S between 0 and min(m, n): the upper hull of (0, 0) and the table's
+// points. Then
 //
-//   R(j) = max of the sum of S(w(i)) <= max of the sum of E(w(i)) = j E(min(n / j, m)),
+//   max of the sum of S(w(i)) <= max of the sum of E(w(i)) = j E(min(n / j, m)) = R(j),
 //
-// because E is concave (equal widths are best) and rises. Giving devices away one piece after the other, each
-// where it helps most, comes to the same. Where n / j lies between two corners of E, no single width may have the
-// speed E; trials that change between the two corners' widths have it on average, so that R(j) is what can be
-// had over time. It never falls with j: a trial more may have the width 0.
+// because E is concave (equal widths are best) and rises. Giving the devices away piece by piece,
+// each piece to the trial that it helps most, comes to the same.
 //
-// The bound: the j longest trials, of all times the only ones that count, never have more than R(j) together.
-// So T >= (sum of their seconds alone) / R(j), for each j. With j = 1 that is the longest trial at its widest,
-// with j = k all trials on all devices; those between them see that a few long trials cannot use devices that
-// the many short ones leave. Costs a sort.
+// Where n / j lies between two corners of E, there may be no single width with the speed E(n / j).
+// But trials that alternate between the widths of the two corners have it on average. So R(j) can
+// be reached over time. R(j) never falls as j grows: an additional trial may have the width 0.
+//
+// The bound: whatever else runs, the j longest trials never have more than the speed R(j) together.
+// So the makespan T >= (sum of their seconds alone) / R(j), for every j. With j = 1 that is the
+// longest trial at its widest. With j = k, the number of trials, it is all trials on all devices.
+// The bounds between these show where a few long trials cannot use the devices that many short ones
+// leave. Cost: a sort.
 
 namespace sluice {
 namespace {
 
-// E. Corners with rising x, the first at 0.
+// E, as its corners with rising x. The first corner is at 0.
 class Envelope {
  public:
   Envelope(const SpeedTable& widths, double widest) {

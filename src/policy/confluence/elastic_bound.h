@@ -12,12 +12,13 @@ struct ElasticRoom {
   double most_width = 0;  // of one trial, in devices
 };
 
-// The largest speed that so many trials can have together, in that of one trial on one device, whatever widths
-// they have and however these change.
+// The most speed that this many trials can have together, as a multiple of one trial on one device,
+// whatever their widths and however these change.
 double MostSpeed(const SpeedTable& widths, const ElasticRoom& room, std::size_t trials);
 
-// Seconds: no way of running these trials, which would each take so long alone on one device, is done sooner.
-// Infinite if there is work and nothing to run it on.
+// A lower bound on the makespan, in seconds: no schedule of these trials ends sooner.
+// `seconds_alone` is what each trial would take alone on one device. Infinite if there is work and
+// nothing to run it on.
 double ElasticBound(std::span<const double> seconds_alone, const SpeedTable& widths,
                     const ElasticRoom& room);
 

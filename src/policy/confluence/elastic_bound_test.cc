@@ -57,7 +57,8 @@ TEST(ElasticBoundTest, ADentInTheTableIsBridged) {
 TEST(ElasticBoundTest, AFewLongTrialsCountWithoutTheShortOnes) {
   std::vector<double> seconds(10, 1.0);
   seconds.insert(seconds.end(), {100, 100});
-  // If speed is in proportion, the sum counts; if not, the two long ones cannot use four devices that well.
+  // With a linear table the sum of all trials decides. With resnet18 the two long trials decide:
+  // they cannot use four devices that well.
   const SpeedTable linear = *WidthTable("linear");
   EXPECT_DOUBLE_EQ(ElasticBound(seconds, linear, {.devices = 3, .most_width = 2}), 210 / 3.0);
   EXPECT_DOUBLE_EQ(ElasticBound(seconds, *WidthTable("resnet18"), {.devices = 4, .most_width = 4}),

@@ -17,7 +17,9 @@ Milli Alive(const StudyView& study, Milli paused) {
   return study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
 }
 
-// Who of those that paused goes on is settled when others get there: one in eta of these, or all.
+// How many paused trials are expected to go on: all of them, or one in eta. The latter is decided
+// as other trials reach the rung, so no more paused trials count than there are trials that run or
+// wait.
 Milli GoOn(const StudyView& study) {
   if (study.all_go_on) return study.paused;
   return std::min(study.paused, study.running + study.waiting) /
@@ -30,11 +32,13 @@ Milli Held(const WorkView& work, const StudyView& study) {
     if (item.trial.study == study.study && item.running && !item.leaving)
       held += WidthOf(*item.grant);
   }
-  return study.demand.fused_most > 1 ? 0 : held;  // those of a bundle hold one device together
+  return study.demand.fused_most > 1 ? 0 : held;  // the trials of a bundle hold one device together
 }
 
-// The width at which a device does most, of the mean over all there are. Of equals the narrowest share of a device, as
-// trials that wait are started, but the most devices: who makes as much of them has its part.
+// The width with the most throughput per device, averaged over all devices. Between equal widths of
+// up to one device the narrowest wins: waiting trials are started at that width too. Between equal
+// widths of several devices the widest wins: a study that makes as much of many devices is to have
+// its part of them.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));
@@ -65,7 +69,8 @@ Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const Study
 
 using Use = std::function<Milli(const StudyView&)>;
 
-// What each of the rounds leaves is dealt by the next, up to what studies use there.
+// Deals devices, and then cores, in rounds. Each round deals what the rounds before it left, up to
+// what each study can use in that round.
 std::vector<Milli> InRounds(const Cluster& cluster, const WorkView& work,
                             const std::vector<Use>& rounds) {
   std::vector<Milli> shares(work.studies.size(), 0);
@@ -100,7 +105,7 @@ std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
     double weights = 0;
     for (const std::size_t i : open) weights += claims[i].weight;
     const double each = static_cast<double>(left) / weights;
-    // Who claims less than its part is served, and the others share what that leaves.
+    // A claim of no more than its part is met in full. The others share what is left.
     const auto modest = [&](std::size_t i) {
       return static_cast<double>(claims[i].most) <= each * claims[i].weight;
     };
@@ -123,7 +128,7 @@ std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
     shares[i] = static_cast<Milli>(part(i)) / kWhole * kWhole;
     rest -= shares[i];
   }
-  // Once round is enough: nobody claims less than its part.
+  // One round is enough: each of these claims is larger than its part.
   std::ranges::stable_sort(open, std::greater(),
                            [&](std::size_t i) { return part(i) - static_cast<double>(shares[i]); });
   for (const std::size_t i : open) {

@@ -37,7 +37,7 @@ TEST(FairShareTest, WeightsCount) {
 }
 
 TEST(FairShareTest, WhatIsLeftOfADivisionGoesToWhoLacksMostOfItsPart) {
-  // 5.33 and 2.67, whoever comes first.
+  // 5.33 and 2.67 devices, in either order.
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 2}, {.most = 9000, .weight = 1}}),
               ElementsAre(5000, 3000));
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 1}, {.most = 9000, .weight = 2}}),

@@ -5,7 +5,8 @@
 #include "cluster/width.h"
 #include "policy/confluence/fixed_width_packer.h"
 
-// What there is to fill devices with: trials by study, what is left of each, and which kinds of devices suit them.
+// What devices are filled with: trials by study, the time each has left, and how well each kind of
+// device suits them.
 
 namespace sluice {
 
@@ -45,6 +46,7 @@ FixedWidthPacker::Left FixedWidthPacker::LeftOf(const Class& trials, const WorkI
   if (!study.judged || study.max_budget <= item.target) return {.next = next, .all = next};
   const double all = seconds(study.max_budget - item.done);
   if (!study.all_go_on) return {.next = next, .all = all};
+  // A population: each further leg ends with a stop and a start.
   const Work leg = std::max<Work>(item.target - item.done, 1);
   const Work legs = (study.max_budget - item.target) / leg;
   const auto changes = static_cast<double>(legs);
@@ -66,7 +68,8 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
                            .kind = std::string(kinds_[k]),
                            .width = on_cores ? UsualWidth(study->demand) : made.needs[k].gpus};
       SpeedEstimate known = work_.speeds->Ask(alone);
-      // What a trial takes is what it can use: an unmeasured share does not slow it down.
+      // A trial takes as much of a device as it can use. So if its speed was not measured, it is
+      // taken to be as fast on its share as on a whole device.
       if (known.measured == 0 && !on_cores) {
         alone.width = std::max(kWhole, alone.width);
         known.work_per_second = work_.speeds->Prior(alone);
@@ -107,7 +110,7 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
       trials->waiting.push_back({left, &item});
       continue;
     }
-    // Not where a node has shrunk under it.
+    // A grant does not fit where its node has shrunk.
     if (!free_.Fits(*item.grant)) continue;
     free_.Take(*item.grant);
     if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
@@ -129,19 +132,21 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
     fresh.target = study.max_budget;
     trials.of_coming = LeftOf(trials, fresh);
     if (expected > 0) count(trials, trials.of_coming, expected);
-    // Nobody of its own study is kept waiting by a trial that is not there yet, unless all of them will be done.
+    // A waiting trial is not kept back by one of its own study that is not proposed yet, unless all
+    // trials of the study run to the end.
     if (!trials.waiting.empty() && study.judged)
       trials.of_coming.next = std::min(trials.of_coming.next, trials.waiting.back().left.next);
     if (expected == 0) trials.of_coming = {};
   }
   CompareKinds();
-  // The quickest devices choose first.
+  // The fastest devices are filled first.
   std::ranges::stable_sort(spots_, std::greater(),
                            [&](const Spot& spot) { return quickness[spot.kind]; });
 }
 
-// So many would run on all devices at once, each as quick as where it is quickest: parts of them too, if others fill
-// what they leave.
+// How many of these trials would run at once on all devices, counted at the speed of the fastest
+// kind. Parts of trials count too, since other trials can fill what is left of a device. With
+// `alike` there are no others, and only whole trials count (where one fits).
 double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
   const double quickest = std::ranges::max(trials.speeds);
   const bool on_cores = trials.study->demand.gpus == 0;
@@ -159,7 +164,9 @@ double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
   return std::max(sum, 1.0);
 }
 
-// What a trial takes of a kind is its part of a device, for as long as its work takes there.
+// Compares what studies cost on each kind. The cost of a trial on a kind is the share of a device
+// that it takes there, times the seconds that a unit of work takes. A study's thrift is 1 on the
+// kind where its cost is least, measured by the costs of all studies there.
 void FixedWidthPacker::CompareKinds() {
   const auto takes = [&](const Class& trials, std::size_t kind) {
     const double speed = trials.speeds[kind];
@@ -181,7 +188,7 @@ void FixedWidthPacker::CompareKinds() {
   }
 }
 
-// 1: as well as any.
+// The factor on the worth of a trial on this kind; 1: no kind suits it better.
 double FixedWidthPacker::Suits(const Class& trials, std::size_t kind, double left) const {
   double suits = trials.thrift[kind];
   if (left < kEndless && trials.speeds[kind] > 0) {
@@ -214,7 +221,7 @@ double FixedWidthPacker::Class::LongestNext() const {
   return longest;
 }
 
-// Trials that could start, of those whose number is known.
+// How many trials could start, as far as their number is known.
 std::int64_t FixedWidthPacker::Class::Known() const {
   const auto waits = static_cast<std::int64_t>(waiting.size() - next);
   return std::min<std::int64_t>(slots, waits + (to_come < kMany ? to_come : 0));

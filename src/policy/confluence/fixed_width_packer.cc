@@ -6,47 +6,64 @@
 #include "cluster/width.h"
 #include "policy/solve/set_search.h"
 
-// The idea: a device is filled with the set of trials that is worth most, and a trial's worth is what it takes of the
-// device (the largest part of any resource), times one plus what is left of it beside the longest. So devices are
-// full first, and of sets that fill them equally well the one with the longest trials runs: those that would
-// be left over at the end. Trials that go unheard because they take much memory and little else count by their
-// memory, so they are not passed over for ever. Those that fit badly beside their like (two of 0.4 leave a fifth free, one
-// of 0.51 half) count for more the longer they would have only each other: they run while there are others that fill
-// the gaps. Not where trials are judged: there chains of them end last, and come first. Where a study is over once a
-// trial is good enough, what counts is when each of them is: short ones come first.
+// Worth. Each device is filled with the set of trials that is worth most. The worth of a trial is
+// the largest fraction it takes of any resource of the device, times 1 to 2: one plus its time left
+// as a fraction of the longest trial's. The rules below may raise that factor, to 5 at most. So
+// full devices come first. Of sets that fill a device equally well, the one with the longest trials
+// runs: they would otherwise be left over at the end. A trial that takes much memory and little
+// else counts by its memory, so it is not passed over for ever.
 //
-// The set is chosen among all that wait or are about to come. A device whose set is not there yet waits for it: answers
-// come one by one, and who is there first would take the place of another.
+// Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, one of
+// 0.51 leaves half. Such trials count as if they had more work left, in proportion to the time they
+// would lose with only each other for neighbours. So they run while other trials can fill the gaps.
+// This does not hold if any study is judged: chains of judged trials end last, and so come first.
 //
-// Of several kinds of devices each is for those it suits: a trial that takes half as much of one kind as of another,
-// where most take a third, is better left to the other. So its worth is cut by how far it is from the kind that
-// suits it best, squared: a device of the wrong kind wastes on it, and keeps it from those that it would not waste. It is
-// cut likewise where the trial is so slow that all else would have ended before it. What the linear program of the
-// lower bound would say is much the same; this takes no program.
+// Studies that end once a trial is good enough. What counts is how soon each of them ends, so short
+// trials come first.
 //
-// Only where there is not room for all: neighbours slow each other down, so that those that all find room go where they
-// are quickest, each to the device with most left.
+// Trials to come. The set is chosen among trials that wait and trials that are about to be
+// proposed. A device waits until its whole set is there. Proposals come one by one, and the first
+// to arrive would take the place of another.
 //
-// A trial that is judged on its way counts with all that it could still do, in a population with every change on the
-// way too: most are stopped, but such chains are what is left over at the end. Within its study it counts to where it
-// is judged next. The first trial of a study comes first: until it has run, nobody knows how long the others are.
+// Several kinds of devices. Each kind is for the trials that it suits. Say a trial takes half as
+// much of kind A as of kind B, and most trials take only a third as much: then it is better left to
+// B. So the worth of a trial is multiplied by a factor: 1 on the kind that suits it best, and less
+// on others. The factor is squared, for two reasons: a device of the wrong kind wastes room on the
+// trial, and keeps that room from trials that would not waste it. The worth is cut in the same way
+// where the trial is so slow that all other work would end before it. The linear program of the
+// lower bound would choose much the same; this takes no program.
 //
-// Where nothing is judged early, work is fixed, and what matters is that everything ends together: whoever has
-// just reported makes room for one that has clearly more left, if that is worth saving it and starting it again. All
-// such turns together save no more than the longest trial, which would else run alone at the end: the further off
-// the end is, the fewer of them are worth their price. Where they cost nothing, HyperSack's spaces end 5 % after
-// the lower bound on average and 12 % at most; where they are dear, they are left for the end. A study that is over once
-// a trial is good enough takes no turns: many that are half way are no use to it.
+// Room for all. Neighbours slow each other down. So if all trials find room at once, none of this
+// is needed. Each trial goes to the fastest kind of device with room, and there to the device with
+// the most room.
 //
-// One that takes much of a device would rarely find a turn, since those beside it report at other times. So once all
-// else would have ended before it, one device is cleared for it: who reports there leaves, and what becomes free is
-// kept for it. A part of one device that is idle for a report is nothing beside all of them waiting at the end.
+// Judged trials. A trial that is judged on its way counts with all the work it could still do. In a
+// population it also counts with the price of every stop and start on its way. Most judged trials
+// are stopped, but the chains of those that go on are what is left over at the end. Within its
+// study a trial counts only to where it is judged next. The first trial of a study comes before all
+// others: until it has run, the length of the study's trials is not known.
 //
-// Cost: for each device with room, or with a trial that has just reported, a search among sets, cut off by what the
-// free share could be worth at most. Alternatives: HyperSack's heuristics, which place trial after trial and
-// leave gaps that no order avoids; its integer program, which fills better and does not look ahead; play-outs of
-// many orders, which take as many times as long. FindBestPattern answers the same question for trials that are worth the
-// same each; it begins with a linear program, which is too slow for every report.
+// Turns. Where a study's trials are not judged, its work is fixed, and what matters is that
+// everything ends together. A trial that has just reported makes room for a trial with clearly more
+// work left, if that is worth saving the first and starting it again. All such turns together save
+// no more than the longest trial, which would otherwise run alone at the end. So the further off
+// the end is, the fewer turns are worth their price. Where turns cost nothing, HyperSack's search
+// spaces end 5 % after the lower bound on average and 12 % at most. Where turns are dear, they are
+// left for the end. A study that ends once a trial is good enough takes no turns: many trials that
+// are half done are of no use to it.
+//
+// Late trials. A trial that takes much of a device would rarely find a turn, since the trials that
+// share a device report at different times. It is late once all other work would end before it.
+// Then one device is cleared for it: each trial that reports there leaves, and what becomes free is
+// kept for the late trial. A part of one device is idle until the next report. That is little,
+// compared with all devices idle at the end.
+//
+// Cost: for each device with room, or with a trial that has just reported, a search among sets, cut
+// off by what the free share could be worth at most. Alternatives: HyperSack's heuristics, which
+// place trial after trial and leave gaps that no order avoids; its integer program, which fills
+// better but does not look ahead; play-outs of many orders, which take as many times as long.
+// FindBestPattern answers the same question for trials that are worth the same each. It begins with
+// a linear program, which is too slow for every report.
 
 namespace sluice {
 namespace {
@@ -58,15 +75,15 @@ enum AmountIndex : std::uint8_t {
   kCpusAmount,
   kClientsAmount
 };
-constexpr double kTurns = 20;         // how often trials may take turns while all is worked off
-constexpr double kOneTurn = 2;        // must bring that many times what it costs
-constexpr double kAllTurns = 5;       // must bring that many times what they cost together
-constexpr double kAlikeCounts = 4;    // what alike trials cost each other, beside all that is left
-constexpr double kLongestCounts = 4;  // at most; one without an end counts that much
+constexpr double kTurns = 20;         // about this many at most, until all work is done
+constexpr double kOneTurn = 2;        // a turn must bring this many times its price
+constexpr double kAllTurns = 5;       // all turns together must bring this many times their price
+constexpr double kAlikeCounts = 4;    // weight of the time lost by trials that pack badly
+constexpr double kLongestCounts = 4;  // cap on time left / longest; endless trials have it
 
-constexpr std::size_t kMostLate = 32;  // in one plan: others have their turn in the next
+constexpr std::size_t kMostLate = 32;  // in one plan; the others come in the next
 
-// What one that runs on one device, or on cores, holds.
+// What a running trial holds of its one device, or of its node's cores.
 Amounts HeldBy(const Grant& grant) {
   return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
           grant.devices.empty() ? 0 : 1};
@@ -100,7 +117,7 @@ Amounts FixedWidthPacker::RoomOn(const Spot& spot) const {
           kMostClients - used.clients};
 }
 
-// Beside those that room is kept for. Cores are the node's.
+// What is free, less the room kept for late trials. Cores are kept on the node as a whole.
 Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
   for (std::size_t r = 0; r < room.size(); ++r)
@@ -108,7 +125,7 @@ Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   return room;
 }
 
-// Seconds that are left of a trial, as far as they say who goes first.
+// The seconds that a trial counts with when trials are compared.
 double FixedWidthPacker::Urgency(const Class& trials, double left) const {
   if (left == kEndless) return left;
   if (trials.study->ends_when_good_enough) return std::max(longest_ - left, 0.0);
@@ -149,11 +166,14 @@ void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
   }
 }
 
-// Whoever needs several devices takes them before others fill them one by one, unless those have more left to do; or
-// less, where each study is over once a trial is good enough: then the first of them ends sooner, and the other no later.
+// Starts trials that need several devices. The first call comes before trials of one device fill
+// the devices one by one. In this call a trial of several devices waits if a trial of one device
+// has more time left. A trial of a study that ends once a trial is good enough waits if a trial of
+// one device of another such study has less time left: that study then ends sooner, and this one no
+// later. The second call comes last, and no trial waits in it.
 void FixedWidthPacker::StartWide(Plan& plan, bool first) {
   double longest = 0;
-  double shortest = kEndless;  // of those that seek
+  double shortest = kEndless;  // of studies that end once a trial is good enough
   for (const Class& trials : classes_) {
     if (!first || IsWide(trials.study->demand)) continue;
     const double next = trials.LongestNext();
@@ -173,18 +193,20 @@ void FixedWidthPacker::StartWide(Plan& plan, bool first) {
   }
 }
 
-// Nothing is lost of one that has just reported.
+// A trial that has just reported loses nothing by leaving.
 bool FixedWidthPacker::MayLeave(const Class& trials, const WorkItem& item) const {
   return item.movable && !item.leaving && TakesTurns(*trials.study) && item.heard == now_;
 }
 
-// How much more another must have left to take a trial's place.
+// How many more seconds than a running trial another one must have left to take its place: at least
+// 1/kTurns of the time until all work is done, and enough to pay for this turn and for its part in
+// the price of all turns.
 double FixedWidthPacker::TurnOf(const StudyView& study) const {
   return std::max(horizon_ / kTurns,
                   PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
 }
 
-// On the quickest devices that have room; none: null.
+// The device with the most free share, among the fastest devices with room; null if none has room.
 const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials) const {
   const Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
@@ -197,7 +219,7 @@ const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials)
   return best;
 }
 
-// Those of devices, if all of them find room.
+// Spreads the trials that need one device, or a share of one, if all of them find room at once.
 void FixedWidthPacker::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
@@ -213,7 +235,7 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
     if (takes > room) return;
     order.push_back(c);
   }
-  // Whoever has most left chooses first.
+  // The trial with the most time left chooses first.
   std::vector<std::pair<std::size_t, Grant>> starts;
   std::vector<Class::Taken> taken(classes_.size());
   bool all = true;
@@ -241,20 +263,21 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
   for (auto& [c, grant] : starts) Start(classes_[c], std::move(grant), plan);
 }
 
-// Whether all else will have ended before it, even if it runs from now on, and even if trials fit badly beside each
-// other.
+// Whether all other work will have ended before the trial, even if the trial runs from now on, and
+// even if other trials pack badly with their like.
 bool FixedWidthPacker::IsLate(const Class& trials, double left) const {
   return TakesTurns(*trials.study) && left < kEndless &&
          left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
 }
 
-// Whether it is so slow there that it would end after what ends last anyway.
+// Whether the trial is so slow on this kind that it would end after what ends last in any case.
 bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left) const {
   return left * std::ranges::max(trials.speeds) >
          std::max(horizon_, longest_) * trials.speeds[kind];
 }
 
-// Where it fits, on the quickest device and there most snugly; not where it would be late all the more. None: null.
+// The device for a late trial that fits at once: of the fastest kind with room, the device with the
+// least free share. Kinds on which it would end even later are left out. Null if there is none.
 FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
@@ -268,7 +291,8 @@ FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, doubl
   return best;
 }
 
-// For one that is late: not one that has as much left, or so little that leaving is not worth it.
+// Whether a running trial leaves for a late trial with `late` seconds left. Not if it has about as
+// much left itself, or so little that leaving is not worth its price.
 bool FixedWidthPacker::MakesWay(const Runner& runner, double late) const {
   const Class& trials = classes_[runner.of];
   const double left = LeftOf(trials, *runner.item).all;
@@ -277,8 +301,10 @@ bool FixedWidthPacker::MakesWay(const Runner& runner, double late) const {
          left + kOneTurn * price < late;
 }
 
-// Where it would fit if others made room, and most of that is free or about to be. Who is asked next finds more of it
-// free there, which counts twice, and chooses the same. None: null.
+// The device to clear for a late trial: it must fit there once other trials have made room. Chosen
+// by how much of the device is free, or held by trials that leave or have just reported. What is
+// free or being left counts twice, so that the next plan, which finds more of it free, chooses the
+// same device. Null if there is none.
 FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left) {
   Spot* best = nullptr;
   double most = 0;
@@ -305,7 +331,8 @@ FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double
   return best;
 }
 
-// The longest first; where one of a study finds no device, neither do the others.
+// The longest late trial comes first. Where a trial of a study finds no device, no other late trial
+// of that study is tried.
 void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
   std::vector<std::pair<double, std::size_t>> late;  // seconds left, class
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -351,7 +378,7 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
            std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
   }
   std::vector<SetItem> items;
-  std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and who runs
+  std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and the trial if it runs
   for (const Runner& runner : spot.running) {
     const Class& trials = classes_[runner.of];
     if (!MayLeave(trials, *runner.item)) continue;
@@ -380,7 +407,8 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     const double first = trials.After(taken).all;
     for (std::int64_t i = 0; i < most; ++i) {
       const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
-      // Of a study that seeks none is worth more than the one before.
+      // In a study that ends once a trial is good enough, no trial counts for more than the one
+      // before: FindBestSet needs worths that do not rise.
       const double counts = trials.study->ends_when_good_enough && left < kEndless ? first : left;
       item.worths.push_back(Suits(trials, spot.kind, left) *
                             Worth(takes, all, Urgency(trials, counts)));
@@ -410,8 +438,9 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     }
     complete = complete && trials.asked == asked;
   }
-  // Until all of the set are there, nobody leaves for it and none of it starts: another would take the place of one
-  // that is about to come, or that the study turns out not to have.
+  // Until the whole set is there, no trial leaves for it and none of it starts. Otherwise another
+  // trial would take the place of one that is about to come, or trials would leave for one that the
+  // study turns out not to have.
   if (!complete && leavers.empty()) return;
   if (!complete) {
     for (const Grant& grant : grants) free_.Release(grant);

@@ -10,73 +10,78 @@
 
 namespace sluice {
 
-// Fills devices with trials of fixed width, so that little of them is left free and whoever has most left to do
-// runs. The prose is in fixed_width_packer.cc.
+// Packs trials of fixed width onto devices, so that little of a device stays free and the trials
+// with the most work left run. How it works is explained in fixed_width_packer.cc.
 class FixedWidthPacker {
  public:
-  // Of studies whose trials it may start: what those hold that run is taken of `free`.
+  // It may start trials of `studies`. What their running trials hold is taken out of `free`.
   FixedWidthPacker(Cluster& free, const WorkView& work,
                    const std::vector<const StudyView*>& studies, Time now);
 
-  // Trials to start, and in `leaving` those that are to make room for others.
+  // Adds the trials to start to the plan, and to `leaving` the running trials that are to make room
+  // for others.
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
-  // Whether some of what is free is for somebody who does not fit yet.
+  // Whether some of what is free is kept for a trial that does not fit yet.
   bool KeepsRoom() const;
 
  private:
   static constexpr double kEndless = std::numeric_limits<double>::max();
-  static constexpr std::int64_t kMany = 1 << 20;
+  static constexpr std::int64_t kMany = 1 << 20;  // trials, where their number is not known
 
-  // Seconds a trial has left.
+  // Seconds that a trial has left.
   struct Left {
-    double next = 0;  // to where it is judged
-    double all = 0;   // if it goes on then
+    double next = 0;  // until it is judged next
+    double all = 0;   // until its full budget, if it goes on
   };
   struct Waiting {
     Left left;
     const WorkItem* item = nullptr;
   };
-  // Trials of one study are alike but for what is left of them.
+  // The trials of one study. They are alike except for the work they have left.
   struct Class {
     const StudyView* study = nullptr;
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
-    std::vector<double> thrift;     // on each kind; 1: takes least there, beside what others take
-    double at_once = 1;             // of them on all devices, if others fill what they leave
-    double alike_at_once = 1;       // if none do
-    double lost_alike = 0;          // seconds by which all of them take longer then
-    double seconds_per_unit = 1;    // where it is quickest
-    bool unknown = true;            // nobody has measured that, or is about to
+    std::vector<double> thrift;     // on each kind; 1: costs least there, beside other trials
+    double at_once = 1;             // trials on all devices, if others fill the gaps
+    double alike_at_once = 1;       // the same without others
+    double lost_alike = 0;          // seconds that all of them take longer without others
+    double seconds_per_unit = 1;    // on the fastest kind
+    bool unknown = true;            // speed not measured, and no trial runs to measure it
     std::vector<Waiting> waiting;   // by seconds left, most first
-    std::size_t next = 0;           // of them
-    Left of_coming;                 // of one that is not there yet
-    std::int64_t to_come = 0;       // trials the study could still give
-    int asked = 0;                  // of them, those there is room for
-    int slots = 0;
+    std::size_t next = 0;           // the first of them that is not started yet
+    Left of_coming;                 // of a trial that is not proposed yet
+    std::int64_t to_come = 0;       // trials that the study could still propose or resume
+    int asked = 0;                  // how many of those there is room for
+    int slots = 0;                  // how many more trials may run at once
 
+    // The most seconds left of any trial that could start next; 0 without a slot.
     double LongestNext() const;
-    // So many have been thought of already.
+    // How many trials a search has already counted in. They are not started yet.
     struct Taken {
       std::int64_t waiting = 0;
       std::int64_t to_come = 0;
     };
+    // Whether the next trial is one that waits, not one to come.
     bool WaitingComesNext(const Taken& taken) const;
+    // What the next trial has left.
     const Left& After(const Taken& taken) const;
     void Take(Taken& taken) const;
     std::int64_t Known() const;
   };
-  // It holds a part of one device, or cores.
+  // A running trial that holds a part of one device, or cores.
   struct Runner {
     const WorkItem* item = nullptr;
     std::size_t of = 0;  // class
   };
+  // What is filled: a device, or the cores of a node.
   struct Spot {
     NodeId node{};
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
     std::vector<Runner> running;
-    Amounts kept_free{};  // for one that is late,
-    double kept_for = 0;  // with so many seconds left
+    Amounts kept_free{};  // room kept for late trials,
+    double kept_for = 0;  // of which the longest has this many seconds left
   };
   void ListSpots();
   void Classify(const std::vector<const StudyView*>& studies);
@@ -108,14 +113,14 @@ class FixedWidthPacker {
   Cluster& free_;
   const WorkView& work_;
   Time now_;
-  std::vector<std::string_view> kinds_;
+  std::vector<std::string_view> kinds_;  // of devices; the first stands for cores
   std::vector<Spot> spots_;
   std::vector<Class> classes_;
-  bool all_fixed_ = true;  // nobody is judged
-  double longest_ = 1;
-  double horizon_ = 0;     // seconds all that is left takes, at least
-  double lost_alike_ = 0;  // by which it may take longer, since trials fit badly beside their like
-  std::vector<Milli> kept_cpus_;  // of each node, for those that are late
+  bool all_fixed_ = true;  // no trial is judged
+  double longest_ = 1;     // seconds that the longest trial has left
+  double horizon_ = 0;     // seconds that all work left takes at least
+  double lost_alike_ = 0;  // seconds more that it may take, since trials pack badly with their like
+  std::vector<Milli> kept_cpus_;  // of each node, kept for late trials
 };
 
 }  // namespace sluice

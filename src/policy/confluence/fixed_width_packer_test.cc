@@ -311,7 +311,7 @@ TEST(FixedWidthPackerTest, ADeviceWaitsForAllOfItsSet) {
   t.Waiting(2, 1, 100);
   for (std::uint32_t i = 2; i <= 3; ++i) t.Waiting(3, i, 60);
   LearnUnitSpeeds(t);
-  // The other one need not.
+  // The other device need not wait.
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
   t.view.studies[0].left = 0;
   t.view.studies[0].open = false;
@@ -359,7 +359,8 @@ TEST(FixedWidthPackerTest, OneThatHasJustReportedMakesWayForALongerOne) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-// On one device two trials run side by side; one waits that needs both their places, and one that needs one.
+// Two trials run side by side on one device. One trial waits that needs both their places, and one
+// that needs one.
 TestViews WithOneLate(Time now) {
   TestViews t(2);
   t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;

@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-// Times its price: one that is judged may be stopped before that pays.
+// A move must save this many times its price. It must save more where a stopper may end the trial
+// before the move has paid.
 constexpr double kMovePays = 2;
 constexpr double kMovePaysIfJudged = 8;
 
@@ -35,8 +36,8 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
 
   std::map<TrialKey, Placement*> placed;
   for (Placement& placement : plan.placements) placed[placement.trial] = &placement;
-  std::vector<const WorkItem*> staying;   // who runs, and would go on where it is
-  std::vector<const WorkItem*> unlisted;  // of them, those the plan does not speak of
+  std::vector<const WorkItem*> staying;   // running trials that would go on where they are
+  std::vector<const WorkItem*> unlisted;  // those of them that the plan does not list
   for (const WorkItem& item : work.items) {
     if (!item.running || item.leaving) continue;
     const auto found = placed.find(item.trial);
@@ -46,7 +47,7 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
     staying.push_back(&item);
     if (placed.erase(item.trial) == 0) unlisted.push_back(&item);
   }
-  Cluster books = cluster;  // with those that run, and those that are to
+  Cluster books = cluster;  // with the trials that run, and those that are to start
   for (const auto& [trial, placement] : placed)
     if (books.Fits(placement->grant)) books.Take(placement->grant);
 

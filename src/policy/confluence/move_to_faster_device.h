@@ -4,9 +4,9 @@
 
 namespace sluice {
 
-// Where devices are of several kinds: whoever runs on a slow one while a quicker one is idle, and stays idle by this
-// plan, moves there, if what that saves is worth saving it and starting it again. Those of several devices keep
-// their width.
+// Where devices are of several kinds: moves a running trial to a faster device that is idle, and
+// stays idle by this plan. The time saved must be worth the price of saving the trial and starting
+// it again. A trial on several devices keeps its width.
 void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now, Plan& plan);
 
 }  // namespace sluice

@@ -62,7 +62,7 @@ TEST_F(MoveToFasterDeviceTest, NobodyMovesForLessThanThatCosts) {
   t.view.studies[0].leaving = std::chrono::seconds(40);
   EXPECT_EQ(Where(), 1U);
   t.view.studies[0].leaving = {};
-  now = Time(std::chrono::seconds(40));  // it reported last
+  now = Time(std::chrono::seconds(40));  // 40 s since its last report
   EXPECT_EQ(Where(), 1U);
   now = {};
   t.view.studies[0].start_up_known = false;

@@ -6,10 +6,14 @@
 
 #include "policy/fusion.h"
 
-// If the n trials with most left leave the devices that are lent, own programs grow to F(n) trials each and end when
-// the longest in them has ended at that speed; what stays behind ends when its longest does. One n is best: it is
-// found by trying all, which are no more than own devices have room for. Of a study that is judged whoever is still
-// there may go on to the end, and counts so: those that are stopped on their way keep nobody waiting.
+// Suppose that the n trials with the most seconds left leave the lent devices. Then the programs on
+// own devices grow to ceil((trials there + n) / devices) trials each. They end when their longest
+// trial has ended at that speed, after the price of two start-ups. What stays on lent devices ends
+// when its longest trial does. The best n is found by trying all, which are no more than own
+// devices have room for. The return must let everything end 5 % sooner.
+//
+// A judged trial counts as if it went on to its full budget: any that still runs may do so, and
+// trials that are stopped on their way delay nothing.
 
 namespace sluice {
 namespace {
@@ -18,8 +22,8 @@ constexpr double kReturnPays = 0.95;
 
 struct Member {
   const WorkItem* item = nullptr;
-  double work = 0;     // left
-  double seconds = 0;  // where it is
+  double work = 0;     // units left
+  double seconds = 0;  // left, where it runs
 };
 
 }  // namespace
@@ -35,7 +39,7 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
         .work_per_second;
   };
   std::vector<Member> away;
-  double longest = 0;  // work left of those at home
+  double longest = 0;  // the most work left of a trial on own devices
   int home = 0;
   int room = 0;
   int devices = 0;

@@ -8,37 +8,47 @@
 
 #include "cluster/width.h"
 
-// The idea: bisection on the length L of all that is left. A trial that is to end within L needs at least some
-// width w(L), and takes the area w * seconds(w) of the n * L there is. Of the widths that are wide enough the one
-// with the least area is taken: since a device does less for each trial the wider that runs, mostly the
-// narrowest, but not where a narrow share wastes what a trial could use. The smallest L at which all areas fit is
-// the plan's length. Trials yet to be proposed count too, so that nobody is widened while others would fill the
-// devices: with the area of what a trial does on average where most are stopped early, though one may go all the way.
-// Then trials are let in by what is left of them, those that have begun first, and
-// what is free, and not kept for those that are still to run, is spent on whoever has most left. Where only so many
-// may run at once, nobody is so narrow that they would leave devices idle, and only so many are kept a place for.
+// The plan is found by bisection on the makespan L of all work left. A trial that is to end within
+// L needs at least some width w(L). It then takes the area w * seconds(w) out of the n * L
+// device-seconds there are. Of the widths that are wide enough, the one with the least area is
+// taken. That is mostly the narrowest, since a trial makes less of each device the wider it runs.
+// It is another one where a narrow share wastes what a trial could use. The smallest L at which all
+// areas fit is the length of the plan.
 //
-// Areas do not say who begins when. Whoever finds no room beside the others waits until one of them ends: if all of
-// them at once, and narrower, end no later than that, they begin at once, and need not start up one after another.
+// Trials that are yet to be proposed count too, so that no trial is widened while others would fill
+// the devices. Where most trials are stopped early, each counts with the area of an average trial.
+// But L must be long enough for one of them to run to its full budget.
 //
-// What a change costs (work since the last report, leaving, start-up) is part of a trial's seconds at every width but
-// the one it has: a trial is moved if it ends sooner all the same. As it is, it goes on at the speed of the devices it
-// has; elsewhere it is thought to be as quick as on the first there are, where it is placed if there is room. Beside
-// other studies those are mostly taken, and whoever left slow devices would find slow ones: then all count alike.
+// Then trials are admitted: those that have begun first, then those with the most time left. Free
+// devices that are not kept for trials still to run are spent on the trials with the most time
+// left. Where a study limits how many trials run at once, no trial is so narrow that this many
+// would leave devices idle, and places are kept for only this many.
 //
-// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no speed curves and
-// is worse than fifo where trials are alike and as many as devices; strip packing by shelves, which has a proven
-// bound and longer schedules.
+// Areas do not say which trial begins when. A trial that finds no room beside the others waits
+// until one of them ends. If all trials at once, but narrower, end no later than that, they all
+// begin at once. Then they need not start up one after another.
+//
+// The cost of a change (work since the last report, leaving, start-up) is part of a trial's seconds
+// at every width but the one it has. So a trial is moved only if it ends sooner all the same. At
+// the width it has, a trial goes on at the speed of the devices it has. At another width it is
+// assumed to be as fast as on the cluster's first kind of device, where it is placed if there is
+// room. Beside other studies that kind is mostly taken, and a trial that left slow devices would
+// find slow ones again. So with several studies all devices count as the first kind.
+//
+// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no
+// speed curves and is worse than fifo where trials are alike and as many as devices; strip packing
+// by shelves, which has a proven bound and longer schedules.
 
 namespace sluice {
 namespace {
 
 constexpr int kHalvings = 30;
 constexpr Milli kMostTrials = 1'000'000;
-// Speeds are estimates: a change must promise more than they may be wrong.
+// Speeds are estimates. A change must promise more than their error.
 constexpr double kWideningMargin = 1.05;
 constexpr double kChangePays = 0.9;
-// What was done since the last report is lost by a move, and will not be a little later: nobody is in a hurry.
+// A move loses the work since the last report. Right after the next report it would lose nothing.
+// So this time counts many times over, and a move waits for a report.
 constexpr double kLostCounts = 100;
 
 Milli Next(Milli width, Milli least) {
@@ -49,7 +59,7 @@ Milli Next(Milli width, Milli least) {
   return width + step;
 }
 
-// The least length that fits, between one that does not and one that does.
+// The least length that fits, by bisection between a length that does not fit and one that does.
 double Halve(double too_short, double length, const std::function<bool(double)>& fits) {
   for (int i = 0; i < kHalvings && length - too_short > 1e-6 * length; ++i) {
     const double middle = (too_short + length) / 2;
@@ -85,8 +95,10 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
     const double part = study.typical_work / static_cast<double>(study.max_budget);
     for (double& seconds : typical_) seconds = start + (seconds - start) * part;
   }
-  // Of those that pause at their target one in eta goes on, or all; as far as the others go. Who goes on is settled
-  // when others get there: each of them lets one in eta go on, itself or one that waits, and the others never do.
+  // Of the trials that pause at their target one in eta goes on, or all do. Each is assumed to have
+  // as much left as the trial with the most left. Which trials go on is decided as other trials
+  // reach the rung: each arrival lets one in eta go on, itself or one that paused before. The other
+  // paused trials never go on.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
   const auto pausing = static_cast<int>(std::ranges::count_if(
       trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
@@ -119,14 +131,15 @@ void WidthPlanner::ListWidths(const Cluster& cluster) {
   }
 }
 
-// Of a trial that has neighbours on its device, if it takes only a share of it.
+// The speed at a width. A trial that takes only a share of a device is assumed to have neighbours
+// on the rest.
 double WidthPlanner::SpeedAt(const std::string& kind, Milli width) const {
   SpeedSituation at{.shape = std::string(study_.shape), .kind = kind, .width = width};
   if (study_.demand.gpus > 0 && width < kWhole) at.neighbours = kWhole - width;
   return work_.speeds->Ask(at).work_per_second;
 }
 
-// All its devices are as slow as the slowest.
+// The speed on the devices a trial has: as slow as the slowest of them.
 double WidthPlanner::SpeedOn(const Grant& grant, std::size_t width) {
   if (grant.devices.empty() || work_.studies.size() > 1) return speeds_[width];
   double slowest = std::numeric_limits<double>::infinity();
@@ -150,7 +163,7 @@ WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
   const double since = stays ? Seconds(now_ - item.heard) : 0;
   const double start = Seconds(study_.start_up);
   const double leaving = Seconds(study_.leaving);
-  // Where it is as wide as none of those listed, the next narrower one stands for what it has.
+  // If its width is not among those listed, the next narrower one stands for it.
   if (stays && WidthOf(*item.grant) <= devices_) {
     const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
     if (wider != widths_.begin())
@@ -229,13 +242,14 @@ double WidthPlanner::Bisect(Change change) const {
   return Halve(short_length, length, [&](double middle) { return Fits(middle, change); });
 }
 
-// One change often brings another: it must save more than two cost.
+// Whether a change is worth its cost. One change often brings another, so it must save more than
+// two cost.
 bool WidthPlanner::IsWorth(double length, double instead_of) const {
   return length + 2 * Seconds(study_.start_up) <= kChangePays * instead_of;
 }
 
-// Whoever runs is only moved if that makes all of it end clearly sooner; if so, rather those alone that would end
-// last than anybody.
+// Running trials are changed only if all work then ends clearly sooner. To change only the trials
+// that would end too late is preferred to changing any.
 void WidthPlanner::Settle() {
   Change change = Change::kNone;
   length_ = Bisect(change);
@@ -254,7 +268,8 @@ void WidthPlanner::Settle() {
   if (coming_ == 0) BeginAtOnce(change);
 }
 
-// Narrower than the least area, who runs as it is if that is in time.
+// Running trials keep their width if they end in time, or if no change is allowed. The others are
+// as narrow as they can be, even where a wider one has less area.
 std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
                                                                 Change change) const {
   std::vector<std::size_t> widths;
@@ -275,7 +290,9 @@ std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
   return widths;
 }
 
-// Those that wait have all devices to themselves once the others have ended.
+// Lets all trials begin at once, narrower, if that ends no later than running in turn. In turn, the
+// trials that find no room begin once the first of the others has ended, and from then on have all
+// devices to themselves.
 void WidthPlanner::BeginAtOnce(Change change) {
   const auto [in, out, spare] = LetIn(trials_);
   if (out.empty() || in.size() + out.size() < trials_.size()) return;
@@ -297,15 +314,16 @@ void WidthPlanner::BeginAtOnce(Change change) {
 
 int WidthPlanner::MostAlive() const {
   const Milli width = widths_[best_];
-  // A share does not reach over two devices.
+  // A share does not span two devices.
   const Milli most = study_.demand.gpus > 0 && width < kWhole ? devices_ / kWhole * (kWhole / width)
                                                               : devices_ / width;
   const auto alive = static_cast<int>(std::clamp<Milli>(most, 1, kMostTrials));
   return study_.parallelism > 0 ? std::min(alive, study_.parallelism) : alive;
 }
 
-// One step wider at a time, whoever has most left. Who is one of a group that ends together gets it only if the group
-// ends clearly sooner.
+// Spends spare width on the group that ends last, then on the next. In a group, the trial with the
+// most time left is widened, one step at a time. If that changes a running trial, the group must
+// end clearly sooner, or its widths stay as they were.
 void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
   std::map<GroupId, std::vector<Trial*>> groups;
   for (Trial* trial : in) groups[trial->item->group].push_back(trial);
@@ -335,7 +353,7 @@ void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
   }
 }
 
-// The one that has most left.
+// Widens the trial of the group with the most time left by one step. False if it cannot be widened.
 bool WidthPlanner::Widen(std::vector<Trial*>& group, Milli& spare) const {
   Trial& longest = **std::ranges::max_element(
       group, {}, [](const Trial* trial) { return trial->seconds[trial->width]; });
@@ -355,7 +373,8 @@ Milli WidthPlanner::Chosen(const Trial& trial) const {
   return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
 }
 
-// Those that have begun first, then whoever has most left. Without a slot they are neither in nor out.
+// Trials that have begun come first, then those with the most time left. Trials without a slot are
+// neither in nor out.
 WidthPlanner::Admission WidthPlanner::LetIn(std::vector<Trial>& trials) const {
   std::vector<Trial*> order;
   for (Trial& trial : trials) order.push_back(&trial);
@@ -384,9 +403,9 @@ WidthPlanner::Admission WidthPlanner::LetIn(std::vector<Trial>& trials) const {
 std::vector<Wanted> WidthPlanner::Choose() const {
   std::vector<Trial> trials = trials_;
   auto [in, out, spare] = LetIn(trials);
-  // Those that are away and will go on have their part.
+  // Paused trials that will go on keep their part of the devices.
   if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
-  // So have those that are still to run beside the ones that are in.
+  // So do trials that are still to run beside those that are in.
   std::ptrdiff_t alive = std::ssize(trials) + coming_;
   if (study_.parallelism > 0) alive = std::min<std::ptrdiff_t>(alive, study_.parallelism);
   spare -= std::max<std::ptrdiff_t>(alive - std::ssize(in), 0) * widths_[best_];

@@ -10,42 +10,46 @@
 
 namespace sluice {
 
-// How wide the trials of an elastic study are to be so that the last of them ends soonest, on so many devices
-// (or cores, where they need no device). The prose is in width_planner.cc.
+// Decides how wide the trials of an elastic study are to be so that the last of them ends soonest,
+// on this many devices (or cores, for trials that need no device). How it works is explained in
+// width_planner.cc.
 class WidthPlanner {
  public:
   WidthPlanner(const Cluster& cluster, const WorkView& work, const StudyView& study, Milli devices,
                Time now);
 
-  // Trials that could be alive at once, if all had the width at which a device does most.
+  // How many trials could run at once, if all had the width with the most throughput per device.
   int MostAlive() const;
-  // Who is to run, and how wide, those first that have most to do.
+  // The trials that are to run, and how wide: first those that find room, then the others. Among
+  // those that find room, trials that have begun come first, then trials with the most time left.
   std::vector<Wanted> Choose() const;
-  // Seconds until all that is known is done; infinite if that cannot be said.
+  // Seconds until all known work is done; infinite if a trial's work has no bound.
   double length() const { return length_; }
 
  private:
-  // A trial, and its seconds at each width: what a change costs is in them.
+  // A trial, and the seconds it has left at each width. The cost of changing to that width is
+  // included.
   struct Trial {
     const WorkItem* item = nullptr;
     std::vector<double> seconds;
-    std::size_t width = 0;  // index
-    std::size_t held = 0;   // the one it has; the count of widths if none
+    std::size_t width = 0;  // index in widths_
+    std::size_t held = 0;   // index of the width it runs at; the count of widths if none
   };
 
   void ListWidths(const Cluster& cluster);
   double SpeedAt(const std::string& kind, Milli width) const;
   double SpeedOn(const Grant& grant, std::size_t width);
   Trial TimesOf(const WorkItem& item);
-  // Who finds room at its width, and what that leaves.
+  // Which trials find room at their width, which do not, and the width that is left.
   struct Admission {
     std::vector<Trial*> in;
     std::vector<Trial*> out;
     Milli spare = 0;
   };
-  // Which trials that run may be changed.
+  // Which running trials may change their width: none, those that would end too late, or any.
   enum class Change { kNone, kLate, kAny };
-  // The width with the least area of those that end in time; the count of widths if none does.
+  // The width with the least area, in device-seconds, of those at which the trial ends within
+  // `length`; the count of widths if there is none.
   std::size_t Narrowest(const std::vector<double>& seconds, double length) const;
   std::size_t WidthFor(const Trial& trial, double length, Change change) const;
   double Area(const std::vector<double>& seconds, std::size_t width) const;
@@ -53,7 +57,7 @@ class WidthPlanner {
   double Bisect(Change change) const;
   bool IsWorth(double length, double instead_of) const;
   void Settle();
-  // Widths at which all trials run at once and end in time.
+  // Widths at which all trials run at once and end within `length`, if there are such widths.
   std::optional<std::vector<std::size_t>> AllAtOnce(double length, Change change) const;
   void BeginAtOnce(Change change);
   Admission LetIn(std::vector<Trial>& trials) const;
@@ -68,19 +72,21 @@ class WidthPlanner {
   Time now_;
   std::string kind_;
   std::vector<Milli> widths_;
-  std::vector<double> speeds_;                               // at each, on devices of `kind_`
-  std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that are held
-  std::size_t least_ = 0;  // narrower, as many as may run at once leave devices idle
-  std::size_t best_ = 0;   // of the others, the width at which a device does most
+  std::vector<double> speeds_;                               // at each width, on devices of `kind_`
+  std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that trials hold
+  // Indices in widths_. Below least_, as many trials as may run at once would leave devices idle.
+  // From there on, best_ has the most throughput per device.
+  std::size_t least_ = 0;
+  std::size_t best_ = 0;
   std::vector<Trial> trials_;
-  std::vector<double> to_come_;  // seconds of one still to be proposed, if it goes all the way
-  std::vector<double> typical_;  // the same if it is judged as most are
-  int coming_ = 0;
-  std::vector<double> to_return_;  // the same of one that is to go on
-  int returning_ = 0;
-  int away_ = 0;  // of them, those that hold nothing now
+  std::vector<double> to_come_;    // seconds of a trial still to be proposed, to its full budget
+  std::vector<double> typical_;    // the same for a trial that does average work
+  int coming_ = 0;                 // how many are still to be proposed
+  std::vector<double> to_return_;  // seconds of a paused trial that goes on
+  int returning_ = 0;              // how many are expected to pause and go on
+  int away_ = 0;  // how many trials a part of the devices is kept for, until they run again
   double length_ = 0;
-  bool may_change_ = false;  // what that costs is known
+  bool may_change_ = false;  // what a change costs is known
 };
 
 }  // namespace sluice

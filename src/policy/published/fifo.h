@@ -6,16 +6,15 @@
 
 namespace sluice {
 
-// First come, first served, each trial on what it demands, on the first devices that are free.
-// Nobody is ever moved or paused, and nobody overtakes a trial that waits for more room than there
-// is.
+// First come, first served. Each trial gets what it demands, on the first devices that are free. No
+// trial is ever moved or paused. No trial overtakes one that waits for more room than is free.
 class Fifo : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
   bool LooksAtRunning() const override { return false; }
 
  private:
-  // Here only to keep their memory from plan to plan.
+  // Members only to reuse their memory from plan to plan.
   Cluster free_;
   std::vector<const WorkItem*> order_;
 };

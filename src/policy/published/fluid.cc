@@ -21,14 +21,14 @@ struct Left {
   double seconds = 0;
 };
 
-// Whoever has begun keeps a place, and a long one that waits does not drive out short ones that run.
+// A trial that has begun keeps its place: a long trial that waits does not evict short ones.
 bool ComesBefore(const Left& a, const Left& b) {
   const auto begun = [](const WorkItem& item) { return item.running || item.admitted; };
   if (begun(*a.item) != begun(*b.item)) return begun(*a.item);
   return a.seconds > b.seconds;
 }
 
-// How many trials of this study could be alive, if all were as narrow as they can be.
+// The number of trials of this study that could be alive if all had their least width.
 int MostAlive(const Cluster& cluster, const StudyView& study) {
   const Demand least = AtWidth(study.demand, LeastWidth(study.demand));
   Milli most = 0;
@@ -36,7 +36,7 @@ int MostAlive(const Cluster& cluster, const StudyView& study) {
     if (!node.up) continue;
     const Milli by_cpus = least.cpus > 0 ? node.cpus / least.cpus : kMostAlive;
     const Milli gpus = OwnDevices(node);
-    // A share does not reach over two devices.
+    // A share does not span two devices.
     const Milli by_gpus = least.gpus == 0       ? kMostAlive
                           : least.gpus < kWhole ? gpus * (kWhole / least.gpus)
                                                 : gpus * kWhole / least.gpus;
@@ -46,7 +46,8 @@ int MostAlive(const Cluster& cluster, const StudyView& study) {
   return study.parallelism > 0 ? std::min(alive, study.parallelism) : alive;
 }
 
-// Whether trials are on their way, or are asked for by this plan.
+// Asks for the trials that could still be alive. Returns whether trials are on their way or asked
+// for by this plan.
 bool AskForMore(const Cluster& cluster, const WorkView& work, Plan& plan) {
   bool come = false;
   for (const StudyView& study : work.studies) {

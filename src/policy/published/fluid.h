@@ -4,23 +4,25 @@
 
 namespace sluice {
 
-// Fluid (MLSys '21): a trial's width is in proportion to what is left of it.
+// Fluid (MLSys '21): a trial's width is in proportion to the time it still needs.
 //
 //     w_i = min(max(floor(h_i / sum_j h_j * n), 1/c), d)
 //
-// h_i is the time trial i would still take on one device, the sum goes over the live trials of all
-// groups, n is what there is of devices, 1/c and d are the narrowest and the widest a trial can be. The
-// longest come first, those that have begun before new ones; what does not fit is narrower, or waits. Below
-// one device a trial gets its narrowest share.
+// h_i is the time trial i would still take on one device. The sum goes over the live trials of all
+// groups. n is the number of devices. 1/c and d are the narrowest and the widest that a trial can
+// be. A trial that would get less than one device gets its narrowest width. Trials that have begun
+// are placed before new ones, and longer trials first within both. A trial that does not fit is
+// narrower, or waits.
 //
-// Static: a trial's width is settled when its group comes, and stays. Dynamic: widths are computed again
-// whenever work or devices change, and whoever has another one saves, leaves and goes on at the new one.
-// Either way a group comes as a whole: while studies have more trials to give than are there, they are
-// asked for them, and nothing else changes until they have come.
+// Static: a trial's width is settled when its group comes, and stays until its next group. Dynamic:
+// widths are computed again whenever work or devices change. A trial with a new width saves, leaves
+// and resumes at that width. In both modes a group comes as a whole: while studies can give more
+// live trials than there are, the plan only asks for those, and nothing else changes until they
+// have come.
 //
-// Beside the published code: a trial is only moved if its width changes, after it has saved; several
-// groups share the devices by what is left of each; and speeds are measured with the width they were
-// measured at.
+// Differences from the published code: a trial is moved only if its width changes, and after it has
+// saved. Several groups share the devices in proportion to what is left of each. Every measured
+// speed is kept with the width it was measured at.
 class Fluid : public Policy {
  public:
   enum class Mode { kStatic, kDynamic };
@@ -33,7 +35,7 @@ class Fluid : public Policy {
   Mode mode_;
 };
 
-// The formula, for a trial of which this part of all that is left is left.
+// The formula above. `part` is h_i / sum_j h_j, and `devices` is n.
 Milli FluidWidth(double part, const Demand& demand, Milli devices);
 
 }  // namespace sluice

@@ -12,17 +12,17 @@
 namespace sluice {
 namespace {
 
-// A bundle that runs, or is to.
+// A bundle that runs or is to be started.
 struct Bundle {
-  Grant grant;  // of one more member
+  Grant grant;  // of each further member
   const Device* device = nullptr;
   int size = 0;
   int most = 0;
-  bool begun = false;  // somebody has reported
+  bool begun = false;  // a member has reported
   bool lent = false;
 };
 
-// Of one study.
+// The plan of one study.
 class HydroStudyPlan {
  public:
   HydroStudyPlan(const WorkView& work, const StudyView& study, bool moves)
@@ -36,19 +36,19 @@ class HydroStudyPlan {
       }
     }
     if (study.open) coming_ = study.left + study.coming;
-    // One that has nothing to propose may still resume somebody.
+    // A study with nothing left to propose may still resume a trial.
     may_resume_ = study.open && study.left == 0;
     slots_ = kMany;
     if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
   }
 
-  // Eager transfer: the target is trained with the best so far once half of the search is over.
+  // Eager transfer: a study that trains the best of a search begins when half of that is over.
   bool Wants() const {
     if (slots_ == 0 || study_.leader_progress < 0.5) return false;
     return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
   }
 
-  // How large its bundles are, where there are others who want devices too.
+  // Sets the sizes of bundles. `others` counts all studies that want devices, this one included.
   void Measure(const Cluster& cluster, const WorkView& work, int others) {
     const int devices = std::max(1, CountDevices(cluster, /*lent=*/false));
     const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
@@ -60,8 +60,8 @@ class HydroStudyPlan {
                              bundle.lent ? MostLent(*bundle.device, cluster, bundle.most) : even_);
   }
 
-  // Puts those that wait, or also those that are still to come, into bundles that run already, then on free
-  // devices.
+  // Puts waiting trials into bundles that run already, then on free devices. With `to_come`, also
+  // reserves room for trials that are still to come.
   void Place(Cluster& free, bool to_come, Plan& plan) {
     to_come_ = to_come;
     if (study_.demand.fused_most <= 1) return Start(free, plan);
@@ -77,7 +77,7 @@ class HydroStudyPlan {
  private:
   static constexpr int kMany = 1 << 20;
 
-  // Each on devices of its own.
+  // Starts trials unfused, by first fit.
   void Start(Cluster& free, Plan& plan) {
     while (Wants()) {
       Grant grant = FirstFit(free, study_.demand);
@@ -86,13 +86,13 @@ class HydroStudyPlan {
     }
   }
 
-  // As far as is known.
+  // The number of trials to start as far as known, at most the free slots.
   std::ptrdiff_t ToDo() const {
     const std::ptrdiff_t known = std::ssize(waiting_) - next_ + coming_ - asked_;
     return std::clamp<std::ptrdiff_t>(known, 0, slots_);
   }
 
-  // Those it could use.
+  // Lent or own devices on nodes that are up, with memory for at least one trial.
   int CountDevices(const Cluster& cluster, bool lent) const {
     std::ptrdiff_t count = 0;
     for (const Node& node : cluster.nodes()) {
@@ -120,13 +120,15 @@ class HydroStudyPlan {
       if (!node.up || device >= node.devices.size()) continue;
       bundle.device = &node.devices[device];
       bundle.lent = bundle.device->IsLent();
-      // Who comes later ends later: one on a device that is lent is not kept from ending.
+      // A trial that joins later ends later. So a bundle on a lent device takes in none once it has
+      // begun, or its end would be delayed.
       bundle.most = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
       bundles_.push_back(bundle);
     }
   }
 
-  // With moves: for how many own devices have room, and how the others are spread over those that are lent.
+  // With moves: how many more trials own devices have room for, and how the others are spread over
+  // lent devices.
   void MeasureAway(const Cluster& cluster, const WorkView& work, int others) {
     const std::vector<const Device*> home = fusion_.Home(cluster, work);
     for (const Device* device : home) home_ += fusion_.MostOn(*device);
@@ -134,7 +136,7 @@ class HydroStudyPlan {
     all_ = ToDo() + std::ssize(running_);
     others_are_home_ = home.empty() && CountDevices(cluster, /*lent=*/false) > 0;
     int lent = CountDevices(cluster, /*lent=*/true);
-    int begins = 0;  // in programs there that take more
+    int begins = 0;  // trials of bundles on lent devices that have not begun
     for (const Bundle& bundle : bundles_) {
       if (!bundle.lent) {
         home_ -= bundle.size;
@@ -178,8 +180,8 @@ class HydroStudyPlan {
     }
   }
 
-  // How many to fuse on each device that is lent, so that all is worked off soonest: if they are many, the
-  // others have less to do, and they themselves take longer. 0: none.
+  // The number of trials to fuse on each lent device so that all work ends soonest. The more trials
+  // run there, the less is left for the other devices, but the longer these trials take. 0: none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
     if (moves_) return MostAway(device, cluster, std::min(most, even_lent_));
     if (most == 0) return 0;
@@ -203,10 +205,11 @@ class HydroStudyPlan {
     return known->second;
   }
 
-  // With moves: as many as report while own devices work off half of the rest. Before it has reported nobody can be
-  // told to come home, and what is left of it is to be done there.
+  // With moves: as many trials as report on this device within half of the time that own devices
+  // need for all trials. A trial cannot be moved back before it has reported, and own devices then
+  // have to do the rest of its work. No such limit where other studies hold all own devices.
   int MostAway(const Device& device, const Cluster& cluster, int most) {
-    if (others_are_home_) return most;  // for nobody knows how long
+    if (others_are_home_) return most;  // for an unknown time
     const double own = std::max(1, CountDevices(cluster, /*lent=*/false)) *
                        fusion_.Throughput(std::min(even_, fusion_.knee()));
     const double rest = static_cast<double>(all_) / own;
@@ -217,7 +220,8 @@ class HydroStudyPlan {
     return most;
   }
 
-  // Of a trial's work, what it does between two reports; all of it until somebody has reported.
+  // The fraction of a trial's work between two reports, the smallest of all running trials; 1 until
+  // a trial has reported.
   double ReportPart() const {
     double part = 1;
     for (const WorkItem* item : running_) {
@@ -245,19 +249,19 @@ class HydroStudyPlan {
   std::vector<const WorkItem*> running_;
   std::vector<const WorkItem*> waiting_;
   std::vector<Bundle> bundles_;
-  std::ptrdiff_t next_ = 0;  // of those that wait
-  int coming_ = 0;           // that could be proposed or resumed
-  int asked_ = 0;            // of them, those there is room for
-  bool may_resume_ = false;  // somebody whom nobody sees yet
+  std::ptrdiff_t next_ = 0;  // index into waiting_
+  int coming_ = 0;           // trials that could be proposed, or are on their way
+  int asked_ = 0;            // trials still to come that this plan has room for
+  bool may_resume_ = false;  // a trial that is not in the view
   int slots_ = 0;
-  int even_ = 1;  // trials of a bundle, if all are to be alike
-  // With moves: the same of those for which own devices have no room, on devices that are lent.
+  int even_ = 1;  // trials of a bundle, if all bundles are of one size
+  // With moves: the same on lent devices, for the trials that own devices have no room for.
   int even_lent_ = 0;
-  int home_ = 0;            // with moves: how many more own devices hold, now or when they are free
-  std::ptrdiff_t all_ = 0;  // with moves: trials that run or are to
-  bool others_are_home_ = false;  // other studies have all own devices
+  int home_ = 0;            // with moves: how many more trials own devices hold, now or once free
+  std::ptrdiff_t all_ = 0;  // with moves: trials that run or are to run
+  bool others_are_home_ = false;  // other studies hold all own devices
   bool to_come_ = true;
-  std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by how long it is open and what it holds
+  std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by a device's `open` and its most trials
 };
 
 }  // namespace
@@ -274,7 +278,7 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
   plan.keeps_running = true;
   Cluster free = cluster;
   std::vector<HydroStudyPlan> studies;
-  // Who trains the best of a search that goes on takes only what that leaves.
+  // A study that trains the best of an unfinished search takes only what the others leave.
   for (const bool follows : {false, true}) {
     for (const StudyView* study : some) {
       if ((study->leader_progress < 1) != follows) continue;
@@ -282,7 +286,7 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
     }
   }
   for (HydroStudyPlan& study : studies) study.Measure(free, work, static_cast<int>(studies.size()));
-  // Whoever waits comes before trials that are not there yet.
+  // Waiting trials of all studies come before trials that are still to be proposed.
   for (const bool to_come : {false, true}) {
     for (HydroStudyPlan& study : studies) study.Place(free, to_come, plan);
   }

@@ -4,26 +4,30 @@
 
 namespace sluice {
 
-// Hydro (OSDI '23), the part of it that decides who runs where: trials of one shape are fused into
-// bundles, each a program of its own on a device, and bundles fill the bubbles of pipeline jobs.
+// Hydro (OSDI '23), the part of it that places trials: trials of one shape are fused into bundles.
+// Each bundle is one program on one device. Bundles also fill the bubbles of pipeline jobs.
 //
-// - How many are fused: what memory allows, 1 + (total - m1) / (m2 - m1) less a margin, and no more than
-//   the knee of throughput, from where twice as many bring less than a tenth; among devices evenly.
-// - A bundle that has lost members takes in others; nobody is moved.
-// - A device that is lent takes a bundle sized to the memory that is free there, and only if that bundle
-//   will have ended by the time the others have worked off the rest: trials there are slow, and the
-//   last one to end is what everybody waits for.
-// - Eager transfer: a study that trains the best of another begins when half of that one's trials have
-//   ended and a device is idle, and again with each new best.
+// - Size of a bundle: what memory allows, 1 + (total - m1) / (m2 - m1), less a margin. m1 and m2
+//   are the memory of one trial and of two fused trials. A bundle is no larger than the knee of
+//   throughput, beyond which twice as many trials bring less than a tenth more. Trials are spread
+//   evenly over the devices.
+// - A bundle that has lost members takes in others. No trial is moved.
+// - A lent device takes a bundle sized to the memory that is free there. The bundle has as many
+//   trials as let all work end soonest, possibly none: trials there are slow, and all others wait
+//   for the last one to end.
+// - Eager transfer: a study that trains the best of another study begins when half of that study's
+//   trials have ended and a device is idle. It begins again with each new best.
 // - Trials that cannot be fused start in the order they came, on the first devices that are free.
 class Hydro : public Policy {
  public:
-  // With moves, somebody else sees to it that nobody is left behind on a device that is lent: those are filled with
-  // whomever own devices have no room for, now or when they are free, as far as they report in time to come home.
+  // With `moves`, the caller moves trials back from lent devices (ReturnFromBorrowed), so that none
+  // is left behind there. Lent devices then take the trials for which own devices have no room, now
+  // or once those are free, as far as these trials report in time to be moved back. Own devices are
+  // those that are not lent.
   explicit Hydro(bool moves = false) : moves_(moves) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  // For some of the studies.
+  // Plans only for these studies.
   Plan ProposeFor(const std::vector<const StudyView*>& some, const Cluster& cluster,
                   const WorkView& work) const;
   bool LooksAtSpeeds() const override { return true; }

@@ -122,7 +122,7 @@ TEST(HydroTest, WhatIsWorkedOffSoonerElsewhereStaysOutOfBubbles) {
   EXPECT_THAT(Sizes(plan), ElementsAre(8));
 }
 
-// Of study 1, fused on its own device, so that all of it is held; it has reported ten times on its way.
+// A trial of study 1 in a bundle that holds all of the own device. It has reported ten times.
 Grant RunsAtHome(TestViews& t, std::uint32_t trial) {
   Grant grant{.node = NodeId(1),
               .cpus = 0,
@@ -176,7 +176,7 @@ TEST(HydroTest, WithMovesNobodyGoesWhereItReportsTooLateToComeHome) {
     return count;
   };
   EXPECT_GT(lent(), 0);
-  t.view.items[0].launch_reports = 1;  // so often do they report
+  t.view.items[0].launch_reports = 1;  // trials report that rarely
   EXPECT_EQ(lent(), 0);
 }
 

@@ -9,12 +9,12 @@
 namespace sluice {
 namespace {
 
-// How often everything in sight could have run while a trial was passed over.
+// A trial starves once it has waited for this many times the time of the longest queued trial.
 constexpr double kPatience = 2;
 constexpr double kShortestPatienceSeconds = 60;
 constexpr double kLongerIsBetter = 0.01;
 
-// Whether a trial runs on a part of one device, or all of it.
+// Whether a trial runs on a share of one device, or on one whole device.
 bool IsLight(const Demand& demand) {
   return demand.gpus > 0 && (demand.gpus <= kWhole || demand.kinds != nullptr);
 }
@@ -63,11 +63,14 @@ void HyperSack::TakeStock(const Cluster& cluster) {
   }
 }
 
-// Units of work a second. Of a shape that nobody has measured only the ratio of two kinds means
-// something: what a trial takes is then what it can use, so that its share does not slow it down.
+// Units of work per second. For a shape without measurements only the ratio between kinds means
+// something. It is then taken at a whole device: a share is assumed to be all the trial can use, so
+// that it does not slow the trial down.
 double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
                           Milli share) const {
-  if (kinds_.size() == 1 && !options_.longest_first) return 1;  // nobody asks
+  // With one kind and in queue order, only the patience of HelpStarving depends on speeds. It then
+  // counts a unit of work as a second.
+  if (kinds_.size() == 1 && !options_.longest_first) return 1;
   if (study.demand.gpus == 0) share = UsualWidth(study.demand), kind = {};
   SpeedSituation alone{
       .shape = std::string(study.shape), .kind = std::string(kind), .width = share};
@@ -115,7 +118,7 @@ void HyperSack::Queue(const WorkView& work) {
   std::size_t of = 0;
   for (const WorkItem& item : work.items) {
     if (item.running) continue;
-    // Mostly that of the item before, or the next one.
+    // Usually the class of the item before, or the next one.
     while (classes_[of].study->study != item.trial.study) of = (of + 1) % classes_.size();
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
@@ -134,12 +137,13 @@ void HyperSack::Queue(const WorkView& work) {
     const StudyView& study = work.studies[i];
     if (!study.open) continue;
     Entry entry{.size = classes_[i].size, .of = static_cast<std::uint32_t>(i), .item = nullptr};
-    // Nobody of its own study is kept waiting by a trial that is not there yet.
+    // A trial still to be proposed never delays a waiting trial of its own study.
     entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest);
     entry.count = study.left + study.coming;
     if (entry.count > 0) queue_.push_back(entry);
     if (study.left > 0) continue;
-    // It may still resume somebody; that is known when there is room for it.
+    // The study may still resume trials. Whether it does is known only once it has room. With
+    // longest_first these come last.
     entry.seconds = -1;
     entry.count = std::numeric_limits<int>::max();
     queue_.push_back(entry);
@@ -196,13 +200,13 @@ void HyperSack::Take(const Grant& grant) {
   for (std::uint32_t d = 0; d < devices.size(); ++d) {
     if (devices[d].device == DeviceTree::kNone) continue;  // lent
     DeviceTree& tree = kinds_[devices[d].kind].tree;
-    // One that is reserved stays so.
+    // A reserved device stays reserved.
     if (tree.at(devices[d].device).clients >= 0)
       tree.Set(devices[d].device, RoomOn(grant.node, DeviceId(d)));
   }
 }
 
-// One of these trials; if it is still to be proposed, its place is kept.
+// Starts trial `number` of the entry. For a trial still to be proposed it only takes the room.
 void HyperSack::Start(const Entry& entry, int number, Grant grant, Plan& plan) {
   Class& trials = classes_[entry.of];
   Take(grant);
@@ -250,8 +254,8 @@ bool HyperSack::HasSlot(const Class& trials) const {
   return study.parallelism == 0 || study.running + trials.started < study.parallelism;
 }
 
-// What is worth most: shares of compute, those of longer trials a little more, since the longest one ends
-// last whatever else is done.
+// Places the trials with the highest total value. The value of a trial is its share of compute, and
+// up to 1 % more for a longer trial, since the longest trial ends last whatever else is done.
 void HyperSack::PlaceOptimally(Plan& plan) {
   double longest = 1;
   PackingProblem problem;
@@ -263,7 +267,7 @@ void HyperSack::PlaceOptimally(Plan& plan) {
                           ? std::numeric_limits<int>::max()
                           : std::max(0, trials.study->parallelism - trials.study->running);
     int& jobs = problem.classes[entry.of].jobs;
-    // More than fit on all devices change nothing.
+    // Jobs beyond what all devices can hold change nothing; a node counts as 64 devices.
     const int most = kMostClients * static_cast<int>(spots_.size() * 64);
     jobs = std::min({static_cast<int>(std::min<std::int64_t>(
                          static_cast<std::int64_t>(jobs) + entry.count, most)),
@@ -327,7 +331,7 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
   }
   PlaceInTurn(plan, now);
   for (const Class& trials : classes_) {
-    // Who lacks memory waits in the queue, so that it is known for how long.
+    // A study that lacks memory is asked for one trial, so that it queues and its wait is known.
     const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
     const int asked = std::max(trials.asked, queues ? 1 : 0);
     if (asked > 0) plan.wanted_room.push_back({trials.study->study, asked});
@@ -345,8 +349,9 @@ bool HyperSack::IsBig(const Class& trials) const {
   return false;
 }
 
-// Of those that need more of a device's memory than of its compute the one that waits longest, if that is
-// too long, comes before all others, and where there is no room a device is kept free for it.
+// Considers trials that need a larger part of a device's memory than of its compute. The one that
+// has waited longest, if longer than `patience`, comes before all others. If it lacks memory, a
+// device is kept free for it.
 void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
   Entry* starving = nullptr;
   for (Entry& entry : queue_) {

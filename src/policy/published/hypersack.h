@@ -10,32 +10,34 @@
 
 namespace sluice {
 
-// HyperSack (HiPC '24): packs light trials onto shared devices by all they take of them: compute,
-// memory, memory bandwidth, a place among a device's clients, and cores of its node. Trials come one
-// after the other, in the order they wait or the one with the most left to do first, and each goes to the
-// first device that has room for it or to the one with the most free compute. Who finds no room is
-// passed over by those that do.
+// HyperSack (HiPC '24): packs light trials onto shared devices by all resources they take: compute,
+// memory, memory bandwidth, one of the device's clients, and cores of its node. Trials are placed
+// one by one, in queue order or the trial with the most work left first. Each goes to the first
+// device that has room for it, or to the device with the most free compute. A trial that finds no
+// room is passed over by trials that do.
 //
-// - Devices of several kinds: what a trial takes is what was measured on that kind, and free compute is
-//   what this trial would make of it: the free part of the device times its speed there.
-// - Trials that studies have yet to propose take their place in the order too, so that a long one is not
-//   kept waiting by short ones that happen to be there.
-// - Who needs more of a device's memory than of its compute finds room rarely, where small trials fill
-//   every gap. If one of them has waited for twice as long as the longest trial in sight takes, it comes
-//   first, and while it lacks memory the device with the most of it takes nobody else.
+// - Devices of several kinds: a trial takes what was measured on that kind. Free compute is counted
+//   as the trial could use it: the free part of the device times the trial's speed there.
+// - Trials that studies have yet to propose have a place in the order too, so that a long trial is
+//   not delayed by short ones that happen to wait already.
+// - A trial that needs a larger part of a device's memory than of its compute rarely finds room,
+//   since small trials fill every gap. If such a trial has waited for twice as long as the longest
+//   queued trial takes, and for a minute at least, it comes first. While it lacks memory, the
+//   device with the most free memory takes no other trial.
 // - Trials that need several devices, or none, take the first that are free.
 //
-// `optimal` is the reference: the GPU assignment problem, solved by patterns and CBC within a limit on its
-// search tree. Its plans do not look ahead, and a plan that could not be proved best says so.
+// `optimal` is the reference: the GPU assignment problem, solved by patterns and CBC within a limit
+// on its search tree. Its plans do not look ahead and do not guard against starvation. A plan that
+// could not be proved optimal says so.
 //
-// Cost: a plan sorts n trials and searches a tree of devices for each one placed; trials of a study
-// that found no room once are not tried again.
+// Cost: a plan sorts n trials, and searches a tree of devices for each trial it places. Once a
+// trial of a study has found no room, the plan tries no others of that study.
 class HyperSack : public Policy {
  public:
   struct Options {
     bool longest_first = false;
     bool worst_fit = false;
-    bool optimal = false;  // as many shares of compute as an integer program finds room for
+    bool optimal = false;  // as much compute in use as an integer program finds room for
   };
   explicit HyperSack(Options options) : options_(options) {}
 
@@ -48,27 +50,27 @@ class HyperSack : public Policy {
   struct Kind {
     std::string_view name;
     DeviceTree tree;
-    std::vector<std::pair<NodeId, DeviceId>> devices;  // as in the tree
+    std::vector<std::pair<NodeId, DeviceId>> devices;  // in the order of the tree
   };
-  // Trials of one study are alike.
+  // The trials of one study: all need the same.
   struct Class {
     const StudyView* study = nullptr;
     std::vector<Room> needs;      // on each kind
     std::vector<double> speeds;   // on each kind
-    double seconds_per_unit = 0;  // where it is quickest
-    double shortest = 0;          // of those that wait: what is left to do, in seconds
-    Milli size = 0;               // what it takes of a device at most
+    double seconds_per_unit = 0;  // on the kind where it is fastest
+    double shortest = 0;          // seconds left of the shortest trial that waits
+    Milli size = 0;               // the largest share of a device it takes on any kind
     int started = 0;              // by this plan
-    int asked = 0;                // of them, those that are to be proposed
-    bool full = false;            // there is no room for another
-    bool lacks_memory = false;    // but for memory there would be
+    int asked = 0;                // of those started: trials still to be proposed
+    bool full = false;            // there is no room for another trial
+    bool lacks_memory = false;    // only memory is missing for another trial
   };
-  // Trials of one class, with as much left to do, that come one after the other.
+  // Consecutive trials of one class with the same time left.
   struct Entry {
     double seconds = 0;
     Milli size = 0;
     std::uint32_t of = 0;            // class
-    const WorkItem* item = nullptr;  // the first of them; null: they are still to be proposed
+    const WorkItem* item = nullptr;  // the first trial; null: they are still to be proposed
     int count = 1;
   };
   struct Spot {
@@ -96,10 +98,10 @@ class HyperSack : public Policy {
   void Reserve(const Class& trials);
 
   Options options_;
-  // Here only to keep their memory from plan to plan.
+  // Members only to reuse their memory from plan to plan.
   Cluster free_;
   std::vector<Kind> kinds_;
-  std::vector<std::vector<Spot>> spots_;  // of each node's devices
+  std::vector<std::vector<Spot>> spots_;  // by node and device
   std::vector<Class> classes_;
   std::vector<Entry> queue_;
   std::vector<Room> rooms_;

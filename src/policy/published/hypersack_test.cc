@@ -73,7 +73,7 @@ TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
     study.left = 5;
     t.Waiting(1, 1, 1);  // to its first rung
     EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
-    t.view.studies[0].left = 0;  // it may have somebody to resume
+    t.view.studies[0].left = 0;  // it may have a trial to resume
     EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
   }
 }
@@ -205,7 +205,7 @@ TEST(HyperSackTest, WhoIsPassedOverForLackOfMemoryIsNotPassedOverForEver) {
   const Time long_after = Time(std::chrono::hours(1));
   t.Waiting(1, 1, 3);
   for (std::uint32_t i = 21; i <= 24; ++i) t.Waiting(2, i, 3).since = long_after;
-  // At first the small ones go on filling both.
+  // At first the small trials go on filling both devices.
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@1"));
   t.cluster.Take({.node = NodeId(1),
                   .cpus = 0,
@@ -214,7 +214,7 @@ TEST(HyperSackTest, WhoIsPassedOverForLackOfMemoryIsNotPassedOverForEver) {
                   .devices = {DeviceId(1)}});
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("21@1", "22@1", "23@1"));
   EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("21@1", "22@1", "23@1"));
-  // Then the one with the most memory takes nobody else.
+  // Then the device with the most free memory takes no other trial.
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t, long_after)), IsEmpty());
   EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t, long_after)), IsEmpty());
 }

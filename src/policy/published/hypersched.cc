@@ -19,7 +19,7 @@ bool IsAheadOf(const WorkItem& a, const WorkItem& b) {
   return a.loss < b.loss;
 }
 
-// Of one study.
+// The plan of one study.
 class HyperSchedStudyPlan {
  public:
   HyperSchedStudyPlan(const Cluster& cluster, const WorkView& work, const StudyView& study,
@@ -33,7 +33,7 @@ class HyperSchedStudyPlan {
     const auto begun = [&](const WorkItem& item) {
       return item.trial.study == study_.study && (item.running || item.admitted);
     };
-    // Or the devices would be of no use to anybody.
+    // Otherwise the devices would stay idle.
     if (study_.ending == 0 && std::ranges::none_of(work_.items, begun)) return true;
     const double unit = speeds_.SecondsPerUnit(study_.shape, study_.demand);
     if (!(unit > 0)) return true;
@@ -42,15 +42,14 @@ class HyperSchedStudyPlan {
     return left_ > std::min(far * static_cast<double>(study_.eta), full);
   }
 
-  // Those that run, or wait to run again elsewhere, and others that wait while there is a device for
-  // each.
+  // All trials that run, then waiting ones while a slot is left for each.
   std::vector<Wanted> Choose(int slots) const {
     std::vector<Wanted> chosen;
     const bool admits = Admits();
     for (const bool runs : {true, false}) {
       for (const WorkItem& item : work_.items) {
         if (item.trial.study != study_.study || item.running != runs) continue;
-        // One that was moved, and waits, was admitted before.
+        // A trial that waits because it was moved was admitted before.
         if (!runs && (static_cast<int>(chosen.size()) >= slots || !(admits || item.admitted)))
           continue;
         chosen.push_back({&item, IsFixed(item) ? WidthOf(*item.grant) : OneDevice(item.demand)});
@@ -59,7 +58,7 @@ class HyperSchedStudyPlan {
     return chosen;
   }
 
-  // Deals out what is left over, a device at a time, the best first.
+  // Deals out the devices left over, one at a time, the best trial first.
   static void Widen(std::vector<Wanted>& runners, Milli devices) {
     std::ranges::stable_sort(
         runners, [](const Wanted& a, const Wanted& b) { return IsAheadOf(*a.item, *b.item); });
@@ -77,7 +76,7 @@ class HyperSchedStudyPlan {
     }
   }
 
-  // Only those grow for whom it pays.
+  // A trial for which growing does not pay keeps its width.
   void Settle(std::vector<Wanted>& runners) const {
     for (Wanted& runner : runners) {
       const Milli held = Held(*runner.item);
@@ -86,13 +85,13 @@ class HyperSchedStudyPlan {
     }
   }
 
-  // What a trial that runs has; one that leaves, or waits, has nothing to lose.
+  // The width that a running trial holds; 0 for a trial that waits or is leaving.
   static Milli Held(const WorkItem& item) {
     return item.running && !item.leaving ? WidthOf(*item.grant) : 0;
   }
 
  private:
-  // Whether a trial that runs is to have this width, if it is wider.
+  // Whether it pays to grow a running trial to this width.
   bool IsWorth(const WorkItem& item, Milli width) const {
     if (item.launch_reports < kReportsBetween) return false;
     const double now = speeds_.SpeedAt(item, WidthOf(*item.grant));
@@ -126,7 +125,7 @@ Plan HyperSched::Propose(const Cluster& cluster, const WorkView& work, Time now)
     const bool more = study.open && room > study.coming && of.Admits();
     if (more) plan.wanted_room.push_back({study.study, room});
     if (more || study.coming > 0) {
-      // New trials come before wider ones.
+      // Devices go to new trials before running trials grow.
       for (Wanted& runner : runners)
         runner.width = std::max(runner.width, HyperSchedStudyPlan::Held(*runner.item));
     } else {

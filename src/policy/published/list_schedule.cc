@@ -26,9 +26,9 @@ Plan ListSchedule(Cluster& free, const WorkView& work, const std::vector<const W
   for (const WorkItem* item : order) {
     const auto owner = std::ranges::find(work.studies, item->trial.study, &StudyView::study);
     const auto study = static_cast<std::size_t>(owner - work.studies.begin());
-    if (!has_slot(study)) continue;  // its own study holds it back: the others may pass
+    if (!has_slot(study)) continue;  // its study is at its parallelism: others may pass
     Grant grant = FirstFit(free, item->demand);
-    if (!IsSet(grant.node)) return plan;  // nobody overtakes it
+    if (!IsSet(grant.node)) return plan;  // no item overtakes it
     free.Take(grant);
     ++started[study];
     plan.placements.push_back({item->trial, std::move(grant)});

@@ -6,13 +6,15 @@
 
 namespace sluice {
 
-// The items that wait, in the order they came.
+// The items that wait, in the order of the view.
 void TakeWaiting(const WorkView& work, std::vector<const WorkItem*>& into);
 
-// Each of these waiting items in its turn, on what it demands, on the first devices that are free; then
-// room for trials that studies do not have yet. Nobody is moved or paused, and nobody overtakes an item
-// that waits for more room than there is. `free` is what the cluster has left; what the plan takes is
-// taken from it.
+// Places the waiting items of `order` one by one. Each gets what it demands, on the first devices
+// that are free. Then it asks for room for trials that studies do not have yet. No trial is moved
+// or paused. No item overtakes one that waits for more room than is free; an item that waits
+// because its study is at its parallelism does not block the others.
+//
+// `free` is what the cluster has left. What the plan takes is taken from it.
 Plan ListSchedule(Cluster& free, const WorkView& work, const std::vector<const WorkItem*>& order);
 
 }  // namespace sluice

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-// As fifo, the longest first: the classic rule for a short makespan. How long a trial takes is what is
-// left to do for it at the speed that was measured.
+// As fifo, but the longest trial first: the classic rule for a short makespan. The length of a
+// trial is the work it has left at the speed that was measured.
 class Lpt : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;

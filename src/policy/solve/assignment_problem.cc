@@ -9,37 +9,42 @@
 #include "policy/solve/linear_program.h"
 #include "policy/solve/packing_pattern.h"
 
-// The plain program has a whole number for each class and bin. Bins that are alike make it symmetric, and its
-// relaxation fills bins with parts of jobs: for 24 classes and 16 bins, CBC has a gap of 0.3 to 3 % after 20
-// seconds, whether or not alike bins are put in an order. So the program here is that of Dantzig and Wolfe,
-// whose numbers say how many bins of a sort are filled after a certain pattern:
+// The plain integer program has a variable for each class and bin. Bins that are alike make it
+// symmetric, and its relaxation fills bins with fractions of jobs. With 24 classes and 16 bins, CBC
+// has a gap of 0.3 to 3 % after 20 seconds, whether or not alike bins are put in an order. So the
+// program here is that of Dantzig and Wolfe. Its variable z(p) says how many bins of a sort are
+// filled after pattern p:
 //
-//   maximise  sum of value(p) z(p)   with   sum of count(p, c) z(p) <= jobs of c      for each class c
-//                                           sum of z(p) <= bins of s, p of sort s     for each sort s of bins
-//                                           sum of cpus(p) z(p) <= cpus of n          for each node n
+//   maximise  sum of value(p) z(p)
+//   with      sum of count(p, c) z(p) <= jobs of c        for each class c
+//             sum of z(p) <= bins of s, for p of sort s   for each sort s of bins
+//             sum of cpus(p) z(p) <= cpus of n            for each node n
 //
-// 1. A greedy solution, bin after bin the best pattern of the jobs that are left, is there from the start.
-// 2. The relaxation, by column generation: Clp prices jobs and processors, and the best pattern of each sort
-//    at these prices (policy/packing_pattern.h) becomes a column, until none is missing. Any prices give a
-//    bound: the cost of all jobs and processors, and for each bin the profit of its best pattern.
-// 3. CBC, on these columns.
-// 4. A pattern that loses more, at these prices, than lies between the best solution and the bound is in no
-//    better solution. CBC on all the others: its optimum is that of the whole problem. First on a few that
-//    lose least, for a better solution leaves fewer to look at.
+// 1. A greedy solution comes first: bin after bin, the best pattern of the jobs that are left.
+// 2. The relaxation is solved by column generation. Clp prices jobs and processors. The best
+//    pattern of each sort at these prices (policy/solve/packing_pattern.h) becomes a column, until
+//    none is missing. Any prices give a bound: the cost of all jobs and processors, plus the profit
+//    of the best pattern for each bin.
+// 3. CBC solves the program on these columns.
+// 4. A pattern that loses more, at these prices, than the gap between the best solution and the
+//    bound is in no better solution. CBC solves the program on all other patterns: its optimum is
+//    that of the whole problem. It first tries a few patterns that lose least, since a better
+//    solution leaves fewer patterns to consider.
 //
-// Most problems of that size take some milliseconds. Where jobs are tiny or processors short, a gap of 0.2 to
-// 1 % may stay after seconds.
+// Most problems of that size take some milliseconds. Where jobs are tiny or processors are short, a
+// gap of 0.2 to 1 % may remain after seconds.
 
 namespace sluice {
 namespace {
 
-// kOptimal allows a thousandth: half of it for what step 4 leaves out, half for where CBC may stop.
+// kOptimal allows a thousandth: half of it for the patterns that step 4 leaves out, half for the
+// gap at which CBC may stop.
 constexpr double kHalfGap = 0.0005;
 constexpr int kSearches = 3;
 constexpr std::size_t kMostListed[] = {1'000, 5'000};  // patterns, of all sorts together
 constexpr int kMostHalvings = 10;
 constexpr int kMostRounds = 400;
-// Looks of the pattern search, of which a second has some 100 million.
+// Looks of the pattern search at an item. A second has some 100 million.
 constexpr std::int64_t kGreedyWork = 1'000'000;   // for one bin
 constexpr std::int64_t kPricingWork = 2'000'000;  // for one pattern
 constexpr std::int64_t kMostPricingWork = 100'000'000;
@@ -63,14 +68,14 @@ bool IsAlike(const PackingBin& a, const PackingBin& b) {
          a.memory_bytes == b.memory_bytes && a.clients == b.clients;
 }
 
-// Bins that nothing tells apart.
+// Bins that are identical.
 struct Sort {
   PackingBin like;
-  bool short_of_cpus = false;  // all of them are on one node then
+  bool short_of_cpus = false;  // all its bins are then on one node
   std::vector<std::size_t> bins;
 };
 
-// Some bins of one sort, filled after one pattern.
+// A pattern for bins of one sort.
 struct BinFilling {
   std::size_t sort = 0;
   std::vector<int> counts;  // by class
@@ -86,12 +91,12 @@ struct Filled {
 struct Prices {
   std::vector<double> jobs;
   std::vector<double> cpus;
-  std::vector<double> best;  // the most that a pattern gains, by sort
+  std::vector<double> best;  // the highest profit of a pattern, by sort
   double bound = 0;
 };
 
 struct FillingList {
-  bool complete = false;  // no others are in a better solution, up to half the gap
+  bool complete = false;  // no other filling is in a better solution, up to half the gap
   std::vector<BinFilling> fillings;
 };
 
@@ -147,7 +152,8 @@ class Packer {
     return jobs;
   }
 
-  // With what a bin could be filled. A job's profit depends on its class and its value there.
+  // The problem of finding patterns for a bin. The profit of a job depends on its class and on its
+  // value in the bin.
   template <typename Profit>
   PatternProblem Patterns(const PackingBin& bin, Milli cpus, const std::vector<int>& jobs,
                           const Profit& profit) const {
@@ -163,7 +169,8 @@ class Packer {
     return patterns;
   }
 
-  // A node whose processors suffice however its bins are filled does not tell bins apart.
+  // Groups identical bins. If a node has enough processors however its bins are filled, its bins
+  // may share a sort with those of other such nodes.
   void SortBins() {
     const auto cpus = [&](std::size_t c, double) { return 1.0 * problem_.classes[c].cpus; };
     std::vector<double> needed(problem_.node_cpus.size());
@@ -196,7 +203,7 @@ class Packer {
     return value;
   }
 
-  // None, where there are enough.
+  // 0 where processors are not short.
   Milli CountedCpus(const BinFilling& filling) const {
     Milli cpus = 0;
     if (!sorts_[filling.sort].short_of_cpus) return cpus;
@@ -211,7 +218,7 @@ class Packer {
     return true;
   }
 
-  // Takes it for the solution if it is one, and better than what there is.
+  // Makes this the best solution, if it keeps to the limits and is better than the one so far.
   void Keep(const std::vector<Filled>& all) {
     std::vector<std::vector<int>> jobs(classes(), std::vector<int>(problem_.bins.size()));
     std::vector<std::size_t> used(sorts_.size());
@@ -230,7 +237,8 @@ class Packer {
     value_ = value;
   }
 
-  // These, and the bins they leave empty, one after the other, as well as they can still be filled.
+  // Adds a pattern for each bin that `all` leaves empty: one after the other, the best that still
+  // fits.
   std::vector<Filled> FillUp(std::vector<Filled> all) {
     std::vector<int> jobs = AllJobs();
     std::vector<Milli> cpus;
@@ -289,8 +297,8 @@ class Packer {
     return Patterns(sort.like, sort.short_of_cpus ? Cpus(node) : kPlenty, AllJobs(), gain);
   }
 
-  // The prices of a relaxed solution, with the best pattern of each sort added to the columns. Whether any of
-  // them is new.
+  // Sets the prices of a relaxed solution, and adds the best pattern of each sort to the columns.
+  // Returns whether any of them is new.
   bool Price(const LinearSolution& relaxed, std::int64_t& work_left, Prices& prices) {
     const auto row = [&](std::size_t i) {
       return relaxed.prices.begin() + static_cast<std::ptrdiff_t>(i);
@@ -316,7 +324,7 @@ class Packer {
     return added;
   }
 
-  // The relaxed solution, rounded down.
+  // Solves the relaxation and returns its solution, rounded down.
   std::vector<Filled> GenerateColumns() {
     LinearSolution relaxed;
     std::int64_t work_left = kMostPricingWork;
@@ -339,7 +347,8 @@ class Packer {
     return whole;
   }
 
-  // Those that do not lose too much, or if they are more than `most`, those that lose least; and all columns.
+  // All columns, and the patterns that do not lose too much. If those patterns are more than
+  // `most`, only the ones that lose least.
   FillingList FillingsWorthTrying(std::size_t most) const {
     std::set<BinFilling> all;
     std::int64_t work = kMostListingWork;
@@ -355,7 +364,8 @@ class Packer {
     return {.complete = complete, .fillings = {all.begin(), all.end()}};
   }
 
-  // False if not all of them are in the list: there are more than `most`, or the work did not suffice.
+  // Lists the patterns that lose at most `loss`. Returns false if the list is incomplete: there are
+  // more than `most`, or `work` was used up.
   bool ListFillings(double loss, std::size_t most, std::int64_t& work,
                     std::set<BinFilling>& all) const {
     all.clear();
@@ -368,7 +378,8 @@ class Packer {
     return true;
   }
 
-  // Whether no solution made of these is better than what there is then.
+  // Lets CBC combine these patterns. Returns whether no combination is better than the best
+  // solution that is then known.
   bool Search(const std::vector<BinFilling>& fillings) {
     if (limits_.nodes <= 0 || limits_.seconds <= 0) return false;
     const IntegerSolution found = SolveInteger(
@@ -384,14 +395,15 @@ class Packer {
       value += bins * Value(fillings[i]);
     }
     Keep(all);
-    return found.proven && value_ >= value;  // not if it was none after all, by a rounding error
+    // A rounding error may have made what was found no solution after all.
+    return found.proven && value_ >= value;
   }
 
   const PackingProblem& problem_;
   const PackingLimits& limits_;
   std::vector<Sort> sorts_;
   std::vector<BinFilling> fillings_;  // columns
-  std::set<BinFilling> known_;        // the same
+  std::set<BinFilling> known_;        // the same, for look-up
   double bound_ = std::numeric_limits<double>::infinity();
   Prices prices_;                       // where the bound comes from
   std::vector<std::vector<int>> jobs_;  // the best solution

@@ -13,10 +13,10 @@ namespace sluice {
 struct PackingNeed {
   Milli share = 0;
   Milli bandwidth = 0;
-  double value = 0;  // 0 or less, or NaN: it cannot run there
+  double value = 0;  // 0 or less, or NaN: the job cannot run there
 };
 
-// Jobs that nothing tells apart: the problem grows with classes, not with jobs.
+// Identical jobs: the size of the problem grows with classes, not with jobs.
 struct PackingClass {
   int jobs = 0;
   std::int64_t memory_bytes = 0;  // of each, on its device
@@ -24,14 +24,14 @@ struct PackingClass {
   std::vector<PackingNeed> on_kinds;
 };
 
-// What is free of a device. Less than nothing, where a device is overfull already, counts as nothing.
+// What is free of a device. A negative amount, where a device is overfull already, counts as 0.
 struct PackingBin {
   std::size_t kind = 0;  // index in on_kinds
   std::size_t node = 0;  // index in node_cpus
   Milli share = 0;
   Milli bandwidth = 0;
   std::int64_t memory_bytes = 0;
-  int clients = 0;  // how many more jobs it may have
+  int clients = 0;  // how many more jobs the device may have
 };
 
 struct PackingProblem {
@@ -40,17 +40,17 @@ struct PackingProblem {
   std::vector<Milli> node_cpus;  // what is free on each node
 };
 
-// How long to search. What precedes the search is bounded by counts.
+// Limits of the search. The steps before the search are bounded by counts.
 struct PackingLimits {
-  int nodes = 200;  // of a search tree, of which there are three at most; 0: no search
+  int nodes = 200;  // of each search tree, of which there are at most three; 0: no search
   // By the solver's own clock; 0: no search. Where this limit binds, two runs may differ.
   double seconds = std::numeric_limits<double>::infinity();
 };
 
 // What is known of a solution.
 enum class Proof {
-  kOptimal,   // none has a value that is higher by more than a thousandth
-  kFeasible,  // there may be better ones
+  kOptimal,   // no solution has a value that is higher by more than a thousandth
+  kFeasible,  // there may be better solutions
 };
 
 struct PackingSolution {
@@ -60,12 +60,13 @@ struct PackingSolution {
   double bound = 0;  // no solution has a higher value; infinite if nothing is known
 };
 
-// HyperSack's GPU Assignment Problem: which jobs to place, and where, so that those placed are worth the most
-// together, within the share, bandwidth, memory and clients of each bin and the processors of each node. There
-// is always a solution, and it holds to the limits exactly, in whole numbers. One call at a time in a process.
+// HyperSack's GPU Assignment Problem: which jobs to place, and where, so that the placed jobs have
+// the highest total value. Limits are the share, bandwidth, memory and clients of each bin, and the
+// processors of each node. There is always a solution. It keeps to the limits exactly, in whole
+// numbers. Only one call at a time in a process.
 PackingSolution SolvePacking(const PackingProblem& problem, const PackingLimits& limits);
 
-// Whether these jobs, by class and bin, exist, can run where they are, and fit.
+// Whether these jobs, by class and bin, exist, can run in their bins, and fit.
 bool HoldsToLimits(const PackingProblem& problem, const std::vector<std::vector<int>>& jobs);
 
 }  // namespace sluice

@@ -49,7 +49,8 @@ void LoadInto(Model* model, const LinearProgram& program, Load load) {
        form.row_most.data());
 }
 
-// CBC takes SIGINT for a wish to end its search early. Here it is for the whole program, once CBC is done.
+// CBC takes SIGINT as a request to end its search early. Here SIGINT is meant for the whole
+// program. So it is blocked until CBC is done, and then handled as before.
 class WithoutInterrupts {
  public:
   WithoutInterrupts() {
@@ -71,7 +72,7 @@ class WithoutInterrupts {
   struct sigaction action_{};
 };
 
-// A program without columns, which the solvers need not see.
+// Whether a program without columns has a solution. The solvers are not called for one.
 bool ZeroFits(const LinearProgram& program) {
   return std::ranges::all_of(program.rows(),
                              [](const auto& row) { return row.least <= 0 && row.most >= 0; });
@@ -139,7 +140,7 @@ std::size_t LinearProgram::AddColumn(double objective, double most,
   return objective_.size() - 1;
 }
 
-// What the solvers throw says no more than that there is no solution.
+// An exception of a solver only means that it found no solution.
 LinearSolution SolveLinear(const LinearProgram& program) {
   if (program.columns() == 0) {
     LinearSolution solution;

@@ -8,8 +8,8 @@ namespace sluice {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Maximise the objective over x >= 0, with every row's sum between its limits and every column at most its
-// upper limit. Columns are added with their entries; rows are there from the start.
+// Maximise the objective over x >= 0. The sum of every row is between its limits, and every column
+// is at most its upper limit. Rows exist from the start; columns are added with their entries.
 class LinearProgram {
  public:
   struct Row {
@@ -22,7 +22,7 @@ class LinearProgram {
   };
 
   explicit LinearProgram(std::vector<Row> rows) : rows_(std::move(rows)), starts_{0} {}
-  // Its number, from 0 on. No row twice among the entries.
+  // Returns the number of the column, counted from 0. No row may occur twice among the entries.
   std::size_t AddColumn(double objective, double most, const std::vector<Entry>& entries);
 
   const std::vector<Row>& rows() const { return rows_; }
@@ -44,32 +44,33 @@ class LinearProgram {
 };
 
 struct LinearSolution {
-  bool optimal = false;  // or there is none, or the solver gave up: nothing below is of use
+  bool optimal = false;  // false: no optimum exists, or the solver gave up; ignore the rest
   double value = 0;
   std::vector<double> x;  // by column
-  std::vector<double>
-      prices;  // by row: what one more of its upper limit would be worth, never below 0
+  // By row: what one more unit of its upper limit would be worth, never below 0.
+  std::vector<double> prices;
 };
 
-// By Clp, in the simplex algorithm: the same program gives the same answer.
+// Solved by Clp with the simplex algorithm. The same program gives the same answer.
 LinearSolution SolveLinear(const LinearProgram& program);
 
 struct IntegerLimits {
-  double seconds =
-      kUnbounded;       // by the solver's own clock; once it binds, answers differ from run to run
-  int nodes = 100'000;  // of its tree
-  double gap = 0;       // of the value: it may stop this near to what could still be reached
+  // By the solver's own clock. Where this limit binds, answers differ from run to run.
+  double seconds = kUnbounded;
+  int nodes = 100'000;  // of the search tree
+  // As a fraction of the value: the solver may stop this near to what could still be reached.
+  double gap = 0;
 };
 
 struct IntegerSolution {
-  bool found = false;   // nothing below is of use if not
-  bool proven = false;  // no better one exists, up to the gap
-  std::vector<double>
-      x;  // by column, rounded to whole numbers; rows hold up to the solver's tolerance
+  bool found = false;   // false: ignore the rest
+  bool proven = false;  // no better solution exists, up to the gap
+  // By column, rounded to whole numbers. Rows hold up to the solver's tolerance.
+  std::vector<double> x;
 };
 
-// The same with whole numbers, by CBC, on the caller's thread and silently. One call at a time in a process:
-// CBC has state of its own.
+// The same with whole numbers, solved by CBC on the caller's thread and silently. Only one call at
+// a time in a process: CBC has global state.
 IntegerSolution SolveInteger(const LinearProgram& program, const IntegerLimits& limits);
 
 }  // namespace sluice

@@ -6,29 +6,33 @@
 #include "base/check.h"
 #include "policy/solve/linear_program.h"
 
-// A schedule that ends at T uses no more of a device's share than there is during T, and so on for all else:
-// so its T is no less than that of
+// A schedule that ends at T uses no more of a device's share than the device offers during T. The
+// same holds for all other resources. So T is at least that of this program:
 //
-//   minimise T over x >= 0:   sum over k of x(c, k) = jobs of c                                     for each class c
-//                             sum over c of share(c, k) seconds(c, k) x(c, k) <= devices(k) T       for each kind k
-//                             the same with memory, bandwidth, and clients
-//                             sum over c and k of cpus(c) seconds(c, k) x(c, k) <= cpus T
-//                             T >= seconds(c, k) on the best k that c fits on                      for each class c
+//   minimise T over x >= 0
+//   with      sum over k of x(c, k) = jobs of c                                 for each class c
+//             sum over c of share(c, k) seconds(c, k) x(c, k) <= devices(k) T   for each kind k
+//             the same with memory, bandwidth, and clients
+//             sum over c and k of cpus(c) seconds(c, k) x(c, k) <= cpus T
+//             T >= seconds(c, k) on the best k that c fits on                   for each class c
 //
-// where x(c, k), the jobs of a class that run on devices of a kind, may be parts of jobs.
+// x(c, k) is the number of jobs of class c that run on devices of kind k. It may be a fraction.
 //
-// It makes no difference that devices and jobs are taken together. A program with a variable for each job and
-// device has solutions for the same T: sums of its variables over the jobs of a class and the devices of a kind
-// keep to the limits here, which are sums of its limits; and x(c, k), dealt out in equal parts to the devices of
-// k and the jobs of c, keeps to the limits there. Processors are those of all nodes together: for nodes that are
-// alike this is the same by the same reasoning, for others a weaker bound, never a false one.
+// Aggregating devices into kinds and jobs into classes does not weaken the bound. A program with a
+// variable for each job and device has solutions for the same T. In one direction, sums of its
+// variables over the jobs of a class and the devices of a kind keep to the limits here, which are
+// sums of its limits. In the other, x(c, k) in equal parts for the devices of k and the jobs of c
+// keeps to the limits there. Processors are those of all nodes together. For identical nodes this
+// makes no difference either, by the same argument. For others the bound is weaker, but never
+// wrong.
 //
-// Only as many rows as kinds and classes, so the simplex algorithm takes well under a millisecond.
+// The number of rows grows only with kinds and classes, so the simplex algorithm takes well under a
+// millisecond.
 
 namespace sluice {
 namespace {
 
-// What a job takes of a device, as parts of the whole.
+// What a job takes of a device, as fractions of the whole.
 struct Parts {
   double share = 0;
   double bandwidth = 0;
@@ -56,7 +60,7 @@ bool Fits(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
          std::max({parts.share, parts.bandwidth, parts.memory, parts.client}) <= 1;
 }
 
-// The longest of the jobs, each alone where it is quickest.
+// The time of the longest job, each job alone on the kind where it is fastest.
 double LongestJob(const BoundProblem& problem) {
   double longest = 0;
   for (const BoundClass& job : problem.classes) {
@@ -71,8 +75,8 @@ double LongestJob(const BoundProblem& problem) {
   return longest;
 }
 
-// Rows: one for each class, four for each kind, the processors, the longest job. Column 0 is T, in units of
-// the longest job, so that numbers are near 1 whatever the jobs' size.
+// Rows: one for each class, four for each kind, the processors, the longest job. Column 0 is T, in
+// units of the longest job, so that numbers are near 1 whatever the size of the jobs.
 LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const std::size_t classes = problem.classes.size();
   const std::size_t kinds = problem.kinds.size();
@@ -119,7 +123,7 @@ double PackingBound(const BoundProblem& problem) {
   const double longest = LongestJob(problem);
   if (longest <= 0 || !std::isfinite(longest)) return longest;
   const LinearSolution solution = SolveLinear(ProgramOf(problem, longest));
-  // Without a solution the longest job is a bound still.
+  // Without a solution the longest job is still a bound.
   return solution.optimal ? longest * std::max(1.0, solution.x[0]) : longest;
 }
 

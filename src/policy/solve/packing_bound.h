@@ -8,14 +8,15 @@
 
 namespace sluice {
 
-// What one job of a class takes of a device of one kind, and for how long, from its start to its end.
+// What one job of a class takes of a device of one kind, and for how long from its start to its
+// end.
 struct BoundNeed {
-  double seconds = std::numeric_limits<double>::infinity();  // infinite: it cannot run there
+  double seconds = std::numeric_limits<double>::infinity();  // infinite: the job cannot run there
   Milli share = 0;
   Milli bandwidth = 0;
 };
 
-// Jobs that nothing tells apart.
+// Identical jobs.
 struct BoundClass {
   double jobs = 0;
   std::int64_t memory_bytes = 0;  // of each, on its device
@@ -23,7 +24,7 @@ struct BoundClass {
   std::vector<BoundNeed> on_kinds;
 };
 
-// Devices that are alike, and empty.
+// Identical, empty devices.
 struct BoundKind {
   double devices = 0;
   std::int64_t memory_bytes = 0;  // of each
@@ -36,8 +37,8 @@ struct BoundProblem {
   Milli cpus = 0;                // of the whole cluster
 };
 
-// Seconds: no way of running all jobs, each on one device, is done sooner. Infinite if some job fits nowhere,
-// 0 without jobs.
+// A lower bound on the makespan, in seconds: no schedule that runs every job on one device ends
+// sooner. Infinite if some job fits nowhere, 0 without jobs.
 double PackingBound(const BoundProblem& problem);
 
 }  // namespace sluice

@@ -83,7 +83,8 @@ TEST(PackingBoundTest, AJobRunsOnlyWhereItFits) {
   EXPECT_EQ(PackingBound({}), 0);
 }
 
-// Jobs one after the other, each on the first device with a free share: a schedule, so no bound is above it.
+// Jobs one by one, each on the first device with a free share. This is a schedule, so no bound is
+// above its length.
 TEST(PackingBoundTest, NoScheduleIsShorter) {
   Random random(5);
   for (int i = 0; i < 100; ++i) {

@@ -9,14 +9,16 @@
 namespace sluice {
 namespace {
 
-// Depth first, one item after the other, each as often as it fits and then less and less often. A branch is
-// left when even parts of items could not fill what is free to the profit asked for.
+// Depth-first search, item by item: each item first as often as it fits, then less and less often.
+// A branch is cut when even fractions of items could not fill the free room to the profit asked
+// for.
 //
-// That is judged on all resources weighed together into one. The weights are the prices of the relaxed problem,
-// so that at the start this bound is that of the relaxation; with one resource the best parts are found by
-// going through the items by profit per weight, which is also the best order to try them in. A look costs
-// the few items that fill a device. Nothing but the limit bounds the number of looks; a table over amounts
-// (dynamic programming) would be bounded, but needs a dimension for each resource.
+// That bound weighs all resources together into one. The weights are the prices of the relaxed
+// problem, so that at the start the bound is that of the relaxation. With one resource the best
+// fractions are found by going through the items by profit per weight, which is also the best order
+// to try them in. One bound looks at the few items that fill a device. Only the limit bounds the
+// number of looks. A table over amounts (dynamic programming) would be bounded, but needs a
+// dimension for each resource.
 class PatternSearch {
  public:
   PatternSearch(const PatternProblem& problem, std::int64_t& work)
@@ -33,7 +35,7 @@ class PatternSearch {
     const bool finished = Visit(0, [&] {
       if (current_.profit <= best.pattern.profit) return;
       best.pattern = current_;
-      // Rounding must not make it go over patterns that are no better.
+      // Rounding must not make the search visit patterns that are no better.
       asked_ = current_.profit + 1e-12 * best.bound;
     });
     if (finished) best.bound = best.pattern.profit;
@@ -101,7 +103,7 @@ class PatternSearch {
     std::ranges::stable_sort(order_, [&](auto a, auto b) { return density[a] > density[b]; });
   }
 
-  // No filling of what is free with items from this rank on has more profit.
+  // An upper bound on the profit of filling the free room with items from this rank on.
   double Bound(std::size_t from) {
     double room = Weight(free_);
     double profit = 0;
@@ -123,8 +125,8 @@ class PatternSearch {
     current_.profit += count * item(rank).profit;
   }
 
-  // Shows the current pattern and all that add items from this rank on, less those that cannot have the profit
-  // asked for. False if it was given up.
+  // Shows the current pattern and all patterns that add items from this rank on, except those that
+  // cannot have the profit asked for. Returns false if the search was given up.
   template <typename Show>
   bool Visit(std::size_t from, const Show& show) {
     show();

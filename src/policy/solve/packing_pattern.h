@@ -7,15 +7,16 @@
 
 namespace sluice {
 
-// One device, and what could be put on it: whole numbers of several items, each taking some of every
-// resource. The smaller question inside the assignment problem (policy/assignment_problem.h).
+// The knapsack problem of one device: how many of each item to put on it, where each item takes
+// some of every resource. It is the subproblem of the assignment problem
+// (policy/solve/assignment_problem.h).
 constexpr std::size_t kPackingResources = 5;
 using Amounts = std::array<std::int64_t, kPackingResources>;
 
 struct PatternItem {
-  Amounts takes{};    // of each resource, none below 0
-  double profit = 0;  // of each one; may be below 0
-  int most = 0;       // of them
+  Amounts takes{};    // of each resource, never below 0
+  double profit = 0;  // of one copy; may be below 0
+  int most = 0;       // copies
 };
 
 struct PatternProblem {
@@ -31,20 +32,20 @@ struct Pattern {
 
 struct BestPattern {
   Pattern pattern;
-  double bound =
-      0;  // on the profit of every pattern; that of this one if the search came to its end
+  // No pattern has a higher profit. Equal to the profit of `pattern` if the search was completed.
+  double bound = 0;
 };
 
-// The most profitable pattern; the empty one has profit 0. Each look at an item takes 1 off `work`; when it is
-// used up, the best until then.
+// The most profitable pattern; the empty pattern has profit 0. Each look at an item takes 1 off
+// `work`. When `work` is used up, returns the best pattern found until then.
 BestPattern FindBestPattern(const PatternProblem& problem, std::int64_t& work);
 
 struct PatternList {
-  bool complete = false;  // or it was given up, at one of the limits
+  bool complete = false;  // false: the search was given up at one of the limits
   std::vector<Pattern> patterns;
 };
 
-// All patterns with at least this profit, the empty one too if it has.
+// All patterns with at least this profit, including the empty pattern if 0 is enough.
 PatternList ListPatterns(const PatternProblem& problem, double least_profit,
                          std::size_t most_patterns, std::int64_t& work);
 

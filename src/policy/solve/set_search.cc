@@ -9,7 +9,7 @@ namespace {
 constexpr int kLooks = 4000;
 constexpr double kClearly = 1 + 1e-12;
 
-// Items with the most worth for what they take of the bound come first.
+// Items with the most worth per amount of the bounding resource come first.
 class SetSearch {
  public:
   SetSearch(const std::vector<SetItem>& items, const Amounts& room, std::size_t bound)

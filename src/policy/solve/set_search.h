@@ -8,14 +8,15 @@
 namespace sluice {
 
 struct SetItem {
-  std::vector<double> worths;  // of one, of one more, ...: no more than of the one before
+  std::vector<double> worths;  // of the first copy, of the second, ...; never rising
   Amounts takes{};             // of each resource
 };
 
 bool Fits(const Amounts& takes, const Amounts& room);
 
-// How many of each item make the set within some room that is worth most. What a set could be worth at most is told
-// by what it takes of one resource, the bound. After a few thousand looks, the best set until then.
+// The counts of items that form the set with the highest worth within `room`. `bound` is the index
+// of the resource from which the search computes its upper bound on the worth of a set. After a few
+// thousand looks it returns the best set found until then.
 std::vector<int> FindBestSet(const std::vector<SetItem>& items, const Amounts& room,
                              std::size_t bound);
 

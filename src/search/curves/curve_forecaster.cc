@@ -9,8 +9,8 @@ namespace {
 
 using Bin = CurveSketch::Bin;
 
-// Powers of (1 + work/scale)^-1/4, so that no pow is needed. Half of the way is gone at about
-// 2^-shift scales.
+// Exponents are multiples of 1/4, so that products of (1 + work/scale)^-1/4 replace pow. Half of
+// the drop is done at a work of about 2^-shift scales.
 struct Exponent {
   double value;
   double prior;
@@ -27,27 +27,32 @@ constexpr int kMostShift = 2;
 constexpr std::size_t kShifts = 2 * kMostShift + 1;
 
 // In units of the study's range:
-constexpr double kWild = 10;          // a report so far out may be passed over
-constexpr double kFarthest = 1e6;     // beyond it numbers lose their meaning
+constexpr double kWild = 10;          // a report this far outside may be ignored
+constexpr double kFarthest = 1e6;     // losses farther out are cut off here
 constexpr double kUsualNoise = 0.01;  // of a report
-constexpr double kLeastNoise = 1e-4;  // nothing is exact
+constexpr double kLeastNoise = 1e-4;  // no report is exact
 constexpr double kUsualStart = 0.2;   // spread of losses before any work
 constexpr double kLeastStart = 0.005;
 constexpr double kUsualLimit = 0.7;  // spread of limits
 constexpr double kLeastLimit = 0.02;
-constexpr double kMeanLimit = -0.3;   // most trials have not arrived yet
-constexpr double kModelError = 0.01;  // of a limit: no curve is a power law
-// Of a limit, as a part of the way left: the grid is coarse, and the less of a curve's shape was seen, the more
-// shapes go on from there.
+constexpr double kMeanLimit = -0.3;   // most trials have not reached their limits yet
+constexpr double kModelError = 0.01;  // of a limit, since no curve is exactly a power law
+// Error of a limit, as a part of the remaining drop: the grid is coarse, and the fewer bins of a
+// curve were seen, the more shapes fit them.
 constexpr double kWayError = 0.05;
 constexpr double kWayErrorOfOneBin = 0.5;
-constexpr int kBinsOfAStudy = 5;  // of a trial that nobody has begun the study's others tell
+// Counts as the number of bins of a trial that has not begun: the study's other trials tell so
+// much.
+constexpr int kBinsOfAStudy = 5;
 
-constexpr double kBinWeight = 8;    // reports, at most: neighbours share what the model gets wrong
-constexpr double kPriorTrials = 2;  // how many trials' worth the usual spreads count,
-constexpr double kPriorOfMeans = 0.1;  // and the usual means
-constexpr double kPriorBins = 4;       // how many of a trial's own bins the study's noise counts
-// Steps over a part of the trials lead to where two steps over all end.
+// The most that a bin weighs, in reports: neighbouring reports share the error of the model.
+constexpr double kBinWeight = 8;
+// The usual spreads and the grid's own probabilities count like so many trials.
+constexpr double kPriorTrials = 2;
+constexpr double kPriorOfMeans = 0.1;  // the same for the usual means
+// The prior noise (the usual one, or the study's for a trial) counts like so many bins.
+constexpr double kPriorBins = 4;
+// The first steps take a part of the trials. After them two steps over all trials are enough.
 constexpr int kFirstSteps = 3;
 constexpr std::size_t kFirstTrials = 40;
 constexpr int kLastSteps = 2;
@@ -56,7 +61,8 @@ double Square(double value) { return value * value; }
 
 double WeightOfBin(const Bin& bin) { return bin.count * kBinWeight / (bin.count + kBinWeight); }
 
-// The best and the worst bin of a curve, but for one that may be wild.
+// The range of a curve's bins. With more than two bins the lowest and the highest are left out,
+// since they may be wild.
 struct Range {
   double low;
   double high;
@@ -96,7 +102,8 @@ CurveForecaster::CurveForecaster(std::span<const CurveSketch* const> sketches) {
   Learn(trials);
 }
 
-// Quartiles over trials, so that neither a wild curve nor many good ones decide what the range is.
+// The range is made of quartiles over trials, so that neither a wild curve nor many good ones
+// decide it.
 void CurveForecaster::SetUnit(std::span<const CurveSketch* const> sketches) {
   std::vector<double> lows, highs;
   double least = 0, most = 0;
@@ -158,7 +165,7 @@ double CurveForecaster::Scale(std::size_t exponent, std::size_t half) const {
 }
 
 void CurveForecaster::Shapes(double work, PerCell& shapes) const {
-  // (1 + work/scale)^-1/4 for all scales there are.
+  // (1 + work/scale)^-1/4 for all scales of the grid.
   std::array<double, kMostHalves + kShifts - 1> roots;
   const std::size_t scales = halves_ + kShifts - 1;
   const double step = std::exp2(-octaves_);
@@ -178,7 +185,7 @@ void CurveForecaster::Shapes(double work, PerCell& shapes) const {
   fill(4, [](double square, double) { return Square(square * square * square); });
 }
 
-// A lone bin out of everybody's range, with its neighbours far away.
+// A lone bin far outside the study's range and far from its neighbours.
 bool CurveForecaster::IsWild(std::span<const Bin> bins, std::size_t index) const {
   const double loss = bins[index].loss;
   if (std::abs(loss - zero_ - unit_ / 2) <= (0.5 + kWild) * unit_) return false;
@@ -225,8 +232,8 @@ void CurveForecaster::Gather(const CurveSketch& sketch, ShapesAt& shapes_at,
   }
 }
 
-// In each cell two linear equations for start and limit; cells then weigh by how well they explain
-// the curve, start and limit integrated out.
+// Each cell gives two linear equations for start and limit. A cell's weight is how well it explains
+// the curve, with start and limit integrated out.
 void CurveForecaster::Believe(const Moments& moments, double noise, Belief& belief) const {
   const double precision = 1 / noise;
   const double start_precision = 1 / start_.variance;
@@ -290,8 +297,9 @@ void CurveForecaster::Believe(const Moments& moments, double noise, Belief& beli
 
 namespace {
 
-// One of the study's normal laws, from what is believed of each trial. Trials of which nothing is
-// known say what they were explained; what is learned is scaled up for them, or it would take many steps.
+// A step for one of the study's normal laws, from what is believed of each trial. A trial about
+// which nothing is known only returns the law as it is, which would make for many small steps. So
+// what is learned is scaled up by the information that the trials add.
 class NormalStep {
  public:
   struct Usual {
@@ -306,7 +314,7 @@ class NormalStep {
     const double explained = std::max(1 - variance / variance_, 0.0);
     explained_ += explained;
     explained_squared_ += explained * explained;
-    // One trial far from all others is no reason to think all of them scattered.
+    // One trial far from all others must not make all of them look scattered.
     const double far = 3 * std::sqrt(variance_);
     const double off = std::clamp(mean - mean_, -far, far);
     off_ += off;
@@ -369,7 +377,8 @@ void CurveForecaster::Step(const std::vector<Moments>& trials, std::size_t strid
   LearnCells(seen);
 }
 
-// Exponents and half-works apart, half-works smoothly: few trials must speak for all cells.
+// Learns exponents and half-works independently, and half-works smoothed over neighbours, because
+// few trials must speak for all cells.
 void CurveForecaster::LearnCells(const PerCell& seen) {
   std::array<double, kExponents> of_exponent{};
   std::array<double, kMostHalves> of_half{};
@@ -402,7 +411,7 @@ Forecast CurveForecaster::Of(const CurveSketch& sketch) const {
   Belief belief;
   Believe(moments, noise_, belief);
   if (moments.bins > 0) {
-    // One that no power law fits is noisier than others, and less is known of its end.
+    // A trial that no power law fits is noisier than others, and its end is less certain.
     const double own = (belief.residual + kPriorBins * noise_) / (moments.bins + kPriorBins);
     Believe(moments, own, belief);
   }
@@ -433,7 +442,8 @@ Forecast CurveForecaster::Collapsed(const Belief& belief, double done, int bins)
                     .done = done};
   double variance = belief.limit_variance;
   if (near > 0) {
-    // (scale + far) / (scale + done) to the power of -exponent is what is left of the way at `far`.
+    // (scale + far) / (scale + done) to the power of -exponent is the part of the drop left at
+    // `far`.
     const double left = std::clamp(ahead / near, 1e-4, 0.99);
     const double ratio = std::pow(left, -1 / exponent);
     const double lowest = Scale(0, 0);
@@ -443,8 +453,8 @@ Forecast CurveForecaster::Collapsed(const Belief& belief, double done, int bins)
     forecast.exponent =
         -std::log(left) / std::log((forecast.scale + far) / (forecast.scale + done));
     forecast.drop = unit_ * near * std::pow(1 + done / forecast.scale, forecast.exponent);
-    // Where curves are far from their ends, what is in doubt is how quick they are: SpreadAt(far)
-    // must not be less than that.
+    // For curves far from their ends, what is uncertain is how fast they fall. SpreadAt(far) must
+    // not be less than that.
     variance = std::max(variance, (gain_square - Square(near - ahead)) / Square(1 - left));
   }
   const double way_error =

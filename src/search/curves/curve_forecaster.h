@@ -11,44 +11,47 @@
 namespace sluice {
 
 // Forecasts of the trials of one study, each from its own curve and from what the study's trials
-// have in common. Pure and deterministic; losses may be in any unit, with any zero.
+// have in common. Pure and deterministic. Losses may be in any unit, with any zero.
 //
-// A trial's loss after so much work is start * x + limit * (1 - x) plus noise, x = (1 + work/scale)^-exponent.
-// Exponent and scale are one of a grid of cells; given the cell, start and limit are normal, a priori
-// with the study's means and variances, and are solved for exactly. What the study has in common
-// (those means and variances, how likely each cell is, the reports' noise) is found by a few steps
-// of expectation maximisation over all its trials, so a trial with two reports leans on the study and
-// one with twenty on itself. The mixture over cells is handed out as one power law, which has its mean
-// limit, and its mean value at the work done and at the far end of what the study has seen.
+// The model: a trial's loss after some work is start * x + limit * (1 - x) plus noise, with
+// x = (1 + work/scale)^-exponent. Exponent and scale are those of one cell of a grid. Given the
+// cell, start and limit are normal, a priori with the study's means and variances, and are solved
+// for exactly. What the trials have in common (those means and variances, the probability of each
+// cell, the noise of reports) is found by a few steps of expectation maximisation over all of them.
+// So a trial with two reports leans on the study, and a trial with twenty on itself. The mixture
+// over cells is returned as one power law. It has the mixture's mean limit, and its mean value at
+// the work done and at four times the most work that the study has seen.
 //
-// - A trial that diverged is expected at the worst loss the study has seen, and there is little
-//   doubt of it: nobody should hope for it. So is one whose last bins both left the study's range.
-// - A lone report far out of everybody's range (ten times it) is passed over.
-// - Until a study has two different losses there is no unit to think in: nothing is known.
+// - A trial that diverged is expected at the worst loss that the study has seen, with little
+//   uncertainty: it is not worth running on. The same holds for a trial with its last two bins far
+//   above the study's range (by ten times the range).
+// - A lone report far outside the study's range (by ten times the range) is ignored.
+// - Until a study has two different losses there is no scale, and no forecast is known.
 class CurveForecaster {
  public:
-  // Of all the study's trials: running, paused and ended. They are read here, and not kept.
+  // Takes all the study's trials: running, paused and ended. They are read here and not kept.
   explicit CurveForecaster(std::span<const CurveSketch* const> sketches);
 
   Forecast Of(const CurveSketch& sketch) const;
-  // Of a trial that nobody has begun.
+  // The forecast of a trial that has not begun.
   Forecast Fresh() const;
 
  private:
   static constexpr std::size_t kExponents = 5;
   static constexpr std::size_t kMostHalves = 16;
   static constexpr std::size_t kMostCells = kExponents * kMostHalves;
-  // A value for each cell: exponents one after the other, for each of them the half-works upwards.
+  // A value for each cell: by exponent, and within an exponent by rising half-work.
   using PerCell = std::array<double, kMostCells>;
 
-  // Shapes at the work of a sketch's bins, by index: most curves of a study have the same bins.
+  // Shapes at the work of a sketch's bins, by bin. Kept because most curves of a study have the
+  // same bins.
   struct Shaped {
     double work = -1;
     PerCell shapes;
   };
   using ShapesAt = std::array<Shaped, CurveSketch::kMostBins>;
 
-  // What a curve says, for each cell: sums over its bins.
+  // What a curve says about each cell: sums over its bins.
   struct Moments {
     double count = 0;  // sum of the bins' weights
     double y = 0;
@@ -62,7 +65,7 @@ class CurveForecaster {
     PerCell weight, start, limit, drop_variance;
     double start_mean = 0, start_variance = 0;
     double limit_mean = 0, limit_variance = 0;
-    double residual = 0;  // weighted sum of squares that is expected to be left
+    double residual = 0;  // the weighted sum of squares that is expected to remain
   };
 
   struct Normal {
@@ -86,7 +89,7 @@ class CurveForecaster {
   Forecast Collapsed(const Belief& belief, double done, int bins) const;
 
   bool known_ = false;
-  // Losses are thought of as (loss - zero_) / unit_: the study's range is about 0 to 1.
+  // A loss is taken as (loss - zero_) / unit_, so that the study's range is about 0 to 1.
   double zero_ = 0;
   double unit_ = 1;
   double worst_ = 0;      // the worst loss that is not wild

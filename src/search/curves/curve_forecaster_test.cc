@@ -225,7 +225,8 @@ TEST(CurveForecasterTest, IsSurerOfATrialTheMoreItHasReported) {
   EXPECT_GT(last, 0.005 * kRange);
 }
 
-// Whether a wild report comes first, in the midst or last, in a study or in the trial that is asked for.
+// Whether a wild report comes first, in the midst or last, in a study or in the trial that is asked
+// for.
 TEST(CurveForecasterTest, OneWildReportChangesLittle) {
   for (const Work wild : {1, 10, 16}) {
     for (const double loss : {1e6, -1e6, 1e140}) {
@@ -283,7 +284,7 @@ TEST(CurveForecasterTest, NobodyHopesForOneThatDiverged) {
     EXPECT_EQ(forecast.At(1), forecast.limit);
     EXPECT_GT(forecast.limit - 3 * forecast.spread, before.limit + before.spread);
   }
-  // What others are expected to do is as it was.
+  // What is expected of other trials is as it was.
   EXPECT_NEAR(forecaster.Fresh().limit, before.limit, 0.3 * before.spread);
 }
 
@@ -318,8 +319,8 @@ TEST(CurveForecasterTest, KnowsNothingUntilTwoLossesDiffer) {
   EXPECT_LT(forecaster.Of(other).limit, forecaster.Of(one).limit);
 }
 
-// HyperSched's curves: their ends are ten times as far as anybody has seen. What can be said is how
-// they stand at the far end of what was seen, and how sure that is.
+// HyperSched's curves: their ends are ten times as far as any trial has come. What can be said is
+// where they stand at the far end of what was seen, and how sure that is.
 TEST(CurveForecasterTest, CurvesFarFromTheirEndsAreForecastAsFarAsOthersWent) {
   int covered = 0;
   double error = 0;

@@ -6,11 +6,12 @@
 namespace sluice {
 namespace {
 
-constexpr double kInfinite = 1e150;    // so that squares of losses are numbers
-constexpr int kMostCount = 1'000'000;  // a mean over more than this forgets
+constexpr double kInfinite = 1e150;    // so that squares of losses are finite
+constexpr int kMostCount = 1'000'000;  // of one bin: later reports then weigh more
 constexpr double kMostWork = 0x1p63;   // kNoLimit, rounded
 
-// Which half octave it is in. The mean of works of one is in it too, so that bins need not say.
+// The number of the half octave that the work lies in. The mean work of a bin lies in the same one,
+// so bins need not store the number.
 int HalfOctave(double work) {
   if (work < 1) return -1;
   int exponent = 0;
@@ -84,7 +85,7 @@ Status CurveSketch::Load(StateReader& reader) {
     last = HalfOctave(bin.work);
     bins_.push_back(bin);
   }
-  // The most work is in the last bin.
+  // The most work reported belongs to the last bin.
   const auto done = static_cast<double>(done_);
   const bool agrees = bins_.empty()
                           ? done_ == 0

@@ -10,10 +10,10 @@
 
 namespace sluice {
 
-// What is remembered of one trial's learning curve, in bounded space: means over bins of half an octave of
-// work (0, 1, 2, 3, 4-5, 6-7, 8-11, ...). Where there would be too many, the lowest two become one:
-// how a curve began says least of how it ends. A trial that goes on from an older checkpoint reports
-// the same work again; a mean takes no harm.
+// A trial's learning curve in bounded space: means over bins of half an octave of work (0, 1, 2, 3,
+// 4-5, 6-7, 8-11, ...). If there are too many bins, the lowest two are merged: the beginning of a
+// curve tells least about its end. A trial that resumes from an older checkpoint reports the same
+// work again, which does no harm to a mean.
 class CurveSketch {
  public:
   struct Bin {
@@ -24,7 +24,7 @@ class CurveSketch {
   };
   static constexpr std::size_t kMostBins = 40;
 
-  // A loss that is no number, or infinite (1e150 is), says that the trial diverged, and nothing else.
+  // A loss that is NaN or infinite (from 1e150 on) only marks the trial as diverged.
   void Add(Work work, double loss);
 
   bool diverged() const { return diverged_; }
@@ -32,7 +32,7 @@ class CurveSketch {
   std::span<const Bin> bins() const { return bins_; }
 
   void Save(StateWriter& writer) const;
-  // Corruption, with the sketch of no use any more, on what Save does not write.
+  // Fails with Corruption on a state that Save does not write. The sketch is then not usable.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 

@@ -34,8 +34,9 @@ void Forecasts::Renew() {
   due_ = false;
 }
 
-// Those that were begun were drawn as the next will be: it is expected to be as they are on average, and to differ
-// as they differ from each other, with what is not known of them yet.
+// The forecast of a trial that has not begun. Trials that have begun were drawn as the next one
+// will be. So it is expected to be like their average, and to vary as they vary, the uncertainty
+// about them included.
 Forecast Forecasts::Expected() const {
   double furthest = 0;
   for (const CurveSketch& sketch : sketches_)

@@ -11,20 +11,22 @@
 
 namespace sluice {
 
-// The learning curves of a study's trials, and what is to be expected of them. State are the curves alone:
-// forecasts are worked out anew when they are asked for after a report.
+// The learning curves of a study's trials, and the forecasts made from them. Only the curves are
+// state: forecasts are computed again when they are asked for after a report.
 class Forecasts {
  public:
-  // Reports of trials are told in any order; losses, smaller is better.
+  // Adds a report. Reports may come in any order; of losses smaller is better.
   void Add(TrialId trial, Work work, double loss);
 
-  // Of a trial, or of one that nobody has begun if it has not reported. Good until the next report.
+  // The forecast of a trial; Fresh if it has not reported. Valid until the next report.
   const Forecast& Of(TrialId trial);
+  // The forecast of a trial that has not begun.
   const Forecast& Fresh();
 
-  std::size_t size() const { return sketches_.size(); }  // the largest trial that has reported
+  // The largest id of a trial that has reported.
+  std::size_t size() const { return sketches_.size(); }
   void Save(StateWriter& writer) const;
-  // Corruption, with this of no use any more, on what Save does not write.
+  // Fails with Corruption on a state that Save does not write. This object is then not usable.
   Status Load(StateReader& reader);
 
  private:
@@ -32,7 +34,7 @@ class Forecasts {
   Forecast Expected() const;
 
   std::vector<CurveSketch> sketches_;  // trial n is at n - 1
-  bool due_ = true;                    // something was reported since
+  bool due_ = true;                    // a report has come since the forecasts were made
   std::vector<Forecast> forecasts_;
   Forecast fresh_;
 };

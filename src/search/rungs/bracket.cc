@@ -89,7 +89,7 @@ void Bracket::SetOver(Member& member) {
   ++over_;
 }
 
-// A member has come to its level, on paper: with a value or without.
+// A member comes to its level, whether it has a value there already or not.
 void Bracket::Enter(std::size_t index) {
   const Member& member = members_[index];
   if (member.level == levels_.size()) return;
@@ -112,7 +112,7 @@ void Bracket::Arrive(std::size_t index) {
   SetOver(member);
 }
 
-// Upwards once: what is settled at a level changes only those above.
+// One pass upwards is enough: what is settled at a level affects only the levels above.
 void Bracket::Settle() {
   std::int64_t may_come = capacity_ - static_cast<std::int64_t>(members_.size());
   for (std::size_t level = 0; level < rungs_.size(); ++level) {
@@ -205,7 +205,8 @@ Status Bracket::Rebuild() {
     if (waits != (member.phase == Phase::kPaused)) return UnreadableState("a bracket");
     if (member.phase == Phase::kReady && member.level == 0) return UnreadableState("a bracket");
   }
-  if (over_ != over) return UnreadableState("a bracket");  // somebody who lost was said to go on
+  // A trial that lost was saved as one that goes on.
+  if (over_ != over) return UnreadableState("a bracket");
   return {};
 }
 

@@ -13,7 +13,7 @@ namespace sluice {
 class StateReader;
 class StateWriter;
 
-// The value a trial recorded at a rung.
+// The value that a trial recorded at a rung.
 struct Mark {
   double value = 0;
   TrialId trial{};
@@ -24,7 +24,7 @@ struct Mark {
 bool Better(const Mark& a, const Mark& b);
 
 // How many of n marks are the top: floor((share * n + plus) / whole), at least `least`, at most n.
-// With 0 <= share <= whole and 0 <= plus <= whole: one mark more moves it by one or not at all.
+// With 0 <= share <= whole and 0 <= plus <= whole, one mark more raises this by one or not at all.
 struct Quota {
   std::int64_t share = 1;
   std::int64_t whole = 1;
@@ -33,15 +33,15 @@ struct Quota {
   std::size_t Of(std::size_t size) const;
 };
 
-// Marks, split into a top, the best of them by a quota, and the others. Marks are only added and the
-// split only moves up by one, so two heaps that touch at the split do: O(log n) and 16 bytes a mark,
-// where an ordered tree would take 64.
+// Marks, split into a top (the best of them, as many as the quota says) and a rest. Marks are only
+// added, and the split only moves up by one. So two heaps that touch at the split suffice: O(log n)
+// and 16 bytes for a mark, where an ordered tree would take 64.
 class Ranking {
  public:
   explicit Ranking(const Quota& quota) : quota_(quota) {}
 
   void Add(const Mark& mark);
-  // Whether a mark that was added is among the best, as of now.
+  // Whether a mark that was added is in the top now.
   bool InTop(const Mark& mark) const { return !top_.empty() && !Better(top_.front(), mark); }
   std::size_t size() const { return top_.size() + rest_.size(); }
   // The marks on both sides of the split; null where that side is empty.
@@ -51,7 +51,7 @@ class Ranking {
   std::vector<Mark> Sorted() const;
 
   void Save(StateWriter& writer) const;
-  // Corruption, with the ranking as it was, on anything that Save does not write.
+  // Fails with Corruption on a state that Save does not write. The ranking is then unchanged.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 

@@ -62,7 +62,7 @@ void RungBook::Save(StateWriter& writer) const {
 Status RungBook::Load(StateReader& reader) {
   if (!AreRungsOf(spec_, reader)) return UnreadableState("a stopper");
   std::vector<TrialState> trials(reader.Count());
-  std::vector<std::size_t> expected(rungs_.size());  // marks a rung
+  std::vector<std::size_t> expected(rungs_.size());  // number of marks, by rung
   for (TrialState& trial : trials) {
     std::int64_t phase = 0;
     std::int64_t next_rung = 0;

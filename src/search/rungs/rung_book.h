@@ -10,15 +10,14 @@
 
 namespace sluice {
 
-// What both kinds of ASHA write down: for each trial its next rung and whether it may still be
-// ruled upon, for each rung the values recorded there. Judgement is on the value of the first
-// report at or past a rung, never on a later one; a report that passes several rungs is recorded at
-// each.
+// The records of asha and asha-promotion. For each trial: its next rung and whether it may still be
+// ruled upon. For each rung: the values recorded there. A trial is judged by the first report at or
+// past a rung, never by a later one. A report that passes several rungs is recorded at each.
 class RungBook {
  public:
   enum class Phase : std::uint8_t { kAbsent, kRunning, kPaused, kEnded };
 
-  // `least_top`: how many of a rung are its top however few there are.
+  // `least_top`: the least number of marks in the top of a rung, however few there are.
   RungBook(const StopperSpec& spec, std::size_t least_top);
 
   // The first target of a new trial.
@@ -26,13 +25,13 @@ class RungBook {
   Phase phase(TrialId trial) const { return At(trial).phase; }
   void SetPhase(TrialId trial, Phase phase);
 
-  // The rung a trial has still to reach, as a number, and as work: the full budget after the last
-  // rung.
+  // The rung that a trial is to reach next, as a number and as work. After the last rung that is
+  // the full budget.
   std::size_t NextRung(TrialId trial) const { return At(trial).next_rung; }
   Work Target(TrialId trial) const { return rungs_.Target(NextRung(trial)); }
 
-  // Records a report at the rungs it reaches for the first time: [first, end), empty if there are
-  // none.
+  // Records a report at the rungs that it reaches for the first time: [first, end), empty if there
+  // are none.
   struct Reached {
     std::size_t first;
     std::size_t end;
@@ -45,8 +44,8 @@ class RungBook {
   bool InTop(std::size_t rung, const Mark& mark) const;
 
   void Save(StateWriter& writer) const;
-  // Corruption, with the book as it was, on what Save does not write or a book of another spec
-  // wrote.
+  // Fails with Corruption on a state that Save does not write or that a book of another spec wrote.
+  // The book is then unchanged.
   Status Load(StateReader& reader);
   void AddTo(Digest& digest) const;
 

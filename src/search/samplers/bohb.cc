@@ -12,13 +12,15 @@ namespace {
 constexpr double kRandomPart = 1.0 / 3;
 constexpr std::size_t kGoodPercent = 15;
 constexpr std::size_t kBohbCandidates = 64;
-constexpr std::size_t kBohbDraws = 64;  // for each candidate, where constraints refuse some
-constexpr int kBohbPoints = 16;         // whole points, where the constraints between groups do
+constexpr std::size_t kBohbDraws = 64;  // for each candidate, if constraints refuse some draws
+constexpr int kBohbPoints = 16;         // whole points, if constraints between groups refuse some
 constexpr double kWider = 3;
-// Of all kernels of a density beside the prior of 1: the same for the good and the bad, however
-// many they are, or where nobody was l / g would be large.
+// The weight of all kernels of a density together, beside a prior of weight 1. It is the same for
+// the good and the bad density, however many trials they have. Otherwise l / g would be large where
+// no trial was.
 constexpr double kWeight = 50;
-// Kernels of one density: of more trials those at even distances in the ranking.
+// The most kernels of one density. Of more trials, those at even distances in the ranking are
+// taken.
 constexpr std::size_t kMostKernels = 1024;
 
 template <typename T>
@@ -29,8 +31,9 @@ std::vector<T> Thinned(const std::vector<T>& all) {
   return some;
 }
 
-// Scott's rule, for values in [0, 1], but not too narrow for so few of them: once the good trials
-// are close together, the published least of 0.001 keeps them there.
+// Scott's rule for values in [0, 1], with a lower bound that depends on the number of trials. The
+// published bound of 0.001 is too narrow: once the good trials are close together, it keeps
+// proposals there.
 double BandwidthOf(const std::vector<double>& rows, std::size_t axis, std::size_t axes) {
   const std::size_t trials = rows.size() / axes;
   const auto count = static_cast<double>(trials);
@@ -60,12 +63,12 @@ BohbSampler::BohbSampler(const SamplerSpec& spec, const Space& space, std::uint6
   }
 }
 
-// How many levels a trial counts at.
+// The number of levels that a trial counts at.
 std::size_t BohbSampler::ReachedBy(const Observation& observation) const {
   if (observation.outcome == Outcome::kComplete) return levels_.size();
   const auto passed = static_cast<std::size_t>(std::ranges::upper_bound(levels_, observation.work) -
                                                levels_.begin());
-  // Whatever has ended says something.
+  // A trial that has ended counts at the first level at least.
   return observation.outcome == Outcome::kRunning || observation.outcome == Outcome::kPaused
              ? passed
              : std::max<std::size_t>(passed, 1);
@@ -92,7 +95,7 @@ std::optional<Point> BohbSampler::Propose(std::uint64_t counter) {
   return DrawPoint(space_, random);
 }
 
-// The trials of the largest budget that enough have reached.
+// The trials of the largest budget that enough trials have reached.
 const std::set<BohbSampler::Rank>* BohbSampler::Chosen() const {
   for (std::size_t level = levels_.size(); level-- > 0;) {
     if (ranked_[level].size() >= space_.size() + 2) return &ranked_[level];
@@ -127,8 +130,8 @@ BohbSampler::Rows BohbSampler::MakeRows(const Group& group,
   return rows;
 }
 
-// Points of the group, from the density or, without one, from anywhere, at which the constraints
-// hold as far as `point` is known, which is the groups before.
+// Draws points of the group from the density, or uniformly without one. At each of them the
+// constraints hold as far as `point` is known, which is the groups before.
 bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t wanted,
                             Random& random, Point& point, std::vector<double>& rows,
                             std::vector<std::vector<double>>& values) const {
@@ -144,7 +147,8 @@ bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t 
     for (std::size_t axis = 0; axis < axes; ++axis) {
       const std::size_t index = group.parameters[axis];
       point[index] = candidate[axis] = space_.FromUnit(index, row[axis]);
-      row[axis] = space_.ToUnit(index, candidate[axis]);  // of the value, not of what was drawn
+      // The coordinate of the value, not the one that was drawn.
+      row[axis] = space_.ToUnit(index, candidate[axis]);
     }
     if (!space_.Satisfies(point)) continue;
     rows.insert(rows.end(), row.begin(), row.end());

@@ -13,23 +13,22 @@
 
 namespace sluice {
 
-// BOHB's model (Falkner et al. 2018): for a stopper that judges trials at several budgets.
+// BOHB's model (Falkner et al. 2018), for a stopper that judges trials at several budgets.
 //
-// A third of the proposals are drawn at random. For the others, with d parameters, the largest
-// budget that at least d + 2 trials have reached is taken. The best 15 % of those (at least d + 2)
-// make a density l, the others (at least d + 2) a density g, with the bandwidths of Scott's rule,
-// but at least 0.01 and 1 / (2 + trials); of 64 points drawn from l with three times the bandwidth
-// the one with the largest l / g is proposed. A trial counts at every budget it has reached by the
-// best value it has reported so far; one that failed, or has no value, counts as the worst where it
-// ended. While no budget has enough trials, proposals are random.
+// A third of the proposals are drawn at random. For the other proposals, with d parameters, the
+// largest budget that at least d + 2 trials have reached is taken. The best 15 % of these trials
+// (at least d + 2) make a density l, the remaining ones (at least d + 2) a density g. Bandwidths
+// follow Scott's rule, but are at least 0.01 and 1 / (2 + trials). Of 64 points drawn from l with
+// three times the bandwidth, the one with the largest l / g is proposed. A trial counts at every
+// budget it has reached by its result so far. A trial that failed, or has no value, counts as the
+// worst where it ended. While no budget has enough trials, proposals are random.
 //
-// Parameters that are active together are one density (Space::groups), drawn after those that their
-// condition depends on; a group that was active in too few trials is drawn at random. Constraints
-// are obeyed by drawing again.
+// Parameters that are active together are one density (Space::groups), drawn after the groups that
+// their condition depends on. A group that was active in too few trials is drawn at random.
+// Constraints are met by drawing again.
 //
 // A proposal is a function of the seed, the counter and what is known of each trial, in whatever
-// order that was learned. In a space that can be counted a point may come twice. O(n) for a
-// proposal.
+// order that was learned. In a discrete space a point may be proposed twice. A proposal costs O(n).
 class BohbSampler final : public Sampler {
  public:
   BohbSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
@@ -38,17 +37,17 @@ class BohbSampler final : public Sampler {
   void Observe(const Observation& observation) override;
 
  private:
-  using Rank = std::pair<double, TrialId>;  // loss, and who
+  using Rank = std::pair<double, TrialId>;  // loss and trial
   struct Known {
-    std::vector<double> unit;  // NaN where not active
+    std::vector<double> unit;  // NaN where a parameter is not active
     double loss = 0;
-    std::size_t reached = 0;  // how many levels
+    std::size_t reached = 0;  // number of levels
   };
   struct Group {
     std::vector<std::size_t> parameters;
     std::vector<Axis> axes;
   };
-  // Trials as rows of coordinates, and the density's bandwidth on each axis.
+  // Trials as rows of coordinates, with their weights, and the density's bandwidth on each axis.
   struct Rows {
     std::vector<double> coordinates;
     std::vector<double> weights;
@@ -70,7 +69,7 @@ class BohbSampler final : public Sampler {
   std::vector<Work> levels_;
   std::vector<Group> groups_;
   std::map<TrialId, Known> known_;
-  std::vector<std::set<Rank>> ranked_;  // by level: who has reached it, best first
+  std::vector<std::set<Rank>> ranked_;  // by level: the trials that have reached it, best first
 };
 
 }  // namespace sluice

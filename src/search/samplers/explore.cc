@@ -22,8 +22,8 @@ double Multiplied(const Parameter& parameter, double value, double factor) {
   return std::clamp(changed, parameter.low, parameter.high);
 }
 
-// The value of a discrete parameter that is nearest to `wanted`, another than `value` if there is
-// one on that side.
+// The value of a discrete parameter that is nearest to `wanted`. It differs from `value` if there
+// is another value on that side.
 double Stepped(const Parameter& parameter, double value, double wanted) {
   const std::uint64_t before = NumberOf(parameter, value);
   std::uint64_t number = NumberOf(parameter, wanted);

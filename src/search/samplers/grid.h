@@ -9,14 +9,14 @@
 
 namespace sluice {
 
-// Every point of a discrete space once, in the order of a counter whose digits are the parameters'
-// values, the last parameter turning fastest. What is not active does not turn, and points at which
-// a constraint fails are left out (space/enumeration.h). A proposal is a function of the counter
-// alone.
+// Every point of a discrete space once. The order is that of a counter with the parameters' values
+// as digits, the last parameter turning fastest. An inactive parameter does not turn, and points at
+// which a constraint fails are left out (space/enumeration.h). A proposal is a function of the
+// counter alone.
 class GridSampler final : public Sampler {
  public:
   // Fails on a continuous parameter, saying what to do, on more than 2^53 points, and on a space
-  // with conditions or constraints that takes too long to go through.
+  // with conditions or constraints that takes too long to enumerate.
   static Result<std::unique_ptr<GridSampler>> Make(const Space& space);
 
   std::optional<Point> Propose(std::uint64_t counter) override;
@@ -31,7 +31,7 @@ class GridSampler final : public Sampler {
 
   Space space_;
   std::uint64_t size_;
-  // Where the last proposal left off, since the next one mostly follows it.
+  // Where the last proposal left off: the next one mostly follows it.
   std::optional<PointEnumerator> points_;
   std::uint64_t next_ = 0;
 };

@@ -15,21 +15,21 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMostCells = 64;
-constexpr std::size_t kLanes = 8;  // of the loops over kernels
+constexpr std::size_t kLanes = 8;  // numbers that the loops over kernels process at once
 constexpr double kPriorWeight = 1;
 constexpr double kPriorWidth = 1;
 constexpr double kPriorCentre = 0.5;
 
 double NormalBelow(double z) { return 0.5 * std::erfc(-z * std::numbers::sqrt2 / 2); }
 
-// The mass that a normal law has inside the unit interval.
+// The mass of a normal law inside the unit interval.
 double MassInside(double centre, double width) {
   return NormalBelow((1 - centre) / width) - NormalBelow(-centre / width);
 }
 
 }  // namespace
 
-// log(width * MassInside) over the centre, read between points close enough for single precision.
+// log(width * MassInside) by centre, interpolated between points close enough for single precision.
 class Parzen::LogScale {
  public:
   explicit LogScale(double width) {
@@ -62,7 +62,7 @@ inline __attribute__((always_inline)) void Load(const float* from, Lanes& lanes)
 
 // exp(x) in place for x <= 0, to a relative 1e-6, and 0 below -87.
 inline __attribute__((always_inline)) void ExpNegative(Lanes& x) {
-  constexpr float kShift = 12582912.0F;  // adding and taking it away rounds to an integer
+  constexpr float kShift = 12582912.0F;  // adding and subtracting it rounds to an integer
   const Lanes clipped = x < -87.0F ? Lanes{} - 87.0F : x;
   const Lanes whole = (clipped * 1.44269504F + kShift) - kShift;
   const Lanes r = (clipped - whole * 0.693359375F) - whole * -2.12194440e-4F;
@@ -78,8 +78,9 @@ inline __attribute__((always_inline)) void ExpNegative(Lanes& x) {
   x = x < -87.0F ? Lanes{} : p * scale;
 }
 
-// The loops of a density, over kernels. Compiled twice, for old processors and for those with wider
-// registers; the operations and their order are the same, so the results are.
+// The loops of a density, over kernels. They are compiled twice, for old processors and for
+// processors with wider registers. The operations and their order are the same, so the results are
+// the same.
 inline __attribute__((always_inline)) void SubtractSquares(float* sums, const float* centres,
                                                            const float* inverse, float at,
                                                            std::size_t count) {
@@ -141,7 +142,7 @@ Loops LoopsOfThisProcessor() {
   return {SubtractSquaresPlain, LogSumExpPlain};
 }
 
-// The larger gap to a neighbour on one axis; at the ends, to the only neighbour.
+// For each centre the larger gap to a neighbour on one axis; at the ends, to the only neighbour.
 std::vector<double> Gaps(const std::vector<double>& centres) {
   const std::size_t count = centres.size();
   if (count == 1) return {std::max(centres[0], 1 - centres[0])};
@@ -178,7 +179,7 @@ Axis AxisOf(const Space& space, std::size_t index) {
   for (std::uint64_t number = 0; number < *count; ++number) {
     const double value = space.Nth(index, number);
     axis.centres.push_back(space.ToUnit(index, value));
-    // Where the cell ends, by bisection: what lies in a cell is FromUnit's to say.
+    // Finds the end of the cell by bisection: FromUnit decides what lies in a cell.
     double low = axis.centres.back();
     double high = 1;
     while (number + 1 < *count && high - low > 1e-9) {

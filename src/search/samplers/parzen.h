@@ -10,72 +10,74 @@
 
 namespace sluice {
 
-// How one parameter looks to a density on the unit cube: a continuum, a few cells in order, or a
-// few cells without one. Discrete parameters with many values are a continuum; their values are the
-// middles of cells too narrow to matter.
+// One parameter as an axis of a density on the unit cube: a continuum, a few cells in order, or a
+// few cells without an order. A discrete parameter with many values is a continuum: its values are
+// the middles of cells too narrow to matter.
 struct Axis {
   enum class Kind : std::uint8_t { kContinuous, kOrdered, kUnordered };
   Kind kind = Kind::kContinuous;
   std::vector<double> centres = {};  // of the cells, rising
   std::vector<double> widths = {};   // of the cells, adding up to 1
 
-  // The cell of one of the centres, or the nearest.
+  // The cell with the centre nearest to this coordinate.
   std::size_t CellOf(double coordinate) const;
 };
 
 Axis AxisOf(const Space& space, std::size_t index);
 
-// A mixture of products, one kernel for each observed point and one, the prior, for the whole cube:
-// a normal law cut to the unit interval on a continuum and on ordered cells, a mass on the own
-// choice with the rest spread evenly on unordered ones.
+// A mixture of product kernels: one for each observed point, and one, the prior, for the whole
+// cube. On a continuum and on ordered cells a kernel is a normal law cut to the unit interval. On
+// unordered cells it has a mass on its own choice and spreads the rest evenly.
 //
-// The density is evaluated at C points over K kernels and d axes: C * K * d multiplications in
-// single precision, by columns so that they vectorise, and one exponential for each of C * K. That
-// is the whole cost of a proposal, and linear in K: who has many observations gives a sample of
-// them. Sums run in a fixed order, so the same rows give the same bits on every machine.
+// The density is evaluated at C points over K kernels and d axes. That takes C * K * d
+// multiplications in single precision, by columns so that they vectorise, and C * K exponentials.
+// This is the whole cost of a proposal, and linear in K, so a caller with many observations passes
+// a sample of them. Sums run in a fixed order, so the same rows give the same bits on every
+// machine.
 class Parzen {
  public:
   struct Kernels {
     std::span<const double> rows;     // coordinates, a row of axes.size() for each kernel
     std::span<const double> weights;  // one for each row, above 0
-    // The standard deviation of kernels on a continuum, and on ordered cells. `gaps`: on a
-    // continuum it is instead, for each kernel and axis, the larger of the gaps to its neighbours
-    // there, at least `narrowest`.
+    // The standard deviations of kernels on a continuum and on ordered cells. With `gaps` the
+    // standard deviation on a continuum is instead, for each kernel and axis, the larger of the
+    // gaps to its neighbours there, at least `narrowest`.
     double width = 0.1;
     double cell_width = 0.1;
     bool gaps = false;
     double narrowest = 0.01;
-    // Or the standard deviation on each axis, in place of all of these; empty: none.
+    // Unless it is empty: one standard deviation for each axis, in place of all of these widths.
     std::span<const double> axis_widths = {};
   };
 
   Parzen(std::span<const Axis> axes, const Kernels& kernels);
 
-  // Draws one point: its coordinates into `row`. Cells give their centres.
+  // Draws one point and writes its coordinates into `row`. On cells these are centres.
   void Sample(Random& random, std::span<double> row) const;
-  // The logarithm of the density (on cells: of the mass) at each row of `rows`, into `result`.
+  // Writes the logarithm of the density (on cells: of the mass) at each row of `rows` into
+  // `result`.
   void LogDensity(std::span<const double> rows, std::span<float> result) const;
 
  private:
-  // A kernel's share of a cell, for each pair of own cell and cell, and its logarithm.
+  // The mass of a kernel in a cell, for each pair of the kernel's own cell and a cell.
   struct Table {
     std::size_t cells = 0;
-    std::vector<float> log_mass;  // [cell][own cell], the prior's in an own cell behind the last
-    std::vector<double> sums;     // [own cell][cell], running
+    std::vector<float> log_mass;  // [cell][own cell]; the prior has an own cell behind the last
+    std::vector<double> sums;     // [own cell][cell], cumulative masses
   };
   Table MakeTable(const Axis& axis, double width) const;
   class LogScale;
   void AddAxis(std::size_t axis, const Kernels& kernels, const LogScale* scale);
 
   std::span<const Axis> axes_;
-  std::size_t count_;                 // kernels, the prior among them
-  std::size_t padded_;                // count_ rounded up, so that loops have no rest
-  std::vector<double> running_;       // sums of the weights
+  std::size_t count_;                 // of kernels, the prior included
+  std::size_t padded_;                // count_ rounded up, so that loops have no remainder
+  std::vector<double> running_;       // cumulative weights
   std::vector<float> centres_;        // [axis][kernel], of continua
   std::vector<float> inverse_;        // [axis][kernel], 1 / width
   std::vector<std::uint32_t> cells_;  // [axis][kernel], own cell
   std::vector<Table> tables_;         // by axis; empty on a continuum
-  std::vector<float> constants_;      // by kernel: logarithm of weight and of what normalises it
+  std::vector<float> constants_;  // by kernel: log of its weight less the log of what normalises it
 };
 
 }  // namespace sluice

@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// Independent draws from the unit cube, again until the constraints hold; a proposal is a function of seed and counter alone.
+// Independent draws from the unit cube, repeated until the constraints hold. A proposal is a
+// function of seed and counter alone.
 class RandomSampler final : public Sampler {
  public:
   RandomSampler(const Space& space, std::uint64_t seed)

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kBits = 32;
 constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
-constexpr std::uint64_t kMostMisses = 10'000;     // in turn
-constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of those
-// Of the matrices that are compared: how many are tried for an axis, with how many axes before, on
-// how many first rows, and for how many axes that is worth the time.
+constexpr std::uint64_t kMostMisses = 10'000;     // points in turn
+constexpr std::uint64_t kMostMissed = 1'000'000;  // their coordinates
+// The choice of a matrix: how many are tried for an axis, with how many axes before each is
+// compared, on how many first rows, and for how many axes that is worth the time.
 constexpr int kSobolTries = 24;
 constexpr std::size_t kCompared = 20;
 constexpr int kRows = 8;
@@ -67,8 +67,8 @@ std::uint32_t NextPrimitive(std::uint32_t polynomial) {
   return polynomial;
 }
 
-// The columns that follow from a polynomial and the first ones, drawn: each odd and below 2^(k+1),
-// in the highest bits.
+// The columns of a polynomial's matrix. The first ones are drawn, each odd and below 2^(k+1), in
+// the highest bits. The rest follow from them.
 Columns DrawColumns(std::uint32_t polynomial, Random& random) {
   const int degree = Degree(polynomial);
   Columns columns(kBits);
@@ -106,9 +106,9 @@ bool Independent(Rows rows, int count, int columns) {
   return true;
 }
 
-// How unevenly two axes fill boxes: for runs of 2^m points the largest t for which some boxes of
-// 2^t points' area are not filled alike, which are i rows of one axis and m - t - i of the other
-// that depend on each other; the squares of t over the runs.
+// How unevenly two axes fill boxes: the sum of t^2 over runs of 2^m points. Here t is the smallest
+// number for which all boxes with the area of 2^t points are filled alike. They are if i rows of
+// one axis and m - t - i rows of the other are independent, for every i.
 int Unevenness(const Rows& one, const Rows& other) {
   int sum = 0;
   for (int m = 2; m <= kRows; m += 2) {
@@ -126,9 +126,8 @@ int Unevenness(const Rows& one, const Rows& other) {
   return sum;
 }
 
-// A permutation of the digits of each interval that depends on the digits before: with the digits
-// reversed, each bit may change only what lies above it, which additions and products by even
-// numbers do.
+// A permutation of each digit that depends on the digits before it. With the digits reversed, a bit
+// may change only the bits above it. Additions and products by even numbers do that.
 std::uint32_t Scramble(std::uint32_t value, std::uint64_t seed) {
   std::uint32_t x = 0;
   for (int bit = 0; bit < kBits; ++bit) x |= ((value >> bit) & 1) << (kBits - 1 - bit);
@@ -148,10 +147,10 @@ std::uint32_t Scramble(std::uint32_t value, std::uint64_t seed) {
 }  // namespace
 
 SobolSequence::SobolSequence(std::size_t axes, std::uint64_t seed) {
-  Random choices = Random(0).Fork("sobol");  // of the sequence itself, whatever the seed
+  Random choices = Random(0).Fork("sobol");  // for the sequence itself, whatever the seed
   Random scrambling = Random(seed).Fork("sobol");
   std::uint32_t polynomial = 1;
-  std::vector<Rows> chosen;  // first rows of the axes so far
+  std::vector<Rows> chosen;  // first rows of the matrices so far
   for (std::size_t axis = 0; axis < axes; ++axis) {
     AxisBits bits;
     bits.seed = scrambling.Next();

@@ -11,17 +11,17 @@ namespace sluice {
 
 // A low-discrepancy sequence in the unit cube: Sobol's construction with Owen's scrambling.
 //
-// On each axis every aligned run of 2^k points has one in each of the 2^k equal intervals, and on
-// pairs of the first axes boxes are filled almost as evenly. An axis is a primitive polynomial over
-// GF(2), found by trying them in turn, and the first columns of its matrix, of which those are
-// taken out of a few that go best with the axes before; so there is no table and no limit on the
-// number of axes. The scrambling, a nested random permutation of digits, keeps all of that and
-// makes a sequence of each seed.
+// On each axis every aligned run of 2^k points has one in each of the 2^k equal intervals. On pairs
+// of the first axes boxes are filled almost as evenly. An axis consists of a primitive polynomial
+// over GF(2), found by trying them in turn, and of the first columns of its matrix. Of a few such
+// matrices the one that goes best with the axes before is taken. So there is no table and no limit
+// on the number of axes. The scrambling, a nested random permutation of digits, keeps all of that
+// and gives each seed its own sequence.
 class SobolSequence {
  public:
   SobolSequence(std::size_t axes, std::uint64_t seed);
 
-  // The point of an index below 2^32, each coordinate in (0, 1).
+  // The point at an index below 2^32, each coordinate in (0, 1).
   std::vector<double> At(std::uint64_t index) const;
 
  private:
@@ -32,26 +32,28 @@ class SobolSequence {
   std::vector<AxisBits> axes_;
 };
 
-// The points of a scrambled Sobol sequence that satisfy the constraints, in its order; once ten
-// thousand in turn do not (fewer where there are more than a hundred axes), points drawn at random.
-// A proposal is a function of seed and counter alone.
+// The points of a scrambled Sobol sequence that satisfy the constraints, in its order. Once ten
+// thousand points in turn do not (fewer where there are more than a hundred axes), points are drawn
+// at random. A proposal is a function of seed and counter alone.
 class SobolSampler final : public Sampler {
  public:
   SobolSampler(const Space& space, std::uint64_t seed);
 
-  // Nothing where no point is found that satisfies the constraints, or after 2^32.
+  // Nothing if no point is found that satisfies the constraints; without constraints, after 2^32.
   std::optional<Point> Propose(std::uint64_t counter) override;
   void Observe(const Observation&) override {}
 
  private:
   Space space_;
   SobolSequence sequence_;
-  // The index of the sequence that follows the one of proposal `proposed_` - 1. Without constraints
-  // both rise together; with them, an older proposal is found by going through all again.
+  // The index in the sequence that follows the index of proposal `proposed_` - 1. Without
+  // constraints the index is the counter. With constraints, an older proposal is found by starting
+  // again.
   std::uint64_t proposed_ = 0;
   std::uint64_t index_ = 0;
   std::uint64_t seed_ = 0;
-  std::optional<std::uint64_t> drawn_from_;  // the first proposal that is drawn, once known
+  // The first proposal that is drawn at random, once known.
+  std::optional<std::uint64_t> drawn_from_;
 };
 
 }  // namespace sluice

@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// Few different numbers, so that there are ties, and everything a diverging program can print.
+// Losses with few different values, so that there are ties, and with all that a diverging program
+// can print.
 inline double AnyLoss(Random& random) {
   switch (random.Below(12)) {
     case 0: return std::numeric_limits<double>::quiet_NaN();
@@ -23,8 +24,8 @@ inline double AnyLoss(Random& random) {
   }
 }
 
-// Where a trial at `work` may report next: often at its target, often one further, sometimes past
-// several rungs.
+// The work at which a trial at `work` may report next: often at its target, often one further,
+// sometimes past several rungs.
 inline Work AnyNextWork(Random& random, Work work, Work target) {
   if (target > work && random.Chance(0.4)) return target;
   if (random.Chance(0.6)) return work + 1;

@@ -10,11 +10,11 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kFirst = 8;         // trials with a rank before anything is learned
-constexpr std::size_t kFirstOfGroup = 4;  // the same of a group
+constexpr std::size_t kFirst = 8;         // ranked trials before anything is learned
+constexpr std::size_t kFirstOfGroup = 4;  // the same for a group
 constexpr std::size_t kTpeCandidates = 24;
-// Draws for each candidate where constraints refuse some, and whole points before a discrete space
-// is gone through for one that was not tried.
+// Draws for each candidate, if constraints refuse some; and whole points that are drawn before a
+// discrete space is searched for one that was not tried.
 constexpr std::size_t kTpeDraws = 64;
 constexpr int kTpePoints = 16;
 
@@ -91,7 +91,7 @@ bool TpeSampler::Tried(const Point& point) const {
 }
 
 std::optional<Point> TpeSampler::Untried(Random& random) {
-  // Counting the points of a space with constraints takes a while, and most studies never ask.
+  // Counting the points of a space with constraints takes a while, and most studies never need it.
   if (discrete_ && !looked_) {
     if (auto all = GridSampler::Make(space_)) all_ = std::move(*all);
     looked_ = true;
@@ -105,7 +105,7 @@ std::optional<Point> TpeSampler::Untried(Random& random) {
   return std::nullopt;
 }
 
-// A point that was tried only if many in turn were.
+// Returns a point that was tried only if many points in turn were.
 std::optional<Point> TpeSampler::Suggest(Random& random) {
   std::optional<Point> last;
   for (int drawn = 0; drawn < kTpePoints; ++drawn) {
@@ -121,8 +121,8 @@ std::optional<Point> TpeSampler::Suggest(Random& random) {
   return last;
 }
 
-// Points of the group that satisfy the constraints as far as `point` is known, which is the groups
-// before. Without a density: one, from anywhere.
+// Points of the group at which the constraints hold as far as `point` is known, which is the groups
+// before. Without a density it is one point, drawn uniformly.
 TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* good, Random& random,
                                         Point& point) const {
   const std::size_t axes = group.parameters().size();
@@ -140,7 +140,8 @@ TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* goo
     for (std::size_t axis = 0; axis < axes; ++axis) {
       const std::size_t index = group.parameters()[axis];
       values[axis] = space_.FromUnit(index, row[axis]);
-      row[axis] = space_.ToUnit(index, values[axis]);  // of the value, not of what was drawn
+      // The coordinate of the value, not the one that was drawn.
+      row[axis] = space_.ToUnit(index, values[axis]);
     }
     Put(group.parameters(), values, point);
     if (!space_.Satisfies(point)) continue;
@@ -170,12 +171,12 @@ bool TpeSampler::SuggestGroup(const TpeGroup& group, Random& random, Point& poin
     std::ranges::stable_sort(best_first, std::ranges::greater{},
                              [&](std::size_t i) { return worth[i]; });
   }
-  // While groups are missing the point is none that was tried.
+  // A point that still lacks groups does not count as tried.
   for (const std::size_t candidate : best_first) {
     Put(group.parameters(), drawn.values[candidate], point);
     if (!Tried(point)) return true;
   }
-  // All were: which one is taken must not be the same each time.
+  // All candidates were tried. One is taken at random, so that it is not the same each time.
   Put(group.parameters(), drawn.values[random.Below(drawn.values.size())], point);
   return true;
 }

@@ -17,24 +17,25 @@ namespace sluice {
 
 // The tree-structured Parzen estimator, multivariate and by groups.
 //
-// Trials are compared at work that all of them have done (search/tpe_group.h); the best make a
-// density l, the others a density g, and of a few points drawn from l the one with the largest
-// l / g is proposed: what looks like the good trials and unlike the rest. Parameters that are
-// active together are one density, so what goes together is learned together; conditional groups
-// are drawn after those they depend on, from the trials where they were active. Constraints are
-// obeyed by drawing again.
+// Trials are compared at work that all of them have done (search/samplers/tpe_group.h). The best
+// make a density l, the other trials a density g. Of a few points drawn from l, the one with the
+// largest l / g is proposed: a point that looks like the good trials and unlike the rest.
+// Parameters that are active together are one density, so that what goes together is learned
+// together. Conditional groups are drawn after the groups they depend on, from the trials in which
+// they were active. Constraints are met by drawing again.
 //
-// Trials that run and have not come as far as others are compared at count as bad, and so do
-// proposals that are not yet trials: parallel proposals keep apart (a constant liar). The first proposals are a Sobol sequence's.
+// Running trials that have not reached the level of the comparison count as bad, and so do
+// proposals that are not yet trials. So parallel proposals keep apart (a constant liar). The first
+// proposals are those of a Sobol sequence.
 //
 // A proposal is a function of the seed, the counter and what is known of each trial, in whatever
-// order that was learned, so a restart goes on with the same sequence. It costs about the same at
+// order that was learned, so a restart continues the same sequence. It costs about the same at
 // 1,000 trials as at 100,000.
 class TpeSampler final : public Sampler {
  public:
   TpeSampler(const SamplerSpec& spec, const Space& space, std::uint64_t seed);
 
-  // In a discrete space a point that was not tried yet, while there is one.
+  // In a discrete space this is a point that was not tried yet, while there is one.
   std::optional<Point> Propose(std::uint64_t counter) override;
   void Observe(const Observation& observation) override;
 
@@ -43,7 +44,7 @@ class TpeSampler final : public Sampler {
     std::uint64_t digest = 0;
     std::vector<double> unit;
   };
-  // What was drawn for one group.
+  // The points drawn for one group.
   struct Candidates {
     std::vector<double> rows;                 // coordinates
     std::vector<std::vector<double>> values;  // of the group's parameters
@@ -61,7 +62,7 @@ class TpeSampler final : public Sampler {
   SobolSampler first_;
   bool discrete_;
   std::unique_ptr<GridSampler> all_;  // the points of a discrete space, once they are needed
-  bool looked_ = false;               // for all of them: there may be too many
+  bool looked_ = false;  // whether all_ was asked for: it stays null if there are too many points
   std::vector<TpeGroup> groups_;
   std::map<TrialId, TpeTrial> known_;
   std::map<std::uint64_t, Pending> pending_;  // by counter

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kMostGood = 18;
 constexpr std::size_t kRecent = 25;  // bad trials that count in full
-// Gaps (search/parzen.h) follow a few points closely, where one figure for all is steadier, and much
-// cheaper, for many.
+// With fewer bad trials than this, kernel widths follow the gaps between them
+// (search/samplers/parzen.h), which fits a few points closely. For many points one width for all is
+// steadier, and much cheaper.
 constexpr std::size_t kFewBad = 50;
 constexpr double kWidth = 0.2;  // of one kernel
 
@@ -29,7 +30,7 @@ int ThinningOf(std::size_t trials) {
   return trials == 0 ? 0 : static_cast<int>(std::bit_width((trials - 1) / TpeGroup::kMostKernels));
 }
 
-// Scott's rule: how much narrower many kernels are.
+// Scott's rule: the more kernels, the narrower they are.
 double WidthOf(std::size_t kernels, std::size_t axes) {
   return kWidth * std::pow(static_cast<double>(std::max<std::size_t>(kernels, 1)),
                            -1 / (static_cast<double>(axes) + 4));
@@ -125,13 +126,13 @@ struct TpeGroup::Rows {
   }
 };
 
-// Older trials count less, down to nothing, but for the latest; one that is a sample of many counts
-// for all of them.
+// Older trials count less, down to nothing for the oldest. The latest kRecent trials count in full.
+// A trial that stands for several in a sample counts for all of them.
 TpeGroup::Rows TpeGroup::BadRows(std::size_t level, const ById& good,
                                  std::span<const std::vector<double>> pending) const {
   struct Bad {
     const TpeTrial* trial;
-    double count;  // of those it is a sample of
+    double count;  // how many trials it stands for
   };
   std::vector<Bad> bad;
   double all = 0;
@@ -146,8 +147,8 @@ TpeGroup::Rows TpeGroup::BadRows(std::size_t level, const ById& good,
     return before;
   };
   add(levels_[level], good.size());
-  const std::size_t passed = add(failed_, 0);  // so many are of the level
-  // By age: what was known before the study began is older than its trials.
+  const std::size_t passed = add(failed_, 0);  // how many of `bad` have passed the level
+  // By age: trials known from earlier studies are older than the study's own.
   const auto id_of = [](const Bad& each) { return each.trial->id; };
   std::ranges::inplace_merge(bad, bad.begin() + static_cast<std::ptrdiff_t>(passed), {}, id_of);
   std::ranges::rotate(bad, std::ranges::lower_bound(bad, kFirstKnownTrial, {}, id_of));

@@ -16,32 +16,34 @@ namespace sluice {
 // A trial as the estimator sees it.
 struct TpeTrial {
   TrialId id{};
-  std::vector<double> unit = {};  // coordinates over the whole space; NaN where not active
+  std::vector<double> unit = {};  // coordinates over the whole space; NaN where inactive
   bool runs = false;
-  bool failed = false;  // or it ended without a value
-  // At each level that it has passed, rising; not NaN. Nothing if it failed.
+  bool failed = false;  // failed, or ended without a value
+  // The loss at each level that the trial has passed, by rising level; never NaN. Empty if it
+  // failed.
   std::vector<double> losses = {};
 
   bool IsRanked() const { return failed || !losses.empty(); }
   bool HasPassed(std::size_t level) const { return losses.size() > level; }
 };
 
-// What an observation says of a trial, except for its coordinates. A complete trial has passed all
-// levels, whatever its work. One that was stopped below the first counts as if it had passed that.
+// What an observation says about a trial, except for its coordinates. A complete trial has passed
+// all levels, whatever its work. A trial that was stopped below the first level counts as if it had
+// passed that.
 TpeTrial TrialOf(const Observation& observation, const std::vector<Work>& levels);
 
-// What is known of the trials in which one group of parameters is active, and the two densities
-// that follow from it.
+// The trials in which one group of parameters is active, and the two densities made from them.
 //
 // Trials are compared at work that all of them have done: at the highest level that kCompared of
-// them have passed. The best of those make `good`: a tenth of all trials, but at most a quarter of
-// those that are compared. `bad` is made of the others that have passed the level, of failed
-// trials, and of those that run and have not come so far. A trial that was stopped or paused below
-// the level says nothing there and is left out: counted as bad, the many that were stopped where the
-// search looks most would drive it away from there.
+// them have passed. The best of the compared trials make `good`: as many as a tenth of all trials,
+// but at most 18 and at most a quarter of the compared trials. `bad` is made of the other trials
+// that have passed the level, of failed trials, and of running trials that have not reached it. A
+// trial that was stopped or paused below the level says nothing there and is left out. If such
+// trials counted as bad, the many that were stopped where the search looks most would drive it away
+// from there.
 //
-// Beyond kMostKernels bad trials a sample is taken that their ids determine. What it answers
-// depends on what is known, not on the order in which it was learned.
+// Of more than kMostKernels bad trials a sample is taken, which their ids determine. The densities
+// depend on what is known, not on the order in which it was learned.
 class TpeGroup {
  public:
   static constexpr std::size_t kMostKernels = 1024;
@@ -50,10 +52,10 @@ class TpeGroup {
   TpeGroup(const Space& space, std::vector<std::size_t> parameters, std::size_t levels);
 
   const std::vector<std::size_t>& parameters() const { return parameters_; }
-  // How many trials have a rank.
+  // The number of ranked trials.
   std::size_t ranked() const { return levels_.front().ranked.size() + failed_.ranked.size(); }
 
-  // It must stay where it is, as it is, until Remove.
+  // The trial must stay unchanged, and at the same address, until Remove.
   void Add(const TpeTrial& trial);
   void Remove(const TpeTrial& trial);
 
@@ -61,17 +63,17 @@ class TpeGroup {
     Parzen good;
     Parzen bad;
   };
-  // Of at least one ranked trial. `pending`: coordinates of points that are to be kept away from,
-  // as running trials are.
+  // Needs at least one ranked trial. `pending`: coordinates of points to keep away from, like those
+  // of running trials.
   Densities MakeDensities(std::span<const std::vector<double>> pending) const;
 
  private:
   using ById = std::map<TrialId, const TpeTrial*>;
-  // Trials in order, and the sample of them that `bad` is made of.
+  // Trials in order, and the sample of them from which `bad` is made.
   struct Ranking {
     std::map<std::pair<double, TrialId>, const TpeTrial*> ranked;
     ById sampled;
-    int thinning = 0;  // one of 2^thinning is sampled
+    int thinning = 0;  // one in 2^thinning trials is sampled
 
     void Add(double loss, const TpeTrial& trial);
     void Remove(double loss, const TpeTrial& trial);
@@ -85,7 +87,7 @@ class TpeGroup {
 
   std::vector<std::size_t> parameters_;
   std::vector<Axis> axes_;
-  std::vector<Ranking> levels_;  // of the trials that have passed each
+  std::vector<Ranking> levels_;  // by level: the trials that have passed it
   Ranking failed_;
   ById running_;
 };

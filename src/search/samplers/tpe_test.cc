@@ -63,7 +63,7 @@ double PartOfTpeNear(TpeSampler& sampler, double centre) {
   return near / 100.0;
 }
 
-// `count` trials all over the line; those that have passed several levels had the same loss at each.
+// `count` trials all over the line. A trial that passes several levels has the same loss at each.
 void ObserveOverTheLine(TpeSampler& sampler, std::uint32_t first, int count, Observation like,
                         double optimum) {
   for (int i = 0; i < count; ++i) {
@@ -163,8 +163,8 @@ TEST(Tpe, WhatAnObservationSays) {
               ElementsAre(2));
 }
 
-// Those that run keep others away until they have come as far as trials are compared at; those that
-// were stopped before, or are paused, say nothing there.
+// Running trials keep others away until they have reached the level of the comparison. Trials that
+// were stopped before it, or are paused, say nothing there.
 TEST(Tpe, WhichTrialsAreBad) {
   const auto bad_at_half = [](Outcome outcome) {
     TpeGroup group(Floats(1), {0}, 2);
@@ -228,7 +228,7 @@ double LeastDistance(const std::vector<Point>& points) {
   return nearest;
 }
 
-// Proposals that nobody has answered, and trials that run, push the next ones away.
+// Proposals that are not yet trials, and trials that run, push the next ones away.
 TEST(Tpe, ParallelProposalsKeepApart) {
   double apart = 0;
   double alone = 0;

@@ -7,8 +7,8 @@
 #include "base/state.h"
 
 namespace sluice {
-// Of n values the quantile lies behind the first (n - 1) / eta: the top of a rung are those up to the
-// value before it.
+// Of n sorted values, counted from 0, the quantile lies at (n - 1) / eta. The top of a rung ends
+// with the last value at or before it.
 AshaPausing::AshaPausing(const StopperSpec& spec)
     : spec_(spec),
       rungs_(spec),
@@ -23,8 +23,8 @@ AshaPausing::Member& AshaPausing::At(TrialId trial) {
 
 Work AshaPausing::Admit(TrialId trial) {
   SLUICE_CHECK(Number(trial) > members_.size(), "trials are admitted once, in order of ids");
-  members_.resize(Number(trial) - 1,
-                  {.phase = Phase::kEnded, .values = {}});  // forks, of nobody here
+  // Ids that were skipped count as ended.
+  members_.resize(Number(trial) - 1, {.phase = Phase::kEnded, .values = {}});
   members_.emplace_back();
   return spec_.max_budget;
 }
@@ -38,7 +38,8 @@ bool AshaPausing::IsWorse(std::size_t rung, double value) const {
       static_cast<double>((static_cast<std::int64_t>(ranking.size()) - 1) % spec_.eta);
   if (part == 0) return value > low;
   const double high = ranking.BestOfRest()->value;
-  // Between a number and none there is nothing to interpolate, and nothing is worse than none.
+  // Between a number and NaN or an infinity there is nothing to interpolate. Then a value is worse
+  // only if it is above `high`, and no value is above NaN.
   if (!std::isfinite(low) || !std::isfinite(high)) return value > high;
   return value > low + (high - low) * (part / static_cast<double>(spec_.eta));
 }
@@ -94,7 +95,7 @@ std::vector<Ruling> AshaPausing::End(TrialId trial, bool) {
 TrialId AshaPausing::FirstReady() const {
   for (std::size_t rung = paused_.size(); rung-- > 0;) {
     for (const Mark& mark : paused_[rung]) {
-      if (IsWorse(rung, mark.value)) break;  // and so are those behind it
+      if (IsWorse(rung, mark.value)) break;  // and so is every trial behind it
       if (!IsWorseSomewhere(members_[Number(mark.trial) - 1])) return mark.trial;
     }
   }

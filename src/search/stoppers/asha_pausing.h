@@ -10,20 +10,20 @@
 
 namespace sluice {
 
-// HyperSched's pausing ASHA (SoCC '19), which looks back. Everybody is on its way to the full budget.
-// A report that reaches a rung is recorded there, and at every report each rung that the trial has
-// passed is looked at again: a trial pauses if what it recorded at one of them is worse than the best
-// 1/eta of that rung, by the quantile with linear interpolation. A rung judges once it has two values;
-// a trial that comes to a rung is compared with those that were there before it. Next resumes paused
-// trials that are worse nowhere any more: of those at the highest rung the best. NaN, which never is,
-// stops a trial when it comes to a rung.
+// HyperSched's pausing ASHA (SoCC '19), which looks back. The target of every trial is the full
+// budget. A report that reaches a rung is recorded there. At every report each rung that the trial
+// has passed is looked at again: the trial pauses if the value it recorded at one of them is worse
+// than the best 1/eta of that rung (the quantile with linear interpolation). A rung judges once it
+// has two values. A trial that comes to a rung is compared with the values that were there before.
+// Next resumes a paused trial that is no longer worse at any rung: at the highest rung first, then
+// the best. A NaN can never be resumed, so it stops a trial that comes to a rung.
 class AshaPausing final : public Stopper {
  public:
   explicit AshaPausing(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause again,
-  // or kGoOn if it is worse nowhere any more.
+  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause
+  // again, or kGoOn if it is no longer worse at any rung.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;
@@ -37,7 +37,7 @@ class AshaPausing final : public Stopper {
   enum class Phase : std::uint8_t { kRunning, kPaused, kEnded };
   struct Member {
     Phase phase = Phase::kRunning;
-    std::vector<double> values;  // at the rungs it has passed
+    std::vector<double> values;  // at the rungs that the trial has passed
   };
   struct BestFirst {
     bool operator()(const Mark& a, const Mark& b) const { return Better(a, b); }
@@ -45,7 +45,7 @@ class AshaPausing final : public Stopper {
 
   Member& At(TrialId trial);
   void SetPhase(TrialId trial, Phase phase);
-  // Whether this is worse than the best 1/eta of what is recorded at the rung now.
+  // Whether the value is worse than the best 1/eta of the values recorded at the rung now.
   bool IsWorse(std::size_t rung, double value) const;
   bool IsWorseSomewhere(const Member& member) const;
   TrialId FirstReady() const;
@@ -53,8 +53,8 @@ class AshaPausing final : public Stopper {
   StopperSpec spec_;
   Rungs rungs_;
   std::vector<Member> members_;    // trial n is at n - 1
-  std::vector<Ranking> rankings_;  // by rung; these and the next follow from the members
-  std::vector<std::set<Mark, BestFirst>> paused_;  // by the highest rung they have passed
+  std::vector<Ranking> rankings_;  // by rung; this and paused_ follow from the members
+  std::vector<std::set<Mark, BestFirst>> paused_;  // by the highest rung that the trial has passed
 };
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ AshaPausing MakeAshaPausing(int trials) {
 TEST(AshaPausingTest, TheFirstTwoAtARungGoOn) {
   AshaPausing asha = MakeAshaPausing(3);
   EXPECT_THAT(asha.Report(TrialId(1), 2, 5), IsEmpty());
-  EXPECT_THAT(asha.Report(TrialId(2), 2, 9), IsEmpty());  // one value judges nobody
+  EXPECT_THAT(asha.Report(TrialId(2), 2, 9), IsEmpty());  // one value judges no trial
   // The quarter of 5 and 9 is 6.
   EXPECT_THAT(asha.Report(TrialId(3), 2, 6), IsEmpty());
 }

@@ -9,20 +9,20 @@ namespace sluice {
 
 // Asynchronous successive halving as published: trials pause at each rung until they are promoted.
 //
-// The promotable trials of a rung are those among the best floor(n / eta) of the n values recorded
-// there so far (of ended trials too) that wait at this rung: not promoted before, not ended, not
-// NaN. A report that reaches a rung promotes its trial at once if that makes it promotable, and
-// pauses it otherwise; a NaN, which can never be promoted, stops it. A report that reaches several
-// rungs is recorded at each, counts as promoted at all but the highest, and is judged there. Next
-// promotes the best promotable trial of the highest rung that has one. At the full budget values
-// are recorded, and the trial is complete without a ruling.
+// A trial is promotable if its value is among the best floor(n / eta) of the n values recorded at a
+// rung so far (those of ended trials count too) and it waits at this rung: not promoted before, not
+// ended, not NaN. A report that reaches a rung promotes its trial at once if that makes it
+// promotable, and pauses it otherwise. A NaN can never be promoted and stops the trial. A report
+// that reaches several rungs is recorded at each, counts as promoted at all but the highest, and is
+// judged there. Next promotes the best promotable trial of the highest rung that has one. At the
+// full budget values are recorded, and the trial is complete without a ruling.
 class AshaPromotion final : public Stopper {
  public:
   explicit AshaPromotion(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report (what was on
-  // its way, or a program that cannot hear us): kPause again, unless the report reaches further
+  // Nothing for a trial that was stopped or has ended. A paused trial may still report (a report
+  // was on its way, or the program cannot hear us): kPause again, unless the report reaches further
   // rungs.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
@@ -36,8 +36,8 @@ class AshaPromotion final : public Stopper {
   bool WaitsAt(std::size_t rung, TrialId trial) const;
 
   RungBook book_;
-  // By rung, a heap with its best in front of the trials that were paused there. Those that no
-  // longer wait are dropped when they come to the front. Follows from the book.
+  // By rung: a heap of the trials that were paused there, the best in front. A trial that no longer
+  // waits is dropped when it comes to the front. Follows from the book.
   std::vector<std::vector<Mark>> waiting_;
 };
 

@@ -77,7 +77,7 @@ TEST(AshaPromotionTest, AReportPastSeveralRungsCountsAsPromotedInTheLower) {
   EXPECT_THAT(asha.Report(TrialId(1), 4, 1), ElementsAre(Pause(1)));  // rungs 1 and 3
   asha.Report(TrialId(2), 1, 2);
   asha.Report(TrialId(3), 1, 3);
-  EXPECT_THAT(NextOf(asha), IsEmpty());  // the one place at rung 1 is trial 1's, who has used it
+  EXPECT_THAT(NextOf(asha), IsEmpty());  // the one place at rung 1 is trial 1's, and is used
 }
 
 TEST(AshaPromotionTest, APausedTrialThatGoesOnAllTheSameIsToldAgain) {

@@ -143,7 +143,7 @@ Status Halving::Load(StateReader& reader) {
     if (members.empty() || members.front().trial <= before || bracket.done())
       return UnreadableState("a stopper");
     if (!bracket.full() && left > 1)
-      return UnreadableState("a stopper");  // only the last may be open
+      return UnreadableState("a stopper");  // only the last bracket may be open
     before = members.back().trial;
     const auto added =
         loaded.brackets_.try_emplace(members.front().trial, Opened{number, bracket}).first;

@@ -12,22 +12,22 @@
 
 namespace sluice {
 
-// Synchronous successive halving (sha) and Hyperband, which is several brackets of it with different
-// first budgets, in turn (PlanBrackets).
+// Synchronous successive halving (sha) and Hyperband. Hyperband is several brackets of it in turn,
+// with different first budgets (PlanBrackets).
 //
 // Trials fill one bracket after the other in order of admission. A trial pauses at each level until
-// its fate is certain (Bracket): then it goes on at once if it is the one that reported, or is
-// resumed by Next, or stopped. Next gives all trials that may go on to one level of one bracket as a
-// group, the highest level first, then the older bracket. A bracket that is not full when no more
-// trials come is closed with the members it has; later trials begin a new one. A bracket whose
-// trials are all over is forgotten.
+// its fate is certain (Bracket). Then it is stopped or goes on: at once if it is the trial that
+// reported, otherwise when Next resumes it. Next gives all trials that may go on to one level of
+// one bracket as a group, the highest level first, then the older bracket. A bracket that is not
+// full when no more trials come is closed with the members it has; later trials begin a new one. A
+// bracket is forgotten when all its trials are over.
 class Halving final : public Stopper {
  public:
   explicit Halving(const StopperSpec& spec) : spec_(spec), plans_(PlanBrackets(spec)) {}
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause again
-  // unless it may go on by now.
+  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause
+  // again, unless it may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;
@@ -40,15 +40,15 @@ class Halving final : public Stopper {
 
  private:
   struct Opened {
-    std::uint64_t number;  // how many were opened before it
+    std::uint64_t number;  // how many brackets were opened before it
     Bracket bracket;
   };
   using Brackets = std::map<TrialId, Opened>;  // by their first trial
   using ReadyKey = std::pair<Work, TrialId>;   // minus the target, and the bracket
-  // Nothing for a trial that is over.
+  // brackets_.end() for a trial that is over.
   Brackets::iterator Find(TrialId trial);
   const BracketPlan& PlanOf(std::uint64_t number) const { return plans_[number % plans_.size()]; }
-  // What becomes of those a bracket has settled.
+  // The rulings on trials that a bracket has settled.
   std::vector<Ruling> Rule(Brackets::iterator bracket,
                            const std::vector<Bracket::Member>& concerned);
   void SetReady(Brackets::const_iterator bracket, const Bracket::Member& member, bool ready);
@@ -57,7 +57,7 @@ class Halving final : public Stopper {
   std::vector<BracketPlan> plans_;
   TrialId last_{};
   std::uint64_t opened_ = 0;
-  Brackets brackets_;                            // those with trials that are not over
+  Brackets brackets_;                            // brackets with trials that are not over
   std::map<ReadyKey, std::set<TrialId>> ready_;  // trials to resume; follows from the brackets
 };
 

@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// Who wins and who loses when everyone waits for everyone: from the values alone, by sorting.
+// Which trials win and lose if all wait for all: from the values alone, by sorting.
 struct HalvingOracle {
   std::int64_t eta;
   std::vector<Work> levels;
@@ -51,7 +51,7 @@ struct HalvingOracle {
 
 enum class HalvingState { kRunning, kPaused, kStopped, kEnded };
 
-// Plays the engine, in any order, and writes down who reported what.
+// Plays the engine, in any order, and records what each trial reported.
 class HalvingPlay {
  public:
   HalvingPlay(const StopperSpec& spec, std::uint64_t seed)
@@ -200,7 +200,7 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
         const Work target = wins ? spec.max_budget : bracket.levels[passed];
         ASSERT_NE(state, HalvingState::kPaused) << "somebody waits for ever";
         ASSERT_TRUE(state == HalvingState::kEnded || !wins) << Number(trial);
-        // Who went past levels unasked is judged there without being told to go there.
+        // A trial that went past levels unasked is judged there without being told to go there.
         if (wild) {
           ASSERT_LE(play.TargetOf(trial), target) << Number(trial);
         } else {

@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-// Stops a trial that no longer improves, whatever the others do.
+// Stops a trial that no longer improves, whatever the other trials do.
 //
-// A report improves on the trial's best if it is smaller by more than min_delta; then it is the
-// best. At any other report of work w the trial stops if w is at least min_budget and at least
-// `patience` beyond the work of its best, or beyond 0 if it has reported nothing but NaN.
+// A report improves on the trial's best if it is smaller by more than min_delta; then it becomes
+// the best. At any other report of work w the trial stops if w is at least min_budget and at least
+// `patience` beyond the work of its best (beyond 0 if it has reported nothing but NaN).
 class Patience final : public Stopper {
  public:
   explicit Patience(const StopperSpec& spec) : spec_(spec) {}
@@ -28,7 +28,7 @@ class Patience final : public Stopper {
 
  private:
   struct Best {
-    double value;  // NaN: none yet
+    double value;  // NaN: no value yet
     Work work = 0;
   };
 

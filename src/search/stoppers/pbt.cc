@@ -154,7 +154,7 @@ Status Pbt::Load(StateReader& reader) {
     SLUICE_TRY(population.Load(reader));
     if (population.places().empty() || population.done()) return UnreadableState("a stopper");
     if (!population.closed() && left > 1)
-      return UnreadableState("a stopper");  // only the last may be open
+      return UnreadableState("a stopper");  // only the last population may be open
     const auto at =
         loaded.populations_.emplace(static_cast<std::uint32_t>(number), std::move(population))
             .first;

@@ -13,11 +13,12 @@
 namespace sluice {
 
 // Population-based training, synchronous: the trials of a study are a population that is judged at
-// every interval (Population). Trials that are admitted after it was closed are another one.
+// every interval (Population). Trials that are admitted after it was closed form another
+// population.
 //
-// Next gives all trials of a population that may go on to one stage, the furthest first. A trial
-// whose report settles the stage, and that is forked from, pauses like the others: so its
-// checkpoint is there.
+// Next gives all trials of a population that may go on to one stage, the furthest stage first. A
+// trial that settles a stage by its own report and is forked from pauses like the others, so that
+// its checkpoint is there.
 class Pbt final : public Stopper {
  public:
   explicit Pbt(const StopperSpec& spec) : rule_(spec) {}
@@ -25,7 +26,7 @@ class Pbt final : public Stopper {
   Work Admit(TrialId trial) override;
   void AdmitFork(TrialId trial, TrialId replaced) override;
   // Nothing for a trial that lost its place or has ended. A paused trial may still report: kPause
-  // again unless it may go on by now.
+  // again, unless it may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;
@@ -38,9 +39,10 @@ class Pbt final : public Stopper {
   void AddTo(Digest& digest) const override;
 
  private:
-  using Populations = std::map<std::uint32_t, Population>;  // by how many were opened before
-  using ReadyKey = std::pair<Work, std::uint32_t>;          // minus the target, and the population
-  // Nothing for a trial that is over.
+  // By the number of populations that were opened before.
+  using Populations = std::map<std::uint32_t, Population>;
+  using ReadyKey = std::pair<Work, std::uint32_t>;  // minus the target, and the population
+  // populations_.end() for a trial that is over.
   Populations::iterator Find(TrialId trial);
   std::vector<Ruling> Rule(Populations::iterator at, const Population::Settled& settled);
   void SetReady(Populations::const_iterator at, TrialId trial, bool ready);
@@ -48,8 +50,8 @@ class Pbt final : public Stopper {
   Perturbation rule_;
   TrialId last_{};
   std::uint32_t opened_ = 0;
-  Populations populations_;                      // those with trials that are not over
-  std::map<TrialId, std::uint32_t> home_;        // of the trials in them
+  Populations populations_;                      // populations with trials that are not over
+  std::map<TrialId, std::uint32_t> home_;        // by trial: the population it belongs to
   std::map<ReadyKey, std::set<TrialId>> ready_;  // follows from the populations
 };
 

@@ -50,7 +50,7 @@ std::vector<Ruling> PbtAsync::Report(TrialId trial, Work work, double value) {
   return {{.trial = trial, .verdict = Verdict::kFork, .target = rule_.At(stage), .from = donor}};
 }
 
-// Nobody for a trial that goes on.
+// The trial to fork from; none for a trial that goes on.
 TrialId PbtAsync::DonorFor(TrialId trial, double value, Work work) const {
   const std::size_t quantile = rule_.Quantile(marks_.size());
   const auto rank = static_cast<std::size_t>(

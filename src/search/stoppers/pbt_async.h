@@ -9,17 +9,17 @@
 
 namespace sluice {
 
-// Population-based training, asynchronous: a trial that reaches a stage is judged at once by its
-// value there, against the value of every other trial at the last stage that it has reached. If it
-// is in the bottom quantile, a fork of one of the top quantile takes its place. Nobody waits for
-// the others.
+// Population-based training, asynchronous. A trial that reaches a stage is judged at once: its
+// value there is compared with the value of every other trial at the last stage which that one has
+// reached. If the trial is in the bottom quantile, a fork of a trial in the top quantile takes its
+// place. No trial waits for the others.
 //
-// Trials that have ended are neither compared with nor forked from. A fork stands in the ranking
-// with the value of the trial it replaced until it has reached a stage itself, and is not forked
-// from before: without it the bar would rise with everyone who loses. If nobody in the top can be
-// forked from (NaN), the trial goes on.
+// Trials that have ended are neither compared with nor forked from. Until a fork has reached a
+// stage itself, it is ranked by the value of the trial it replaced, and is not forked from. Without
+// that value each loss would raise the bar for the other trials. If no trial in the top quantile
+// can be forked from (NaN, or forks without a value of their own), the trial goes on.
 //
-// A value costs O(log n) comparisons and O(n) memory that is moved, a fork O(n).
+// A value costs O(log n) comparisons and moves O(n) memory; a fork costs O(n).
 class PbtAsync final : public Stopper {
  public:
   explicit PbtAsync(const StopperSpec& spec) : rule_(spec) {}
@@ -38,9 +38,9 @@ class PbtAsync final : public Stopper {
  private:
   struct Member {
     Work work = 0;            // last reported
-    std::uint32_t stage = 0;  // the one it is to reach
-    bool has_value = false;   // at an earlier one
-    bool inherited = false;   // of the trial it replaced
+    std::uint32_t stage = 0;  // the stage it is to reach
+    bool has_value = false;   // whether it has a value at an earlier stage
+    bool inherited = false;   // the value is that of the trial it replaced
     double value = 0;
   };
   void Forget(TrialId trial);
@@ -50,9 +50,10 @@ class PbtAsync final : public Stopper {
 
   Perturbation rule_;
   TrialId last_{};
-  std::map<TrialId, Member> members_;  // that have not ended
-  std::vector<Mark> marks_;            // of those that have a value, best first
-  std::map<TrialId, Member> forking_;  // who lost, until the fork is there: what that begins with
+  std::map<TrialId, Member> members_;  // trials that have not ended
+  std::vector<Mark> marks_;            // of the members with a value, best first
+  // Losers until their forks are admitted, each with the state that its fork begins in.
+  std::map<TrialId, Member> forking_;
 };
 
 }  // namespace sluice

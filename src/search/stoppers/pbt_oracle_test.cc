@@ -1,4 +1,4 @@
-// Synchronous PBT beside the obvious: wait until everybody has a value, sort, replace the worst.
+// Synchronous PBT beside the obvious: wait until every trial has a value, sort, replace the worst.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ struct ForkSeen {
   friend auto operator<=>(const ForkSeen&, const ForkSeen&) = default;
 };
 
-// One population, from all that was reported, without any thought of who may go on early.
+// One population, from all reports, without any thought of which trials may go on early.
 struct PbtOracle {
   struct Place {
     TrialId trial{};
@@ -201,7 +201,7 @@ class PbtPlay {
   std::deque<PbtOracle>& oracles() { return oracles_; }
   PbtState StateOf(TrialId trial) const { return states_.at(trial); }
 
-  // Whoever went on before its stage was decided was in the middle.
+  // A trial that went on before its stage was decided was in the middle.
   void CheckEarly() {
     for (const auto& [trial, stage, population] : went_early_) {
       const PbtOracle& oracle = oracles_[population];

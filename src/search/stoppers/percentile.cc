@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kHundred = 100'000;  // per cent, in thousandths
+constexpr std::int64_t kHundred = 100'000;  // per cent, in thousandths of one per cent
 
 Quota QuotaOf(double percentile) {
   const auto share = static_cast<std::int64_t>(std::llround(percentile * 1000));
@@ -67,7 +67,7 @@ std::vector<Ruling> Percentile::Report(TrialId trial, Work work, double value) {
 
 std::vector<Ruling> Percentile::End(TrialId trial, bool failed) {
   SLUICE_CHECK(IsSet(trial) && trial <= last_, "a trial is admitted before it ends");
-  if (!records_.contains(trial)) return {};  // complete since it reached the full budget
+  if (!records_.contains(trial)) return {};  // it was complete at the full budget
   if (failed) {
     records_.erase(trial);
   } else {

@@ -13,17 +13,17 @@ namespace sluice {
 // Stops a trial that does worse than most complete trials did after the same work. The median is
 // percentile 50.
 //
-// At a report of work w the best value of the trial so far is compared with the values that complete
-// trials reported at exactly w: it stops if its best is worse than their percentile (linear between
-// neighbours; `percentile: 25` keeps what is as good as the best quarter). So the comparison is that
-// of Optuna's pruners: the best up to w against values at w. With last_counts it is the value at w that
-// is compared. It is made once `startup` trials are
-// complete, at least `min_trials` of them with a value at w, and w is at least min_budget. NaN is no
-// value to compare with, and a trial that has reported nothing else is worse than any.
+// At a report of work w the trial's best value so far is compared with the values that complete
+// trials reported at exactly w. The trial stops if its best is worse than their percentile (linear
+// between neighbours; `percentile: 25` keeps trials as good as the best quarter). Optuna's pruners
+// compare in the same way: the best up to w against values at w. With last_counts the value at w is
+// compared instead of the best. The comparison is made once `startup` trials are complete, at least
+// `min_trials` of them have a value at w, and w is at least min_budget. NaN is no value to compare
+// with, and a trial that has reported nothing else is worse than any.
 //
-// A trial is complete when it reaches max_budget, or has ended well; those that failed or were
-// stopped count for nothing. At the percentile's two neighbours, should one be infinite, the worse
-// of them is the bar.
+// A trial is complete when it reaches max_budget or has ended well. Trials that failed or were
+// stopped do not count. If one of the percentile's two neighbours is infinite, the worse neighbour
+// is the bar.
 class Percentile final : public Stopper {
  public:
   explicit Percentile(const StopperSpec& spec);
@@ -39,9 +39,9 @@ class Percentile final : public Stopper {
   void AddTo(Digest& digest) const override;
 
  private:
-  // What a trial that is not over has reported, from min_budget on; kept until it ends.
+  // The reports of a trial that is not over, from min_budget on; kept until it ends.
   struct Record {
-    double best;  // of all its values, or the last; NaN: none yet
+    double best;  // the best of all its values, or the last; NaN: none yet
     std::vector<std::pair<Work, double>> values;
   };
 
@@ -51,11 +51,11 @@ class Percentile final : public Stopper {
   Status LoadLevels(StateReader& reader);
 
   StopperSpec spec_;
-  Quota quota_;  // of a level: its top ends at the percentile's lower neighbour
+  Quota quota_;  // of a level: the top ends at the percentile's lower neighbour
   TrialId last_{};
   std::int64_t completed_ = 0;
   std::map<TrialId, Record> records_;
-  std::map<Work, Ranking> levels_;  // of the complete trials, by work
+  std::map<Work, Ranking> levels_;  // by work: the values of the complete trials
 };
 
 }  // namespace sluice

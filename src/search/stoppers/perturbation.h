@@ -7,36 +7,36 @@
 
 namespace sluice {
 
-// What both kinds of population-based training share: when a member is judged, how many lose, and
-// whom a loser is replaced by a fork of.
+// What both kinds of population-based training share: when a member is judged, how many members
+// lose, and which member a loser is replaced by a fork of.
 //
-// Members are judged at the multiples of the interval from min_budget on, below max_budget; after
-// the last of these stages they run to max_budget.
+// Members are judged at stages: the multiples of the interval from min_budget on, below max_budget.
+// After the last stage they run to max_budget.
 class Perturbation {
  public:
-  // More stages than this are refused: a report may pass all of them.
+  // More stages than this are refused, because one report may pass all of them.
   static constexpr std::int64_t kMostStages = 100'000;
 
   explicit Perturbation(const StopperSpec& spec);
 
-  // Of a spec that sets none: a tenth of max_budget, rounded up, and not below min_budget.
+  // The interval of a spec; by default a tenth of max_budget, rounded up, and not below min_budget.
   static Work IntervalOf(const StopperSpec& spec);
 
   Work max_budget() const { return max_budget_; }
   std::uint32_t stages() const { return stages_; }
-  // Where stage k is judged; max_budget past the last.
+  // The work at which stage k is judged; max_budget past the last stage.
   Work At(std::uint32_t stage) const;
-  // How many stages are at or below so much work.
+  // How many stages lie at or below this work.
   std::uint32_t Passed(Work work) const;
-  // How many of n are the bottom, and how many the top: ceil(n * quantile), at most half of them.
+  // The size of the bottom, and of the top, of n members: ceil(n * quantile), at most half of n.
   std::size_t Quantile(std::size_t n) const;
-  // Which of so many donors, best first, a loser is replaced by a fork of: a draw that depends on
-  // the study's seed, the loser and the work alone. There is one at least.
+  // Which of so many donors (at least one), best first, a loser is replaced by a fork of. The draw
+  // depends only on the study's seed, the loser and the work.
   std::size_t Draw(std::size_t donors, TrialId loser, Work work) const;
 
-  // What it was made of, so that a state of another one is not taken for ours.
+  // Writes the settings, so that a state made with other settings is not taken for ours.
   void Save(StateWriter& writer) const;
-  // False on another one's.
+  // False if the state was made with other settings.
   bool Matches(StateReader& reader) const;
 
  private:

@@ -82,7 +82,7 @@ void Population::SetOver(Place& place) {
   ++over_;
 }
 
-// A place has come to its stage: with a value or without.
+// A place comes to its stage, whether it has a value there already or not.
 void Population::Enter(Place& place) {
   if (place.stage == rule_.stages()) return;
   if (place.ahead.empty() && place.phase == Phase::kOver) return;
@@ -97,7 +97,7 @@ void Population::Arrive(Place& place) {
   stage.lower.insert({place.ahead.front(), place.trial});
 }
 
-// Goes on to the next stage.
+// The trial goes on to the next stage.
 void Population::Pass(const Mark& mark) {
   Place& place = At(mark.trial);
   place.ahead.erase(place.ahead.begin());
@@ -106,14 +106,14 @@ void Population::Pass(const Mark& mark) {
   Enter(place);
 }
 
-// Upwards once: what is settled at a stage changes only those above.
+// One pass upwards is enough: what is settled at a stage affects only the stages above.
 void Population::Settle() {
   if (!closed_) return;
-  std::size_t may_come = 0;  // from the stages below
+  std::size_t may_come = 0;  // trials from the stages below
   for (auto at = stages_.begin(); at != stages_.end();) {
     auto& [number, stage] = *at;
     const std::size_t most =
-        rule_.Quantile(stage.valued + stage.coming + may_come);  // that a quantile can hold
+        rule_.Quantile(stage.valued + stage.coming + may_come);  // trials that a quantile can hold
     while (stage.upper.size() > most)
       stage.lower.insert(stage.upper.extract(std::prev(stage.upper.end())));
     while (stage.upper.size() < most && !stage.lower.empty())
@@ -139,7 +139,7 @@ void Population::Settle() {
   }
 }
 
-// Everybody is there: the upper are the top quantile, the lower the bottom one.
+// Every live trial has a value: `upper` is the top quantile, `lower` the bottom one.
 void Population::Decide(std::uint32_t number, Stage& stage) {
   std::vector<TrialId> donors;
   for (const Mark& mark : stage.upper) {
@@ -154,7 +154,7 @@ void Population::Decide(std::uint32_t number, Stage& stage) {
   for (const Mark& mark : lower) {
     Place& place = At(mark.trial);
     if (place.phase == Phase::kOver) {
-      place.ahead.clear();  // it is not judged further on
+      place.ahead.clear();  // it is not judged at later stages
       continue;
     }
     if (donors.empty()) {
@@ -175,7 +175,7 @@ void Population::Decide(std::uint32_t number, Stage& stage) {
   for (const Mark& mark : upper) Pass(mark);
 }
 
-// Of those who went on the ones that wait again at once were not told anything.
+// A trial that went on but waits at the next stage already was told nothing, so it is not ready.
 Population::Settled Population::Take(TrialId except) {
   Settled settled;
   settled.forks = std::exchange(settled_.forks, {});
@@ -237,13 +237,13 @@ Status Population::Load(StateReader& reader) {
   }
   if (!reader.ok()) return UnreadableState("a population");
   for (Place& place : places_) Enter(place);
-  // Who went on from a stage before it was decided had a value there.
+  // A place that went on from a stage before it was decided had a value there.
   for (auto& [number, stage] : stages_) {
     for (const Place& place : places_) stage.valued += place.stage > number ? 1 : 0;
   }
   const std::size_t over = over_;
   Settle();
-  // What could be settled was.
+  // The saved state leaves nothing to settle.
   if (!settled_.ready.empty() || !settled_.forks.empty() || over_ != over)
     return UnreadableState("a population");
   return {};

@@ -15,47 +15,46 @@ namespace sluice {
 class StateReader;
 class StateWriter;
 
-// One population of synchronous PBT. It has places; in each is a trial, and when that loses at a
-// stage, a fork of another takes its place.
+// One population of synchronous PBT. It has places, each held by a trial. When that trial loses at
+// a stage, a fork of another trial takes its place.
 //
-// The rule is that of waiting until everybody who lives has a value at the stage, sorting, and
-// replacing the bottom quantile by forks of members of the top quantile. A value once recorded
-// stays, that of a trial that ended since too, but only the living are replaced, or forked from: a
-// place whose trial ended (failed, or is complete) stays empty. If nobody of the top can be forked
-// from (NaN, or ended), the bottom goes on as it is. A trial that passes several stages in one
-// report is recorded at each of them; what it recorded beyond the stage at which it loses counts
-// for nothing.
+// The rule is to wait until every live trial has a value at the stage, to sort, and to replace the
+// bottom quantile by forks of trials in the top quantile. A recorded value stays, even if its trial
+// has ended since. But only live trials are replaced or forked from: a place with a trial that
+// ended (failed, or is complete) stays empty. If no trial of the top can be forked from (NaN, or
+// ended), the bottom goes on as it is. A report that passes several stages is recorded at each of
+// them. Values that a trial recorded beyond the stage at which it loses are dropped.
 //
-// Nobody waits longer than is needed: who is certain to be in neither quantile, because there are
-// as many better and as many worse ones as a quantile can hold, goes on at once. Who may be forked
-// from waits, so that its checkpoint is the one of the stage. Until the population is closed, when
-// it is known how many there are, all wait.
+// No trial waits longer than needed. A trial goes on at once if it is certain to be in neither
+// quantile, because as many trials are better, and as many worse, as a quantile can hold. A trial
+// that may be forked from waits, so that its checkpoint is the one of the stage. All trials wait
+// until the population is closed, since its size is not known before.
 //
-// O(log n) for a value, and O(stages not yet decided).
+// A value costs O(log n) and O(stages not yet decided).
 class Population {
  public:
   enum class Phase : std::uint8_t {
     kRunning,  // on its way to its stage, or to the full budget
-    kPaused,   // at its stage, not judged yet
-    kReady,    // goes on, but was not told so
+    kPaused,   // at its stage, its fate not settled yet
+    kReady,    // goes on, but was not told yet
     kOver,     // failed or complete
   };
   struct Place {
     TrialId trial{};
     Phase phase = Phase::kRunning;
-    std::uint32_t stage = 0;    // the one it is to reach or be judged at
+    std::uint32_t stage = 0;    // the stage it is to reach or be judged at
     Work work = 0;              // last reported by its trial
-    std::vector<double> ahead;  // the values at that stage and those behind it
+    std::vector<double> ahead;  // the values at that stage and at later ones
   };
   struct Fork {
     TrialId loser{};
     TrialId donor{};
     Work target = 0;  // of the new trial: the first stage that the donor has not passed
   };
-  // What was settled.
+  // The fates that were settled by a call.
   struct Settled {
-    std::vector<TrialId> ready;  // trials that now are kReady, by id
-    std::vector<Fork> forks;     // by loser; Replace is to follow for each
+    std::vector<TrialId> ready;  // trials that are kReady now, by id
+    std::vector<Fork> forks;     // by loser; the caller follows with Replace for each
   };
 
   explicit Population(const Perturbation& rule) : rule_(rule) {}
@@ -63,36 +62,36 @@ class Population {
   bool closed() const { return closed_; }
   bool done() const { return closed_ && over_ == places_.size(); }
   Work target(const Place& place) const { return rule_.At(place.stage); }
-  // Null for a trial that has no place, or no longer.
+  // Null for a trial that has no place, or has lost it.
   const Place* Find(TrialId trial) const;
   const std::vector<Place>& places() const { return places_; }
 
   void Admit(TrialId trial);
-  // Puts the fork in the place of the trial that lost it.
+  // Puts the fork in the place of the trial that lost.
   void Replace(TrialId loser, TrialId fork);
-  // After it the reporting trial is kPaused, kOver, replaced, or kRunning with a target beyond its
-  // work; it is not among the ready.
+  // After this the reporting trial is kPaused, kOver, replaced, or kRunning with a target beyond
+  // its work. It is not among the ready trials.
   Settled Report(TrialId trial, Work work, double value);
   Settled End(TrialId trial);
-  // Nobody else will come.
+  // No more trials will come.
   Settled Close();
-  // A kReady trial was told.
+  // A kReady trial was told to go on.
   void Release(TrialId trial);
-  // One that may go on, and is not told so yet after all: it is kReady.
+  // Makes a trial kReady that may go on but is not to be told so yet.
   void Hold(TrialId trial);
 
   void Save(StateWriter& writer) const;
-  // Into a new population; Corruption on what Save does not write.
+  // Loads into a new population. Fails with Corruption on a state that Save does not write.
   Status Load(StateReader& reader);
 
  private:
   using Marks = std::set<Mark, decltype(&Better)>;
-  // A stage that is not decided, with those who came to it.
+  // A stage that is not decided, with the trials that came to it.
   struct Stage {
-    std::size_t coming = 0;  // without a value yet
-    std::size_t valued = 0;  // with one, also those who went on since
-    Marks upper{&Better};    // of those who wait the best, as many as a quantile can hold
-    Marks lower{&Better};    // and the others: the worst
+    std::size_t coming = 0;  // trials without a value yet
+    std::size_t valued = 0;  // trials with a value, also those that went on since
+    Marks upper{&Better};    // the best of the waiting trials, as many as a quantile can hold
+    Marks lower{&Better};    // the other waiting trials: the worst
   };
 
   Place& At(TrialId trial);
@@ -107,7 +106,7 @@ class Population {
   Perturbation rule_;
   bool closed_ = false;
   std::vector<Place> places_;
-  std::map<TrialId, std::size_t> index_;  // of the trials that have a place
+  std::map<TrialId, std::size_t> index_;  // by trial: its place
   std::size_t over_ = 0;
   std::map<std::uint32_t, Stage> stages_;
   Settled settled_;

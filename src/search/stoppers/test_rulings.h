@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what stoppers say, in few words.
+// For tests: what stoppers say, in short.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ inline Ruling GoOn(std::uint32_t trial, Work target) {
 inline Ruling Pause(std::uint32_t trial) { return {TrialId(trial), Verdict::kPause}; }
 inline Ruling Stop(std::uint32_t trial) { return {TrialId(trial), Verdict::kStop}; }
 
-// The trials that go on next; none: nobody does.
+// The trials that go on next; empty if none does.
 inline std::vector<Advance> NextOf(Stopper& stopper) {
   const std::optional<TrialGroup> group = stopper.Next();
   return group ? group->members : std::vector<Advance>{};

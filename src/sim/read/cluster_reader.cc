@@ -51,7 +51,7 @@ void ReadDevices(const ConfigNode& from, Node& into) {
   for (const ConfigNode& item : *items) ReadDeviceKind(item, into);
 }
 
-// Of one list.
+// Reads the nodes of one list.
 class NodesReader {
  public:
   std::vector<Node> Read(const ConfigNode& list) {

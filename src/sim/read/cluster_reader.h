@@ -12,18 +12,18 @@ namespace sluice {
 
 // The machines of a scenario.
 struct ScenarioCluster {
-  std::vector<Node> nodes;  // of the cluster that is simulated; none where nothing good was said
-  std::vector<std::string> names;      // of the clusters there are to choose from; usually none
-  std::string chosen;                  // of them, the one whose nodes these are
-  std::vector<std::string> elsewhere;  // names of nodes that only the others have
+  std::vector<Node> nodes;             // of the cluster that is simulated; none: no node is valid
+  std::vector<std::string> names;      // of the clusters to choose from; usually none
+  std::string chosen;                  // the name of the cluster with these nodes
+  std::vector<std::string> elsewhere;  // names of the other clusters' nodes
 };
 
-// Reads 'nodes', or 'clusters', of which the wanted one is chosen, or the first; the others are read for
-// their mistakes. What is wrong is reported to the file.
+// Reads 'nodes' or 'clusters'. Of several clusters the wanted one is chosen, or the first if none
+// is wanted; the others are only read for their mistakes. Mistakes are reported to the file.
 ScenarioCluster ReadCluster(const ConfigMap& scenario, std::string_view wanted);
 
-// Reads 'failures', which may be missing: those of these nodes. What is said of nodes that are elsewhere is
-// only read for its mistakes.
+// Reads 'failures', which may be missing, and returns those of these nodes. Failures of the nodes
+// in `elsewhere` are only read for their mistakes.
 std::vector<NodeFailure> ReadFailures(const ConfigNode* list, const std::vector<Node>& nodes,
                                       const std::vector<std::string>& elsewhere);
 

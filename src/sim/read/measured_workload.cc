@@ -13,7 +13,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// Of one trial, from report to report within launches; nothing where there are no two.
+// The time of a unit of one trial, from report to report within launches; nothing where no launch
+// has two reports.
 std::optional<double> UnitSeconds(const PastTrial& trial) {
   Duration time{0};
   Work work = 0;
@@ -36,7 +37,7 @@ void MeasureTimes(std::span<const PastTrial> trials, MeasuredWorkload& measured)
     const auto unit = UnitSeconds(trial);
     if (!unit) continue;
     logs.push_back(std::log(*unit));
-    // Of a later launch nobody knows from where it went on.
+    // It is not known from which work a later launch resumed.
     const PastReport& first = trial.reports.front();
     if (Number(trial.launch) != 1 || first.time < trial.started) continue;
     const double before = Seconds(first.time - trial.started);
@@ -67,8 +68,8 @@ struct Sample {
 };
 
 // value = limit * (1 - g) + start * g with g = half / (half + work): the family's curve with the
-// exponent 1, its mean. Given half, the best start and limits are a linear problem, in which each limit
-// is projected out.
+// exponent 1, which is the mean exponent. For a given half, the best start and limits are a linear
+// problem, in which each limit is projected out.
 struct Fit {
   double half = 1;
   double start = 0;
@@ -109,7 +110,8 @@ Fit FitGiven(double half, const std::vector<std::vector<Sample>>& trials) {
   return fit;
 }
 
-// By half_work, evenly in orders of magnitude: the sum of squares may have several valleys.
+// Tries values of half_work, evenly spaced in orders of magnitude: the sum of squares may have
+// several minima.
 Fit BestFit(const std::vector<std::vector<Sample>>& trials, double shortest, double furthest) {
   constexpr int kSteps = 80;
   const double low = std::log(shortest / 8);
@@ -153,9 +155,9 @@ std::optional<CurveSpec> FitCurve(std::span<const PastTrial> trials, Direction d
   CurveSpec curve;
   curve.start = fit.start;
   curve.half_work = fit.half;
-  const double seen = best_seen - sign * fit.start;  // the way that was made
+  const double seen = best_seen - sign * fit.start;  // the way from start that was made
   if (!(seen > 0)) return std::nullopt;
-  // What is beyond the best that was seen is a guess: a quarter of the way at most.
+  // A limit beyond the best value seen is a guess: it adds at most a quarter to the way made.
   double way = seen;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (samples[i].back().work >= furthest / 2)
@@ -165,8 +167,8 @@ std::optional<CurveSpec> FitCurve(std::span<const PastTrial> trials, Direction d
   std::vector<double> parts;
   for (const double limit : fit.limits)
     parts.push_back(std::clamp(sign * (limit - fit.start) / way, 0.01, 1.0));
-  // In LearningCurves the mean square distance of a point drawn anywhere from the best one, drawn from
-  // the middle 0.6 of the range: (1 + 0.6^2) / 12.
+  // In LearningCurves, the mean square distance between a point drawn anywhere in the range and the
+  // best point, drawn from the middle 0.6 of the range: (1 + 0.6^2) / 12.
   constexpr double kTypicalDistance = 1.36 / 12;
   curve.sharpness =
       std::clamp(-std::log(MedianOf(std::move(parts))) / kTypicalDistance, 0.0, 100.0);

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// One for all stages, or a list with one for each.
+// Reads one time for all stages, or a list with one for each.
 bool ReadTimes(const ConfigMap& map, std::string_view key, const PipelineSpec& spec,
                std::vector<Duration>& into) {
   const ConfigNode* node =

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// A pipeline job of a scenario. Nothing, with what is wrong reported, where it is none.
+// Reads a pipeline job of a scenario. Without a result where it has mistakes, which are reported.
 std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::string default_name);
 
 }  // namespace sluice

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPolicies = 100;
 
-// What may differ between policies: how a study is searched and run.
+// Keys that may differ between policies: how a study is searched and run.
 const std::vector<std::string>& KeysOfPolicies() {
   static const auto& keys = *new std::vector<std::string>{
       "sampler", "stopper", "budget",   "trials",  "parallelism", "resources", "weight",
@@ -22,7 +22,7 @@ const std::vector<std::string>& KeysOfPolicies() {
   return keys;
 }
 
-// What may not.
+// Keys that may not differ.
 const std::vector<std::string>& KeysOfTrials() {
   static const auto& keys =
       *new std::vector<std::string>{"study", "space",   "constraints", "objective", "enqueue",
@@ -34,7 +34,7 @@ bool Has(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-// `more` may be there beside what may differ.
+// The keys in `more` are allowed beside those that may differ.
 bool HasGoodKeys(const ConfigMap& map, const std::vector<std::string>& more) {
   std::vector<std::string> good = more;
   good.insert(good.end(), KeysOfPolicies().begin(), KeysOfPolicies().end());
@@ -83,7 +83,7 @@ std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& 
   return policy;
 }
 
-// What an entry says of single studies. Nothing where it is wrong.
+// What an entry says of single studies. Nothing where it has mistakes.
 std::optional<std::map<std::string, PolicyEntry::OfStudy>> ReadStudies(const ConfigNode& node) {
   const auto map = node.Map();
   if (!map) return std::nullopt;

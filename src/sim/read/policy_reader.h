@@ -9,12 +9,12 @@
 
 namespace sluice {
 
-// An entry of a scenario's `policies`: what studies are to be like under it instead of what they say.
+// An entry of a scenario's `policies`: the keys that studies have under it instead of their own.
 class PolicyEntry {
  public:
   struct OfStudy {
     ConfigNode node;
-    std::optional<ConfigMap> map;  // none: it is left out
+    std::optional<ConfigMap> map;  // none: the study is left out
   };
 
   PolicyEntry(std::string label, std::string policy, const ConfigNode& node, const ConfigMap& map,
@@ -26,22 +26,23 @@ class PolicyEntry {
   bool names_policy() const { return map_.Find("policy") != nullptr; }
 
   bool LeavesOut(const std::string& study) const;
-  // What comes before the study's own keys: what is said of that study alone, then of all.
+  // The layers that come before the study's own keys: what the entry says of that study alone, then
+  // what it says of all studies.
   std::vector<ConfigMap> LayersOf(const std::string& study) const;
-  // Where that is said.
+  // Where the file says that.
   const ConfigNode& NodeOf(const std::string& study) const;
-  // Reports every study it speaks of that is not among these.
+  // Reports every study that the entry names and that is not among these.
   void CheckNames(const std::vector<std::string>& studies) const;
 
  private:
   std::string label_;
   std::string policy_;
   ConfigNode node_;
-  ConfigMap map_;                           // without `studies`,
-  std::map<std::string, OfStudy> studies_;  // which are here, by name
+  ConfigMap map_;                           // without the key `studies`
+  std::map<std::string, OfStudy> studies_;  // what `studies` says, by name
 };
 
-// Those that are good; what is wrong with the others is reported. `node` may be missing.
+// The entries without mistakes; the mistakes of the others are reported. `node` may be missing.
 std::vector<PolicyEntry> ReadPolicyEntries(const ConfigNode* node);
 
 }  // namespace sluice

@@ -25,11 +25,11 @@ namespace {
 constexpr int kMostSeeds = 10'000;
 constexpr std::size_t kMostJobs = 100;
 constexpr std::size_t kMostStudies = 1000;
-// Values read in all, counted as often as they are read: defaults for every study, and all of that
-// for every entry of `policies`.
+// The most values that are read, counted as often as they are read: the defaults count for every
+// study, and all of that for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 
-// Of a study's keys, those whose layers are merged key by key.
+// The keys of a study with layers that are merged key by key.
 const std::vector<std::string>& Sections() {
   static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
   return sections;
@@ -49,8 +49,8 @@ std::string Amount(Milli milli) { return fmt::format("{}", static_cast<double>(m
 
 bool IsLent(const Node& node) { return std::ranges::any_of(node.devices, &Device::IsLent); }
 
-// Reads the keys of a scenario one by one. Each leaves the default where it finds nothing good, so
-// that the others are read all the same.
+// Reads the keys of a scenario one by one. A key with mistakes leaves the default, so that the
+// others are read all the same.
 class ScenarioReader {
  public:
   ScenarioReader(const ConfigNode& root, std::string_view file, std::string_view cluster)
@@ -95,7 +95,7 @@ class ScenarioReader {
     map_.AllowOnly(keys);
   }
 
-  // Names of nodes that only clusters have which are not chosen.
+  // Returns the names of the nodes of the clusters that are not chosen.
   std::vector<std::string> ReadNodes() {
     ScenarioCluster cluster = ReadCluster(map_, cluster_);
     nodes_good_ = !cluster.nodes.empty();
@@ -139,7 +139,7 @@ class ScenarioReader {
     }
   }
 
-  // Its devices, those that it lends.
+  // Adds a node with the devices that the job lends.
   void AddLent(const ConfigNode& item, std::size_t job) {
     const PipelineSchedule& schedule = scenario_.pipeline_jobs[job];
     const PipelineSpec& spec = schedule.spec();
@@ -222,7 +222,7 @@ class ScenarioReader {
           !why.empty()) {
         entry.NodeOf(name).Report(fmt::format("study '{}' fits nowhere: {}", name, why));
       }
-      // A key `policy` is the study's too, and was checked by its reader.
+      // A key `policy` in the entry is the study's too, and was checked by the study's reader.
       if (const Status status = CheckPolicy(entry.policy(), study.spec);
           !status && !entry.names_policy()) {
         entry.NodeOf(name).Report(fmt::format("study '{}': {}", name, status.error().message));
@@ -231,7 +231,7 @@ class ScenarioReader {
     }
   }
 
-  // Each has something to run, and whoever transfers somebody to follow.
+  // Checks that each entry has a study to run, and leaves no study out that another transfers from.
   void CheckUnderPolicies(const std::vector<std::string>& names) const {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const PolicyEntry& entry = entries_[i];
@@ -248,7 +248,7 @@ class ScenarioReader {
     }
   }
 
-  // `above` is what a policy says instead.
+  // The layers `above` are what a policy says instead of the study's own keys.
   std::optional<ScenarioStudy> ReadStudyOf(const ConfigNode& item, std::string default_name,
                                            std::vector<ConfigMap> above) {
     const auto own = item.Map();
@@ -277,8 +277,8 @@ class ScenarioReader {
     return study;
   }
 
-  // What a short run has shown that trials take of a GPU's memory, where there was one: policies that
-  // need to know it are content with that.
+  // The GPU memory of a trial as a profile has measured it; 0 where the study is not profiled.
+  // Policies that need to know the memory are content with that.
   static std::int64_t ProfiledBytes(const ConfigMap& map) {
     const ConfigNode* node = map.Find("workload");
     const auto work = node != nullptr && node->is_map() ? node->Map() : std::nullopt;
@@ -288,7 +288,7 @@ class ScenarioReader {
     return memory->SizeBytes().value_or(0);
   }
 
-  // What a study may say that a simulation cannot do.
+  // Reports what a study may say but a simulation cannot do.
   static void CheckSimulated(const ConfigNode& item, const ConfigMap& map,
                              const ScenarioStudy& study) {
     const StudySpec& spec = study.spec;
@@ -322,7 +322,7 @@ class ScenarioReader {
     }
   }
 
-  // Whoever may be fused onto a lent device gets on there.
+  // Checks that a trial that may be fused onto a lent device makes progress there.
   void CheckBubbles(const ConfigNode& item, const ConfigMap& map,
                     const ScenarioStudy& study) const {
     const Demand& demand = study.spec.demand;
@@ -342,7 +342,7 @@ class ScenarioReader {
                         Seconds(study.workload.segment) * 1e3));
   }
 
-  // Whether there is room for it.
+  // Adds the study if it fits on a node, and returns whether it does.
   bool Place(const ConfigNode& item, ScenarioStudy study) {
     const std::string why = nodes_good_ ? WhyNowhere(scenario_.nodes, study) : "";
     if (why.empty()) {
@@ -356,7 +356,8 @@ class ScenarioReader {
     return false;
   }
 
-  // One that transfers needs a study to follow, with the same parameters.
+  // A study that transfers needs a leader to take the best of: a study with the same parameters
+  // that does not transfer itself.
   void CheckTransfers() {
     for (const ScenarioStudy& study : scenario_.studies) {
       if (study.spec.transfer.empty()) continue;
@@ -429,7 +430,7 @@ class ScenarioReader {
   const ConfigNode root_;
   const ConfigMap map_;
   const std::string file_;
-  const std::string_view cluster_;  // that is wanted; empty: the first
+  const std::string_view cluster_;  // the wanted one; empty: the first
   Scenario scenario_;
   std::vector<PolicyEntry> entries_;  // of `policies`, as in the scenario
   std::optional<ConfigMap> defaults_;
@@ -438,7 +439,7 @@ class ScenarioReader {
   bool nodes_good_ = false;
 };
 
-// Reads a file by one of the ways of its reader.
+// Reads a file by calling one of the reader's methods.
 template <typename Way>
 Result<Scenario> ReadWith(std::string_view text, std::string_view file, std::string_view cluster,
                           const Way& way) {

@@ -601,7 +601,7 @@ TEST(ScenarioTest, WhatFitsNowhereDependsOnTheCluster) {
               HasSubstr("study 'small' fits nowhere"));
 }
 
-// A scenario whose only study has this workload beside its unit time.
+// A scenario with a single study, which has this workload beside its unit time.
 std::string Working(std::string_view workload, std::string_view resources = "{gpus: 1}",
                     std::string_view more = "") {
   return Text("[{devices: {kind: A100, count: 4}}]", more,

@@ -16,7 +16,7 @@ namespace {
 constexpr double kLongestUnitSeconds = 1e7;
 constexpr double kShortestUnitSeconds = 1e-6;
 
-// Each key leaves the default where it finds nothing good, so that the others are read all the same.
+// A key with mistakes leaves the default, so that the others are read all the same.
 class WorkloadReader {
  public:
   WorkloadReader(const ConfigMap& map, Workload base) : map_(map), made_(std::move(base)) {}
@@ -46,7 +46,7 @@ class WorkloadReader {
     }
     Number("interference", {.min = 0, .max = 100}, made_.work.interference);
     Size("memory", made_.work.memory_bytes);
-    // A program of several takes no less for each one more than what it takes for one, unless said.
+    // Each further trial in a program takes as much memory as the first, unless `fuse` says less.
     made_.work.fused_bytes = study.demand.fused_bytes > 0
                                  ? std::min(study.demand.fused_bytes, made_.work.memory_bytes)
                                  : made_.work.memory_bytes;
@@ -120,7 +120,7 @@ class WorkloadReader {
     }
   }
 
-  // One part, or one of each kind.
+  // One part for all kinds of device, or one for each kind.
   void ReadBusy() {
     const ConfigNode* node = map_.Find("busy");
     const NumberRange part{.min = 0.001, .max = 1};
@@ -141,7 +141,7 @@ class WorkloadReader {
       node->Expected(fmt::format("a part of {} too, which times are meant for", made_.work.on));
   }
 
-  // A curve by its name or by its points.
+  // Reads a table by its name or by its points.
   std::optional<SpeedTable> ReadTable(std::string_view key,
                                       const std::vector<std::string>& names) const {
     const ConfigNode* node = map_.Find(key);

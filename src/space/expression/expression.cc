@@ -15,13 +15,13 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double Finite(double value) { return std::isfinite(value) ? value : kNan; }
 
-// With the sign of the divisor, as in Python.
+// The remainder with the sign of the divisor, as in Python.
 double Remainder(double a, double b) {
   const double rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// Not floor(a / b), which rounding may carry past a whole number: 1 // 0.1 is 9.
+// Not floor(a / b), because rounding may carry the quotient past a whole number: 1 // 0.1 is 9.
 double FloorDivide(double a, double b) {
   const double quotient = (a - Remainder(a, b)) / b;
   return std::floor(quotient + 0.5);
@@ -135,7 +135,7 @@ Truth Expression::Evaluate(std::span<const double> point) const {
   return top() == 1 ? Truth::kTrue : Truth::kFalse;
 }
 
-// Both ways of a jump arrive with the same depth, so the code can be read straight through.
+// Both branches of a jump arrive with the same depth, so the code can be read straight through.
 std::size_t Expression::StackDepth() const {
   std::size_t depth = 0;
   std::size_t most = 0;

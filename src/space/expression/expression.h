@@ -14,13 +14,13 @@ namespace sluice {
 
 enum class Truth { kFalse, kTrue, kUndefined };
 
-// The names an expression may use: the parameters of a space, which must outlive it.
+// The names that an expression may use: the parameters of a space, which must outlive this.
 class Symbols {
  public:
   explicit Symbols(const std::vector<Parameter>& parameters);
 
   const std::vector<Parameter>& parameters() const { return *parameters_; }
-  // Nothing if there is none; else its index.
+  // The index of the parameter with this name; nothing if there is none.
   std::optional<std::size_t> Find(std::string_view name) const;
 
  private:
@@ -34,32 +34,33 @@ class Symbols {
 //   `weight-decay` < lr or layers in [1, 2]
 //
 // There are numbers, 'texts', true, false and names of parameters; or, and, not; == != < <= > >=,
-// chained as in Python; in and not in a list of constants; + - * / // % ** with Python's
-// meaning; min max abs log log2 log10 exp sqrt floor ceil round; parentheses. A choice is compared
-// with its choices or with another choice, and an ordinal of texts goes by its order; choices that
-// are all numbers are numbers, and choices that are all true or false are truths.
+// chained as in Python; in and not in a list of constants; + - * / // % ** with Python's meaning;
+// min max abs log log2 log10 exp sqrt floor ceil round; parentheses. A parameter with choices is
+// compared with one of its choices or with another such parameter. An ordinal of texts is ordered
+// as its choices are listed. Choices that are all numbers count as numbers, choices that are all
+// true or false as truths.
 //
 // Compiled for a stack machine: an evaluation takes some ten nanoseconds and no memory.
 class Expression {
  public:
   static constexpr std::size_t kLongestText = 4096;
-  static constexpr int kDeepest = 64;  // of parentheses and the like
+  static constexpr int kDeepest = 64;  // levels of parentheses and the like
 
-  // Fails with "column 7: expected a number, found ..." on what is no expression, on types that do
-  // not go together, on names and choices that do not exist (suggesting the nearest), on a division
-  // by a constant zero, and on what is not true or false.
+  // Fails with "column 7: expected a number, found ..." on a text that is no expression, on types
+  // that do not go together, on names and choices that do not exist (suggesting the nearest), on a
+  // division by a constant zero, and on an expression that is not true or false.
   static Result<Expression> Parse(std::string_view text, const Symbols& symbols);
 
-  // The parameters it mentions, in order.
+  // The indices of the parameters it mentions, in order.
   const std::vector<std::size_t>& mentions() const { return mentions_; }
-  // Instructions: what an evaluation costs at most.
+  // The number of instructions: the most that an evaluation executes.
   std::size_t size() const { return code_.size(); }
-  // Whether it says the same whatever the values: true, 1 < 2.
+  // Whether it gives the same result whatever the values: true, 1 < 2.
   bool is_constant() const { return mentions_.empty(); }
 
-  // Of a point in which what it mentions is active. Undefined where a number on the way is not
-  // finite (a division by zero, the log of a negative number), unless `and` or `or` was decided
-  // before it got there.
+  // The result at a point where every parameter it mentions is active. Undefined if a number on the
+  // way is not finite (a division by zero, the log of a negative number), unless `and` or `or` was
+  // decided before that.
   Truth Evaluate(std::span<const double> point) const;
 
   // Whether both are the same once parsed, whatever their blanks and parentheses.
@@ -72,10 +73,12 @@ class Expression {
     kConstant,   // value
     kLoad,       // point[slot]
     kLoadTable,  // tables[target][point[slot]]
-    kAnd,        // goes to target unless the top is true, which it takes away
-    kOr,         // goes to target unless the top is false, which it takes away
-    kChain,      // compares; takes the left away if true, else leaves that and goes to target
-    kIn,         // whether the top is in tables[target]
+    kAnd,        // pops the top if it is true, else jumps to target
+    kOr,         // pops the top if it is false, else jumps to target
+    // Compares the top two. If that is true it leaves the right one, else it leaves the result and
+    // jumps to target.
+    kChain,
+    kIn,  // whether the top is in tables[target]
     kNot,
     kNegate,
     kAbs,
@@ -116,7 +119,7 @@ class Expression {
   // NaN where the result is not finite.
   static double Unary(Op op, double a);
   static double Binary(Op op, double a, double b);
-  // How deep the stack gets.
+  // The most values on the stack at once.
   std::size_t StackDepth() const;
 
   std::vector<Instruction> code_;
@@ -124,9 +127,9 @@ class Expression {
   std::vector<std::size_t> mentions_;
 };
 
-// A name as an expression takes it: in backquotes unless it is a plain word.
+// A name as an expression writes it: in backquotes unless it is a plain word.
 std::string QuotedName(std::string_view name);
-// A value as an expression takes it: 'text', 3, true.
+// A value as an expression writes it: 'text', 3, true.
 std::string QuotedValue(const Choice& value);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::array<std::string_view, 6> kReserved = {"or", "and", "not", "in", "true", "false"};
-// Longer ones first.
+// Longer symbols first.
 constexpr std::array<std::string_view, 18> kSymbols = {
     "==", "!=", "<=", ">=", "//", "**", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", ","};
 
@@ -21,7 +21,7 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// What people write who think of another language.
+// Advice for symbols of other languages.
 std::string Advice(std::string_view rest) {
   if (const std::string other = Lookalike(rest.substr(0, 3)); !other.empty())
     return fmt::format("; {}: type it again", other);
@@ -87,7 +87,7 @@ class Lexer {
     double value = 0;
     const auto [rest, error] = std::from_chars(text_.data() + at_, last, value);
     const std::size_t end = static_cast<std::size_t>(rest - text_.data());
-    std::size_t whole = end;  // with what is stuck to it
+    std::size_t whole = end;  // with the characters stuck to it
     while (whole < text_.size() &&
            (IsLetter(text_[whole]) || IsDigit(text_[whole]) || text_[whole] == '.'))
       ++whole;

@@ -11,8 +11,9 @@ namespace sluice {
 // A word of an expression.
 struct Token {
   enum class Kind { kNumber, kText, kWord, kName, kSymbol, kEnd } kind;
-  std::string text;   // what a text or a name in backquotes holds; else as it is written
-  std::size_t begin;  // where it stands in the expression, in bytes
+  // The contents of a text or of a name in backquotes; otherwise the word as it is written.
+  std::string text;
+  std::size_t begin;  // position in the expression, in bytes
   std::size_t end;
   double number = 0;
 
@@ -21,8 +22,8 @@ struct Token {
   }
 };
 
-// The words of an expression, kEnd last. Fails with "column 7: expected ..." on characters that mean
-// nothing, quotes that are not closed and numbers that are none.
+// The words of an expression, kEnd last. Fails with "column 7: expected ..." on characters that
+// mean nothing, quotes that are not closed and numbers that are malformed.
 Result<std::vector<Token>> Tokenize(std::string_view text);
 
 // "column 7: WHAT", for the byte at `position`; columns count characters from 1.

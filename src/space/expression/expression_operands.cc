@@ -1,4 +1,4 @@
-// What operators stand between: values, parameters, functions, parentheses.
+// The operands of an expression: values, parameters, functions, parentheses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -134,7 +134,8 @@ Result<ExpressionParser::Operand> ExpressionParser::Call(const Token& name) {
   return result;
 }
 
-// Truths are 1 and 0; a text has no number before it is known among whose choices it is.
+// Truths are 1 and 0. A text gets its number later, when the parameter it is compared with is
+// known.
 ExpressionParser::Operand ExpressionParser::Constant(std::size_t begin, std::size_t end,
                                                      std::size_t code, Choice value) {
   made_.code_.resize(code, {.op = Op::kConstant});

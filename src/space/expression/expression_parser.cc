@@ -29,7 +29,7 @@ Result<Expression> Expression::Parse(std::string_view text, const Symbols& symbo
 
 namespace {
 
-// What people write who think of another language.
+// Advice for words of other languages.
 std::string_view CureOf(std::string_view word) {
   if (word == ",") return "; write 'and', or a list of expressions";
   if (word == "AND") return "; write and";
@@ -245,7 +245,7 @@ Result<ExpressionParser::Operand> ExpressionParser::Signed() {
   return operand;
 }
 
-// Binds tighter than a sign on its left, and looser than one on its right.
+// ** binds tighter than a sign on its left, and looser than a sign on its right.
 Result<ExpressionParser::Operand> ExpressionParser::Power() {
   SLUICE_ASSIGN(Operand base, Primary());
   if (!Next().Is("**")) return base;

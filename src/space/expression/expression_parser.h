@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// Reads an expression from left to right and emits its code on the way: what stands for a constant
-// is one instruction, which may still be replaced once the other side is known.
+// Parses an expression from left to right and emits its code on the way. A constant is one
+// instruction, the value of which may still change once the other side of a comparison is known.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, const Symbols& symbols)
@@ -26,11 +26,11 @@ class ExpressionParser {
   // A part of the expression that has been read.
   struct Operand {
     Type type;
-    std::size_t begin;  // where it stands in the text, in bytes
+    std::size_t begin;  // position in the text, in bytes
     std::size_t end;
     std::size_t code;                      // its first instruction
-    std::optional<Choice> literal = {};    // bool, double or text; if it is a constant
-    const Parameter* parameter = nullptr;  // if it is a parameter with choices by itself
+    std::optional<Choice> literal = {};    // bool, double or text, if it is a constant
+    const Parameter* parameter = nullptr;  // if it is nothing but a parameter with choices
   };
   struct Comparison {
     Op op;
@@ -54,13 +54,13 @@ class ExpressionParser {
   Result<Operand> Arithmetic(const Operand& left, Op op, const Token& symbol, const Operand& right);
   Result<Operand> Function(const Operand& argument, Op op);
 
-  // Which side of a comparison takes part in another one too: 0 < a < b.
+  // Which sides of a comparison take part in another one too: 0 < a < b.
   struct Shared {
     bool left;
     bool right;
   };
 
-  // What may be compared, and by which numbers (expression_types.cc).
+  // What may be compared, and which numbers stand for choices (expression_types.cc).
   Status Reconcile(const Operand& left, const Comparison& comparison, const Operand& right,
                    Shared shared);
   Status ReconcileChoices(const Operand& left, const Comparison& comparison, const Operand& right,
@@ -89,7 +89,7 @@ class ExpressionParser {
   std::unexpected<Error> At(std::size_t position, std::string_view what) const {
     return ErrorAt(text_, position, what);
   }
-  // One level deeper for as long as it lives.
+  // Counts one level of nesting while it lives.
   class Nesting;
   Status CheckDepth() const;
 

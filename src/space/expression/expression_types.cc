@@ -1,4 +1,4 @@
-// What may be compared with what, and the words for what may not.
+// What may be compared with what, and the messages about what may not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string ShowChoices(const Parameter& parameter) {
   return Shown(Join(texts));
 }
 
-// 3 and 3.0 are one number.
+// 3 and 3.0 are the same number.
 bool Same(const Choice& choice, const Choice& literal) {
   const auto* whole = std::get_if<std::int64_t>(&choice);
   return whole != nullptr ? Choice(static_cast<double>(*whole)) == literal : choice == literal;
@@ -94,7 +94,7 @@ Status ExpressionParser::Reconcile(const Operand& left, const Comparison& compar
   return {};
 }
 
-// An ordinal, or one of its choices beside it.
+// An order exists for an ordinal, and for one of its choices beside it.
 Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& comparison,
                                       const Operand& other) const {
   const auto ordinal = [](const Operand& operand) {
@@ -120,7 +120,7 @@ Status ExpressionParser::ReconcileChoices(const Operand& left, const Comparison&
     SLUICE_TRY(CheckOrdered(left, comparison, right));
     SLUICE_TRY(CheckOrdered(right, comparison, left));
   }
-  // What takes part in two comparisons keeps its number.
+  // An operand of two comparisons has one number, which fits only one list of choices.
   const bool other_list = left.parameter != nullptr && right.parameter != nullptr &&
                           left.parameter->choices != right.parameter->choices;
   if ((shared.left && left.literal) || (shared.right && right.literal) ||
@@ -171,7 +171,7 @@ std::unexpected<Error> ExpressionParser::NotAChoice(const Operand& operand,
                                        QuotedName(other.parameter->name), Describe(operand)));
 }
 
-// A choice that the other does not have gets a number that none has.
+// A choice that the other parameter lacks gets a number that no choice has.
 void ExpressionParser::Renumber(const Operand& operand, const Parameter& other) {
   std::vector<double> table;
   for (const Choice& choice : operand.parameter->choices) {
