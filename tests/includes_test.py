@@ -70,6 +70,8 @@ BANNED = {
     r"std::\w+_distribution\b|\bstd::(random_device|mt19937\w*|shuffle)\b|\bs?rand\s*\(": [],
 }
 
+MOST_COLUMNS = 100
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
@@ -194,6 +196,28 @@ def test_a_repeated_name_is_found():
     assert not repeated("int Width(int x) {", "int Height(int x) {")
     assert not repeated("using Json = nlohmann::json;", "using Json = nlohmann::json;")
     assert not repeated("using ::testing::Not;", "using ::testing::Not;")
+
+
+def long_lines(path, text):
+    return [f"{path}:{number}: {len(line)} columns, more than {MOST_COLUMNS}"
+            for number, line in enumerate(text.splitlines(), start=1) if len(line) > MOST_COLUMNS]
+
+
+def test_lines_keep_to_their_columns():
+    """clang-format leaves comments and texts as they are."""
+    files = [path for folder in ("src", "apps", "tests", "bench")
+             for path in sorted((ROOT / folder).rglob("*"))
+             if path.suffix in (".h", ".cc", ".c", ".cu", ".cuh")]
+    found = [message for path in files
+             for message in long_lines(path.relative_to(ROOT), path.read_text(encoding="utf-8"))]
+    assert not found, "\n" + "\n".join(found)
+    assert long_lines("a.cc", "// " + "x" * 98)
+
+
+def test_no_folder_of_sources_has_more_than_forty_files():
+    folders = collections.Counter(pathlib.PurePosixPath(path).parent for path, _ in sources())
+    found = [f"{folder}: {count} files" for folder, count in folders.items() if count > 40]
+    assert not found, "\n" + "\n".join(found)
 
 
 def test_the_plan_has_no_way_round():

@@ -58,7 +58,8 @@ examples:
 )";
 
 constexpr std::string_view kTune =
-    R"(usage: sluice tune STUDY.yaml [--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
+    "usage: sluice tune STUDY.yaml "
+    R"([--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
 
 Makes a study from a file and runs it to its end in this terminal. Everything reported is on
 disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
@@ -446,7 +447,8 @@ examples:
 )";
 
 constexpr std::string_view kPlan =
-    R"(usage: sluice plan STUDY.yaml [--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
+    "usage: sluice plan STUDY.yaml "
+    R"([--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
 
 Predicts how a study would go before it is run: how long it takes, or how good its best trial is
 at its deadline, how many device-hours it needs and how many trials end, under each policy that

@@ -101,7 +101,9 @@ TEST(SimulationFailuresTest, EveryPolicyEndsAlthoughNodesFail) {
     for (const std::string stopper : {"none", "asha", "hyperband", "pbt", "pbt-async"}) {
       const std::string text = R"(
 nodes: [{name: n, count: 3, cpus: 64, devices: {kind: A100, count: 2}}]
-pipeline_jobs: [{name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, free_memory: 8GiB, lends: 3}]
+pipeline_jobs:
+  - {name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, free_memory: 8GiB,
+     lends: 3}
 failures:
   - {node: n1, at: 3m, for: 20m}
   - {node: n2, at: 10m, for: 5m}
@@ -116,7 +118,8 @@ defaults:
   retries: 0
   workload: {unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: 0.4, memory: 2GB}
 studies:
-  - {study: wide, trials: 30, resources: {gpus: [0.5, 2], memory: 2GB}, workload: {widths: resnet50}}
+  - {study: wide, trials: 30, resources: {gpus: [0.5, 2], memory: 2GB},
+     workload: {widths: resnet50}}
   - study: light
     trials: 30
     arrives: 5m

@@ -254,9 +254,9 @@ TEST(SpaceTest, ContainsIsStrict) {
 
 TEST(PointCodecTest, JsonIsInParameterOrderWithTheTypesTheUserWrote) {
   const Space space = Everything();
-  EXPECT_EQ(
-      space.Encode({0.5, 1e-5, 0.3, -3, 32, 1024, 0}),
-      R"({"momentum":0.5,"lr":1e-05,"dropout":0.3,"layers":-3,"width":32,"batch":1024,"opt":"adam"})");
+  EXPECT_EQ(space.Encode({0.5, 1e-5, 0.3, -3, 32, 1024, 0}),
+            R"({"momentum":0.5,"lr":1e-05,"dropout":0.3,"layers":-3,)"
+            R"("width":32,"batch":1024,"opt":"adam"})");
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 2}), HasSubstr(R"("momentum":1.0)"));
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 2}), HasSubstr(R"("opt":true)"));
   EXPECT_THAT(space.Encode({1, 1, 0, 0, 16, 1, 3}), HasSubstr(R"("opt":3})"));

@@ -18,10 +18,9 @@ std::string Flat(std::string_view json) {
 }
 
 TEST(FlatJsonTest, ScalarsAreAsWritten) {
-  EXPECT_EQ(
-      Flat(
-          R"({"lr":1e-3,"n":3,"big":18446744073709551615,"s":"a \"b\"","t":true,"x":null,"v":"NaN"})"),
-      "lr=1e-3;n=3;big=18446744073709551615;s=a \"b\";t=true;x=;v=NaN;");
+  EXPECT_EQ(Flat(R"({"lr":1e-3,"n":3,"big":18446744073709551615,)"
+                 R"("s":"a \"b\"","t":true,"x":null,"v":"NaN"})"),
+            "lr=1e-3;n=3;big=18446744073709551615;s=a \"b\";t=true;x=;v=NaN;");
 }
 
 TEST(FlatJsonTest, InnerObjectsAreJoinedByDots) {

@@ -75,7 +75,8 @@ nodes:
   - {name: big, count: 2, cpus: 64, devices: [{kind: H100, count: 2}, {kind: A100, memory: 80GiB}]}
   - {name: old, cpus: 16, devices: {kind: V100, count: 8}}
 pipeline_jobs:
-  - {name: gpt, kind: A100, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, free_memory: 20GiB}
+  - {name: gpt, kind: A100, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms,
+     free_memory: 20GiB}
 studies:
   - study: resnet
     space: {lr: {float: [1e-4, 1], log: true}}
