@@ -28,7 +28,8 @@ def test_gcc_and_clang_make_the_same_worlds():
     if not CLANG.exists():
         pytest.skip("no build of the second compiler: make plants makes one")
     made = CLANG.stat().st_mtime
-    sources = [path for folder in ("src", "tests/sim", "tests/rig") for path in (ROOT / folder).rglob("*")
+    sources = [path for folder in ("src", "tests/sim", "tests/rig")
+               for path in (ROOT / folder).rglob("*")
                if path.suffix in (".h", ".cc") and not path.stem.endswith("_test")]
     if any(path.stat().st_mtime > made for path in sources):
         pytest.skip("the second compiler's build is older than the sources: make plants")
