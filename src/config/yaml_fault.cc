@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/flow_cures.h"
 #include "config/scalar.h"
+#include "config/yaml_lines.h"
 
 namespace sluice {
 namespace {
@@ -19,72 +21,6 @@ namespace {
 using std::string_view;
 
 constexpr std::size_t kNone = string_view::npos;
-
-std::vector<string_view> LinesOf(string_view text) {
-  std::vector<string_view> lines;
-  while (!text.empty()) {
-    string_view line = FirstLine(text);
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-std::size_t IndentOf(string_view line) {
-  return std::min(line.find_first_not_of(' '), line.size());
-}
-
-string_view Trimmed(string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  return text.substr(0, text.find_last_not_of(' ') + 1);
-}
-
-bool SaysNothing(string_view line) {
-  const string_view words = Trimmed(line);
-  return words.empty() || words.starts_with('#');
-}
-
-bool IsKey(string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
-  });
-}
-
-// "key: value", or "- key: value"; the value may be empty.
-struct Pair {
-  string_view key;
-  string_view value;
-};
-std::optional<Pair> PairOn(string_view line) {
-  string_view words = Trimmed(line);
-  while (words.starts_with("- ")) words = Trimmed(words.substr(2));
-  const std::size_t colon = words.find(':');
-  if (colon == kNone || !IsKey(words.substr(0, colon))) return std::nullopt;
-  if (colon + 1 < words.size() && words[colon + 1] != ' ') return std::nullopt;
-  return Pair{words.substr(0, colon), Trimmed(words.substr(colon + 1))};
-}
-
-// Where `what` first occurs outside quotes, at `from` or later.
-std::size_t FindBare(string_view line, string_view what, std::size_t from = 0) {
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (quote != 0) {
-      if (line[i] == quote) quote = 0;
-      continue;
-    }
-    if (i >= from && line.substr(i).starts_with(what)) return i;
-    const bool begins = i == 0 || string_view(" [{,:").contains(line[i - 1]);
-    if (begins && (line[i] == '"' || line[i] == '\'')) quote = line[i];
-  }
-  return kNone;
-}
-
-std::string InQuotes(string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
-  return quoted + "'";
-}
 
 // Trying a cure reads the whole text once, so cures of longer texts are not tried.
 constexpr std::size_t kLongestTried = std::size_t{1} << 16;
@@ -203,7 +139,7 @@ class Explainer {
     return std::string(IndentOf(At(line)), ' ') + std::string(text);
   }
   // The faulty line, with another value behind the key of its pair.
-  std::string WithValue(const Pair& pair, string_view value) const {
+  std::string WithValue(const YamlPair& pair, string_view value) const {
     const string_view before =
         At(line()).substr(0, static_cast<std::size_t>(pair.key.end() - At(line()).begin()));
     return fmt::format("{}: {}", before, value);
@@ -300,88 +236,6 @@ class Explainer {
     }
     return {open_->line,
             fmt::format("{}, found none; close it, and put commas between what it holds", what)};
-  }
-
-  struct FlowCure {
-    std::string advice;
-    std::string instead;
-  };
-  // "{float:[0, 1]}", "{a: 1; b: 2}", "{a: [1] b: 2}"
-  static std::vector<FlowCure> CuresOfFlow(string_view line) {
-    std::vector<FlowCure> cures;
-    for (const string_view open : {":[", ":{"}) {
-      if (FindBare(line, open) == kNone) continue;
-      cures.push_back({fmt::format("put a blank behind the colon, ': {}'", open.back()),
-                       EachBare(line, open, fmt::format(": {}", open.back()))});
-    }
-    if (std::ranges::count(line, '"') >= 4 && line.contains("= \""))
-      cures.push_back({"write single quotes inside double ones, as in \"o == 'a'\"", ""});
-    if (line.contains(" in {"))
-      cures.push_back({"write a list in brackets, and quote all: \"o in ['a', 'b']\"", ""});
-    if (FindBare(line, ";") != kNone)
-      cures.push_back({"write ',' in place of ';'", EachBare(line, ";", ",")});
-    for (const string_view equals : {" = [", " = {", "= [", "= {", "=[", "={"}) {
-      if (FindBare(line, equals) == kNone) continue;
-      cures.push_back({"write ': ' in place of '='",
-                       EachBare(line, equals, fmt::format(": {}", equals.back()))});
-    }
-    for (const string_view close : {"] ", "} "}) {
-      const std::size_t at = FindBare(line, close);
-      if (at == kNone) continue;
-      const string_view rest = Trimmed(line.substr(at + 2));
-      const string_view word = rest.substr(0, rest.find_first_of(": ,]}"));
-      if (!IsKey(word)) continue;
-      cures.push_back({fmt::format("put a comma before '{}'", Shown(word)),
-                       fmt::format("{}, {}", line.substr(0, at + 1), rest)});
-    }
-    // "[python train.py {args}]"
-    const std::size_t brace = FindBare(line, " {");
-    const std::size_t list = FindBare(line, "[");
-    if (list != kNone && brace != kNone && brace > list && line[brace - 1] != ',' &&
-        line[brace - 1] != ':' && line[brace - 1] != '[')
-      cures.push_back({"quote texts that hold braces, as in [\"{lr}\"]", ""});
-    if (line.contains("${")) {  // "[${env}, python]"
-      std::string quoted;
-      for (string_view rest = line; !rest.empty();) {
-        const std::size_t end = rest.starts_with("${") ? rest.find('}') : kNone;
-        const std::size_t length = end == kNone ? 1 : end + 1;
-        quoted += end == kNone ? std::string(rest.substr(0, 1))
-                               : fmt::format("\"{}\"", rest.substr(0, length));
-        rest.remove_prefix(length);
-      }
-      cures.push_back({fmt::format("write '{}'", Trimmed(quoted)), quoted});
-    }
-    // "{int: [1, 4]" and "[1, 4"
-    for (const char* close : {"}", "]"}) {
-      if (line.ends_with(',') || (*close == ']' && line.substr(line.rfind('[') + 1).contains(':')))
-        continue;
-      const std::string whole = fmt::format("{}{}", line, close);
-      cures.push_back({fmt::format("write '{}'", Shown(Trimmed(whole))), whole});
-    }
-    return cures;
-  }
-
-  // The line with every occurrence outside quotes replaced.
-  static std::string EachBare(string_view line, string_view what, string_view by) {
-    std::string made;
-    std::size_t from = 0;
-    for (std::size_t at = FindBare(line, what); at != kNone; at = FindBare(line, what, from)) {
-      made += line.substr(from, at - from);
-      made += by;
-      from = at + what.size();
-    }
-    return made + std::string(line.substr(from));
-  }
-
-  // What follows 'when: ' inside braces, up to the last closing brace.
-  static std::string ConditionOn(string_view line) {
-    const std::size_t when = line.find("when: ");
-    if (when == kNone) return "";
-    string_view condition = line.substr(when + 6);
-    condition = condition.substr(0, condition.rfind('}'));
-    const bool plain = condition.find_first_of("[,") != kNone && !condition.starts_with('"') &&
-                       !condition.starts_with('\'');
-    return plain ? std::string(condition) : "";
   }
 
   // "trials:40", on this line or the one before.
@@ -483,7 +337,7 @@ class Explainer {
     if (mine > last && holds && PairOn(At(line())) &&
         std::isalpha(static_cast<unsigned char>(pair->value.front())) != 0 &&
         pair->value != "true" && pair->value != "false") {
-      const Pair below = *PairOn(At(line()));
+      const YamlPair below = *PairOn(At(line()));
       return {{line(),
                fmt::format("expected nothing below '{0}', which has the value '{1}' on its line, "
                            "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if it is an option "

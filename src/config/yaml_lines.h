@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+// Lines of a YAML text as a person reads them, for what the parser could not read.
+
+std::vector<std::string_view> LinesOf(std::string_view text);
+// How many blanks it begins with.
+std::size_t IndentOf(std::string_view line);
+// Without blanks around it.
+std::string_view Trimmed(std::string_view text);
+// Whether it is empty or a comment.
+bool SaysNothing(std::string_view line);
+// Whether it could be a key without quotes.
+bool IsKey(std::string_view text);
+
+// "key: value", or "- key: value"; the value may be empty.
+struct YamlPair {
+  std::string_view key;
+  std::string_view value;
+};
+std::optional<YamlPair> PairOn(std::string_view line);
+
+// Where `what` first occurs outside quotes, at `from` or later; npos if it does not.
+std::size_t FindBare(std::string_view line, std::string_view what, std::size_t from = 0);
+// The line with `by` in place of each occurrence of `what` outside quotes.
+std::string ReplaceBare(std::string_view line, std::string_view what, std::string_view by);
+
+// In single quotes, as YAML has them.
+std::string InQuotes(std::string_view text);
+
+}  // namespace sluice
