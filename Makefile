@@ -39,7 +39,7 @@ help: ## lists these targets
 setup: ## installs what is missing for everything but the benchmarks
 	@setup/install build test fuzz lint
 
-test: ## runs all tests, each fuzz target for 10 s, finds each planted bug; ROOM=engine: those of one room
+test: ## runs all tests, fuzzes 10 s a target, finds each planted bug; ROOM=engine: one room's tests
 	@setup/install build $(if $(IS_ROOM),gtest,$(if $(filter plants,$(ROOM)),fuzz,test fuzz))
 ifeq ($(filter includes fuzz plants lean,$(ROOM)),)
 	@$(BUILD) tests $(if $(IS_ROOM),$(ROOM)_test)
@@ -59,7 +59,7 @@ endif
 	@$(CHECK)
 
 soak: export SLUICE_SOAK := 1
-soak: ## the long ensembles in full, many worlds of faults, each fuzz target for FUZZ_SECONDS (600), each source alone: hours
+soak: ## runs all tests at full length, worlds of faults, fuzzers; compiles each source alone: hours
 	@setup/install build test fuzz
 	@$(BUILD) tests
 	@$(BUILD) fuzz fuzzers
@@ -118,12 +118,12 @@ clang: ## builds and runs the C++ tests with clang
 	@$(BUILD) clang $(if $(IS_ROOM),$(ROOM)_test)
 	@$(CHECK) --preset clang
 
-plants: ## builds with planted bugs, lets the simulator find each of them anew, and records the seeds
+plants: ## builds with planted bugs, lets the simulator find each of them anew, records the seeds
 	@setup/install build fuzz
 	@$(BUILD) planted sluice-faults
 	@python3 setup/plants.py build/planted/bin/sluice-faults --record --jobs $(JOBS)
 
-branches: ## counts the branches that the world of faults takes, and writes bench/results/branches.md
+branches: ## counts the branches that the world of faults takes, writes bench/results/branches.md
 	@setup/install build fuzz
 	@$(BUILD) coverage sluice-faults
 	@python3 setup/branches.py build/coverage/bin/sluice-faults --jobs $(JOBS) --page bench/results/branches.md

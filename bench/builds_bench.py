@@ -83,7 +83,7 @@ class Build:
 
     @contextlib.contextmanager
     def study(self, program, trials, parallelism):
-        """A house with a study file of this build; what it tunes is this build's."""
+        """A house with a study file, in which this build's `sluice` runs."""
         bench.SLUICE = self.sluice
         with bench.house() as house:
             text = STUDY.format(
@@ -101,7 +101,7 @@ class Build:
         return house.run("tune", "study.yaml", "-q", PYTHONPATH=str(self.root / "python"))[0]
 
     def native_reports(self, reports):
-        """A second, of all senders."""
+        """Reports a second, all senders together."""
         program = [bench.PROGRAMS / "sender", reports]
         with self.study(program, SENDERS, SENDERS) as house:
             self.tune(house)
@@ -111,14 +111,14 @@ class Build:
         return SENDERS * reports / (max(each["last_ns"] for each in times) - begin) * 1e9
 
     def python_reports(self, reports):
-        """A second, over all of `tune`."""
+        """Reports a second, over all of `tune`."""
         with self.study([bench.PYTHON, "reports.py", reports], 1, 1) as house:
             seconds = self.tune(house)
             check_reports(house, reports)
         return reports / seconds
 
     def native_start(self, trials):
-        """Milliseconds."""
+        """Milliseconds for each trial."""
         return self.start_ms([bench.PROGRAMS / "trivial"], trials)
 
     def python_start(self, trials):
@@ -131,7 +131,7 @@ class Build:
         return seconds / trials * 1e3
 
     def instructions(self, program, trials, parallelism):
-        """Of the controller, and of all launchers."""
+        """Instructions of the controller, and of all launchers."""
         with self.study(program, trials, parallelism) as house:
             words = [
                 "valgrind",
@@ -164,7 +164,7 @@ class Build:
 
 @functools.cache
 def pidfd_shim():
-    """What gives valgrind pidfds, compiled."""
+    """Compiles the library that gives valgrind pidfds."""
     library = pathlib.Path(tempfile.mkdtemp(prefix="sluice-bench-")) / "valgrind_pidfd.so"
     source = pathlib.Path(__file__).with_name("valgrind_pidfd.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)

@@ -202,7 +202,7 @@ HYDRO_MODELS = [
 
 
 def accelerations():
-    """Surrogates, fusion and the target at full size, against everybody at full size."""
+    """Surrogates, fusion and the target at full size, against every trial at full size."""
     rows = []
     for name, model, size, widths, published in HYDRO_MODELS:
         runs = simulate(f"hydro-{name}", "--seeds", "3")

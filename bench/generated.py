@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Our own policy beside the published ones on generated scenarios that nobody tuned on.
+"""Our own policy beside the published ones on generated scenarios that no policy was tuned on.
 
     bench/generated.py             all 200 with 20 seeds each; writes bench/results/generated.md
     bench/generated.py --show 17   the scenario file number 17, to run and to look into
 
-There are as many as one asks for: whoever has changed a policy with the first 200 in sight takes
-`--first 201` for 200 that it has not seen.
+There are as many scenarios as are asked for. After a policy was changed with the first 200 in
+sight, `--first 201` gives 200 that played no part in the change.
 
 Scenarios are those of generated_scenarios.py. On each, every published policy that can carry it
 out is run and so is `confluence`, with the same seeds; ours is held against the one that is best in

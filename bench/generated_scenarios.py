@@ -269,7 +269,7 @@ class Drawing:
         return max(1, math.ceil(self.pick([1, 2, 4, 4]) * width))
 
     def memory(self, resources, workload, most_of_gpu):
-        """What a trial takes of a GPU: those that share one by their shares find room."""
+        """A trial's GPU memory. Trials that share a GPU by their shares fit into it."""
         size = _short(min(MEMORY_GB[kind] for kind in self.kinds) * most_of_gpu)
         workload["memory"] = resources["memory"] = f"{_short(size * self.between(0.2, 0.95))}GB"
 
@@ -404,7 +404,7 @@ def _judges_at_rungs(stopper):
 
 
 def _short(value):
-    """Three digits: what libraries for arithmetic differ in is gone."""
+    """Three digits: maths libraries differ only in later ones."""
     value = float(f"{value:.3g}")
     return int(value) if value == int(value) else value
 

@@ -150,7 +150,7 @@ def simulate(house, contest, workload, seeds):
     """Each contender's figure for each seed, and what `sluice plan` takes for granted."""
     values, assumptions = {}, []
     for contender in contest.contenders:
-        # All under one name: curves follow from it, and they are to meet the same trials.
+        # All contenders get one study name: curves follow from it, and trials are to be the same.
         house.write("plan.yaml", study_text(contest.name, contest.lines, contender))
         flags = ["--like", "narrow", "--policy", contender.policy, "--seeds", seeds]
         flags += ["--workload", json.dumps(workload), "--json"]
@@ -216,7 +216,7 @@ def judge(simulated, real):
 
 
 def is_fine(pairs, real, runs):
-    """Of a contest. Where the simulation tells nobody apart, nothing was shown: that fails too."""
+    """Whether a contest passes. It fails if the simulation puts no two contenders apart."""
     finished = all(len(each) == runs for each in real.values())
     return finished and bool(pairs) and all(pair.agrees for pair in pairs)
 

@@ -24,7 +24,7 @@ class Launch:
 
 
 class Store:
-    """What was written down of studies."""
+    """The studies of a store, for reading."""
 
     def __init__(self, path):
         self.database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -73,13 +73,13 @@ def speed_up(narrow, wide):
 
 
 def save_seconds(launches):
-    """From a launch's last report until it has saved and left, the median."""
+    """The median time from a launch's last report until it has saved and left."""
     return statistics.median(each.ended - each.reports[-1][0] for each in launches if each.ended)
 
 
 def start_seconds(launches, done):
-    """From the beginning of launches to their first step, the median. What they go on from is in
-    `done`, by trial; those that are not in it do not count."""
+    """The median time from the beginning of a launch to its first step. `done` has, by trial, the
+    work that the launch goes on from; launches of other trials do not count."""
     took = []
     for each in launches:
         if each.began is None or not each.unit_seconds or each.trial not in done:
@@ -99,9 +99,9 @@ def restore_seconds(narrow, moved):
     return max(0.0, start_seconds(moved, done) - first)
 
 
-# Along one direction of the space the simulator's trials learn quicker: the logarithm to base 2 of
-# how quick is `crossing` times 8 over the whole range of a parameter, and even over it, which makes
-# a deviation of 8 / sqrt(12).
+# In the simulator, trials learn quicker along one direction of the space. The logarithm to base 2
+# of their speed grows by `crossing` times 8 over the whole range of a parameter. It is uniform over
+# that range, so its deviation is `crossing` times 8 / sqrt(12).
 CROSSING_PER_DEVIATION = math.sqrt(12) / 8
 
 
@@ -126,9 +126,9 @@ def fit_curve(curves):
 
         value = limit + (start - limit) / (1 + work / half)
 
-    with one start and one limit for all trials, and a half of each: here trials differ in how quick
-    they learn. (`sluice plan` by itself takes them to differ in their limits.) A limit is not below
-    zero, for these are errors."""
+    with one start and one limit for all trials, and a half for each: here trials differ in how
+    quickly they learn. (`sluice plan` by itself assumes that they differ in their limits.) A limit
+    is not below zero, for these are errors."""
     values = [value for curve in curves for _, value in curve]
     furthest = max(work for curve in curves for work, _ in curve)
     best = None
@@ -163,7 +163,7 @@ def noise(curves):
 
 def workload(narrow, wide, moved, cores):
     """What `sluice plan` does not measure, as keys of a workload. A machine that is busy with other
-    things may show no speed-up at all, and there is no less than none."""
+    things may show no speed-up at all; the speed-up is never taken to be below 1."""
     curves = [[(work, value) for _, work, value in each.reports] for each in narrow]
     return {
         "widths": [[1, 1], [cores, round(max(1.0, speed_up(narrow, wide)), 3)]],

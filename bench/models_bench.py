@@ -49,7 +49,7 @@ def gpt2(**sizes):
 
     with torch.device("meta"):
         model = GPT2LMHeadModel(GPT2Config(**sizes))
-    # Without the time that drawing so many numbers takes: zeros, which nobody looks at.
+    # Drawing so many numbers would take long, and no value matters: weights stay uninitialised.
     model = model.to_empty(device="cpu")
     model.tie_weights()
     for buffer in model.buffers():

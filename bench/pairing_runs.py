@@ -117,7 +117,7 @@ class OptunaRun(OptunaSearch):
 
 
 def regrets(problem, bests):
-    """After each of SPENT: of the best report so far, as the search saw it."""
+    """The regret of the best report so far, as the search saw it, after each of SPENT."""
     after = []
     for limit in SPENT:
         losses = [loss for spent, loss in bests if spent <= limit]

@@ -141,7 +141,7 @@ class Page:
         return sampler != PEER or pruner(stopper) is not None
 
     def regrets(self, parallel, sampler, stopper, cases=None):
-        """In the order of problem and seed."""
+        """One for each run, in the order of problem and seed."""
         return [
             self.results[(*case, seed, parallel, sampler, stopper)][-1]
             for case, seed in itertools.product(cases or self.cases, range(self.seeds))

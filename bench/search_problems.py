@@ -18,7 +18,7 @@ class Problem:
     noise: float = 0.0  # standard deviation of what is added to an observation
     constraints: tuple = ()
     violation: Callable = None  # above 0 where a constraint does not hold
-    active: dict = dataclasses.field(default_factory=dict)  # parameter -> of the others, whether
+    active: dict = dataclasses.field(default_factory=dict)  # parameter -> whether, by the others
 
 
 def _floats(count, low, high):

@@ -107,7 +107,7 @@ def sluice_ms(program, trials, parallelism):
 
 
 def bare_ms(command, times):
-    """The program started by nobody but the shell, as many at once as we do."""
+    """Milliseconds for each run of the program under xargs, as many at once as under Sluice."""
     start = time.monotonic()
     subprocess.run(
         ["xargs", "-P", str(SPAWNED), "-I", "{}", *map(str, command)],

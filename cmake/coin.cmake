@@ -1,7 +1,7 @@
 # coin::cbc: COIN-OR's solvers of integer (CBC) and linear programs (Clp), for their C interfaces.
 #
-# Archives where there are any: as shared libraries they would make every start of every command 3 to 4 ms
-# longer; so it is less than one.
+# Archives where there are any: shared libraries would make the start of every command 3 to 4 ms
+# longer; archives make it less than 1 ms longer.
 add_library(coin_cbc INTERFACE)
 add_library(coin::cbc ALIAS coin_cbc)
 find_path(COIN_INCLUDE_DIR coin/Cbc_C_Interface.h REQUIRED)

@@ -1,7 +1,8 @@
-# sluice_units(VARIABLE NAME source...): what to compile for these sources of the target NAME. Several of them are one
-# unit of the compiler, which includes them by their paths in the project: so the same unit in another clone is found in
-# the compiler's cache, which CMake's own unity builds, with absolute paths, are not. Sources with options of
-# their own stay alone, and all do with SLUICE_UNIT_SOURCES=1.
+# sluice_units(VARIABLE NAME source...): what to compile for these sources of the target NAME.
+# Several of them are one unit of the compiler, which includes them by their paths in the project.
+# So the compiler's cache has the same unit for another clone; CMake's own unity builds use absolute
+# paths, and are not found there. Sources with options of their own stay alone, and all do with
+# SLUICE_UNIT_SOURCES=1.
 function(sluice_units variable name)
   set(units "")
   set(batch "")
@@ -35,9 +36,9 @@ endfunction()
 
 # sluice_room(NAME [IN folder] [USES room...] [LINK library...])
 #
-# A room is a folder of src, or of the folder IN: a static library of the *.cc files in it and below and, beside it, one
-# test binary of its *_test.cc files. USES names the rooms it may include; LINK the libraries from outside. SLUICE_ROOMS
-# lists them.
+# A room is a folder of src, or of the folder IN: a static library of the *.cc files in it and below
+# and, beside it, one test binary of its *_test.cc files. USES names the rooms it may include; LINK
+# the libraries from outside. SLUICE_ROOMS lists all rooms.
 function(sluice_room name)
   cmake_parse_arguments(ROOM "" "IN" "USES;LINK" ${ARGN})
   if(NOT ROOM_IN)
@@ -67,8 +68,8 @@ function(sluice_room name)
   endif()
 endfunction()
 
-# sluice_test(NAME SOURCES file... LINK library...): a GoogleTest binary, each of its cases known to ctest. What it tests is
-# optimised as users run it; its own code is not worth the time.
+# sluice_test(NAME SOURCES file... LINK library...): a GoogleTest binary, each of its cases known to
+# ctest. What it tests is optimised as for users; its own code gets -O1, which compiles quicker.
 function(sluice_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK" ${ARGN})
   sluice_units(units ${name} ${TEST_SOURCES})

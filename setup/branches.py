@@ -158,7 +158,7 @@ class Map:
             what = call_at(file, *use[:2]) if use else text_of(file, *branch[:4])
             words = ("is true", "is false")
             if what.startswith("SLUICE_CHECK"):
-                words = (None, None)  # it holds, or a seed ends with it
+                words = (None, None)  # a check holds, or ends the seed
             elif what.startswith("SLUICE_"):
                 words = ("fails", "holds")
             elif what.startswith(("case ", "default")):
@@ -199,8 +199,9 @@ class Map:
 def run_seed(program, seed, folder):
     """Runs one world, and returns its profile's functions."""
     raw, merged = folder / f"{seed}.profraw", folder / f"{seed}.profdata"
-    # One side of a condition is counted as what is left of the other: where an exception passes,
-    # as a controller dies inside of a call, that would be a side nobody took.
+    # The profile counts one side of a condition as all visits less those of the other side. A
+    # controller that dies inside of a call throws through conditions: each would count as a side
+    # that was not taken. So controllers do not die in that way here (--no-unwinding).
     run = subprocess.run([program, "--seed", str(seed), "--seeds", "1", "--no-unwinding"],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          env={"LLVM_PROFILE_FILE": str(raw)})

@@ -60,7 +60,7 @@ def should_stop() -> bool:
 
 
 def should_save() -> bool:
-    """False once the trial was stopped for good: nobody goes on from a checkpoint made now."""
+    """False once the trial was stopped for good: no launch goes on from a checkpoint made now."""
     return session().trial.should_save()
 
 

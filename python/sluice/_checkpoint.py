@@ -1,9 +1,10 @@
 """A trial's checkpoint folder, and checkpoints that are whole or not there.
 
 `latest` is the checkpoint. A new one is written to `.writing`; then `latest` becomes `.previous`
-and `.writing` becomes `latest`. Killed between the two, `.previous` is the latest one. If it was
-saved at the trial's best report so far, it becomes `best` in the end, else it is removed. There are
-no links among them, so that a copy of the folder (a fork of the trial) is as good as the folder.
+and `.writing` becomes `latest`. A process killed between the two leaves the latest checkpoint in
+`.previous`. In the end `.previous` becomes `best` if it was saved at the trial's best report so
+far; else it is removed. There are no links among them, so that a copy of the folder (a fork of the
+trial) is as good as the folder.
 """
 
 import os
@@ -13,7 +14,7 @@ _LATEST = "latest"
 _BEST = "best"
 _PREVIOUS = ".previous"
 _WRITING = ".writing"
-_WORK = ".sluice-work"  # in a checkpoint: its work, for whoever copies it
+_WORK = ".sluice-work"  # in a checkpoint: its work, which the controller reads when it copies one
 
 
 def folder_of(trial) -> Path:
@@ -37,7 +38,7 @@ def latest_of(trial):
 def best_of(trial):
     """The checkpoint that was saved at the trial's best report, or None."""
     latest_of(trial)  # puts back what a killed launch had moved aside
-    # In the last, if that launch did not come to putting it away.
+    # It is still in `.previous` if the launch was killed before _put_away().
     folders = [folder_of(trial) / name for name in (_LATEST, _BEST, _PREVIOUS)]
     return next((folder for folder in folders if _is_best(trial, folder)), None)
 
@@ -64,7 +65,7 @@ class Checkpoint:
     def __enter__(self) -> Path:
         if self._is_kept:
             latest_of(self._trial)  # puts back what a killed launch had moved aside
-            _put_away(self._trial)  # or does not need any more
+            _put_away(self._trial)  # or clears `.previous`, where `latest` is there
             self._writing = folder_of(self._trial) / _WRITING
             _remove(self._writing)
             self._writing.mkdir()
@@ -80,8 +81,8 @@ class Checkpoint:
             return False
         (self._writing / _WORK).write_text(f"{self._work}\n")
         _sync_tree(self._writing)
-        # A checkpoint that was ahead of what is known of the trial would have the reports between
-        # lost for good.
+        # The reports come first. The next launch goes on from the checkpoint and does not repeat
+        # earlier reports: one that is not on disk by now would be lost for good.
         self._trial._session.link.secure(self._trial)
         folder = self._writing.parent
         latest, previous = folder / _LATEST, folder / _PREVIOUS
@@ -95,9 +96,9 @@ class Checkpoint:
 
 
 def _put_away(trial) -> None:
-    """What the latest checkpoint has replaced: that of the best report is kept.
+    """Removes the checkpoint that was replaced, or keeps it as `best` if it is the best report's.
 
-    A `best` that is not ours is left alone.
+    A folder `best` without `.sluice-work` is the script's own, and is left alone.
     """
     folder = folder_of(trial)
     best, previous = folder / _BEST, folder / _PREVIOUS
@@ -131,7 +132,7 @@ def _sync_tree(root: Path) -> None:
 
 
 def sync(path) -> None:
-    """Of a file or a folder: on disk when this returns."""
+    """Waits until a file or a folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -17,23 +17,23 @@ _LONGEST_BACKOFF_S = 1.0
 _LONGEST_FAREWELL_S = 30.0
 _PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
 _BETWEEN_NOTES_S = 0.1  # of acknowledgements that come in quick succession
-_HEARTBEATS_PER_LEASE = 4  # at least three must be heard
+_HEARTBEATS_PER_LEASE = 4  # the protocol asks for at least three
 _LONGEST_SOCKET_PATH_BYTES = 107
 _LONGEST_REASON = 4000
-_CONVERSATION = 1 << 40  # numbers of messages that each process of a launch has for itself
+_CONVERSATION = 1 << 40  # message numbers that each process of a launch has for itself
 _PATIENCE_IDLE_S = 3.0  # without a controller, for a worker that has no trial
-_PATIENCE_TO_SAVE_S = 5.0  # for acknowledgements, where what was said cannot be kept otherwise
+_PATIENCE_TO_SAVE_S = 5.0  # for acknowledgements, where messages cannot be spooled
 _HEARTBEAT = encode({"type": "heartbeat"})
 _READY = encode({"type": "ready"})
 
 
 class Client:
-    """Delivers what the trial says, in order and until acknowledged, and hears what it is told.
+    """Delivers the trial's messages, in order and until acknowledged, and reads the answers.
 
-    Any thread may call. A background thread connects again, reads and sends heartbeats; sending
-    is done by whoever has something to say, so a report is with the kernel when report() returns.
-    While no controller listens, what is said goes to the launch's spool.jsonl at once, so that it
-    outlives the process; what is not acknowledged is there before a checkpoint counts, and by the
+    Any thread may call. The calling thread sends its message, so a report is with the kernel when
+    report() returns. A background thread connects again, reads and sends heartbeats.
+    While no controller listens, messages go to the launch's spool.jsonl at once, so that they
+    outlive the process. Unacknowledged messages are there before a checkpoint counts, and by the
     time close() returns.
 
     Methods without an underscore take the lock, those with one are called with it held.
@@ -56,9 +56,9 @@ class Client:
         # Re-entrant for signal handlers that report while their thread is in here.
         self._lock = OwnedLock()
         self._waiters = []
-        self._postponed = []  # what such handlers said
+        self._postponed = []  # messages of such handlers
         self._unacknowledged = []  # (trial, seq, line), in the order of sending
-        self._heard_acks = {}  # the last of each trial that is not noted in its folder yet
+        self._heard_acks = {}  # trial -> last acknowledged seq, not noted in its folder yet
         self._is_started = False
         self._wake_reader = self._wake_writer = -1
         self._socket = None
@@ -66,7 +66,7 @@ class Client:
         self._is_broken = False
         self._is_welcome = False
         self._alone_since = None  # when the controller was last known to listen; None: it does
-        self._may_deliver = True  # connected, or nothing has spoken against it yet
+        self._may_deliver = True  # connected, or no attempt to connect has failed yet
         self._wants_trial = False
         self._assigned = None
         self._is_dismissed = False
@@ -82,7 +82,7 @@ class Client:
         self._say(trial, "saved", {"work": work, "bytes": size_bytes})
 
     def secure(self, trial) -> None:
-        """What was said outlives the process and the machine. Raises OSError if it may not."""
+        """Makes all messages so far outlive the process and the machine. Raises OSError."""
         with self._lock:
             self._post_postponed()
             if not self._unacknowledged:
@@ -107,7 +107,7 @@ class Client:
         return True
 
     def take_more_trials(self) -> None:
-        """From the next hello on; one that said otherwise is taken back."""
+        """From the next hello on. A connection whose hello said otherwise is made again."""
         with self._lock:
             if not self.takes_more_trials and self._socket is not None:
                 self._break()
@@ -211,7 +211,7 @@ class Client:
         self._flush()
 
     def _await_delivery(self, deadline: float) -> None:
-        """Until all is acknowledged, or it looks as if it will not be."""
+        """Waits until all is acknowledged, or until that is no longer likely."""
 
         def is_settled():
             return self._ended or not (self._unacknowledged or self._postponed)
@@ -253,7 +253,7 @@ class Client:
         connection.setblocking(False)
         try:
             _connect_to(connection, self._socket_path)
-        except BlockingIOError:  # the controller's queue of newcomers is full
+        except BlockingIOError:  # the controller's queue of new connections is full
             connection.close()
             return
         except OSError:
@@ -283,7 +283,7 @@ class Client:
         if self._secret:
             fields["secret"] = self._secret
         trial = self._trial
-        # A trial whose last words were not acknowledged is still ours to the controller.
+        # To the controller, the trial is this worker's until its last message is acknowledged.
         if not trial._over or self._unacknowledged:
             fields.update(study=trial.study, trial=trial.number, launch=trial.launch)
         return encode(fields)
@@ -314,7 +314,7 @@ class Client:
             try:
                 os.write(self._wake_writer, b"w")
             except BlockingIOError:
-                pass  # it has not seen the last thousands of calls yet
+                pass  # the pipe is full of calls that the background thread has yet to read
 
     def _wait(self, is_ready, deadline=None) -> None:
         """Lets go of the lock until is_ready() or the deadline."""
@@ -370,7 +370,7 @@ class Client:
                 os.read(self._wake_reader, 4096)
 
     def _converse(self) -> bool:
-        """Without the lock, until the connection is lost. True if we were welcome on it."""
+        """Without the lock, until the connection is lost. True if the controller said welcome."""
         poller = poll()
         poller.register(self._wake_reader, POLLIN)
         poller.register(self._socket, POLLIN)
@@ -457,7 +457,7 @@ class Client:
         self._notify()
 
     def _hear_ack(self, message: dict) -> None:
-        """Is about the oldest trial that waits for one: the controller acknowledges in order."""
+        """An ack is about the oldest trial that waits for one: the controller keeps the order."""
         waiting = self._unacknowledged
         if not waiting or not _is_about(message, waiting[0][0]):
             return
@@ -511,7 +511,7 @@ class Client:
         self._unacknowledged.clear()
 
     def _keep_unacknowledged(self, is_synced: bool) -> None:
-        """In the spool: what is not there yet, and if synced, all of it. Raises OSError."""
+        """Writes what is not in the spool yet, and if synced, syncs all of it. Raises OSError."""
         left = {}
         for trial, seq, line in self._unacknowledged:
             lines = left.setdefault(trial, [])
@@ -525,7 +525,7 @@ class Client:
             trial._spooled = trial._seq
 
     def _keep_if_possible(self) -> None:
-        """While no controller listens. What fails here is tried again with the next message."""
+        """While no controller listens. A failed write is tried again with the next message."""
         try:
             self._keep_unacknowledged(is_synced=False)
         except OSError:
@@ -548,7 +548,7 @@ def _open_conversation(trial) -> None:
 
 
 def _is_to_be_resumed(trial) -> bool:
-    """Whether it was told to leave, by a pause or by the loss of the controller."""
+    """Whether the trial was told to leave, by a pause or by the loss of the controller."""
     return trial._was_cut_short and trial._verdict != "stop"
 
 
@@ -566,7 +566,7 @@ def _printable(text: str) -> str:
 
 
 def _tell(text: str) -> None:
-    """Past sys.stderr, whose lock a background thread could hold as the interpreter ends."""
+    """Writes past sys.stderr: another thread could hold its lock as the interpreter ends."""
     try:
         os.write(2, f"sluice: {text}\n".encode(errors="replace"))
     except OSError:

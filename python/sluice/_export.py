@@ -132,7 +132,7 @@ def _checked_inputs(model, example_inputs):
 
 
 def _which_are_batched(names, examples) -> list:
-    """Those as long as the first input that has dimensions: their first one is the batch."""
+    """Whether each input is as long as the first one with dimensions: its first is the batch."""
     shaped = [(name, tensor) for name, tensor in zip(names, examples) if tensor.dim() > 0]
     if not shaped:
         return [False] * len(examples)
@@ -189,7 +189,7 @@ class _Zero:
 
 @contextlib.contextmanager
 def _in_training(model):
-    """All of the model in training, but for what cannot be written down; then as it was."""
+    """Puts the model in training mode, without what cannot be exported; then as it was."""
     with contextlib.ExitStack() as undo:
         for module in model.modules():
             config = getattr(module, "config", None)
@@ -293,7 +293,7 @@ def _strip_paths(program) -> None:
 def _outputs_of(program, examples, gpus) -> list:
     """What a training step would get under the seed, by place.
 
-    It may write to buffers and to what is not trained, which are the user's own: it gets copies.
+    The step may write to buffers and untrained tensors, which are the user's own: it gets copies.
     The graph is interpreted, since as a module it would be Python code, in which not every name of
     a parameter can stand ("blocks.in.weight").
     """
@@ -312,8 +312,9 @@ def _outputs_of(program, examples, gpus) -> list:
 
 
 def _write(path, program, tensors, name) -> None:
-    """Both files or none of them; killed in between, an archive without examples, not with others'.
+    """Writes both files, or neither if one fails.
 
+    A process killed in between leaves an archive without examples, never with those of another.
     PyTorch names the archive's root folder after the file, hence a folder to write to.
     """
     examples = path.with_name(path.name + ".examples")

@@ -1,4 +1,4 @@
-"""Which trial this process works on, and whether it is the one that speaks for it."""
+"""Which trial this process works on, and whether this process reports for it."""
 
 import atexit
 import os
@@ -9,11 +9,11 @@ from sluice._trial import Trial
 from sluice._wire import decode
 
 if "SLUICE_TRIAL_FILE" in os.environ:
-    # Not in the middle of the first call: a signal handler may call, too.
+    # Imported here, not within the first call, which a signal handler may make.
     import sluice._client  # noqa: F401
 
-# "PID FILE": the process that speaks for the trial of that file. Children inherit it and keep
-# quiet; the file is there so that a study run by a trial does not inherit it.
+# "PID FILE": the process that reports for the trial of that file. Its children inherit the variable
+# and report nothing. Trials of a study that a trial runs inherit it too, but have another file.
 _OWNER = "SLUICE_OWNER_PID"
 # The `assign` line of a later trial of the owner, for the children of that trial.
 _ASSIGN = b"SLUICE_ASSIGN"
@@ -26,12 +26,12 @@ _opening = RLock()
 
 
 def session() -> "Session":
-    """The session of this process, opened by whoever asks first."""
+    """The session of this process, opened by the first call."""
     global _session
     if _session is None:
         with _opening:
             opened = _session or Session()
-            if _session is None:  # nor opened by a signal handler meanwhile
+            if _session is None:  # unless a signal handler opened one meanwhile
                 _session = opened
                 atexit.register(opened.close)
     return _session
@@ -61,7 +61,7 @@ class Session:
         self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
 
     def trials(self, defaults: dict):
-        """An error in the loop's body never comes here: it ends the process, and says so."""
+        """An error in the loop's body is not raised in here: unless caught, it ends the process."""
         link = self.link
         link.take_more_trials()
         if self._was_looped and link.takes_more_trials:
@@ -103,7 +103,7 @@ _held_while_forking = []
 
 
 def _before_fork() -> None:
-    """No other thread is in the middle of anything that the child then finds half done."""
+    """Takes the locks, so that the child finds nothing that another thread left half done."""
     _opening.acquire()
     if _session is not None and _session.link.has_connection:
         _session.link.hold()
@@ -149,10 +149,10 @@ def _assignment(trial_file: str, owner_pid) -> dict:
 
 
 def _assigned_by_hand(params_file) -> dict:
-    """For a script that is to train a trial's parameters again, as `sluice best` says how.
+    """For a script that trains a trial's parameters again, in the way that `sluice best` shows.
 
-    Beside the file lies what the launch was told. From there come the parameters as the package
-    gives them, and the seed; nothing that would make it go on from a checkpoint.
+    The launch's trial.json lies beside the file. From it come the parameters as the package gives
+    them, and the seed. Nothing is taken that would make the script go on from a checkpoint.
     """
     if not params_file:
         return {}

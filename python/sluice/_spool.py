@@ -6,9 +6,9 @@ _FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def append(folder: str, lines, is_synced: bool) -> None:
-    """Messages that may not be delivered. Raises OSError.
+    """Adds messages that may not reach a controller. Raises OSError.
 
-    They outlive the process when this returns, and if synced, the machine.
+    When this returns they outlive the process, and if synced, the machine.
     """
     _write(folder, "spool.jsonl", b"".join(lines), is_synced)
 
@@ -19,7 +19,7 @@ def mark_paused(folder: str) -> None:
 
 
 def next_conversation(folder) -> int:
-    """How many processes have spoken for the launch before; counts this one.
+    """How many processes have sent messages for the launch before; counts this one.
 
     Messages of different processes are numbered apart (docs/protocol.md). Where nothing can be
     written down, the first one is assumed.
@@ -71,7 +71,7 @@ class Acknowledged:
 
 
 def read_secret() -> str:
-    """Which shows the controller that this process is one of the worker's; "" if there is none."""
+    """What shows the controller that this process is one of the worker's; "" if there is none."""
     trial_file = os.environ.get("SLUICE_TRIAL_FILE", "")
     path = os.path.join(os.path.dirname(trial_file), "secret")
     try:

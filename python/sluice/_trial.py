@@ -7,7 +7,7 @@ _LONGEST_TAIL = 300
 
 
 class Stopped(SystemExit):
-    """Raised by stop_if_asked(). Caught by nobody, it ends the process with status 0."""
+    """Raised by stop_if_asked(). Uncaught, it ends the process with status 0."""
 
 
 class Trial:
@@ -31,7 +31,7 @@ class Trial:
         self._terms = {key: assign[key] for key in ("lease_ms", "window") if key in assign}
         self._folder = assign.get("folder")
         self._checkpoint_dir = assign.get("checkpoint_dir")
-        # Its best report, of which the checkpoint is kept; nothing where the last one counts.
+        # The trial's best report, to keep its checkpoint. Not tracked where the last report counts.
         self._sign = {"maximize": -1, "minimize": 1}.get(assign.get("direction"), 0)
         if assign.get("of") == "last":
             self._sign = 0
@@ -40,8 +40,8 @@ class Trial:
         # What follows belongs to the session's link, which guards it with its own lock.
         self._reported = -1
         self._seq = None  # of its last message; none yet
-        self._spooled = 0  # the last of them that the spool has
-        self._acknowledged = None  # where it is noted how far they are on disk
+        self._spooled = 0  # of the last message in the spool
+        self._acknowledged = None  # the file that notes how far the messages are on disk
         self._verdict = None
         self._why = None  # of a verdict to stop
         self._was_cut_short = False
@@ -105,7 +105,7 @@ class Trial:
     def __exit__(self, kind, error, trace) -> bool:
         """Inside `for trial in trials()`, an error ends the trial as failed and the loop goes on.
 
-        Elsewhere the end of the process is what tells of the error, so it passes through.
+        Elsewhere the error passes through, and the end of the process tells of it.
         """
         if error is None or not self._session.link.takes_more_trials:
             return False
@@ -125,7 +125,7 @@ class Trial:
                 f"work: expected more than the {self._reported} reported last, found {work}"
             )
         self._reported = work
-        # What is only done again counts as it was reported first.
+        # Work that a later launch repeats counts as it was first reported.
         if self._sign and work > self.work and self.objective in metrics:
             loss = self._sign * metrics[self.objective]
             if loss < self._best_loss or (self._best_work is None and loss == loss):

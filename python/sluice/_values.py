@@ -1,4 +1,4 @@
-"""What a caller may hand over, checked where the mistake was made and named in its words."""
+"""Checks of the caller's arguments: an error is raised by the call that made the mistake."""
 
 from _operator import index
 

@@ -15,7 +15,7 @@ CONVERSATION = 1 << 40
 
 
 def _follows(seq, last):
-    """The next of a process, or the first of a later one."""
+    """Whether seq is a process's next message, or the first one of a later process."""
     begins = (seq - 1) % CONVERSATION == 0 and seq // CONVERSATION > last // CONVERSATION
     return seq == last + 1 or begins
 
@@ -177,7 +177,7 @@ class Launch:
         )
 
     def kill(self):
-        """With all its children, which hold its pipes."""
+        """Kills the script with all its children, which hold its pipes."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -190,7 +190,7 @@ class Launch:
         self.process.stdin.flush()
 
     def end(self, status=0):
-        """Waits for the end; the lines it printed."""
+        """Waits for the script's end; returns the lines it printed."""
         out, self.errors = self.process.communicate(timeout=LIMIT_S)
         assert self.process.returncode == status, out + self.errors
         return out.splitlines()

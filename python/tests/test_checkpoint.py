@@ -18,7 +18,7 @@ def test_the_latest_checkpoint_replaces_the_one_before(controller, launch):
     process = launch(SAVE + "show(); save(1); show(); save(22); show()")
     assert process.end() == ["None", "1", "22"]
     saved = controller.of_type("saved")
-    mark = "22\n"  # what says the work to whoever copies the checkpoint
+    mark = "22\n"  # the file that tells the work when the checkpoint is copied
     assert [(one["work"], one["bytes"]) for one in saved] == [(1, 1 + 2), (22, 2 + len(mark))]
     folder = process.home / "checkpoints" / "7"
     assert (folder / "latest" / ".sluice-work").read_text() == mark

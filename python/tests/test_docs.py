@@ -25,7 +25,7 @@ def test_example(number):
 
 @pytest.mark.parametrize("number", range(len(MODELS)))
 def test_example_with_models(number, tmp_path):
-    """They write files, and PyTorch takes its time to begin."""
+    """These examples write files, and import PyTorch, which takes long."""
     run_outside(MODELS[number], cwd=tmp_path, limit_s=120)
 
 

@@ -63,7 +63,7 @@ def test_the_order_of_work_is_checked_too():
 
 
 def test_import_brings_in_nothing_heavy(controller, launch):
-    """What a script pays for: the modules here cost more than all of sluice."""
+    """The script pays for each import: the modules named here cost more than all of sluice."""
     script = """
 import sys
 before = set(sys.modules)

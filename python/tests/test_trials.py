@@ -52,7 +52,7 @@ def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
     process = launch(WORK_UNTIL_STOPPED, assign={"target": 2})
     process.end()
     assert not process.is_marked_paused()
-    # Trial 8 passes work 2, where this controller answers pause again: it leaves at either.
+    # Trial 8 passes work 2, where this controller answers pause again: it leaves at 2 or at 3.
     assert kinds(controller, 7)[-1] == "paused"
     assert kinds(controller, 8)[-1] in ("paused", "done")
 
@@ -146,7 +146,7 @@ while True:
 
 def test_an_idle_worker_is_found_again(tmp_path, controller, launch):
     class Later(list):
-        """Keeps the worker waiting: what is popped is not understood."""
+        """Keeps the worker waiting: it ignores the message that pop() gives."""
 
         def pop(self, _):
             return {"type": "hold"}

@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from house import House  # noqa: E402
 from sweeps import Sweeps  # noqa: E402
 
-# Whoever runs the tests in the background, or under nohup, ignores these, and programs inherit it.
+# In the background or under nohup these signals are ignored; programs would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -1,4 +1,4 @@
-"""Peers that misbehave, signals at bad moments, and programs that end before anybody has looked."""
+"""Peers that misbehave, signals at bad moments, and programs that end before they are looked at."""
 
 import fcntl
 import json
@@ -153,7 +153,7 @@ def test_a_process_that_is_none_of_the_launch_is_refused_whatever_it_says(house)
 
 
 def test_second_process_does_not_disturb_the_first(house):
-    """It knows the secret of the worker, as its children may."""
+    """The second process knows the worker's secret, as a child of the worker may."""
     process = start_waiting(house)
     secret = (launch_folder(house) / "secret").read_text()
     for _ in range(3):
@@ -169,7 +169,7 @@ def test_second_process_does_not_disturb_the_first(house):
 
 
 def test_forged_trial_numbers_are_refused(house):
-    """A worker without a trial cannot speak for that of another."""
+    """A worker without a trial cannot report for another worker's trial."""
     prepare(
         house,
         """
@@ -273,7 +273,10 @@ def is_draining(house):
     ids=["dies", "ends", "stays"],
 )
 def test_a_program_that_cannot_hear_is_ended_when_the_controller_leaves(house, word, program):
-    """Once is enough: SIGTERM, its grace, SIGKILL. It waits, is charged nothing, and runs again."""
+    """One signal is enough: the program gets SIGTERM, its grace, SIGKILL.
+
+    The trial then waits, is charged no failure, and runs again.
+    """
     prepare(house, shell(program), more="timeouts: {grace: 300ms}")
     process = house.start("tune", "study.yaml", "-q")
     wait_until(lambda: house.reports(), what="a report")
@@ -312,7 +315,7 @@ def test_a_closed_terminal_pauses_nothing(house):
     wait_until(lambda: len(house.reports()) == 2, what="another report")
     assert not is_draining(house)
     house.run("stop", "adv")
-    process.wait(20)  # what it says at its end, nobody can read
+    process.wait(20)  # its last output cannot be read: the terminal is gone
     assert house.states() == {1: "stopped"}
 
 
@@ -320,7 +323,7 @@ def test_second_interrupt_ends_what_was_about_to_start(house):
     prepare(house, shell("sleep 300"))
     slow = slow_disk(house, 150)
     process = house.start("tune", "study.yaml", "-q", **slow)
-    # The trial is running for the engine, and its start is being written down.
+    # To the engine the trial is running, while its start is still being written down.
     wait_until(lambda: house.query("SELECT 1 FROM studies"), what="the study")
     wait_until(lambda: signals(process, "SigBlk"), what="the controller")
     process.send_signal(signal.SIGINT)
@@ -347,7 +350,7 @@ for epoch in range(1, 100000):
 
 
 def test_worker_that_was_sentenced_gets_no_other_trial(house):
-    """It outlives its time-out's SIGTERM: what it were given now would be killed with it."""
+    """The worker outlives its time-out's SIGTERM: a trial given to it now would be killed too."""
     prepare(
         house,
         """
@@ -500,7 +503,7 @@ def test_store_in_odd_places(tmp_path, name):
 
 
 def test_few_descriptors_are_enough(house):
-    """Each trial needs three of ours; what its program gets is what we were started with."""
+    """A trial needs three descriptors of the controller. Its program gets the original limit."""
     prepare(
         house,
         shell('echo "{\\"loss\\": $(ulimit -Sn)}"; exec sleep 0.2'),
@@ -629,7 +632,7 @@ def test_interrupt_before_the_first_trial(house):
 
 
 def test_worker_has_one_launch_at_a_time_on_disk(house):
-    """A start decided before a worker's last words were written down does not go to it."""
+    """A start that is decided before a worker's last end is on disk does not go to that worker."""
     prepare(
         house,
         """

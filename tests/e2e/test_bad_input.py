@@ -1,4 +1,4 @@
-"""Bad input and bad places: each is told what is wrong, and nothing is lost or half made."""
+"""Bad input and bad places: the user is told what is wrong, and nothing is lost or half made."""
 
 import json
 import os

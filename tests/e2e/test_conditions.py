@@ -47,7 +47,7 @@ def test_programs_get_what_is_active_and_nothing_else(house):
     rows = list(csv.DictReader((house.folder / "trials.csv").open()))
     assert [row["params_momentum"] for row in rows][-3:] == ["1.0", "", ""]
     best = house.json("best")
-    # Both of them have as many arguments: the best is who reports first.
+    # Trials 9 and 10 have as many arguments, so the same loss: the first to report is the best.
     assert best["params"]["optimizer"] == "adam" and set(best["params"]) == {"optimizer", "layers"}
     assert "momentum" not in house.run("best").stdout.split("what mattered")[0]
     house.run("trials")

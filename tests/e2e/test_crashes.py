@@ -95,7 +95,7 @@ def assert_nothing_lost_or_doubled(house):
                 last_saved = int(number)
 
 
-# What TPE and BOHB propose depends on what it has seen, so one at a time.
+# What TPE and BOHB propose depends on the reports so far, so they run one trial at a time.
 @pytest.mark.parametrize(
     "sampler, parallelism", [("random", 4), ("grid", 4), ("tpe", 1), ("bohb", 1)]
 )
@@ -152,7 +152,7 @@ def test_trials_go_on_without_a_controller_and_are_adopted(house):
     wait_until(lambda: len(house.reports()) == 1, what="the first report")
     controller.kill()
     controller.communicate()
-    house.write("go.2", "")  # reported while nobody listens
+    house.write("go.2", "")  # reported while no controller listens
     house.write("go.3", "")
     resumed = house.start("resume", "crash", "-q", GO=str(go))
     wait_until(lambda: len(house.reports()) == 3, what="the reports made in between")

@@ -16,9 +16,9 @@ def digests(program, *words):
 
 
 def test_worlds_are_those_that_are_written_down():
-    """What changes a world, or what is digested, renews the file: the command below, one line. GCC
-    and clang give the same; if they do not, a draw depends on the compiler (two in the arguments of
-    one call, say)."""
+    """A change to the worlds, or to what is digested, asks for a new file: the command below writes
+    it. GCC and clang give the same; if they do not, a draw depends on the compiler (two in the
+    arguments of one call, say)."""
     command = "build/release/bin/sluice-faults --digests --seeds 12 --events 1000"
     assert digests(BINARIES / "sluice-faults", *command.split()[2:]) == PINNED.read_text(), (
         f"renew: {command} > tests/sim/digests.txt")

@@ -77,7 +77,7 @@ def test_commands_of_the_reference_run(house):
     """Each example line of docs/commands.md, less other programs, on a study like its own."""
     [study] = blocks("README.md", "yaml")
     [script] = blocks("README.md", "python")
-    # Trial 7 is to be there for the taking: it fails at first.
+    # Trial 7 fails at first, so that the example of `retry` finds a failed trial.
     fails = "sluice.trial().number == 7 and not os.path.exists('mended')"
     script = f"import os, sluice\nif {fails}: exit('no')\n{script}"
     study = study.replace("python train.py", f"{sys.executable} train.py").replace(
@@ -121,7 +121,7 @@ def evidence(*words):
 
 
 def test_evidence_is_what_its_commands_print():
-    """The same on every machine, and so as long as nobody changes a policy without a look at it."""
+    """The rows are the same on every machine. After a change to a policy the page must follow."""
     page = (ROOT / "docs/evidence.md").read_text().splitlines()
     rows = evidence("hypersched", "hypersack", "hydro", "--seeds", "50")
     assert len(rows) > 20

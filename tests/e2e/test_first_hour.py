@@ -1,4 +1,4 @@
-"""What somebody meets who tries Sluice for the first time, with years of other tuners."""
+"""What a user meets in the first hour with Sluice, after years with other tuners."""
 
 import csv
 import json
@@ -217,7 +217,7 @@ for epoch in range(1, 10000):
     assert "there is nothing to stop" in house.run("stop", "--trial", 1, code=1).stderr
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    house.run("stop", "--trial", 2)  # nobody runs the study
+    house.run("stop", "--trial", 2)  # no controller runs the study
     assert house.states() == {1: "stopped", 2: "stopped"}
     assert trials(house, "note") == [("stopped by hand",)] * 2
     assert "has no trial 9" in house.run("stop", "--trial", 9, code=2).stderr

@@ -189,7 +189,7 @@ retries: 0
 """,
         BEGUN_BEFORE,
     )
-    # It has all its work after two epochs, and goes on to its own end.
+    # The trial has all its work after two epochs, and its script goes on to its own end.
     assert values_of(sweeps.house, "val/loss") == {1: [1, 2]}
     assert sweeps.house.states() == {1: "complete"}
     assert sweeps.outputs()[0][-1] == "3.0 1"

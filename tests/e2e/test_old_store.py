@@ -80,7 +80,7 @@ def test_what_damages_an_old_store_is_found(old):
 
 
 def test_a_launch_that_an_older_controller_started_is_adopted(old):
-    """Its claim does not say in which folder it was made, and its program has no mark."""
+    """The launch's claim does not say in which folder it was made, and its program has no mark."""
     launch = old.files / "studies/before/trials/5/launch-1"
     script = (
         "import json, time\n"

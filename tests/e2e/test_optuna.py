@@ -199,7 +199,7 @@ def test_optuna_goes_on_with_the_study(tuned, tmp_path):
 
 
 def test_waiting_trials_are_run_by_optuna(tuned, tmp_path):
-    """A failed trial that is to be tried again, and the study is not resumed."""
+    """`retry` makes a failed trial wait, and the study is exported before it is resumed."""
     house = House(tmp_path)
     copy(tuned.store, house.store)
     house.run("retry", 5, "--study", "kinds")

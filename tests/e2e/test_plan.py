@@ -224,7 +224,7 @@ def test_a_deadline_is_judged_by_what_was_reached(house):
     assert (
         "accuracy at deadline" in house.run("plan", late, "--unit-time", "30s").stdout
     )
-    # All the time there could be.
+    # More time than any policy needs.
     lax = house.write("lax.yaml", STUDY + "deadline: 2d\n")
     plan = house.json("plan", lax, "--unit-time", "30s")
     assert plan["advised"]["by"] == "makespan"
@@ -272,10 +272,10 @@ def test_an_earlier_study_tells_times_and_curves(house, ran):
     )
     assert (start, half) == (pytest.approx(0.1, abs=0.05), pytest.approx(3, rel=0.4))
     assert 0.75 < best < 1
-    # It went as it is predicted to go; a machine under load is slower.
+    # The run took about as long as predicted; a machine under load is slower.
     assert 0.5 < ran / mean(plan, "fifo") < 2
     assert house.store.read_bytes() == before
-    # What is given counts more, and another study only when it is named.
+    # A given value goes before a measured one. Another study counts only when it is named.
     given = house.json("plan", "ran.yaml", "--unit-time", "30s")
     assert source(given, "unit_time") == "given"
     assert source(given, "start_up") == "measured in study planned"
@@ -294,7 +294,7 @@ def test_an_earlier_study_that_does_not_fit(house, ran):
         "--like: study 'planned' counts work in epoch, and this one in step"
         in done.stderr
     )
-    # It only has the same name: that is said, and assumptions are made.
+    # A study that only has the same name does not count: the plan says so, and assumes values.
     plan = house.json("plan", steps)
     assert (
         plan["makespan_in"] == "trials" and "counts work in epoch" in plan["notes"][-1]

@@ -26,7 +26,7 @@ seed: 5
 """
 
 QUICK = ["sh", "-c", "echo '{{\"loss\": 0.5}}'"]
-# Reports once it may.
+# Waits for the file `go`, then reports.
 WAITS = [
     "sh",
     "-c",
@@ -44,7 +44,7 @@ def params(house, study="mine"):
 
 
 def enqueued(house, study="mine"):
-    """The numbers of the trials that are marked so."""
+    """The numbers of the trials that are marked `enqueued`."""
     return [t["trial"] for t in house.json("trials", study) if t["note"] == "enqueued"]
 
 
@@ -272,7 +272,7 @@ def test_too_many_points_for_one_message(house):
     )
     house.write("go", "")
     assert tuning.wait(timeout=60) == 0
-    # With nobody to send them to, they are written down; but the queue has a bound, too.
+    # Without a controller the points are written to the store; but the queue has a bound, too.
     assert house.json("enqueue", "mine", "--file", "points.jsonl")["waiting"] == 50_000
     house.run("enqueue", "mine", "--file", "points.jsonl")
     full = house.run("enqueue", "mine", "lr=0.1", check=False)
@@ -348,7 +348,7 @@ def test_warm_start_from_a_study(house):
     known = knowledge(house)
     assert [k["value"] for k in known] == [t["value"] for t in good]
     assert [k["point"][0] for k in known] == [t["params"]["lr"] for t in good]
-    # They are no trials of this study, and it does not need them any more.
+    # The trials of 'old' are no trials of this study, and it does not need them any more.
     assert len(params(house)) == 2
     house.run("delete", "old", "--yes")
     house.run("resume", "mine", "--trials", 3, "-q")

@@ -64,7 +64,7 @@ def test_a_documented_scenario_runs(house, path):
         assert 0 < run["utilisation"]["mean"] <= 1 + 1e-9
         assert 0 <= run["overhead"]["mean"] < 0.5
         for study in run["studies"]:
-            # A deadline or a target may come before anyone is through.
+            # A deadline or a target may come before any trial is complete.
             ends = [study[measure]["mean"] for measure in ("best_at_deadline", "seconds_to_target")]
             assert study["complete"]["mean"] >= 1 or ends != [None, None]
             assert study["failed"]["mean"] == 0
@@ -405,7 +405,7 @@ def test_makespans_beside_what_the_work_takes_at_least(house):
     # A trial on half a device takes twice as long: the whole is the same.
     both = house.json("simulate", "fixed.yaml", "--policy", "halves,lpt")
     assert both["bound_seconds"]["mean"] == pytest.approx(140)
-    # Those that do less cannot be compared by it.
+    # A policy that does less work cannot be compared by the bound.
     house.write("fewer.yaml", FIXED + "  fewer: {policy: fifo, trials: 6}\n")
     assert "bound_seconds" not in house.json("simulate", "fewer.yaml", "--policy", "fifo,fewer")
 

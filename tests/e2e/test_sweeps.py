@@ -263,7 +263,7 @@ parallelism: 1
     works = {trial: work for trial, work, _ in sweeps.house.reports()}
     assert works == {1: 9, 2: 1, 3: 1}
     assert sweeps.house.states() == {1: "complete", 2: "stopped", 3: "stopped"}
-    # What has done its work ends as it likes: here it saves its model.
+    # A trial that has done its work ends as its script likes: here it saves its model.
     assert sweeps.outputs() == [["saved"], [], []]
 
 

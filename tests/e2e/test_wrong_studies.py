@@ -1,4 +1,4 @@
-"""Study files that are wrong as newcomers' are: what they are told (wrong_studies/README.md).
+"""Study files with the mistakes of new users, and the answers to them (wrong_studies/README.md).
 
     python3 tests/e2e/test_wrong_studies.py     writes down what is answered now
 """

@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 from edges import Edge  # noqa: E402
 
-# Whatever runs the tests in the background, or under nohup, ignores these; programs inherit it.
+# In the background or under nohup these signals are ignored; programs would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -131,7 +131,7 @@ class Disturbed:
             raise Broken(f"no end after {LIMIT_S} s: {self.where_it_stands()}")
 
     def stop(self, pid, seconds):
-        """Stops a process for a while. A timer wakes it: the rest may wait for what it holds."""
+        """Stops a process for a while. A timer wakes it: others may wait for what it holds."""
 
         def wake():
             with contextlib.suppress(ProcessLookupError):
@@ -166,7 +166,7 @@ class Disturbed:
         self.last_code = process.returncode
         if process.returncode in CRASHES:
             raise Broken(f"a controller ended by signal {-process.returncode}: {out}{err}")
-        usual = (0, 130, -signal.SIGKILL, -signal.SIGINT)  # SIGINT: before it could hear it
+        usual = (0, 130, -signal.SIGKILL, -signal.SIGINT)  # SIGINT: before it was handled
         if process.returncode not in usual and "sluice: " not in err:
             raise Broken(f"a controller ended with {process.returncode}, and no word: {out}{err}")
 
@@ -251,7 +251,7 @@ class Disturbed:
         return "kill everything" if found else None
 
     def kill_controller_then_program(self):
-        """The program trains alone for a while, and is killed before anything hears of it."""
+        """The program trains alone for a while, and is killed before a controller hears of it."""
         if not self.edge.processes("program") or not self.alive():
             return None
         for process in self.alive():
@@ -342,7 +342,7 @@ class Disturbed:
         return f"disk full {seconds} s"
 
     def rogue_hello(self):
-        """A process outside says that it is a worker of ours, and reports."""
+        """A process outside of the study claims to be one of its workers, and reports."""
         program = self.pick("program")
         names = ["WORKER", "TRIAL", "LAUNCH", "SOCKET"]
         told = {name: variable_of(program.pid, f"SLUICE_{name}") for name in names if program}
@@ -400,7 +400,7 @@ class Disturbed:
     def interrupt_twice(self):
         return self.interrupt(2)
 
-    # Its end.
+    # The end of a study.
 
     def assert_gone(self, folder, what, seconds=3.0):
         end = time.monotonic() + seconds
@@ -423,7 +423,7 @@ class Disturbed:
                 raise Broken(f"{' '.join(words)} says: {wrong} {done.stderr}")
 
     def sweep(self):
-        """Controller and launchers killed at the very end: what they leave is the next one's."""
+        """If the last controller was killed, the next one ends what it left running."""
         if self.last_code == -signal.SIGKILL:
             self.edge.run("resume", "edge", "-q", check=False)
 

@@ -1,4 +1,4 @@
-"""Point 9: who may read and write what, whatever the umask; and links that others have put."""
+"""Point 9: which users may read and write what, whatever the umask; and links of other users."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def start_with(edge, umask, *words):
 
 
 def mode(path):
-    """The permissions; those of a file that is gone offend nobody."""
+    """The permissions of a file; none if it is gone."""
     try:
         return stat.S_IMODE(os.lstat(path).st_mode)
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def assert_private(edge):
 
 
 def look_while_it_runs(edge, umask, kind="package", verb="tune"):
-    """Runs a study; what may be said of it at any time is looked at in its middle and its end."""
+    """Runs a study, and checks the permissions in the middle of it and at its end."""
     edge.study(kind, trials=2, gates="2:go")
     controller = start_with(edge, umask, "tune", "study.yaml", "-q")
     edge.await_reports(2)
@@ -114,7 +114,7 @@ def test_store_and_output_follow_the_umask(edge, umask):
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids="{:03o}".format)
 def test_programs_follow_the_umask(edge, umask):
-    """What a program writes is its umask's, but is not given to others to write."""
+    """A program's files follow its umask, but other users can never write to them."""
     text = 'touch "$SLUICE_CHECKPOINT_DIR/kept"; echo "{{\\"loss\\": {x}}}"'
     edge.study(["sh", "-c", text])
     edge.finish(start_with(edge, umask, "tune", "study.yaml", "-q"))
@@ -123,7 +123,7 @@ def test_programs_follow_the_umask(edge, umask):
 
 
 def test_run_folder_that_was_open(edge):
-    """The run folder of an earlier version was anybody's to read."""
+    """The run folder of an earlier version was open to every user."""
     edge.study("package", gates="2:go")
     run = edge.files / "run"
     run.mkdir(parents=True)
@@ -204,7 +204,7 @@ LINKS = ["store.files", "store.files/run", "store.files/studies", "store.files/s
 
 
 def plant(public, place):
-    """Another user's link to the victim's folder, where ours would be."""
+    """Puts another user's link to the victim's folder where a folder of the store would be."""
     path = public.folder / place
     for parent in reversed(path.parents):
         if parent.is_relative_to(public.folder) and not parent.exists():
@@ -230,7 +230,7 @@ def test_link_of_another_user_is_not_followed(public, place):
 
 @needs_root
 def test_files_of_another_user_are_not_taken(public):
-    """A run folder that another user owns could be changed under us at any time."""
+    """A run folder that another user owns could be changed by that user at any time."""
     run = public.files / "run"
     run.mkdir(parents=True)
     os.chown(public.files, NOBODY, NOBODY)
@@ -265,7 +265,7 @@ def test_link_in_a_run_folder_that_was_open(public, name):
 @needs_root
 @pytest.mark.parametrize("verb", ["resume", "delete"])
 def test_link_put_into_the_study_is_not_followed(public, verb):
-    """A folder of a trial became a link to somebody's files: they are neither written nor gone."""
+    """A trial's folder became a link to files elsewhere: these are neither written nor removed."""
     (public.victim / "kept").write_text("mine")
     public.study("package", epochs=2, trials=1)
     public.run("tune", "study.yaml", "-q")

@@ -60,7 +60,7 @@ def test_trial_and_launcher_killed(edge, victims):
 
 @pytest.mark.parametrize("last", [8, 12])
 def test_program_that_saves_in_its_own_way(edge, last):
-    """It calls `saved`; its folder is its own, and is not put back by anybody."""
+    """The program calls `saved`; its folder is its own, and nothing puts it back."""
     train_alone(edge, "package", last, saves="own", more=BUDGET)
     kill_trial(edge)
     edge.open_gate("together")
@@ -87,7 +87,7 @@ def test_warm_worker_killed_while_no_controller_lives(edge, last):
 
 @pytest.mark.parametrize("last", [8, 12])
 def test_controller_that_hangs_and_is_killed(edge, last):
-    """It lives, but hears nothing: what was sent to it dies with it."""
+    """The controller lives, but reads nothing: what was sent to it is lost with it."""
     stop = lambda process: process.send_signal(signal.SIGSTOP)  # noqa: E731
     controller = train_alone(edge, "package", last, kill=stop, more=BUDGET)
     for process in edge.processes("program"):
@@ -159,7 +159,7 @@ def test_hyperband_finds_the_same_best(edge, tmp_path_factory, seed):
 
 
 def test_notes_of_the_programs_agree_with_the_reports(edge):
-    """A launch never begins behind what the ledger has, nor past what it has by more than one."""
+    """The second launch goes on from a checkpoint, at most one epoch past what was reported."""
     train_alone(edge, "package", 10, more=BUDGET)
     kill_trial(edge)
     edge.open_gate("together")

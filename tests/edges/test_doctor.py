@@ -32,7 +32,7 @@ def assert_healthy(edge):
 
 
 def assert_ill(edge, *words):
-    """It exits with 1 and says what is wrong, naming each of the words."""
+    """The doctor exits with 1 and says what is wrong, with each of the words."""
     code, wrong = examine(edge)
     said = edge.unplaced(json.dumps(wrong))
     assert code == 1, f"doctor says ok: {wrong}"
@@ -362,7 +362,7 @@ def test_store_that_is_older_than_what_it_acknowledged(edge):
 
 
 def test_doctor_changes_nothing(edge):
-    """It looks at a damaged store, and leaves it as it was."""
+    """The doctor looks at a damaged store, and leaves it as it was."""
     make(edge)
     damage(edge, ROWS["state"])
     edge.run("doctor", check=False)

@@ -50,7 +50,7 @@ def test_all_files_at_once_in_the_middle_of_a_trial(edge, kind):
 @pytest.mark.parametrize("program", ["package", "plain", "warm"])
 @pytest.mark.parametrize("kind", ["fifo", "zero"])
 def test_controller_that_takes_over(edge, kind, program):
-    """It reads what the launches of the one before left, with and without their programs."""
+    """A new controller reads what earlier launches left, with and without their programs."""
     edge.study(program, trials=4, retries=0, epochs=3, gates="2:go", parallelism=4, more=BOUND)
     controller = edge.start("tune", "study.yaml", "-q")
     edge.await_reports(4)
@@ -69,7 +69,7 @@ def test_controller_that_takes_over(edge, kind, program):
 
 
 def spoil(edge, trial, kind):
-    """As the trial would do it itself."""
+    """Does to the trial's files what the trial could do itself."""
     folder = edge.files / f"studies/edge/trials/{trial}/launch-1"
     for name in NAMES:
         (folder / name).unlink(missing_ok=True)
@@ -108,7 +108,7 @@ def test_interrupt_with_such_files(edge, kind):
 
 @pytest.mark.parametrize("kind", ["fifo", "zero"])
 def test_commands_on_such_a_study(edge, kind):
-    """Looking at it and deleting it come to an end, too."""
+    """Commands that look at such a study, or delete it, come to an end, too."""
     ask_evil(edge, 1, kind, *NAMES)
     edge.study("plain", trials=2, retries=0, epochs=1, pause=1)
     edge.run("tune", "study.yaml", "-q", seconds=LIMIT_S)
@@ -145,7 +145,7 @@ def test_files_that_are_ours(edge, kind, name):
 
 
 def test_spool_that_cannot_be_written(edge):
-    """A spool that is no regular file at the moment it is to be written, too."""
+    """The spool is no regular file at the moment when it is to be written."""
     ask_evil(edge, 1, "fifo", "spool.jsonl")
     edge.study("package", trials=2, epochs=3, gates="2:go", retries=2, more=BOUND)
     controller = edge.start("tune", "study.yaml", "-q")

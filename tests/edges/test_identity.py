@@ -253,7 +253,7 @@ def test_another_name_is_the_same_store(edge, kind):
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_controller_by_another_name_is_followed_by_one_of_the_first(edge, kind):
-    """Begun by a link, killed, resumed by the file's own name: the trials are adopted."""
+    """A controller by another name is killed; one by the file's own name adopts its trials."""
     edge.study("plain", name="first", epochs=1)
     edge.run("tune", "study.yaml", "-q")
     edge.study("package", trials=2, gates="2:go")
@@ -486,7 +486,7 @@ def take_lock_away(edge, how):
 
 
 def one_of(controllers, seconds=40):
-    """Lets all of them come to an end; what each said."""
+    """Waits until all have ended; returns the exit status and the output of each."""
     return [
         (each.returncode, out + err)
         for each in controllers
@@ -537,7 +537,7 @@ def test_lock_removed_between_two_controllers_again_and_again(edge):
 
 
 def test_controller_after_a_removed_lock_can_be_reached(edge):
-    """The first one, as it ends, takes nothing away from the second: later trials find it."""
+    """The first controller, as it ends, removes nothing of the second: later trials find that."""
     more = "budget: {max: 6}"  # a program waits there for the controller's word
     edge.study("package", trials=8, parallelism=2, gates="2:go", more=more)
     controllers = [edge.start("tune", "study.yaml", "-q")]

@@ -158,7 +158,7 @@ def test_workers_of_a_controller_killed_at_the_end(tmp_path, slice_us):
 
 
 def test_idle_workers_of_a_controller_killed_before_the_end(edge):
-    """They wait for the next one, and it finds them or starts others: nothing twice."""
+    """The workers wait for the next controller. It finds them or starts others: nothing twice."""
     edge.study("warm", trials=4, epochs=4, parallelism=4, gates="4:go", more="")
     controller = edge.start("tune", "study.yaml", "-q")
     edge.await_reports(12)

@@ -153,7 +153,7 @@ def assert_paused(edge, done, words):
 
 
 def again(edge):
-    """What goes on: the study may not even have come to be."""
+    """The command that goes on: the study may not even be in the store."""
     return ["resume", "edge"] if edge.query("SELECT 1 FROM studies") else ["tune", "study.yaml"]
 
 
@@ -172,9 +172,9 @@ def test_study_that_cannot_start_its_first_trial(edge, kind):
 
 @pytest.mark.parametrize("kind, program", FAULTS_OF_A_RUNNING_STUDY)
 def test_study_that_can_start_no_further_trial(edge, kind, program):
-    """The fault comes while one trial runs; it is not charged to those that cannot start.
+    """The fault comes while one trial runs. It is not charged to the trials that cannot start.
 
-    What ends meanwhile may be waited for instead, for its end cannot be written down either.
+    The controller may also wait for the running trial, whose end cannot be written down either.
     """
     edge.study(program, trials=12, retries=0, epochs=1, pause=1, gates="2:go", parallelism=1)
     with fault_of(edge, kind) as fault:
@@ -194,7 +194,7 @@ def test_study_that_can_start_no_further_trial(edge, kind, program):
             fault.go()
             edge.finish(controller)
     states, failures = edge.states(), edge.failures()
-    others = range(2, 13)  # what became of the trial whose files were taken away is its own affair
+    others = range(2, 13)  # trial 1 lost its files: how it ended is not judged
     assert [trial for trial in others if states.get(trial) != "complete"] == [], states
     assert [trial for trial in others if failures[trial]] == [], failures
     edge.assert_never_twice()
@@ -202,7 +202,7 @@ def test_study_that_can_start_no_further_trial(edge, kind, program):
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_study_that_cannot_be_resumed_yet(edge, kind):
-    """Interrupted, then resumed on a machine that cannot start anything; then it can."""
+    """The study is interrupted, resumed while the machine can start nothing, and resumed again."""
     edge.study("plain", trials=3, retries=0, epochs=2, pause=1, gates="1:go")
     with fault_of(edge, kind) as fault:
         controller = edge.start("tune", "study.yaml", "-q")
@@ -221,7 +221,7 @@ def test_study_that_cannot_be_resumed_yet(edge, kind):
 
 
 def test_status_of_a_paused_study(edge):
-    """It is not finished, and can be asked for its state."""
+    """A paused study is not finished, and can be asked for its state."""
     edge.study("plain", trials=3, retries=0, epochs=1)
     with fault_of(edge, FileInTheWay) as fault:
         fault.come()
@@ -320,7 +320,7 @@ def test_output_in_a_disk_full_that_outlasts_the_program(edge):
     edge.open_gate("full")
     edge.await_notes("end")
     wait_until(lambda: not edge.processes("program"), what="the end of the program")
-    with contextlib.suppress(AssertionError):  # it may also wait until the disk has room
+    with contextlib.suppress(AssertionError):  # the trial may also wait until the disk has room
         wait_until(lambda: edge.states() != {1: "running"}, seconds=2)
     disk.free()
     controller.communicate(timeout=40)

@@ -81,7 +81,7 @@ def test_program_that_executes_itself_anew(edge, stages):
 
 
 def execute_alone(edge, stages):
-    """The program executes itself once, and has said what it says then, without a controller."""
+    """The program executes itself once and makes its next reports, all without a controller."""
     program_of(edge, EXECS, retries=0, more=f"environment: {{STAGES: '{stages}'}}")
     controller = start(edge)
     edge.await_reports(3)
@@ -99,7 +99,7 @@ def test_program_that_executes_itself_while_no_controller_lives(edge):
 
 
 def test_what_was_said_before_it_executed_itself_comes_before_what_it_says_then(edge):
-    """Epochs 4 to 6 are said while no controller lives; 7 to 9 by what the program became."""
+    """Epochs 4 to 6 are reported while no controller lives; 7 to 9 by what the program became."""
     execute_alone(edge, stages=2)
     controller = edge.start("resume", "edge", "-q")
     edge.await_controller(controller)
@@ -174,7 +174,7 @@ def raw(edge, first, last, **settings):
 
 @pytest.mark.parametrize("place", ["program", "child", "session", "daemon", "cleared"])
 def test_client_without_a_secret_in_the_tree_is_heard(edge, place):
-    """The kernel says that it is the program, its child, or further down the tree."""
+    """The kernel says that the client is the program, its child, or further down the tree."""
     words = raw(edge, 1, 3)
     if place == "program":
         edge.study(words, retries=0)
@@ -208,7 +208,7 @@ wait_for("over")
 def test_what_is_acknowledged_counts(edge, then):
     """A second client in the tree, which knows nothing of the first, counts its messages from 1.
 
-    It may be refused. What it is told to be on disk is on disk.
+    The second client may be refused. What is acknowledged to it is on disk.
     """
     lines = [" ".join(raw(edge, 1, 3, then=then)), " ".join(raw(edge, 4, 6))]
     edge.study(["sh", "-c", "; ".join(lines)], retries=0)
@@ -243,7 +243,7 @@ POISON = -12345.0
 
 
 def claim_to_be(edge, worker, pid, trial, launch, reports=(2, 3, 50), **more):
-    """Says hello as another's worker, and reports whatever the answer is; what was answered."""
+    """Says hello under the name of a worker, and reports whatever the answer is; all answers."""
     answers = []
     peer = Peer(edge.socket(), seconds=3)
     place = {"trial": trial, "launch": launch}
@@ -277,7 +277,7 @@ def start_waiting(edge, kind="package", **settings):
 
 @pytest.mark.parametrize("kind", ["package", "plain", "warm"])
 def test_process_outside_of_the_tree_is_refused(edge, kind):
-    """It names the worker, the launch and the pid as they are, and is not heard."""
+    """The process names the worker, the launch and the pid, truly or not, and is refused."""
     controller, pid = start_waiting(edge, kind)
     for stated in (pid, os.getpid(), 1, pid + 1):
         for worker in ("1.1", "1.2"):
@@ -291,7 +291,7 @@ def test_process_outside_of_the_tree_is_refused(edge, kind):
 
 
 def test_process_outside_comes_before_the_program_has_spoken(edge):
-    """The first that says hello would be the speaker: not if it is no process of the launch."""
+    """The first process to say hello becomes the speaker, unless it is not of the launch."""
     text = PREAMBLE + 'witness.note("begin", 1, 1)\nwait_for("go")\nimport sluice\n'
     program_of(edge, text + "for e in (1, 2): sluice.report(e, loss=e)\n", retries=0)
     controller = start(edge)
@@ -304,7 +304,7 @@ def test_process_outside_comes_before_the_program_has_spoken(edge):
 
 
 def test_process_outside_stays_connected_beside_the_worker(edge):
-    """Its hello must not take the launch over, nor cut the worker off."""
+    """The hello of a process outside must not take the launch over, nor cut the worker off."""
     controller, pid = start_waiting(edge)
     rogues = [Peer(edge.socket(), seconds=3) for _ in range(4)]
     for rogue in rogues:
@@ -380,7 +380,7 @@ if trial == 1:
 
 
 def test_process_outside_while_the_worker_reconnects(edge):
-    """A new controller listens; the one that comes first is not the worker."""
+    """A new controller listens, and the first process to connect is not the worker."""
     controller, pid = start_waiting(edge)
     edge.kill(controller)
     worker = edge.processes("program")[0]
@@ -421,7 +421,7 @@ def secrets_of(edge):
 
 @pytest.mark.parametrize("kind", ["package", "warm"])
 def test_secrets_are_told_to_nobody(edge, kind):
-    """Not in arguments, output, what the trial is told, the store or an export."""
+    """No secret is in arguments, output, what the trial is told, the store or an export."""
     controller, _ = start_waiting(edge, kind)
     secrets = {path: path.read_bytes().strip() for path in secrets_of(edge)}
     words = [read_bytes(f"/proc/{each.pid}/cmdline") for each in processes_of(edge.folder)]

@@ -18,7 +18,7 @@ import time
 import pytest
 from edges import IS_SOAK, PROGRAMS, is_alive, processes_of, read_bytes, wait_until
 
-# In the order of what they ask for; those of a normal run first.
+# The ways in which a child may escape the end of its launch (programs/rank.py).
 SHAPES = ["session", "double", "cleared", "deaf", "group", "stopped", "hopping"]
 soak_only = pytest.mark.skipif(not IS_SOAK, reason="runs with SLUICE_SOAK=1")
 
@@ -90,7 +90,7 @@ def test_many_trials_that_leave_daemons(edge):
 
 
 def test_children_of_another_trial_are_left_alone(edge):
-    """One trial ends, with what it started; the other keeps its children to its own end."""
+    """A launch of one trial ends with its children; the other trial keeps its own to its end."""
     edge.study("package", trials=2, ranks=2, gates="2:go", saves="no")
     controller = edge.start("tune", "study.yaml", "-q")
     edge.await_notes("rank", 4)
@@ -182,7 +182,7 @@ def test_killed_launch_of_other_programs(edge, kind, victims):
 
 
 def test_warm_worker_on_a_later_trial(edge):
-    """What runs was started for trial 1, and is found although it carries a later one."""
+    """The worker was started for trial 1, and is found although it runs a later trial."""
     edge.study("warm", trials=4, ranks=1, parallelism=1, pause=30)
     controller = edge.start("tune", "study.yaml", "-q")
     edge.await_notes("report", 2, trial=3)

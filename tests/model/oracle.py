@@ -54,7 +54,7 @@ def leaves(outputs):
 
 
 def gradients(outputs, parameters):
-    """By name; of parameters without one, None."""
+    """Gradients by the name of the parameter; None where it has none."""
     measure = sum(each.float().square().mean() for each in outputs)
     found = torch.autograd.grad(measure, list(parameters.values()), allow_unused=True)
     return dict(zip(parameters, found, strict=True))
@@ -210,7 +210,7 @@ class Case:
 
     @functools.cached_property
     def _infinite_dims(self):
-        """Of trained parameters, by name; of tied names mup knows the first."""
+        """How many there are, by trained parameter. Of tied names mup knows the first."""
         base, delta = self.outline(1), self.outline(2)
         shapes = mup.make_base_shapes(mup.get_shapes(base), mup.get_shapes(delta))
         trained = {name for name, tensor in base.named_parameters() if tensor.requires_grad}

@@ -22,7 +22,7 @@ def shapes(surrogate):
     return {each["name"]: each["shape"] for each in surrogate["parameters"]}
 
 
-# It is wrong about the shapes of the last states, which nobody uses.
+# The archive is wrong about the shapes of the LSTM's last states, which nothing in it uses.
 def test_an_lstm_of_2_11_is_read():
     graph = told("show", "lstm-torch-2.11.pt2")
     assert graph["made_by"].startswith("torch 2.11")

@@ -59,7 +59,7 @@ def _call(node, values):
     expected = [argument.name for argument in operation._schema.arguments]
     positional, keywords = [], {}
     for place, each in enumerate(node["arguments"]):
-        # After one that is left out for its default, only names tell.
+        # After an argument that is left out for its default, the others go by name.
         if not each["keyword"] and len(positional) == place and expected[place] == each["name"]:
             positional.append(_value(each, values))
         else:

@@ -58,7 +58,7 @@ class Reported:
 
 @functools.cache
 def usual_options():
-    """Of every network of the zoo, by name."""
+    """The usual options of every network of the zoo, by its name."""
     listed = subprocess.run(
         [SLUICE, "model", "zoo", "--json"], capture_output=True, text=True, timeout=60, check=True
     )
@@ -66,7 +66,7 @@ def usual_options():
 
 
 def parsed(options):
-    """Of words, the usual one comes first."""
+    """Options as a dict. Where an option is one of several words, the first is the usual one."""
     pairs = [each.split("|")[0].split("=") for each in options.split(",") if each]
     return {name: int(value) if value.isdigit() else value for name, value in pairs}
 

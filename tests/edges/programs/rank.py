@@ -38,7 +38,7 @@ def main():
     end = time.monotonic() + 120
     while time.monotonic() < end:
         time.sleep(0.02)
-        if shape == "hopping":  # another process each time that somebody looks
+        if shape == "hopping":  # goes on in a new process each time, so that no pid lasts
             if os.fork():
                 os._exit(0)
             os.setsid()

@@ -1,4 +1,4 @@
-"""wandb.Api: of all that it asks a server for, a trial knows its own run."""
+"""wandb.Api: the real one asks a server; this one knows only the trial's own run."""
 
 import sys
 
@@ -106,6 +106,6 @@ class Run:
         pass
 
     def update(self):
-        """What was set is with the run already."""
+        """Does nothing: what was set is with the run already."""
 
     save = update

@@ -49,13 +49,13 @@ class Section(dict):
 
 
 class Config(Section):
-    """What the sweep chose cannot be changed: a script that tries is told, as by wandb."""
+    """What the sweep chose cannot be changed: a script that tries gets a message, as with wandb."""
 
     def __init__(self):
         super().__init__()
         object.__setattr__(self, "_chosen", {})
         object.__setattr__(self, "_told", set())
-        object.__setattr__(self, "_items", self)  # as scripts of old read it, past the methods
+        object.__setattr__(self, "_items", self)  # older scripts read it, past the methods
         self._begin()
 
     def __reduce__(self):

@@ -33,7 +33,10 @@ class History:
         return self._rows[-1]["_step"] if self._rows else -1
 
     def read(self, keys=None, min_step=None, max_step=None):
-        """Rows of these steps, max_step left out; with keys, of those that have them all, these."""
+        """Rows of the steps from min_step up to, but not including, max_step.
+
+        With keys: only the rows that have all of them, and only these keys.
+        """
         if self._is_cut:
             raise Error(
                 f"history: expected at most {_MOST_ROWS} steps, found more, which were not kept; "

@@ -1,7 +1,7 @@
 """The modules inside wandb that frameworks and scripts import by name.
 
-Those without a file of their own hold a few names of the stand-in; the table says which. Any other
-is not here, and whoever imports it is told so.
+Those without a file of their own hold a few names of the stand-in; the table says which. Importing
+any other raises an error that says so.
 """
 
 import importlib
@@ -94,7 +94,7 @@ def member(module, name):
 
 
 class _Finder:
-    """Asked after those that look for files."""
+    """Comes after the finders that look for files."""
 
     @staticmethod
     def find_spec(full_name, path=None, target=None):
@@ -102,7 +102,7 @@ class _Finder:
         if package != "wandb":
             return None
         if name not in MODULES:
-            # Without a name: with one, `from wandb import x` would put its own text in place of it.
+            # No name= here: with one, `from wandb import x` would replace the error's text.
             raise ModuleNotFoundError(absence(full_name))
         return ModuleSpec(full_name, _Finder, is_package=True)
 

@@ -50,7 +50,7 @@ class Run:
         self._rules = Rules()
         self._history = History()
         self._reported_step = None
-        self._is_complete = False  # has all the work it was given: the rest is the script's own
+        self._is_complete = False  # all its work is done: from then on nothing is reported
         self._is_stopped = False
         self._is_over = False
         self.config._begin()
@@ -90,7 +90,7 @@ class Run:
         if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
             raise ValueError("wandb.log: expected a dict whose keys are texts")
         if self._is_stopped:
-            raise sluice.Stopped(0)  # from cleaning up, or because the first was caught
+            raise sluice.Stopped(0)  # the script cleans up, or has caught the first one
         if self._is_over:
             raise Error("wandb.log: expected a run, found a finished one; call wandb.init() again")
         if step is not None:
@@ -114,7 +114,7 @@ class Run:
             self._leave_if_asked()
 
     def _report(self):
-        """What is held, if the metric is among it; outside Sluice, whatever is held."""
+        """Reports the held values if the metric is among them; outside Sluice, any of them."""
         if self._metric == _RUNTIME and (self._held or self._trial._reported < 0):
             self._held[_RUNTIME] = time.time() - self.start_time
         if self._is_complete or not self._held:
@@ -126,7 +126,7 @@ class Run:
         return True
 
     def _leave_if_asked(self):
-        """A trial that has done all its work is left to end as its script likes."""
+        """Raises Stopped if asked to. A trial that did all its work ends as its script likes."""
         if not self._trial.should_stop():
             return
         self._is_complete = self._trial._why == "complete"

@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 
 from wandb._errors import Error
 
-# What becomes of the value before and the new one.
+# How each kind of summary is made of its value before and the new value.
 _WAYS = {
     "min": min,
     "max": max,
@@ -32,7 +32,7 @@ class Rules:
 
     def define(self, name, summary, goal=None):
         if summary is None:
-            return  # it says what to draw the metric over
+            return  # the call only says what to draw the metric over
         ways = {way: _WAYS.get(way) for way in summary.lower().split(",")}
         for way in ways:
             if way not in _WAYS and way not in _OTHERS:
@@ -88,7 +88,7 @@ class Summary(dict):
         object.__setattr__(self, "_tell", None)
 
     def _finish(self, tell):
-        """What the script has set; what it sets from now on is told one by one."""
+        """Returns what the script has set. What it sets from now on goes to `tell`, one by one."""
         object.__setattr__(self, "_tell", tell)
         return {name: self[name] for name in self._set}
 
