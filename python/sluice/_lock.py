@@ -1,4 +1,4 @@
-"""A re-entrant lock that knows whether the calling thread holds it."""
+"""A re-entrant lock that knows whether the calling thread is inside."""
 
 from _thread import RLock, get_ident
 
@@ -6,29 +6,37 @@ from _thread import RLock, get_ident
 class OwnedLock:
     """For an object that signal handlers call too, perhaps in the middle of one of its methods.
 
-    A handler may run between two lines here, on the thread that is about to hold the lock or has
-    just let go of it. Then is_mine() is False and the handler takes the lock itself, which is
-    right: the thread is not in the middle of anything yet, or not any more.
+    A handler may run between any two lines here. A thread therefore counts as inside from before
+    it takes the lock until after it has let go of it: a handler that runs in between must not take
+    the lock a second time, since it could then wait for another thread and keep that one out.
     """
 
     def __init__(self):
         self._lock = RLock()
-        self._depth = 0
-        self._owner = None
+        self._depths = {}  # by thread; each thread changes its own
 
     def is_mine(self) -> bool:
-        return self._owner == get_ident()
+        return get_ident() in self._depths
 
     def acquire(self) -> None:
-        self._lock.acquire()
-        self._depth += 1
-        self._owner = get_ident()
+        me = get_ident()
+        self._depths[me] = self._depths.get(me, 0) + 1
+        try:
+            self._lock.acquire()
+        except BaseException:  # of a signal handler
+            self._leave(me)
+            raise
 
     def release(self) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._owner = None
         self._lock.release()
+        self._leave(get_ident())
+
+    def _leave(self, me: int) -> None:
+        depth = self._depths[me] - 1
+        if depth:
+            self._depths[me] = depth
+        else:
+            del self._depths[me]
 
     def __enter__(self):
         self.acquire()
