@@ -646,7 +646,7 @@ TEST(StudyReaderTest, PoliciesThatPackGpusNeedToKnowMemory) {
 }
 
 TEST(StudyReaderTest, TheExamplesOfTheDocumentationAreStudies) {
-  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../docs/study-file.md";
+  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../../docs/study-file.md";
   std::ifstream stream(page);
   ASSERT_TRUE(stream) << page;
   int examples = 0;
