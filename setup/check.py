@@ -2,7 +2,8 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or contract, python, oracle, e2e, edges, includes, lean, fuzz, or plants.
+A room is a folder of src, or rig, contract, python, oracle, e2e, edges, includes, lean, fuzz, or
+plants.
 With a preset other than release only the C++ tests of its build are run. Passing tests are silent.
 """
 

@@ -149,6 +149,11 @@ std::string WithoutLookalikes(std::string_view text) {
   return plain;
 }
 
+std::string_view Trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
 std::string Shown(std::string_view text) {
   std::string out;
   for (const char c : FirstBytes(text, kLongestShown)) {

@@ -22,6 +22,9 @@ std::string_view FirstBytes(std::string_view text, std::size_t length);
 // Up to the end of the first line.
 std::string_view FirstLine(std::string_view text);
 
+// Without the blanks around it.
+std::string_view Trimmed(std::string_view text);
+
 constexpr std::size_t kLongestShown = 60;
 // A text from the user as a message may show it: on one line, control characters escaped, shortened
 // if it is long.

@@ -61,5 +61,17 @@ TEST(TextTest, CharactersThatLookLikeOthers) {
   EXPECT_EQ(Lookalike("-'\u00e4"), "");
 }
 
+TEST(TextTest, TrimmedHasNoBlanksAroundIt) {
+  EXPECT_EQ(Trimmed("  a b "), "a b");
+  EXPECT_EQ(Trimmed("a"), "a");
+  EXPECT_EQ(Trimmed("  "), "");
+  EXPECT_EQ(Trimmed(""), "");
+}
+
+TEST(TextTest, LookalikesAreReplaced) {
+  EXPECT_EQ(WithoutLookalikes("trials\uff1a \u221280"), "trials: -80");
+  EXPECT_EQ(WithoutLookalikes("plain"), "plain");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -9,7 +9,7 @@ namespace sluice {
 // What may be wrong with a line on which a bracket or brace is not closed.
 struct FlowCure {
   std::string advice;
-  std::string instead;
+  std::string instead;  // the mended line, to be tried; empty: the advice proposes no line
 };
 
 // For mistakes such as "{float:[0, 1]}", "{a: 1; b: 2}", "{a: [1] b: 2}", the likely ones first.

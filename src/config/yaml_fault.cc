@@ -20,8 +20,6 @@ namespace {
 
 using std::string_view;
 
-constexpr std::size_t kNone = string_view::npos;
-
 // Trying a cure reads the whole text once, so cures of longer texts are not tried.
 constexpr std::size_t kLongestTried = std::size_t{1} << 16;
 
@@ -175,7 +173,7 @@ class Explainer {
       if (other.empty()) continue;
       std::string plain = WithoutLookalikes(At(at));
       const std::size_t colon = plain.find(':');
-      if (colon != kNone && colon + 1 < plain.size() && plain[colon + 1] != ' ')
+      if (colon != kNowhere && colon + 1 < plain.size() && plain[colon + 1] != ' ')
         plain.insert(colon + 1, " ");
       cures.push_back(
           {at, fmt::format("expected YAML, and {}; write '{}'", other, Shown(Trimmed(plain))),
@@ -222,7 +220,7 @@ class Explainer {
     }
     const std::string what = fmt::format("expected '{}' to close the '{}' that begins on this line",
                                          list ? ']' : '}', list ? '[' : '{');
-    if (const std::size_t comment = FindBare(At(open_->line), " #"); comment != kNone) {
+    if (const std::size_t comment = FindBare(At(open_->line), " #"); comment != kNowhere) {
       const string_view rest = At(open_->line).substr(comment + 1);
       const string_view word = rest.substr(0, rest.find_first_of(" ,]}"));
       return {open_->line,
@@ -244,7 +242,8 @@ class Explainer {
     for (const int at : {line(), Before(line())}) {
       const string_view words = Trimmed(At(at));
       const std::size_t colon = words.find(':');
-      if (colon == kNone || colon + 1 >= words.size() || !IsKey(words.substr(0, colon))) continue;
+      if (colon == kNowhere || colon + 1 >= words.size() || !IsKey(words.substr(0, colon)))
+        continue;
       const string_view value = words.substr(colon + 1);
       if (value.starts_with(' ') || value.starts_with("//")) continue;
       const std::string cured = fmt::format("{}: {}", words.substr(0, colon), value);
@@ -278,7 +277,7 @@ class Explainer {
   std::vector<Cure> ColonBeforeBracket() const {
     const string_view words = Trimmed(At(line()));
     const std::size_t open = words.find_first_of("{[");
-    if (open == kNone || open == 0) return {};
+    if (open == kNowhere || open == 0) return {};
     string_view key = Trimmed(words.substr(0, open));
     if (key.ends_with('=')) key = Trimmed(key.substr(0, key.size() - 1));
     if (!IsKey(key)) return {};
@@ -392,7 +391,7 @@ class Explainer {
     if (!pair->value.contains(": ") && !pair->value.ends_with(':')) return {};
     std::vector<Cure> cures;
     const std::size_t colon = pair->value.find(": ");
-    if (colon != kNone && IsKey(pair->value.substr(0, colon))) {  // "n: int: [1, 4]"
+    if (colon != kNowhere && IsKey(pair->value.substr(0, colon))) {  // "n: int: [1, 4]"
       string_view inner = pair->value;
       if (inner.ends_with('}')) inner.remove_suffix(1);
       cures.push_back({line(),
@@ -401,8 +400,8 @@ class Explainer {
                                    Shown(pair->key), Shown(inner)),
                        WithValue(*pair, fmt::format("{{{}}}", inner))});
     }
-    const std::size_t key = colon == kNone ? kNone : pair->value.rfind(' ', colon - 1);
-    if (key != kNone && std::isdigit(static_cast<unsigned char>(pair->value.front())) != 0) {
+    const std::size_t key = colon == kNowhere ? kNowhere : pair->value.rfind(' ', colon - 1);
+    if (key != kNowhere && std::isdigit(static_cast<unsigned char>(pair->value.front())) != 0) {
       const string_view second = pair->value.substr(key + 1);
       cures.push_back({line(),
                        fmt::format("expected one key on the line, found a second; put '{}' on a "
@@ -427,7 +426,7 @@ class Explainer {
     const char last = first == '{' ? '}' : first == '[' ? ']' : first;
     if (!string_view("'\"[{").contains(first)) return {};
     const std::size_t end = pair->value.find(last, 1);
-    const string_view rest = end == kNone ? string_view() : Trimmed(pair->value.substr(end + 1));
+    const string_view rest = end == kNowhere ? string_view() : Trimmed(pair->value.substr(end + 1));
     if (rest.empty()) return {};
     std::vector<Cure> cures;
     const auto propose = [&](const std::string& advice, const std::string& value) {
@@ -440,7 +439,8 @@ class Explainer {
       propose(fmt::format("put {}: {}: {}", where, Shown(pair->key), Shown(value)), value);
     };
     const std::size_t close = pair->value.rfind('}', pair->value.size() - rest.size() - 1);
-    if (first == '{' && close != kNone) {  // "{int: [1, 4]} log: true", "{int: [1, 4]}, log: true"
+    if (first == '{' &&
+        close != kNowhere) {  // "{int: [1, 4]} log: true", "{int: [1, 4]}, log: true"
       const string_view head = pair->value.substr(0, close);
       string_view more = rest.starts_with(',') ? Trimmed(rest.substr(1)) : rest;
       if (more.starts_with('{') && more.ends_with('}')) more = more.substr(1, more.size() - 2);
@@ -512,7 +512,7 @@ class Explainer {
     std::vector<std::string> anchors;
     for (int at = 1; at <= line(); ++at) {
       const std::size_t anchor = FindBare(At(at), "&");
-      if (anchor == kNone) continue;
+      if (anchor == kNowhere) continue;
       const string_view rest = At(at).substr(anchor + 1);
       anchors.emplace_back(rest.substr(0, rest.find_first_of(" ,]}")));
     }

@@ -6,12 +6,6 @@
 #include "base/text.h"
 
 namespace sluice {
-namespace {
-
-constexpr std::size_t kNowhere = std::string_view::npos;
-
-}  // namespace
-
 std::vector<std::string_view> LinesOf(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -25,11 +19,6 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 
 std::size_t IndentOf(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
-}
-
-std::string_view Trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 bool SaysNothing(std::string_view line) {

@@ -10,11 +10,11 @@ namespace sluice {
 
 // Lines of a YAML text as a person reads them, for what the parser could not read.
 
+constexpr std::size_t kNowhere = std::string_view::npos;
+
 std::vector<std::string_view> LinesOf(std::string_view text);
 // How many blanks it begins with.
 std::size_t IndentOf(std::string_view line);
-// Without blanks around it.
-std::string_view Trimmed(std::string_view text);
 // Whether it is empty or a comment.
 bool SaysNothing(std::string_view line);
 // Whether it could be a key without quotes.
@@ -27,7 +27,7 @@ struct YamlPair {
 };
 std::optional<YamlPair> PairOn(std::string_view line);
 
-// Where `what` first occurs outside quotes, at `from` or later; npos if it does not.
+// Where `what` first occurs outside quotes, at `from` or later; kNowhere if it does not.
 std::size_t FindBare(std::string_view line, std::string_view what, std::size_t from = 0);
 // The line with `by` in place of each occurrence of `what` outside quotes.
 std::string ReplaceBare(std::string_view line, std::string_view what, std::string_view by);

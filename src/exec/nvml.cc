@@ -8,6 +8,8 @@
 #include <charconv>
 #include <memory>
 
+#include "base/text.h"
+
 namespace sluice {
 namespace {
 
@@ -117,12 +119,6 @@ class Nvml {
   NvmlReturn (*memory_)(NvmlDevice, NvmlMemory*);
   bool begun_ = false;
 };
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // The device an entry of CUDA_VISIBLE_DEVICES names.
 const Device* FindNamed(const std::vector<Device>& devices, std::string_view entry) {

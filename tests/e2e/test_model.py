@@ -74,7 +74,8 @@ def test_a_study_names_its_network_and_its_loss(house):
     house.write("study.yaml", STUDY.format(model=model_of_study))
     house.write("train.py", """print('{"loss": 1}')\n""")
     told = house.run("check", "study.yaml").stdout
-    assert "yaml:2: model: the network is 4 times narrower: 'dropout': a wide network" in told
+    said = "model: the network is 4 times narrower: 'dropout': a wide network"
+    assert f"warning: study.yaml:2: {said}" in told
     surrogate = json.loads(model(house, "shrink", "--study", "study.yaml", "--json").stdout)
     assert [width["to"] for width in surrogate["widths"]] == [128, 128]
     words = "shrink", "--study", "study.yaml", "--scale", "2", "--json"
