@@ -63,8 +63,8 @@ BANNED = {
     r"std::chrono::\w*_clock|\b(system|steady|high_resolution)_clock\b": [],
     r"\b(clock_gettime|gettimeofday)\s*\(|\bstd::time\s*\(": [],
     r"<(thread|mutex|condition_variable|future|stop_token)>|\bstd::(jthread|thread|async)\b": [
-        "src/ledger/writer.cc",  # commits in groups, off the caller's thread
-        "src/ledger/writer.h",
+        "src/base/worker_thread.cc",  # the one class of threads, for writers and samplers
+        "src/base/worker_thread.h",
     ],
     r"std::\w+_distribution\b|\bstd::(random_device|mt19937\w*|shuffle)\b|\bs?rand\s*\(": [],
 }

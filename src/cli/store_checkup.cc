@@ -91,12 +91,12 @@ Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
   for (const TrialFiles& seen : files) {
     const Trial* trial = engine->trial({study.id, TrialId(seen.trial)});
     if (trial == nullptr) return fmt::format("there are files of trial {}", seen.trial);
-    const std::uint32_t known = Number(trial->launch);
+    const std::uint32_t known = Number(trial->launch.id);
     if (seen.launch > known) {
       return fmt::format("there are files of launch {} of trial {}, and the store knows {}",
                          seen.launch, seen.trial, known);
     }
-    if (seen.launch == known && seen.acknowledged > trial->seq)
+    if (seen.launch == known && seen.acknowledged > trial->launch.seq)
       return fmt::format("trial {} has had more acknowledged than the store knows", seen.trial);
   }
   return std::string();

@@ -27,7 +27,7 @@ std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name) {
 wire::Assign MakeAssign(const Study& study, const Trial& trial, const LaunchPlaces& places) {
   wire::Assign assign;
   assign.study = study.spec.name;
-  assign.at = {trial.id, trial.launch};
+  assign.at = {trial.id, trial.launch.id};
   assign.params = study.spec.space.Encode(trial.point);
   if (trial.target != kNoLimit) assign.target = trial.target;
   assign.work = trial.work;

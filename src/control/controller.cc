@@ -36,7 +36,7 @@ Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& 
 
 void Controller::Begin(std::vector<EventBody> first) {
   std::vector<wire::LaunchRef> inherited;
-  for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch});
+  for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch.id});
   std::vector<Command> unfinished = engine_->Unfinished();
   std::erase_if(unfinished,
                 [](const Command& command) { return std::holds_alternative<Start>(command); });
@@ -134,7 +134,7 @@ Batch Controller::TakeBatch() {
     const Trial& trial = *engine_->trial(key);
     if (trial.awaits_parameters) continue;  // written with its parameters
     // Parameters never change: they are written with the trial's first row.
-    const bool fresh = !IsSet(trial.launch) || trial.reports == 0;
+    const bool fresh = !IsSet(trial.launch.id) || trial.reports == 0;
     batch.trials.push_back(
         {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
   }

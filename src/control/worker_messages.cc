@@ -108,7 +108,7 @@ void Workforce::Greeted(Peer& peer) {
     if (trial != nullptr) {
       owner_.Happened(
           TrialNoted{KeyOf(*hello.at),
-                     trial->launch,
+                     trial->launch.id,
                      {},
                      "a second process of this trial wanted to report: only the first is heard"},
           std::nullopt);
@@ -129,7 +129,7 @@ void Workforce::Greeted(Peer& peer) {
     site_.Spoke(host->name, *speaker);
     host->is_new = true;
   }
-  if (trial != nullptr) peer.link.Hold(*hello.at, trial->seq);
+  if (trial != nullptr) peer.link.Hold(*hello.at, trial->launch.seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
   site_.Send(peer.id, wire::Welcome{.lease_ms = lease_ms, .window = wire::kWindow});
   if (trial == nullptr || host->at != hello.at) return;
@@ -143,8 +143,8 @@ void Workforce::TellMissed(const Trial& trial) {
     if (Planted("early-word")) return CarryOut(command);
     owner_.CarryOutInTurn(command);
   };
-  if (trial.leaving) return tell(StopLaunch{key, trial.launch, ToldReason(study(), trial)});
-  tell(SetBudget{key, trial.launch, trial.target});
+  if (trial.leaving) return tell(StopLaunch{key, trial.launch.id, ToldReason(study(), trial)});
+  tell(SetBudget{key, trial.launch.id, trial.target});
 }
 
 // Before the first message of a process comes what earlier processes of the launch could not
@@ -157,8 +157,8 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   if (std::exchange(host.is_new, false) && host.at == numbered.at)
     ReadSpool(host, numbered.at, /*before=*/its);
   const Trial* trial = TrialOf(numbered.at);
-  if (std::exchange(host.renumbers, false) && trial->seq > 0) {
-    const std::uint64_t last = wire::ConversationOf(trial->seq);
+  if (std::exchange(host.renumbers, false) && trial->launch.seq > 0) {
+    const std::uint64_t last = wire::ConversationOf(trial->launch.seq);
     if (its <= last) host.speaker.base = (last + 1 - its) * wire::kConversation;
     if (its <= last) site_.Spoke(host.name, host.speaker);
   }
@@ -188,7 +188,7 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
     return;
   }
   host.ready = false;
-  peer.link.Hold(*host.at, trial->seq);
+  peer.link.Hold(*host.at, trial->launch.seq);
   site_.Send(peer.id, MakeAssign(study(), *trial, site_.PlacesOf(*host.at)));
 }
 
@@ -244,7 +244,7 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
             TrialNoted{
                 key, launch, position,
                 fmt::format("a report at {} {} came after one at {}: it was left out",
-                            study().spec.unit, report->work, TrialOf(numbered.at)->launch_work)},
+                            study().spec.unit, report->work, TrialOf(numbered.at)->launch.work)},
             receipt);
       default: return owner_.Happened(std::move(reported), receipt);
     }
@@ -338,7 +338,7 @@ void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offs
       return owner_.Happened(LaunchHeard{key, launch, position}, std::nullopt);
     case Admission::kBackwards:
       return note(fmt::format("a report at {} {} came after one at {}: it was left out",
-                              study().spec.unit, work, TrialOf(*host.at)->launch_work));
+                              study().spec.unit, work, TrialOf(*host.at)->launch.work));
     default: return;
   }
 }

@@ -32,7 +32,7 @@ const Study& Workforce::study() const { return *owner_.engine().study(study_); }
 
 const Trial* Workforce::TrialOf(wire::LaunchRef at) const {
   const Trial* trial = owner_.engine().trial(KeyOf(at));
-  const bool current = trial != nullptr && (trial->launch == at.launch || Planted("old-launch"));
+  const bool current = trial != nullptr && (trial->launch.id == at.launch || Planted("old-launch"));
   return current ? trial : nullptr;
 }
 
@@ -71,9 +71,9 @@ void Workforce::Adopt(wire::LaunchRef at) {
   const bool given_up = trial == nullptr || trial->state != TrialState::kRunning;
   const auto take = [&](Host& host) {
     host.at = at;
-    host.grant = trial->grant;
-    host.offset = trial->offset;
-    host.output_work = trial->launch_work;
+    host.grant = trial->launch.grant;
+    host.offset = trial->launch.offset;
+    host.output_work = trial->launch.work;
   };
   if (found.fate == Inherited::Fate::kRuns) {
     const auto known = hosts_.find(found.worker);
@@ -132,23 +132,23 @@ Workforce::Host* Workforce::IdleHost(const Grant& grant) {
 }
 
 Status Workforce::AssignTo(Host& host, const Trial& trial) {
-  const wire::LaunchRef at{trial.id, trial.launch};
+  const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(site_.Claim(host.name, trial));
   host.at = at;
   host.ready = false;
-  host.grant = trial.grant;
+  host.grant = trial.launch.grant;
   if (std::exchange(host.speaker.base, 0) != 0) site_.Spoke(host.name, host.speaker);
-  host.peer->link.Hold(at, trial.seq);
+  host.peer->link.Hold(at, trial.launch.seq);
   Tell(host, MakeAssign(study(), trial, site_.PlacesOf(at)));
   return {};
 }
 
 Status Workforce::SpawnHost(const Trial& trial) {
-  const wire::LaunchRef at{trial.id, trial.launch};
+  const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(site_.Spawn(trial));
   Host& host = AddHost(WorkerName(at));
   host.at = at;
-  host.grant = trial.grant;
+  host.grant = trial.launch.grant;
   site_.WatchOutput(host.name);
   // Output from before it was watched is not announced: look once.
   site_.At(site_.Now(), [this, name = host.name] { OutputGrew(name); });
@@ -170,7 +170,7 @@ void Workforce::CarryOut(const StopLaunch& command) {
   if (host == nullptr) return;
   const bool hears = host->peer != nullptr;
   const Trial& trial = *TrialOf(at);
-  const bool silent = trial.launch_work == 0 && trial.offset == 0;
+  const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
   // Whether the worker will hear: now, when it comes back, or when it says hello at last. What it
   // has saved and reported since is worth the wait. A launch that has said nothing yet is waited
   // for only if it is to pause: if it is stopped, nothing is lost.
@@ -307,7 +307,7 @@ void Workforce::LaunchOver(Host& gone) {
     case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;
   }
   // An idle worker left just as it was given the launch: the launch has never begun.
-  const bool unheard = gone.name != WorkerName(at) && trial->seq == 0;
+  const bool unheard = gone.name != WorkerName(at) && trial->launch.seq == 0;
   if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
   std::string reason = end.reason;
   if (ending == Ending::kDone && trial->reports == 0 && !gone.other_numbers.empty())

@@ -44,7 +44,7 @@ TEST(EngineAdmissionTest, AnOldLaunchIsRefused) {
                        .work = 1,
                        .metrics = {}};
   t.End(1, Ending::kLost);
-  EXPECT_EQ(t.Trial(1).launch, LaunchId(2));
+  EXPECT_EQ(t.Trial(1).launch.id, LaunchId(2));
   EXPECT_EQ(t.engine().Admit(late), Admission::kStale);
   EXPECT_EQ(t.engine().Admit(again), Admission::kStale);
   EXPECT_THAT(t.Happen(late), IsEmpty());
@@ -80,7 +80,7 @@ TEST(EngineAdmissionTest, WorkRisesWithinALaunchAndIsRepeatedByTheNext) {
   EXPECT_EQ(t.engine().Admit(t.MakeReport(1, 6, {})), Admission::kNew);
   t.End(1, Ending::kFailed, "no");
 
-  EXPECT_EQ(t.Trial(1).launch, LaunchId(2));
+  EXPECT_EQ(t.Trial(1).launch.id, LaunchId(2));
   EXPECT_EQ(t.engine().Admit(t.MakeReport(1, 3, {})), Admission::kRetrained);
   EXPECT_EQ(t.engine().Admit(t.MakeReport(1, 5, {})), Admission::kRetrained);
   EXPECT_EQ(t.engine().Admit(t.MakeReport(1, 6, {})), Admission::kNew);

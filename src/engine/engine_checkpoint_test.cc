@@ -51,7 +51,7 @@ TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
   t.Report(4, 1, 0.9);
   // Promoted: trial 2 goes on from its checkpoint.
   t.End(4, Ending::kPaused);
-  EXPECT_EQ(t.Trial(2).launch, LaunchId(2));
+  EXPECT_EQ(t.Trial(2).launch.id, LaunchId(2));
 }
 
 TEST(EngineCheckpointTest, WhatWasEvictedStaysUnfinishedUntilItRunsAgain) {

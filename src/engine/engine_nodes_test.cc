@@ -47,8 +47,8 @@ class EngineNodesTest : public ::testing::Test {
 };
 
 TEST_F(EngineNodesTest, TrialsGoToTheNextNodeThatHasRoom) {
-  EXPECT_EQ(TrialOf(1).grant.node, NodeId(1));
-  EXPECT_EQ(TrialOf(2).grant.node, NodeId(2));
+  EXPECT_EQ(TrialOf(1).launch.grant.node, NodeId(1));
+  EXPECT_EQ(TrialOf(2).launch.grant.node, NodeId(2));
 }
 
 TEST_F(EngineNodesTest, WhatRanOnALostNodeIsLostAndRunsAgainWithoutCountingAsAFailure) {
@@ -61,7 +61,7 @@ TEST_F(EngineNodesTest, WhatRanOnALostNodeIsLostAndRunsAgainWithoutCountingAsAFa
   EXPECT_EQ(engine_->Admit(ReportOf(1, 1, 4)), Admission::kStale);
   EXPECT_THAT(Apply(NodesChanged{{node_, node_}}), ElementsAre("start 1.2 3..end"));
   EXPECT_EQ(engine_->Admit(ReportOf(1, 1, 4)), Admission::kStale);
-  EXPECT_EQ(TrialOf(1).grant.node, NodeId(1));
+  EXPECT_EQ(TrialOf(1).launch.grant.node, NodeId(1));
 }
 
 TEST_F(EngineNodesTest, ANodeThatAControllerDoesNotFindAgainIsLost) {

@@ -51,8 +51,8 @@ class EnginePlanTest : public ::testing::Test {
     const TrialKey key{kStudy, TrialId(trial)};
     const Trial& known = *engine_.trial(key);
     (void)engine_.Apply({At(1), Reported{.trial = key,
-                                         .launch = known.launch,
-                                         .position = {.seq = known.seq + 1, .offset = 0},
+                                         .launch = known.launch.id,
+                                         .position = {.seq = known.launch.seq + 1, .offset = 0},
                                          .work = work,
                                          .metrics = {{"loss", 0.5}}}});
   }
@@ -197,7 +197,7 @@ TEST_F(EnginePlanTest, WhoIsPlacedElsewhereLeavesAndIsPlacedAnew) {
                                                          .reason = "",
                                                          .checkpoint_bytes = 1}})),
               ElementsAre("start 1.2 1..end"));
-  EXPECT_EQ(engine_.trial({kStudy, TrialId(1)})->grant.cpus, 3 * kWhole);
+  EXPECT_EQ(engine_.trial({kStudy, TrialId(1)})->launch.grant.cpus, 3 * kWhole);
   EXPECT_THAT(Wake(), IsEmpty());
 }
 

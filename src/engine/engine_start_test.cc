@@ -63,7 +63,7 @@ class EngineAheadTest : public ::testing::Test {
  protected:
   TestEngine::Lines EndWell(int trial, Work checkpoint_work) {
     return t.Happen(LaunchEnded{.trial = TestEngine::Key(trial),
-                                .launch = t.Trial(trial).launch,
+                                .launch = t.Trial(trial).launch.id,
                                 .position = {},
                                 .ending = Ending::kDone,
                                 .reason = "",

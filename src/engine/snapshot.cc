@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 #include "engine/engine.h"
@@ -37,16 +38,20 @@ struct Loader {
   }
 };
 
+// The fields of a study that no other part of the snapshot tells, in the order of the snapshot. A
+// field that is missing here does not compile.
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
-  visit(s.start_up.seconds), visit(s.start_up.count), visit(s.leave), visit(s.leave_known);
-  visit(s.furthest);
-  visit(s.seed), visit(s.trials_wanted), visit(s.created), visit(s.deadline), visit(s.ending),
-      visit(s.finished);
-  visit(s.exhausted), visit(s.asked), visit(s.answered), visit(s.enqueued), visit(s.groups),
-      visit(s.group_target), visit(s.best), visit(s.checkpoint_bytes), visit(s.running);
-  visit(s.waiting), visit(s.failed_starts), visit(s.hold_until), visit(s.pause);
-  visit(s.over), visit(s.failed), visit(s.fruitless);
+  // Not listed: `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow
+  // from how the study was created; `counts`, `saved` and `forks`, which follow from its trials;
+  // `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself; `has_enough_room`,
+  // which counts only while a plan is made. `start_up` is listed by its fields.
+  constexpr std::size_t kFields = kFieldsOf<Study> + kFieldsOf<Price> - std::size_t{16};
+  VisitFields<kFields>(visit, s.start_up.seconds, s.start_up.count, s.leave, s.leave_known,
+                       s.furthest, s.seed, s.trials_wanted, s.created, s.deadline, s.ending,
+                       s.finished, s.exhausted, s.asked, s.answered, s.enqueued, s.groups,
+                       s.group_target, s.best, s.checkpoint_bytes, s.running, s.waiting,
+                       s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -96,7 +101,8 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
     if (trial.parent >= trial.id || trial.copying > Copying::kAsked) return false;
     if (!trial.CanStart() && (!trial.IsFork() || trial.state != TrialState::kWaiting)) return false;
     if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;
-    if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.grant)) return false;
+    if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.launch.grant))
+      return false;
   }
   return saved_bytes == study.checkpoint_bytes;
 }
@@ -106,13 +112,13 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
 std::string Engine::Save() const {
   StateWriter writer;
   writer.Put(kSnapshotVersion);
-  writer.Put(draining_);
-  writer.Put(now_);
-  writer.Put(next_wake_);
-  cluster_.Save(writer);
-  speeds_.Save(writer);
-  writer.Put(studies_.size());
-  for (const auto& study : studies_) {
+  writer.Put(state_.draining);
+  writer.Put(state_.now);
+  writer.Put(state_.next_wake);
+  state_.cluster.Save(writer);
+  state_.speeds.Save(writer);
+  writer.Put(state_.studies.size());
+  for (const auto& study : state_.studies) {
     writer.Put(study->id);
     ForEachStudyField(*study, Saver{writer});
     writer.Put(study->trials.size());
@@ -130,19 +136,19 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
   int version = 0;
   reader.Get(version);
   if (version != kSnapshotVersion) return Corruption("the snapshot is of another version");
-  reader.Get(draining_);
-  reader.Get(now_);
-  reader.Get(next_wake_);
-  SLUICE_TRY(cluster_.Load(reader));
-  SLUICE_TRY(speeds_.Load(reader));
-  Cluster unexplained = cluster_;
+  reader.Get(state_.draining);
+  reader.Get(state_.now);
+  reader.Get(state_.next_wake);
+  SLUICE_TRY(state_.cluster.Load(reader));
+  SLUICE_TRY(state_.speeds.Load(reader));
+  Cluster unexplained = state_.cluster;
   const std::size_t count = reader.Count();
   if (count != specs.size()) return Corruption("the snapshot is of other studies");
   for (std::size_t i = 0; i < count; ++i) {
     StudyId id{};
     reader.Get(id);
     if (id != specs[i].study) return Corruption("the snapshot is of other studies");
-    Study& study = Made(specs[i]);
+    Study& study = state_.AddStudy(specs[i]);
     ForEachStudyField(study, Loader{reader});
     for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
       Trial& trial = study.trials.emplace_back();

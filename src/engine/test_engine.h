@@ -137,7 +137,7 @@ class TestEngine {
   }
   Reported MakeReport(int trial, Work work, Metrics metrics) {
     return {.trial = Key(trial),
-            .launch = Trial(trial).launch,
+            .launch = Trial(trial).launch.id,
             .position = Next(trial),
             .work = work,
             .metrics = std::move(metrics)};
@@ -145,7 +145,7 @@ class TestEngine {
   Lines End(int trial, Ending ending = Ending::kDone, std::string reason = "",
             std::int64_t bytes = -1) {
     return Happen(LaunchEnded{.trial = Key(trial),
-                              .launch = Trial(trial).launch,
+                              .launch = Trial(trial).launch.id,
                               .position = {},
                               .ending = ending,
                               .reason = std::move(reason),
@@ -153,12 +153,12 @@ class TestEngine {
   }
   Lines Save(int trial, Work work, std::int64_t bytes) {
     return Happen(CheckpointSaved{.trial = Key(trial),
-                                  .launch = Trial(trial).launch,
+                                  .launch = Trial(trial).launch.id,
                                   .position = Next(trial),
                                   .work = work,
                                   .bytes = bytes});
   }
-  Lines Expire(int trial) { return Happen(LeaseExpired{Key(trial), Trial(trial).launch}); }
+  Lines Expire(int trial) { return Happen(LeaseExpired{Key(trial), Trial(trial).launch.id}); }
   Lines Wake() { return Happen(Woken{}); }
   Lines Drain() { return Happen(DrainAsked{}); }
   Lines Restart() { return Happen(ControllerStarted{{node_}}); }
@@ -174,7 +174,7 @@ class TestEngine {
   Engine& engine() { return *engine_; }
   const StudyCreated& created() const { return created_; }
   const std::vector<Event>& history() const { return history_; }
-  Position Next(int trial) const { return {.seq = Trial(trial).seq + 1, .offset = 0}; }
+  Position Next(int trial) const { return {.seq = Trial(trial).launch.seq + 1, .offset = 0}; }
 
   double now = 0;  // seconds
 

@@ -539,8 +539,9 @@ inline void World::CheckInvariants(bool retry) {
                                                   s.spec.objective.Loss(s.trial(best).result)))
       best = trial.id;
     if (trial.state != TrialState::kRunning) continue;
-    cpus += trial.grant.cpus;
-    for (DeviceId device : trial.grant.devices) shares[Number(device)] += trial.grant.gpu_share;
+    cpus += trial.launch.grant.cpus;
+    for (DeviceId device : trial.launch.grant.devices)
+      shares[Number(device)] += trial.launch.grant.gpu_share;
   }
   states_.clear();
   for (const Trial& trial : s.trials) states_.push_back(trial.state);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "cluster/cluster.h"
@@ -31,38 +32,56 @@ enum class Copying : std::uint8_t {
   kAsked,  // for the copy of the parent's checkpoint
 };
 
+// The latest launch of a trial. A new launch is assigned whole, so that nothing of the one before
+// stays.
+struct Launch {
+  LaunchId id{};
+  Grant grant;      // while it runs
+  Work target = 0;  // that it was given at its start
+  Time started{};
+  Time heard{};               // its last report, or its start
+  std::uint64_t seq = 0;      // the last message seen
+  std::uint64_t offset = 0;   // bytes of output consumed
+  Work work = 0;              // of its last new report
+  std::uint32_t reports = 0;  // new ones
+  Duration to_first{0};       // from its start to its first report; 0: not known
+
+  // Whether it can be told to leave, since it speaks the protocol, and has reported new work.
+  bool CanBeMoved() const { return seq > 0 && work > 0; }
+};
+
+// How quick a trial is.
+struct MeasuredPace {
+  Time since = kNever;         // its speed is measured since then; kNever: it is not
+  Work work = 0;               // that it had reported then
+  double pace = 1;             // its speed relative to what is usual for its shape
+  std::uint32_t measured = 0;  // measurements that `pace` rests on, capped
+};
+
 // A trial as the engine knows it. Its reports are on disk; this holds what decisions need. About
 // 420 bytes, plus what its texts and lists hold.
 struct Trial {
   TrialId id{};
   GroupId group{};
   TrialState state = TrialState::kWaiting;
-  bool leaving = false;  // its launch was told to leave, for leave_reason
+  bool leaving = false;  // its launch was told to leave
+  // Why its launch was last told to leave, and when; kNever: not known. Kept once it has left.
   StopReason leave_reason = StopReason::kStopped;
+  Time leave_sent = kNever;
   bool exempt = false;     // retried by hand: the stopper no longer judges it
   bool evicted = false;    // its checkpoint is to be removed, and may still be there
   bool lost = false;       // a launch vanished, perhaps with reports, and no report has come since
   bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
   bool enqueued = false;   // its point was given by hand
+  bool resumed = false;    // its stopper has resumed it, and it has not been started since
   bool changed = false;    // it is in the engine's list of changed trials; not part of the state
   TrialId parent{};        // of a fork: it begins from a copy of this trial's checkpoint
   Work forked_at = 0;      // the work of that copy
   // A fork whose parameters are still to come. Until then it has its parent's.
   bool awaits_parameters = false;
   Copying copying = Copying::kNot;
-  LaunchId launch{};                 // the latest launch
-  std::uint64_t seq = 0;             // of that launch: the last message seen
-  std::uint64_t offset = 0;          // of that launch: bytes of output consumed
-  Work launch_work = 0;              // of that launch: work of its last new report
-  Work launch_target = 0;            // of that launch: the target it was given at its start
-  std::uint32_t launch_reports = 0;  // of that launch: new reports
-  Duration to_first{0};              // of that launch: from start to first report; 0: not known
-  Time window = kNever;              // since when its speed is measured; kNever: it is not
-  Work window_work = 0;              // the work it had reported then
-  double pace = 1;                   // its speed relative to what is usual for its shape
-  std::uint32_t paced = 0;           // measurements that `pace` rests on, capped
-  Time leave_sent = kNever;          // when it was told to leave; kNever: not known
-  bool resumed = false;  // its stopper has resumed it, and it has not been started since
+  Launch launch;
+  MeasuredPace pace;
   std::uint32_t failures = 0;
   std::uint32_t reports = 0;
   Work work = 0;  // reported so far, or done by the parent of a fork
@@ -75,20 +94,22 @@ struct Trial {
   // The result as the trial passed each of the sampler's levels (SamplerSpec::levels).
   std::vector<double> by_level;
   Time created{};
-  Time started{};  // of the latest launch
-  Time heard{};    // last report of the latest launch, or its start
   Time ended{};
   Time not_before{};  // not started before: back-off after a failure
   Duration busy{0};   // time spent in ended launches
   Point point;
   Milli width = 0;  // that the policy settled until the target is reached; 0: none
-  Grant grant;      // while it runs
   std::string note;
 
   bool IsFork() const { return IsSet(parent); }
   bool CanStart() const { return !awaits_parameters && copying == Copying::kNot; }
   bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
   bool HasResult() const { return result == result; }
+  // A width is settled for one target, so a new target drops it.
+  void SetTarget(Work next) {
+    if (target != next) width = 0;
+    target = next;
+  }
 };
 
 // Whether the launch is leaving and what becomes of its trial is decided. The executor makes such a
@@ -97,6 +118,13 @@ inline bool IsDecided(const Trial& trial) {
   return trial.leaving &&
          (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
           trial.leave_reason == StopReason::kStudy);
+}
+
+// Whether the launch is leaving for another reason than kYield and kDrain, after which the trial
+// would wait for a new place.
+inline bool IsEnding(const Trial& trial) {
+  return trial.leaving && trial.leave_reason != StopReason::kYield &&
+         trial.leave_reason != StopReason::kDrain;
 }
 
 // Whether a user can still stop this trial. A fork that cannot start yet (CanStart) does not count.
@@ -109,25 +137,23 @@ inline bool CanBeStopped(const Trial& trial) {
   return lives && !decided && trial.CanStart();
 }
 
-// Calls visit on each field in turn: the one list that saving, loading and digesting share.
+// Calls visit on each field that is part of the state, in the order of the snapshot: the one list
+// that saving, loading and digesting share. A field that is missing here does not compile.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
-  visit(t.id), visit(t.group), visit(t.state), visit(t.leaving), visit(t.leave_reason),
-      visit(t.exempt);
-  visit(t.parent), visit(t.forked_at), visit(t.awaits_parameters), visit(t.copying);
-  visit(t.evicted), visit(t.enqueued), visit(t.launch), visit(t.seq), visit(t.offset),
-      visit(t.launch_work), visit(t.launch_target);
-  visit(t.failures);
-  visit(t.reports), visit(t.work), visit(t.target), visit(t.saved_work), visit(t.saved_bytes),
-      visit(t.value);
-  visit(t.result), visit(t.result_work), visit(t.by_level), visit(t.created), visit(t.started),
-      visit(t.heard), visit(t.ended);
-  visit(t.not_before), visit(t.busy), visit(t.note), visit(t.point), visit(t.grant.node),
-      visit(t.grant.cpus);
-  visit(t.grant.gpu_share), visit(t.grant.bandwidth), visit(t.grant.memory_bytes);
-  visit(t.grant.devices), visit(t.grant.bundle), visit(t.grant.program_bytes), visit(t.width);
-  visit(t.launch_reports), visit(t.to_first), visit(t.window), visit(t.window_work), visit(t.pace),
-      visit(t.paced), visit(t.leave_sent), visit(t.resumed), visit(t.lost), visit(t.restarted);
+  // `changed` is not part of the state. `launch`, its grant and `pace` are listed by their fields.
+  constexpr std::size_t kFields = kFieldsOf<Trial> + kFieldsOf<Launch> + kFieldsOf<Grant> +
+                                  kFieldsOf<MeasuredPace> - std::size_t{4};
+  VisitFields<kFields>(
+      visit, t.id, t.group, t.state, t.leaving, t.leave_reason, t.exempt, t.parent, t.forked_at,
+      t.awaits_parameters, t.copying, t.evicted, t.enqueued, t.launch.id, t.launch.seq,
+      t.launch.offset, t.launch.work, t.launch.target, t.failures, t.reports, t.work, t.target,
+      t.saved_work, t.saved_bytes, t.value, t.result, t.result_work, t.by_level, t.created,
+      t.launch.started, t.launch.heard, t.ended, t.not_before, t.busy, t.note, t.point,
+      t.launch.grant.node, t.launch.grant.cpus, t.launch.grant.gpu_share, t.launch.grant.bandwidth,
+      t.launch.grant.memory_bytes, t.launch.grant.devices, t.launch.grant.bundle,
+      t.launch.grant.program_bytes, t.width, t.launch.reports, t.launch.to_first, t.pace.since,
+      t.pace.work, t.pace.pace, t.pace.measured, t.leave_sent, t.resumed, t.lost, t.restarted);
 }
 
 }  // namespace sluice

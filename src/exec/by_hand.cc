@@ -33,7 +33,7 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   study.seed = info.seed;
   Trial trial;
   trial.id = row.id;
-  trial.launch = row.launch;
+  trial.launch.id = row.launch;
   SLUICE_ASSIGN(trial.point, study.spec.space.Decode(row.params));
   trial.target = row.work > 0 ? row.work : kNoLimit;  // as far as it got
   LaunchPlan plan = PlanLaunch(study, trial, Node{},

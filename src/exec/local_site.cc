@@ -109,9 +109,9 @@ void LocalSite::AddProcess(const std::string& worker, int pidfd, pid_t child) {
 }
 
 Status LocalSite::Spawn(const Trial& trial) {
-  const wire::LaunchRef at{trial.id, trial.launch};
+  const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
-  const Node& node = engine_.cluster().node(trial.grant.node);
+  const Node& node = engine_.cluster().node(trial.launch.grant.node);
   LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at), options_.paths.socket);
   const std::string& folder = plan.assign.folder;
   SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
@@ -133,7 +133,7 @@ Status LocalSite::Spawn(const Trial& trial) {
 }
 
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
-  const wire::LaunchRef at{trial.id, trial.launch};
+  const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {

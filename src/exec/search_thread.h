@@ -1,16 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <variant>
 #include <vector>
 
+#include "base/worker_thread.h"
 #include "control/controller.h"
 #include "search/sampler.h"
 
@@ -21,31 +16,18 @@ namespace sluice {
 // answers.
 class SearchThread final : public Searcher {
  public:
-  SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor);
-  ~SearchThread() override;
+  SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor)
+      : sampler_(std::move(sampler)), answers_(ready_descriptor) {}
 
   void Observe(Observation observation) override;
   void Ask(std::uint64_t counter) override;
   void AskFork(TrialId fork, std::function<Point()> explore) override;
-  std::vector<SearchAnswer> TakeAnswers();
+  std::vector<SearchAnswer> TakeAnswers() { return answers_.Take(); }
 
  private:
-  void Work();
-  struct Fork {
-    TrialId trial{};
-    std::function<Point()> explore;
-  };
-  using Request = std::variant<Observation, std::uint64_t, Fork>;
-  void Post(Request request);
-
   std::unique_ptr<Sampler> sampler_;
-  int ready_descriptor_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Request> requests_;
-  std::vector<SearchAnswer> answers_;
-  bool leave_ = false;
-  std::thread thread_;
+  Answers<SearchAnswer> answers_;
+  WorkerThread worker_{WorkerThread::AtEnd::kDrop};  // the last: its tasks use what is above
 };
 
 }  // namespace sluice

@@ -165,7 +165,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   // A parameter of a sweep may be called like one of these words: the words win.
   TemplateValues values = {
       {"trial", fmt::format("{}", Number(trial.id))},
-      {"launch", fmt::format("{}", Number(trial.launch))},
+      {"launch", fmt::format("{}", Number(trial.launch.id))},
       {"budget", plan.assign.target ? fmt::format("{}", *plan.assign.target) : ""},
       {"params", params_file},
       {"checkpoint", plan.assign.checkpoint_dir},
@@ -176,9 +176,9 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   plan.program = ExpandProgram(study.spec.program, values, arguments.lists);
 
   auto& environment = plan.environment;
-  const Milli threads = std::max<Milli>(1, trial.grant.cpus / kWhole);
+  const Milli threads = std::max<Milli>(1, trial.launch.grant.cpus / kWhole);
   for (const char* variable : kThreadVariables) environment[variable] = std::to_string(threads);
-  environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.grant, node);
+  environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.launch.grant, node);
   environment["PYTHONUNBUFFERED"] = "1";
   environment["PYTHONPATH"] = PythonPath();
   environment["SLUICE_SOCKET"] = socket;

@@ -190,11 +190,11 @@ class Audit {
     CompareValue(whose, "value", row.value, trial.value);
     CompareValue(whose, "best value", row.result, trial.result);
     Compare(whose, "work of the best value", row.result_work, trial.result_work);
-    Compare(whose, "launch", Number(row.launch), Number(trial.launch));
+    Compare(whose, "launch", Number(row.launch), Number(trial.launch.id));
     Compare(whose, "number of failures", row.failures, static_cast<int>(trial.failures));
     Compare(whose, "number of reports", row.reports, static_cast<int>(trial.reports));
     Compare(whose, "time of making", Micros(row.created), Micros(trial.created));
-    Compare(whose, "time of starting", Micros(row.started), Micros(trial.started));
+    Compare(whose, "time of starting", Micros(row.started), Micros(trial.launch.started));
     Compare(whose, "time of ending", Micros(row.ended), Micros(trial.ended));
     Compare(whose, "time at work", row.busy.count(), trial.busy.count());
     Compare(whose, "work of the checkpoint", row.saved_work, trial.saved_work);

@@ -256,11 +256,11 @@ Status Ledger::Put(Statement& put, const TrialRow& row) {
   put.Bind(7, trial.value);
   put.Bind(8, trial.result);
   put.Bind(9, trial.result_work);
-  put.Bind(10, static_cast<std::int64_t>(Number(trial.launch)));
+  put.Bind(10, static_cast<std::int64_t>(Number(trial.launch.id)));
   put.Bind(11, static_cast<std::int64_t>(trial.failures));
   put.Bind(12, static_cast<std::int64_t>(trial.reports));
   put.Bind(13, Micros(trial.created));
-  put.Bind(14, Micros(trial.started));
+  put.Bind(14, Micros(trial.launch.started));
   put.Bind(15, Micros(trial.ended));
   put.Bind(16, static_cast<std::int64_t>(trial.busy.count()));
   put.Bind(17, trial.saved_work);

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "base/result.h"
+#include "base/worker_thread.h"
 #include "ledger/committer.h"
 #include "ledger/ledger.h"
 
@@ -17,8 +16,8 @@ namespace sluice {
 // readable when it is done.
 class Writer final : public Committer {
  public:
-  Writer(std::unique_ptr<Ledger> ledger, int done_descriptor);
-  ~Writer() override;  // waits for the batch under way
+  Writer(std::unique_ptr<Ledger> ledger, int done_descriptor)
+      : ledger_(std::move(ledger)), done_(done_descriptor) {}
 
   bool busy() const override { return busy_; }
   void Submit(Batch batch) override;
@@ -28,17 +27,11 @@ class Writer final : public Committer {
   Status Wait();
 
  private:
-  void Work();
-
   std::unique_ptr<Ledger> ledger_;
-  int done_descriptor_;
+  Answers<Status> done_;
   bool busy_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Batch> batch_;
-  std::optional<Status> done_;
-  bool leave_ = false;
-  std::thread thread_;
+  // The last: its tasks use what is above. Its destructor waits for the batch under way.
+  WorkerThread worker_{WorkerThread::AtEnd::kFinish};
 };
 
 }  // namespace sluice

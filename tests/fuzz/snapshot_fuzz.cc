@@ -54,7 +54,7 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
     const auto code = static_cast<unsigned char>(byte);
     const TrialKey key{StudyId{1}, TrialId(1 + code % 8)};
     const Trial* trial = engine->trial(key);
-    const LaunchId launch = trial != nullptr ? trial->launch : LaunchId{};
+    const LaunchId launch = trial != nullptr ? trial->launch.id : LaunchId{};
     now += 1'000'000;
     const Time time = FromMicros(now);
     switch (code / 8 % 7) {
@@ -63,7 +63,7 @@ std::string Grown(std::string_view recipe, const StudyCreated& created) {
         if (trial != nullptr)
           engine->Apply({time, Reported{key,
                                         launch,
-                                        {trial->seq + 1, 0},
+                                        {trial->launch.seq + 1, 0},
                                         trial->work + 1 + code / 64,
                                         {{"loss", code / 50 * 0.1}}}});
         break;

@@ -55,7 +55,7 @@ void Checker::Applied(const Engine& engine, const Event& event) {
   for (const TrialId id : open_) CheckTrial(study, study.trial(id), event);
   for (const TrialId id : open_) {
     const Trial& trial = study.trial(id);
-    if (trial.launch != seen_[Number(id) - 1].launch) CheckStart(study, trial, event);
+    if (trial.launch.id != seen_[Number(id) - 1].launch) CheckStart(study, trial, event);
   }
   for (const TrialId id : open_) {
     const Trial& trial = study.trial(id);
@@ -64,9 +64,9 @@ void Checker::Applied(const Engine& engine, const Event& event) {
     moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
     seen = {.state = trial.state,
             .work = trial.work,
-            .launch = trial.launch,
-            .launch_work = trial.launch_work,
-            .launch_target = trial.launch_target,
+            .launch = trial.launch.id,
+            .launch_work = trial.launch.work,
+            .launch_target = trial.launch.target,
             .leaving = trial.leaving,
             .failures = seen.failures,
             .charged = trial.failures};
@@ -85,7 +85,7 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   const bool nodes = std::holds_alternative<NodesChanged>(event.body) ||
                      std::holds_alternative<ControllerStarted>(event.body);
   if (nodes && before.state == TrialState::kRunning &&
-      (trial.state != TrialState::kRunning || trial.launch != before.launch)) {
+      (trial.state != TrialState::kRunning || trial.launch.id != before.launch)) {
     lost_.emplace(trial.id, before.launch);
     astray_.insert(trial.id);
   }
@@ -105,9 +105,9 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
     if (std::ranges::any_of(report->metrics, is_strangers))
       Say(fmt::format("a stranger's report counts for trial {}", Number(trial.id)));
   }
-  if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch)
+  if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch.id)
     Say(fmt::format("a report of launch {} of trial {} was taken, which has launch {}",
-                    Number(report->launch), Number(trial.id), Number(trial.launch)));
+                    Number(report->launch), Number(trial.id), Number(trial.launch.id)));
 }
 
 void Checker::CountFailure(const Trial& trial, const Event& event) {
@@ -141,7 +141,7 @@ void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
 void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
-  if (Number(trial.launch) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
+  if (Number(trial.launch.id) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
   for (const TrialId id : study.waiting) {
     const Trial& waiting = study.trial(id);
     const Seen& before = seen_[Number(id) - 1];
@@ -285,9 +285,9 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
   for (const Trial& trial : engine.studies().front()->trials) {
     seen_.push_back({.state = trial.state,
                      .work = trial.work,
-                     .launch = trial.launch,
-                     .launch_work = trial.launch_work,
-                     .launch_target = trial.launch_target,
+                     .launch = trial.launch.id,
+                     .launch_work = trial.launch.work,
+                     .launch_target = trial.launch.target,
                      .leaving = trial.leaving,
                      .failures = trial.failures,
                      .charged = trial.failures});

@@ -48,13 +48,13 @@ void FaultSite::Cancel(TimerId timer) {
 
 Status FaultSite::Spawn(const Trial& trial) {
   Fuse();
-  const wire::LaunchRef at{trial.id, trial.launch};
+  const wire::LaunchRef at{trial.id, trial.launch.id};
   const std::string worker = WorkerName(at);
   // Encoded and decoded, as a real program reads it from its file.
   const auto file = wire::DecodeToWorker(
       wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
   SLUICE_CHECK(file.has_value(), "an assignment reads back");
-  SLUICE_TRY(ground_.Spawn(worker, trial.grant, std::get<wire::Assign>(*file)));
+  SLUICE_TRY(ground_.Spawn(worker, trial.launch.grant, std::get<wire::Assign>(*file)));
   CheckOrigin(trial);
   known_.insert(worker);
   return {};
@@ -64,7 +64,7 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   Fuse();
   if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
   CheckOrigin(trial);
-  LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch});
+  LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch.id});
   if (files.taken_back || !files.claim.empty())
     return Unavailable("the launch was claimed by somebody else");
   files.claim = worker;
@@ -173,7 +173,7 @@ void FaultSite::CheckOrigin(const Trial& trial) {
     checker_.Say(
         fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));
   const Work begins = ground_.CheckpointOf(trial.id).work;
-  if (!trial.IsFork() || Number(trial.launch) != 1) {
+  if (!trial.IsFork() || Number(trial.launch.id) != 1) {
     // A program that does not report everything may have saved work that it has not reported.
     const ProgramTraits& program = ground_.program();
     if (!program.careless && program.every == 1) checker_.Begins(trial, begins);

@@ -166,9 +166,9 @@ std::string FaultWorld::DescribeState() const {
   for (const Trial& trial : study.trials) {
     if (trial.state != TrialState::kRunning && trial.state != TrialState::kWaiting) continue;
     text += fmt::format("trial {}.{} {} work {} of {}, leaving {} ({}), failures {}, seq {}, {}\n",
-                        Number(trial.id), Number(trial.launch), Name(trial.state), trial.work,
+                        Number(trial.id), Number(trial.launch.id), Name(trial.state), trial.work,
                         trial.target, trial.leaving, static_cast<int>(trial.leave_reason),
-                        trial.failures, trial.seq, trial.note);
+                        trial.failures, trial.launch.seq, trial.note);
   }
   for (const std::string& worker : ground_->Living()) text += worker + "\n";
   return text;

@@ -113,7 +113,7 @@ class LiveViewTest : public testing::Test {
     Trial trial;
     trial.id = TrialId(static_cast<std::uint32_t>(study_.trials.size() + 1));
     trial.state = TrialState::kRunning;
-    trial.started = now_;
+    trial.launch.started = now_;
     study_.trials.push_back(trial);
     study_.running.push_back(trial.id);
     ++study_.counts[static_cast<std::size_t>(TrialState::kRunning)];

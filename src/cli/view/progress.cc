@@ -197,9 +197,9 @@ Progress MakeProgress(const Study& study, Time now) {
     const Trial& trial = study.trial(id);
     const auto target = trial.target == kNoLimit ? std::nullopt : std::optional(trial.target);
     progress.running.push_back({trial.id, trial.work, target, trial.value, trial.reports > 0,
-                                trial.started, ParamsAt(study.spec.space, trial.point)});
+                                trial.launch.started, ParamsAt(study.spec.space, trial.point)});
     running.push_back(
-        {trial.busy + std::max(now - trial.started, Duration(0)), trial.work, target});
+        {trial.busy + std::max(now - trial.launch.started, Duration(0)), trial.work, target});
   }
 
   Pace pace(now);
@@ -209,7 +209,7 @@ Progress MakeProgress(const Study& study, Time now) {
   for (std::size_t i = study.trials.size(); i-- > first;) {
     const Trial& trial = study.trials[i];
     const bool runs = trial.state == TrialState::kRunning;
-    const Duration under_way = runs ? std::max(now - trial.started, Duration(0)) : Duration(0);
+    const Duration under_way = runs ? std::max(now - trial.launch.started, Duration(0)) : Duration(0);
     pace.Add(trial.state, trial.ended, trial.busy);
     population.Add(trial.state, trial.work, trial.busy + under_way);
     reports += trial.reports;

@@ -321,7 +321,7 @@ class StudyProgressTest : public testing::Test {
 
   void AddRunning(Duration since, Work work = 0, Work target = kNoLimit) {
     Trial& trial = Add(TrialState::kRunning);
-    trial.started = kNow - since;
+    trial.launch.started = kNow - since;
     trial.work = work;
     trial.target = target;
   }

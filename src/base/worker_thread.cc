@@ -1,0 +1,64 @@
+#include "base/worker_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace sluice {
+
+WorkerThread::WorkerThread(AtEnd at_end) : at_end_(at_end) {
+  // The thread inherits this mask. Signals are for the threads that wait for them. With SIGPIPE
+  // blocked, writing to a reader that left is an error and does not end the process.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::thread([this] { Work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+WorkerThread::~WorkerThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    leave_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void WorkerThread::Post(std::move_only_function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+}
+
+void WorkerThread::WaitUntilIdle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return tasks_.empty(); });
+}
+
+void WorkerThread::Work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return leave_ || !tasks_.empty(); });
+    if (tasks_.empty() || (leave_ && at_end_ == AtEnd::kDrop)) return;
+    auto& task = tasks_.front();  // a reference stays good when others are posted
+    lock.unlock();
+    task();
+    lock.lock();
+    tasks_.pop_front();
+    if (tasks_.empty()) changed_.notify_all();
+  }
+}
+
+void Signal(int event_descriptor) {
+  const std::uint64_t one = 1;
+  // Only a full counter can refuse, and then the descriptor is readable already.
+  [[maybe_unused]] const ssize_t written = write(event_descriptor, &one, sizeof one);
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+// Runs tasks on a thread of its own, in the order they were posted. The thread takes no signals.
+class WorkerThread {
+ public:
+  // What becomes of the tasks that have not begun when the object dies. Its destructor waits for
+  // the task that runs.
+  enum class AtEnd { kDrop, kFinish };
+
+  explicit WorkerThread(AtEnd at_end);
+  ~WorkerThread();
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  void Post(std::move_only_function<void()> task);
+  // Waits until every task that was posted has run.
+  void WaitUntilIdle();
+
+ private:
+  void Work();
+
+  const AtEnd at_end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::move_only_function<void()>> tasks_;  // the first is the one that runs
+  bool leave_ = false;
+  std::thread thread_;
+};
+
+// Makes an event descriptor (eventfd) readable.
+void Signal(int event_descriptor);
+
+// What tasks of a worker thread answer, for another thread to take. `ready_descriptor` (an eventfd,
+// not owned) becomes readable when there are answers.
+template <typename Answer>
+class Answers {
+ public:
+  explicit Answers(int ready_descriptor) : ready_descriptor_(ready_descriptor) {}
+
+  void Add(Answer answer) {
+    {
+      const std::lock_guard lock(mutex_);
+      answers_.push_back(std::move(answer));
+    }
+    Signal(ready_descriptor_);
+  }
+
+  std::vector<Answer> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(answers_, {});
+  }
+
+ private:
+  const int ready_descriptor_;
+  std::mutex mutex_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "cluster/cluster.h"
+#include "cluster/speed_model.h"
+#include "engine/command.h"
+#include "engine/event.h"
+#include "engine/study_state.h"
+#include "policy/policy.h"
+
+namespace sluice {
+
+// What becomes of a message about a launch.
+enum class Admission {
+  kNew,
+  kSeen,       // sent again: acknowledge, do not record
+  kRetrained,  // work that an earlier launch has reported: LaunchHeard
+  kBackwards,  // work that this launch has passed: say so, do not record
+  kStale,      // of a launch that was given up, or of none: refuse
+};
+
+// All that events change, and the commands that the present event has caused so far. The parts of
+// the engine share it. They are in the folder parts:
+//   planner.h        turns free devices into running trials, and sees when a study has ended
+//   work_viewer.h    what the policy is shown
+//   judge.h          what a report means for its trial and its study
+//   endings.h        what the end of a launch means for its trial
+//   departures.h     tells launches to leave
+//   checkpoints.h    which checkpoints are kept, removed and copied
+//   forks.h          makes forks
+//   transfers.h      which study trains the best point of another
+//   speed_meter.h    how quick trials are
+struct EngineState {
+  explicit EngineState(std::unique_ptr<Policy> policy);
+
+  std::unique_ptr<Policy> policy;
+  Cluster cluster;
+  SpeedModel speeds;                            // empty where the policy does not look at speeds
+  std::vector<std::unique_ptr<Study>> studies;  // by id
+  bool draining = false;
+  bool replan = false;  // a new plan is made once the present event is taken in
+  Time now{};           // of the last event
+  Time next_wake = kNever;
+  std::vector<Command> commands;
+  std::vector<TrialKey> changed;
+
+  const Study* FindStudy(StudyId id) const;
+  Study* FindStudy(StudyId id) { return const_cast<Study*>(std::as_const(*this).FindStudy(id)); }
+  const Study* FindStudy(std::string_view name) const;
+  const Trial* FindTrial(TrialKey key) const;
+  // The same for those that are known to be there.
+  Study& study(StudyId id) { return *FindStudy(id); }
+  Trial& trial(TrialKey key) { return study(key.study).trial(key.trial); }
+
+  Admission Admit(TrialKey key, LaunchId launch, Position position) const;
+  Admission Admit(const Reported& report) const;
+
+  // A study as its file says, with a stopper that has seen nothing yet.
+  Study& AddStudy(const StudyCreated& event);
+  Trial& MakeTrial(Study& study, Point point);
+  Trial& AddTrial(Study& study, Trial trial);
+  void SetState(Study& study, Trial& trial, TrialState state);
+  void MarkChanged(const Study& study, Trial& trial);
+
+  void AskWake(Time time);
+  // Asks for all wake-ups that the study needs.
+  void AskWakes(const Study& study);
+};
+
+}  // namespace sluice

@@ -1,0 +1,191 @@
+#include "engine/parts/endings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/planted.h"
+#include "engine/note.h"
+
+namespace sluice {
+namespace {
+
+// Whether a launch did what it was told when it started. Its program may not hear that its trial
+// has further to go. A program that went past its target on its own has come to its own end, unless
+// it was told the budget.
+bool DidAsTold(const Study& study, const Trial& trial) {
+  const bool at_least = study.tells_budget || study.rules < 2 || Planted("end-again");
+  return at_least ? trial.launch.work >= trial.launch.target
+                  : trial.launch.work == trial.launch.target;
+}
+
+// Whether a launch that ended well found nothing to do because its checkpoint is ahead of all
+// reports: the reports in between were lost with an earlier launch.
+bool IsAhead(const Trial& trial, const LaunchEnded& event) {
+  const bool idle = event.ending == Ending::kDone && trial.launch.reports == 0;
+  if (!idle || trial.restarted || Number(trial.launch.id) < 2 || event.checkpoint_bytes <= 0)
+    return false;
+  const bool short_of_target = trial.target != kNoLimit && trial.work < trial.target;
+  return event.checkpoint_work > trial.work ||
+         (event.checkpoint_work == 0 && trial.lost && short_of_target);
+}
+
+}  // namespace
+
+void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
+  if (!(Planted("lost-grant") && event.ending == Ending::kLost))
+    state_.cluster.Release(trial.launch.grant);
+  speed_meter_.MeasureAnew(trial.launch.grant.bundle);
+  trial.launch.grant = {};
+  trial.busy += state_.now - trial.launch.started;
+  trial.ended = state_.now;
+  if (trial.leaving && event.ending == Ending::kPaused && trial.leave_sent != kNever) {
+    // At most the grace period, after which a launch is forced out: the machine may have slept
+    // meanwhile.
+    const Duration took = std::min(state_.now - trial.leave_sent, study.spec.timeouts.grace);
+    study.leave_known = true;
+    study.leave = std::max(took, study.leave * 9 / 10);
+    if (study.ending == Finish::kNot) state_.AskWake(study.stops_at());
+  }
+  std::erase(study.running, trial.id);
+  if (event.checkpoint_bytes >= 0) checkpoints_.SetBytes(study, trial, event.checkpoint_bytes);
+  Settle(study, trial, event);
+  trial.leaving = false;
+  checkpoints_.AskCopiesOf(study, trial.id);
+  checkpoints_.Bound(study);
+  state_.replan = true;
+}
+
+void Endings::LoseLaunchesOnLostNodes() {
+  for (auto& study : state_.studies) {
+    for (TrialId id : std::vector<TrialId>(study->running)) {
+      Trial& trial = study->trial(id);
+      const Node& node = state_.cluster.node(trial.launch.grant.node);
+      if (node.up) continue;
+      EndLaunch(*study, trial,
+                LaunchEnded{.trial = {study->id, id},
+                            .launch = trial.launch.id,
+                            .position = {},
+                            .ending = Ending::kLost,
+                            .reason = fmt::format("node '{}' was lost", node.name),
+                            .checkpoint_bytes = -1});
+    }
+  }
+  // The end of one launch may have caused a command to another launch that was lost after it. No
+  // process is left to be told.
+  std::erase_if(state_.commands, [this](const Command& command) {
+    return std::visit(
+        [this](const auto& each) {
+          if constexpr (requires { each.launch; })
+            return state_.Admit(each.trial, each.launch, {}) != Admission::kNew;
+          return false;
+        },
+        command);
+  });
+}
+
+// What an ended launch means for its trial.
+void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
+  if (trial.leaving) {
+    switch (trial.leave_reason) {
+      case StopReason::kComplete: return judge_.Close(study, trial, TrialState::kComplete);
+      case StopReason::kStopped: return judge_.Close(study, trial, TrialState::kStopped);
+      case StopReason::kStudy:
+        judge_.Close(study, trial, TrialState::kStopped);
+        return judge_.EndSearch(study, trial, /*failed=*/true);  // the stopper does not know yet
+      case StopReason::kPaused: return state_.SetState(study, trial, TrialState::kPaused);
+      case StopReason::kTimeout:
+      case StopReason::kLease:
+        if (trial.work >= study.spec.stopper.max_budget)
+          return judge_.Close(study, trial, TrialState::kComplete);
+        return Fail(
+            study, trial,
+            trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
+      case StopReason::kYield:
+      case StopReason::kDrain: break;
+    }
+  }
+  // A trial that was asked to make room, or left by itself with more to do, goes on later. So does
+  // a trial that the end of the study cut short: its launch was made to leave and ended well, but
+  // had more to do.
+  const bool ends = study.ending == Finish::kDeadline || study.ending == Finish::kFailures;
+  const bool cut_short = ends && event.ending == Ending::kDone && trial.work < trial.target &&
+                         trial.target != kNoLimit;
+  const bool yielded = trial.leaving && (event.ending == Ending::kFailed || cut_short);
+  const bool more_to_do = event.ending == Ending::kDone && DidAsTold(study, trial) &&
+                          trial.work < trial.target && trial.target != kNoLimit;
+  if (event.ending == Ending::kNotStarted && !Planted("start-charged")) {
+    PutBack(study, trial, event.reason);
+    return HoldStarts(study, event.reason);
+  }
+  trial.lost = trial.lost || event.ending == Ending::kLost;
+  if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused)
+    return PutBack(study, trial, event.reason);
+  if (IsAhead(trial, event) && !Planted("ahead-complete")) return BeginAgain(study, trial);
+  if (event.ending == Ending::kStopped) {
+    judge_.Close(study, trial, TrialState::kStopped);
+    return judge_.EndSearch(study, trial, /*failed=*/true);
+  }
+  if (event.ending == Ending::kFailed || event.ending == Ending::kNotStarted)
+    return Fail(study, trial, event.reason);
+  if (trial.HasResult()) return judge_.Close(study, trial, TrialState::kComplete);
+  // Running the trial again would give the same: this failure is final.
+  trial.failures = static_cast<std::uint32_t>(study.spec.retries);
+  const std::string& metric = study.spec.objective.metric;
+  if (trial.reports == 0) {
+    const std::string but = event.reason.empty() ? "" : fmt::format(", but {}", event.reason);
+    return Fail(study, trial, fmt::format("ended without reporting '{}'{}", metric, but));
+  }
+  const std::string last = study.rules < 2 ? "" : fmt::format(": {}", trial.note);
+  Fail(study, trial,
+       fmt::format("ended without a finite '{}' in its {} reports{}", metric, trial.reports, last));
+}
+
+// Starts the trial from scratch, once: the checkpoint that is ahead is evicted.
+void Endings::BeginAgain(Study& study, Trial& trial) {
+  trial.restarted = true;
+  checkpoints_.Remove(study, trial);
+  PutBack(study, trial, "its checkpoint was ahead of what it had reported: it began again");
+}
+
+// The trial goes on later. This does not count as a failure.
+void Endings::PutBack(Study& study, Trial& trial, std::string_view reason) {
+  // The note of a fork says where it comes from, until there is something else to say.
+  if (!reason.empty() || !trial.IsFork()) trial.note = NoteOf(reason);
+  state_.SetState(study, trial, TrialState::kWaiting);
+  study.Enqueue(trial);
+}
+
+// The machine failed, not the trial. Nothing more is started for a while. If that does not help,
+// the study pauses: programs that can hear save and leave, and the others run to their end.
+void Endings::HoldStarts(Study& study, std::string_view reason) {
+  constexpr std::uint32_t kMostFailedStarts = 3;
+  constexpr Duration kFirstHold = std::chrono::milliseconds(500);
+  if (state_.now < study.hold_until) return;  // this start is of the same round
+  if (++study.failed_starts > kMostFailedStarts) {
+    study.pause = NoteOf(reason);
+    return departures_.Drain(StopReason::kYield);
+  }
+  study.hold_until = state_.now + kFirstHold * (1LL << (study.failed_starts - 1));
+  state_.AskWake(study.hold_until);
+}
+
+void Endings::Fail(Study& study, Trial& trial, std::string_view reason) {
+  const bool at_start = trial.IsFork() && trial.reports == 0 && trial.forked_at > 0;
+  trial.note =
+      at_start && study.rules >= 2
+          ? NoteOf(fmt::format("a fork that could not go on from trial {}'s checkpoint: {}",
+                               Number(trial.parent), reason))
+          : NoteOf(reason);
+  if (!Planted("endless-retries")) ++trial.failures;
+  if (trial.failures > static_cast<std::uint32_t>(study.spec.retries)) {
+    return judge_.Close(study, trial, TrialState::kFailed);
+  }
+  trial.not_before =
+      state_.now + study.spec.backoff * (1LL << std::min<std::uint32_t>(trial.failures - 1, 16));
+  state_.AskWake(trial.not_before);
+  state_.SetState(study, trial, TrialState::kWaiting);
+  study.Enqueue(trial);
+}
+
+}  // namespace sluice

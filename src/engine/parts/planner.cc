@@ -1,0 +1,192 @@
+#include "engine/parts/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+
+namespace sluice {
+
+void Planner::Replan() {
+  for (auto& study : state_.studies) {
+    if (!study->finished && state_.now >= study->stops_at() && !Planted("late-start"))
+      departures_.EndStudy(*study, Finish::kDeadline);
+    judge_.CloseIfAllMade(*study);
+  }
+  state_.replan = false;
+  for (auto& study : state_.studies) study->has_enough_room = false;
+  bool planned_all = state_.draining || state_.cluster.nodes().empty();
+  while (!planned_all) {
+    const Plan plan = state_.policy->Propose(state_.cluster, viewer_.View(), state_.now);
+    StartPlaced(plan);
+    // A time that has come needs no wake-up: the policy has just been asked.
+    if (plan.ask_again > state_.now) state_.AskWake(plan.ask_again);
+    planned_all = true;
+    for (const WantedRoom& wanted : plan.wanted_room) {
+      Study& study = state_.study(wanted.study);
+      const bool had_enough_room = study.has_enough_room;
+      if (Feed(study, wanted.trials)) planned_all = false;
+      // Room that this study leaves is for the other studies, and for trials that can be wider.
+      const bool others = state_.studies.size() > 1 || state_.policy->LooksAtRunning();
+      if (study.has_enough_room && !had_enough_room && others) planned_all = false;
+    }
+  }
+  bool leader_finished = false;  // the leader of a study that transfers has just finished
+  for (auto& study : state_.studies) {
+    const bool was = study->finished;
+    FinishIfIdle(*study);
+    leader_finished = leader_finished || (study->finished && !was && transfers_.IsFollowed(*study));
+  }
+  if (leader_finished) Replan();
+}
+
+// Carries out the difference between the plan and what runs: releases before grants.
+void Planner::StartPlaced(const Plan& plan) {
+  for (const SettledWidth& settled : plan.widths) state_.trial(settled.trial).width = settled.width;
+  for (const TrialKey& key : plan.given_up) GiveUp(state_.study(key.study), key.trial);
+  if (!plan.keeps_running) YieldMisplaced(plan);
+  for (const Placement& placement : plan.placements) {
+    Study& study = state_.study(placement.trial.study);
+    Trial& trial = study.trial(placement.trial.trial);
+    if (trial.state == TrialState::kWaiting && state_.cluster.Fits(placement.grant))
+      StartLaunch(study, trial, placement.grant);
+  }
+}
+
+void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
+  const TrialKey key{study.id, trial.id};
+  state_.cluster.Take(grant);
+  speed_meter_.MeasureAnew(grant.bundle);
+  std::erase(study.waiting, trial.id);
+  study.running.push_back(trial.id);
+  state_.SetState(study, trial, TrialState::kRunning);
+  trial.launch = Launch{.id = LaunchId(Number(trial.launch.id) + 1),
+                        .grant = grant,
+                        .target = trial.target,
+                        .started = state_.now,
+                        .heard = state_.now};
+  trial.pace.since = kNever;
+  trial.resumed = false;
+  // It is not known whether an earlier Evict was carried out before the last controller died.
+  if (trial.evicted && !Planted("late-eviction")) state_.commands.push_back(Evict{key});
+  state_.commands.push_back(
+      Start{key, trial.launch.id, trial.launch.grant, trial.work, trial.target});
+  const Timeouts& limits = study.spec.timeouts;
+  if (limits.trial.count() > 0) state_.AskWake(state_.now + limits.trial);
+  if (limits.report.count() > 0) state_.AskWake(state_.now + limits.report);
+}
+
+// A trial that is not where the plan wants it saves and leaves, and is placed anew once it has
+// left. It is not moved before it has reported new work (Launch::CanBeMoved), whatever the plan says.
+// Otherwise a policy that changes its mind could start and stop it for ever, all at one moment.
+void Planner::YieldMisplaced(const Plan& plan) {
+  std::vector<const Placement*> placed;
+  for (const Placement& placement : plan.placements) placed.push_back(&placement);
+  std::ranges::sort(placed, {}, &Placement::trial);
+  for (auto& study : state_.studies) {
+    for (TrialId id : study->running) {
+      Trial& trial = study->trial(id);
+      if (trial.leaving || !trial.launch.CanBeMoved()) continue;
+      const auto found =
+          std::ranges::lower_bound(placed, TrialKey{study->id, id}, {}, &Placement::trial);
+      const bool stays = found != placed.end() && (*found)->trial == TrialKey{study->id, id} &&
+                         (*found)->grant == trial.launch.grant;
+      if (!stays) departures_.Leave(*study, trial, StopReason::kYield);
+    }
+  }
+}
+
+// Stops a trial that the plan gives up. Where a stopper judges, only the stopper may do so.
+void Planner::GiveUp(Study& study, TrialId id) {
+  Trial& trial = study.trial(id);
+  if (trial.state != TrialState::kRunning || trial.leaving || !trial.launch.CanBeMoved()) return;
+  if (study.IsJudged()) return;
+  trial.note = "given up: others are expected to be better";
+  departures_.Leave(study, trial, StopReason::kStopped);
+}
+
+// Finds more work for a study that has room. Paused trials worth resuming come first, then new
+// trials: enqueued points before proposals of the sampler. True if trials now wait that the plan
+// did not know of. A study that finds less than it has room for has enough room (has_enough_room).
+bool Planner::Feed(Study& study, int wanted) {
+  if (!study.spec.transfer.empty()) {
+    study.has_enough_room = true;
+    return Transfer(study);
+  }
+  wanted -= static_cast<int>(study.asked - study.answered);
+  bool found = false;
+  while (wanted > 0) {
+    if (const auto group = study.stopper->Next()) {
+      const std::size_t before = study.waiting.size();
+      Resume(study, *group);
+      wanted -= static_cast<int>(study.waiting.size() - before);
+      found = found || study.waiting.size() > before;
+      continue;
+    }
+    if (study.room() == 0) break;
+    if (!study.queue.empty()) {
+      state_.MakeTrial(study, std::move(study.queue.front())).enqueued = true;
+      study.queue.pop_front();
+      judge_.CloseIfAllMade(study);
+      found = true;
+    } else if (study.exhausted) {
+      break;
+    } else {
+      state_.commands.push_back(Propose{study.id, study.asked++});
+    }
+    --wanted;
+  }
+  if (wanted > 0) study.has_enough_room = true;
+  return found;
+}
+
+void Planner::Resume(Study& study, const TrialGroup& group) {
+  const bool gathers = study.stopper->Gathers();
+  if (!gathers) ++study.groups;
+  for (const Advance& member : group.members) {
+    Trial& trial = study.trial(member.trial);
+    trial.group = GroupId(study.groups);
+    trial.SetTarget(member.target);
+    if (gathers) study.JoinGroup(trial);
+    trial.resumed = true;
+    if (trial.leaving) {
+      trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
+      continue;
+    }
+    state_.SetState(study, trial, TrialState::kWaiting);
+    study.Enqueue(trial);
+  }
+}
+
+// Makes a trial of the point to transfer, and ends the trials of earlier points.
+bool Planner::Transfer(Study& study) {
+  const Point* best = transfers_.Next(study);
+  if (best == nullptr) return false;
+  for (Trial& trial : study.trials) {
+    if (trial.state == TrialState::kRunning && !trial.leaving) {
+      departures_.Leave(study, trial, StopReason::kStopped);
+    } else if (trial.state == TrialState::kWaiting || trial.state == TrialState::kPaused) {
+      judge_.Close(study, trial, TrialState::kStopped);
+    }
+  }
+  state_.MakeTrial(study, *best);
+  return true;
+}
+
+void Planner::FinishIfIdle(Study& study) {
+  if (study.finished || !study.running.empty()) return;
+  if (study.ending == Finish::kNot) {
+    if (!transfers_.AllMade(study) || (!study.waiting.empty() && !Planted("early-end")) ||
+        study.asked != study.answered)
+      return;
+    if (state_.draining || state_.cluster.nodes().empty()) return;
+    // A study that had no room has not asked yet whether a paused trial is worth resuming.
+    if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return;
+    study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
+                                                                             : Finish::kTrials;
+  }
+  study.finished = true;
+  state_.commands.push_back(StudyFinished{study.id});
+}
+
+}  // namespace sluice

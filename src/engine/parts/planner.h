@@ -1,0 +1,45 @@
+#pragma once
+
+#include "engine/engine_state.h"
+#include "engine/parts/departures.h"
+#include "engine/parts/judge.h"
+#include "engine/parts/speed_meter.h"
+#include "engine/parts/transfers.h"
+#include "engine/parts/work_viewer.h"
+
+namespace sluice {
+
+// Turns free devices into running trials, and sees when a study has ended.
+class Planner {
+ public:
+  Planner(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
+          Departures& departures, Judge& judge)
+      : state_(state),
+        transfers_(transfers),
+        speed_meter_(speed_meter),
+        departures_(departures),
+        judge_(judge),
+        viewer_(state, transfers) {}
+
+  // Asks the policy for a plan and carries it out, again as long as studies find more to do.
+  void Replan();
+
+ private:
+  void StartPlaced(const Plan& plan);
+  void StartLaunch(Study& study, Trial& trial, const Grant& grant);
+  void YieldMisplaced(const Plan& plan);
+  void GiveUp(Study& study, TrialId id);
+  bool Feed(Study& study, int wanted);
+  void Resume(Study& study, const TrialGroup& group);
+  bool Transfer(Study& study);
+  void FinishIfIdle(Study& study);
+
+  EngineState& state_;
+  const Transfers& transfers_;
+  SpeedMeter& speed_meter_;
+  Departures& departures_;
+  Judge& judge_;
+  WorkViewer viewer_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+#include "engine/parts/speed_meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/width.h"
+
+namespace sluice {
+
+// Measures the speed of a trial over at least a second, since reports may come in bursts. The time
+// before the first report does not count: part of it went into starting up.
+void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
+  constexpr Duration kShortest = std::chrono::seconds(1);
+  Launch& launch = trial.launch;
+  MeasuredPace& pace = trial.pace;
+  const Time now = state_.now;
+  if (launch.reports == 0) {
+    // The time to the first new report is not known where the launch first repeated work of earlier
+    // launches.
+    launch.to_first = launch.heard == launch.started ? now - launch.started : Duration(0);
+    pace.since = now;
+    pace.work = report.work;
+    return;
+  }
+  if (launch.reports == 1 && launch.to_first.count() > 0)
+    study.start_up.Learn(std::max(Duration(0), launch.to_first - (now - launch.heard)));
+  if (pace.since == kNever) {  // its bundle or its controller has changed since
+    pace.since = now;
+    pace.work = report.work;
+    return;
+  }
+  if (now - pace.since < kShortest) return;
+  const Grant& grant = launch.grant;
+  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(grant)};
+  if (IsSet(grant.bundle)) situation.fused = state_.cluster.BundleSize(grant.bundle);
+  for (const DeviceId device : grant.devices) {
+    const auto& devices = state_.cluster.node(grant.node).devices;
+    if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
+    situation.kind = SpeedKind(devices[Number(device)]);
+    const Milli others = state_.cluster.Used(grant.node)[Number(device)].share - grant.gpu_share;
+    situation.neighbours = std::max(situation.neighbours, others);
+  }
+  const auto work = static_cast<double>(report.work - pace.work);
+  const double seconds = Seconds(now - pace.since);
+  state_.speeds.Learn(situation, work, seconds);
+  if (state_.policy->LooksAtPaces()) MeasurePace(pace, situation, work / seconds);
+  pace.since = now;
+  pace.work = report.work;
+}
+
+// Some trials of a shape are slower than others because of the layers or batches they have. A
+// trial's pace is a geometric mean over its last measurements.
+void SpeedMeter::MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed) {
+  constexpr std::uint32_t kMemory = 8;
+  const double usual = state_.speeds.Ask(situation).work_per_second;
+  if (!(speed > 0) || !(usual > 0)) return;
+  pace.measured = std::min(pace.measured + 1, kMemory);
+  pace.pace *= std::pow(speed / usual / pace.pace, 1.0 / pace.measured);
+}
+
+void SpeedMeter::MeasureAnew(BundleId bundle) {
+  if (!IsSet(bundle)) return;
+  for (auto& study : state_.studies) {
+    for (TrialId id : study->running) {
+      Trial& trial = study->trial(id);
+      if (trial.launch.grant.bundle == bundle) trial.pace.since = kNever;
+    }
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "engine/engine_state.h"
+
+namespace sluice {
+
+// Measures how quick trials are from their reports, for policies that look at speeds.
+class SpeedMeter {
+ public:
+  explicit SpeedMeter(EngineState& state) : state_(state) {}
+
+  // A report that the trial does not know of yet: its `work` and `launch` are as before.
+  void Measure(Study& study, Trial& trial, const Reported& report);
+  // A trial joined the bundle or left it. What its members did before says nothing about their
+  // speed now.
+  void MeasureAnew(BundleId bundle);
+
+ private:
+  void MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed);
+
+  EngineState& state_;
+};
+
+}  // namespace sluice

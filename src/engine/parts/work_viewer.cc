@@ -1,0 +1,135 @@
+#include "engine/parts/work_viewer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+int CountEnding(const Study& study) {
+  return static_cast<int>(
+      std::ranges::count_if(study.running, [&](TrialId id) { return IsEnding(study.trial(id)); }));
+}
+
+double BestLoss(const Study& study) {
+  if (!IsSet(study.best)) return std::numeric_limits<double>::quiet_NaN();
+  return study.spec.objective.Loss(study.trial(study.best).result);
+}
+
+}  // namespace
+
+const WorkView& WorkViewer::View() {
+  view_.items.clear();
+  view_.studies.clear();
+  view_.speeds = &state_.speeds;
+  if (state_.policy->LooksAtRunning()) {
+    for (const auto& study : state_.studies) {
+      if (!study->finished) AddRunning(*study);
+    }
+  }
+  for (const auto& study : state_.studies) {
+    if (!study->finished) AddWaiting(*study);
+  }
+  return view_;
+}
+
+void WorkViewer::AddRunning(Study& study) {
+  for (TrialId id : study.running) {
+    const Trial& trial = study.trial(id);
+    if (IsEnding(trial)) continue;
+    view_.items.push_back({.trial = {study.id, id},
+                           .group = trial.group,
+                           .demand = study.spec.demand,
+                           .done = trial.work,
+                           .target = trial.target,
+                           .shape = study.spec.name,
+                           .width = trial.width,
+                           .running = true,
+                           .leaving = trial.leaving,
+                           .movable = trial.launch.CanBeMoved(),
+                           .loss = study.spec.objective.Loss(trial.value),
+                           .launch_reports = trial.launch.reports,
+                           .heard = trial.launch.heard,
+                           .pace = trial.pace.pace,
+                           .forecast = ForecastOf(study, id),
+                           .grant = &trial.launch.grant});
+  }
+}
+
+// The study itself, and its trials that wait and could start now.
+void WorkViewer::AddWaiting(Study& study) {
+  int ready = 0;
+  for (TrialId id : study.waiting) {
+    const Trial& trial = study.trial(id);
+    if (!study.open() || study.HoldsStarts(state_.now) || trial.not_before > state_.now ||
+        !trial.CanStart())
+      continue;
+    ++ready;
+    view_.items.push_back({.trial = {study.id, id},
+                           .group = trial.group,
+                           .demand = study.spec.demand,
+                           .done = trial.work,
+                           .target = trial.target,
+                           .shape = study.spec.name,
+                           .width = trial.width,
+                           .admitted = IsSet(trial.launch.id) && !trial.resumed,
+                           .loss = study.spec.objective.Loss(trial.value),
+                           .since = std::max(trial.created, trial.launch.heard),
+                           .pace = trial.pace.pace,
+                           .forecast = ForecastOf(study, id)});
+  }
+  view_.studies.push_back(Of(study, ready));
+}
+
+StudyView WorkViewer::Of(Study& study, int ready) const {
+  return {.study = study.id,
+          .demand = study.spec.demand,
+          .parallelism = study.spec.parallelism,
+          .shape = study.spec.name,
+          .deadline = study.stops_at(),
+          .max_budget = study.spec.stopper.max_budget,
+          .typical_work = study.typical_work,
+          .eta = study.spec.stopper.eta,
+          .furthest = study.furthest,
+          .start_up = Duration(static_cast<std::int64_t>(study.start_up.seconds * 1e6)),
+          .start_up_known = study.start_up.count > 0,
+          .leaving = study.leave,
+          .leaving_known = study.leave_known,
+          .running = static_cast<int>(study.running.size()),
+          .ending = state_.policy->LooksAtRunning() ? CountEnding(study) : 0,
+          .waiting = ready,
+          .coming = static_cast<int>(study.asked - study.answered),
+          .paused = static_cast<int>(study.count(TrialState::kPaused)),
+          .not_ready = static_cast<int>(study.waiting.size()) - ready,
+          .judged = study.IsJudged(),
+          .ends_when_good_enough = !study.spec.stop_at.empty(),
+          .all_go_on = study.stopper->Gathers(),
+          .open = study.open() && !study.HoldsStarts(state_.now) && !study.has_enough_room &&
+                  MayMakeMore(study),
+          .left = Left(study),
+          .best = BestLoss(study),
+          .fresh = ForecastOf(study, TrialId{}),
+          .weight = study.spec.weight,
+          .leader_progress = transfers_.LeaderProgress(study)};
+}
+
+// The forecast of a trial, or of one that has not begun if `trial` is not set. Forecasts are worth
+// the time they take only where there is a deadline.
+const Forecast* WorkViewer::ForecastOf(Study& study, TrialId trial) const {
+  if (!state_.policy->LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
+  return IsSet(trial) ? &study.forecasts.Of(trial) : &study.forecasts.Fresh();
+}
+
+// How many more trials the study may make, besides those with proposals on their way.
+int WorkViewer::Left(const Study& study) const {
+  if (!study.spec.transfer.empty()) return transfers_.Next(study) != nullptr ? 1 : 0;
+  return study.exhausted ? static_cast<int>(study.queue.size()) : study.room();
+}
+
+// Whether the study could use room for another trial. A study that transfers has no paused trials
+// to resume, so it needs a point to transfer.
+bool WorkViewer::MayMakeMore(const Study& study) const {
+  return study.spec.transfer.empty() || transfers_.Next(study) != nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "engine/engine_state.h"
+#include "engine/parts/transfers.h"
+
+namespace sluice {
+
+// What the policy is shown: the trials that run or could, and their studies.
+class WorkViewer {
+ public:
+  WorkViewer(EngineState& state, const Transfers& transfers)
+      : state_(state), transfers_(transfers) {}
+
+  // Good until it is called again, or a trial changes.
+  const WorkView& View();
+
+ private:
+  void AddRunning(Study& study);
+  void AddWaiting(Study& study);
+  StudyView Of(Study& study, int ready) const;
+  const Forecast* ForecastOf(Study& study, TrialId trial) const;
+  int Left(const Study& study) const;
+  bool MayMakeMore(const Study& study) const;
+
+  EngineState& state_;
+  const Transfers& transfers_;
+  WorkView view_;  // here only to keep its memory from plan to plan
+};
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/event.h"
+#include "engine/study.h"
+#include "engine/trial.h"
+#include "search/curves/forecasts.h"
+#include "search/stopper.h"
+
+namespace sluice {
+
+// Why a study has nothing more to do.
+enum class Finish : std::uint8_t {
+  kNot,        // it goes on
+  kTrials,     // every trial was made and judged
+  kExhausted,  // the space has no more points
+  kTarget,     // stop_at was reached
+  kDeadline,
+  kAsked,     // by the user
+  kFailures,  // too many trials failed
+};
+std::string_view Name(Finish finish);
+
+// The measured time that something takes: a mean that forgets old measurements slowly.
+struct Price {
+  double seconds = 0;
+  std::int64_t count = 0;
+  static constexpr std::int64_t kMemory = 16;
+  void Learn(Duration took) {
+    count = std::min(count + 1, kMemory);
+    seconds += (Seconds(took) - seconds) / static_cast<double>(count);
+  }
+};
+
+// A study as the engine knows it. What its file says is in `spec`.
+struct Study {
+  StudyId id{};
+  StudySpec spec;
+  std::string source;
+  std::string folder;
+  std::uint64_t seed = 0;
+  int rules = kRules;
+  bool tells_budget = false;  // its program is told at its start how far to go ({budget})
+  int trials_wanted = 0;
+  Time created{};
+  Time deadline = kNever;
+  Price start_up;                // from the start of a launch to its first step
+  Duration leave{0};             // the longest that a launch took of late to save and leave
+  bool leave_known = false;      // `leave` was measured
+  Work furthest = 0;             // the most work that any trial has reported
+  Finish ending = Finish::kNot;  // why no new work is begun
+  bool finished = false;         // it has ended, and nothing runs
+  bool exhausted = false;
+  std::uint32_t failed_starts = 0;  // consecutive rounds of starts that the machine failed
+  Time hold_until{};                // nothing is started before this time
+  std::string pause;                // why the machine could not start its trials; empty: it could
+  // Counted since the study was made, was resumed, or had a trial retried by hand: trials that are
+  // over, the failed trials among those, and the failed trials that never reported.
+  std::uint32_t over = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t fruitless = 0;
+  bool has_enough_room = false;  // in the plan being made: the study cannot use more room
+  std::uint64_t asked = 0;       // proposals asked for
+  std::uint64_t answered = 0;
+  std::uint64_t enqueued = 0;  // points given by hand so far
+  std::deque<Point> queue;     // enqueued points that are not trials yet
+  std::uint32_t groups = 0;
+  TrialId best{};
+  std::int64_t checkpoint_bytes = 0;
+  std::set<TrialId> saved;   // trials with a checkpoint
+  std::deque<Trial> trials;  // trial n is at n - 1; a reference stays good when another is made
+  int forks = 0;             // among the trials; trials_wanted does not count them
+  Work group_target = 0;     // of the latest group, for stoppers that gather trials
+  std::array<int, kTrialStates> counts{};
+  std::vector<TrialId> running;  // in order of starting
+  std::vector<TrialId> waiting;  // in the order they are to start
+  std::unique_ptr<Stopper> stopper;
+  double typical_work = 0;  // work that a trial does on average under the stopper
+  Forecasts forecasts;      // empty where the policy does not look at them
+
+  Trial& trial(TrialId id) { return trials[Number(id) - 1]; }
+  const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
+  int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
+  // Trials that a sampler proposed or a user gave: those that `trials_wanted` counts.
+  int proposed() const { return static_cast<int>(trials.size()) - forks; }
+  // How many more trials may be made, besides those with proposals on their way.
+  int room() const;
+  // When launches are told to leave, so that they have saved by the deadline.
+  Time stops_at() const;
+  // Whether it still goes on. Its waiting trials may start and new ones be made, unless the engine
+  // drains: nothing is planned then.
+  bool open() const { return ending == Finish::kNot; }
+  // Whether a stopper may stop trials before the full budget.
+  bool IsJudged() const { return spec.stopper.name != "none"; }
+  // Whether starts are held back, since the machine has just failed to start a launch.
+  bool HoldsStarts(Time now) const { return hold_until > now; }
+
+  // Puts a waiting trial into the order of starting.
+  void Enqueue(const Trial& trial);
+  // Gives the trial its group, by its target.
+  void JoinGroup(Trial& trial);
+};
+
+}  // namespace sluice
