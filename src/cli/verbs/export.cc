@@ -165,7 +165,7 @@ ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
 Result<int> RunVerb(const Context& context, const ExportOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   // All reads see one moment, however long they take and whatever is reported meanwhile.
-  SLUICE_TRY(reader->database().Execute("BEGIN"));
+  SLUICE_TRY(reader->Freeze());
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);
   SLUICE_ASSIGN(const std::int64_t rows, format == ExportFormat::kOptuna

@@ -28,7 +28,7 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   // Looked up before the store is read: a controller that has left by now has recorded how it left.
   const LockHolder holder = FindLockHolder(context.paths);
-  SLUICE_TRY(reader->database().Execute("BEGIN"));  // one moment for all that follows
+  SLUICE_TRY(reader->Freeze());
   Snapshot snapshot;
   SLUICE_ASSIGN(snapshot.study, ChooseStudy(*reader, name));
   if (IsSet(snapshot.study.best)) {
