@@ -17,7 +17,8 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verbs.h"
-#include "cli/view/live_view.h"
+#include "cli/view/views.h"
+#include "cli/view/watch_study.h"
 #include "engine/read/study_change.h"
 #include "exec/session.h"
 
@@ -222,8 +223,7 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
                             .source = std::move(file.source),
                             .folder = std::move(file.folder),
                             .seed = seed};
-  auto view =
-      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
   SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
   view.reset();  // leaves the terminal to what follows
   return Summarize(context, name, end);
@@ -245,8 +245,7 @@ Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
   if (options.deadline) {
     SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
   }
-  auto view =
-      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
   SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
   view.reset();  // leaves the terminal to what follows
   return Summarize(context, request.study, end);
