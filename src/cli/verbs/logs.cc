@@ -14,12 +14,54 @@
 #include "cli/places.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "launcher/small_file.h"
 #include "ledger/lock.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kLogsHelp =
+    R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
+
+What a trial printed on standard output. A trial that was resumed or retried has several
+launches; the latest is shown.
+
+  --study NAME  the study of the trial
+  --launch N    an earlier launch
+  -f, --follow  go on as the trial prints more, until the launch ends
+  --stderr      standard error instead
+  --store FILE  where studies are kept
+  --json        one JSON object a line of output
+  -h, --help    print this
+
+examples:
+  sluice logs 7
+  sluice logs 7 --stderr                  why it failed
+  sluice logs 12 --study fashion --follow
+  sluice logs 7 --launch 1 | less
+)";
+
+struct LogsOptions {
+  TrialId trial{};
+  std::optional<std::string> study;
+  std::optional<LaunchId> launch;
+  bool follow = false;
+  bool standard_error = false;
+};
+
+void LogsFlags(Flags& flags, LogsOptions& options) {
+  flags.TrialNumber("TRIAL", options.trial);
+  flags.Text("--study", options.study);
+  flags.Value("--launch", [&options](const std::string& word) -> Status {
+    constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+    SLUICE_ASSIGN(const auto launch, ReadNumber<std::uint32_t>("--launch", word, 1, kMost));
+    options.launch = LaunchId(launch);
+    return {};
+  });
+  flags.Switch("-f,--follow", options.follow);
+  flags.Switch("--stderr", options.standard_error);
+}
 
 constexpr std::chrono::milliseconds kPoll(100);
 
@@ -137,9 +179,7 @@ void PointAtFailure(const Context& context, const StudyInfo& study, const TrialI
   Remark(fmt::format("trial {} failed{}{}", Number(trial.id), note, hint));
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const LogsOptions& options) {
+Result<int> LogsAction(const Context& context, const LogsOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(TrialInfo found, reader->FindTrial(study, options.trial));
@@ -170,5 +210,9 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
     PointAtFailure(context, study, follower.trial(), launch);
   return kExitOk;
 }
+
+}  // namespace
+
+Verb LogsVerb() { return MakeVerb(kLogsHelp, LogsFlags, LogsAction); }
 
 }  // namespace sluice
