@@ -63,7 +63,9 @@ Result<int> DeleteAction(const Context& context, const DeleteOptions& options) {
   if (!options.yes) {
     if (context.json || isatty(STDIN_FILENO) == 0) {
       return InvalidArgument(
-          fmt::format("delete: nobody to ask: add --yes to delete study '{}'", study.name));
+          fmt::format("delete: cannot ask with --json or without a terminal: add --yes to delete "
+                      "study '{}'",
+                      study.name));
     }
     if (!Confirmed(context, study)) {
       PrintLine("nothing was deleted");

@@ -187,12 +187,12 @@ Result<int> LogsAction(const Context& context, const LogsOptions& options) {
   while (options.follow && !options.launch && follower.MayStart()) SLUICE_TRY(follower.Wait());
 
   const LaunchId latest = follower.trial().launch;
-  const std::string who = fmt::format("trial {} of '{}'", Number(options.trial), study.name);
-  if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", who));
+  const std::string subject = fmt::format("trial {} of '{}'", Number(options.trial), study.name);
+  if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", subject));
   const LaunchId launch = options.launch.value_or(latest);
   if (Number(launch) > Number(latest)) {
-    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}", who,
-                                Number(launch), Number(latest)));
+    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}",
+                                subject, Number(launch), Number(latest)));
   }
   const std::string path =
       OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
@@ -201,7 +201,7 @@ Result<int> LogsAction(const Context& context, const LogsOptions& options) {
     // What is written after this look is either seen by the pump or by the next look.
     const bool last = !options.follow || !follower.IsUnderWay(launch);
     SLUICE_ASSIGN(const bool there, tail.Pump());
-    if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, who));
+    if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, subject));
     if (last) break;
     SLUICE_TRY(follower.Wait());
   }

@@ -33,8 +33,8 @@ seeds. Nothing is stored and nothing is run. docs/plan.md says how far to trust 
 
 How long a unit of work takes, what a start costs and how trials learn is taken from the flags,
 else from the study's 'profile', else from what a study of the same name in the store has
-measured, else assumed; the output says of each figure which. Where nobody knows how long a unit
-takes, times are in units of one trial alone.
+measured, else assumed; the output says of each figure which. Where it is not known how long a
+unit takes, times are in units of one trial alone.
 
   --unit-time D     how long a unit of work takes, alone on one device: 30s, 1.5m, 200ms
   --start-up D      how long a program takes before its first step

@@ -45,8 +45,8 @@ std::string FailuresText(const std::vector<TrialInfo>& failed) {
   std::ranges::stable_sort(notes, std::greater{},
                            [](const auto& each) { return each.second.second; });
   std::string text;
-  for (const auto& [note, who] : notes | std::views::take(kMost)) {
-    const auto& [first, count] = who;
+  for (const auto& [note, trials] : notes | std::views::take(kMost)) {
+    const auto& [first, count] = trials;
     const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
     text += fmt::format("trial {}{}: {}\n", Number(first), others, Harmless(FirstLine(note)));
     const std::size_t rest = note.find('\n');

@@ -37,7 +37,7 @@ a remark, and the others run. The same scenario, policy and seed give the same r
                     'policies'; by default its 'compare', or fifo
   --cluster NAME    one of the scenario's 'clusters', where it has several; by default the first
   --seeds N         runs with the seeds 1 to N instead of what the scenario says
-  --gantt FILE.svg  draw who ran where, for seed 1 of each policy; the file must be new
+  --gantt FILE.svg  draw which trial ran where, for seed 1 of each policy; the file must be new
   --store FILE      has no effect here
   --json            as a JSON object, with the values of every seed
   -h, --help        print this

@@ -122,8 +122,8 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
           ParamLines(*at.best, "  "));
   if (!at.running.empty()) Print("\n" + RunningTable(at, terminal, now));
   if (at.standing.state == StudyState::kInterrupted) {
-    Print(
-        fmt::format("\nNobody runs this study: 'sluice resume {}' goes on with it.\n", study.name));
+    Print(fmt::format("\nNo process runs this study: 'sluice resume {}' goes on with it.\n",
+                      study.name));
   }
 }
 
