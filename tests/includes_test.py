@@ -1,6 +1,6 @@
 """Holds the code to ARCHITECTURE.md: which room may include which, where each library may be used,
-that nothing below exec reads a clock, starts a thread or draws from a standard distribution, and
-that the sources of a room can be compiled as one."""
+that nothing below exec reads a clock, starts a thread or draws from a standard distribution, that
+SQL is the ledger's alone, and that the sources of a room can be compiled as one."""
 
 import collections
 import fnmatch
@@ -50,7 +50,7 @@ LIBRARIES = {
         "src/*/test_*.h",
         "tests/*",
     ],
-    r"CLI/.*": ["src/cli/options.cc"],
+    r"CLI/.*": ["src/cli/command_line.cc"],
     r"coin/.*": ["src/policy/solve/linear_program.cc"],
     r"sqlite3\.h": ["src/ledger/*", "tests/rig/*"],
     r"yaml-cpp/.*": ["src/config/yaml_reader.cc"],
@@ -68,6 +68,12 @@ BANNED = {
     ],
     r"std::\w+_distribution\b|\bstd::(random_device|mt19937\w*|shuffle)\b|\bs?rand\s*\(": [],
 }
+
+# The ledger alone knows the schema of the store: no SQL but there.
+SQL = re.compile(
+    r"\bSELECT\b[^;]*?\bFROM\b|\b(?:INSERT INTO|DELETE FROM|CREATE TABLE|PRAGMA) \w+"
+    r"|\bUPDATE \w+ SET\b|\"(?:BEGIN|COMMIT|ROLLBACK)\b")
+SQL_USERS = ["src/ledger/*", "tests/rig/*"]
 
 MOST_COLUMNS = 100
 
@@ -123,6 +129,10 @@ def violations_in(path, text):
                 hit = re.search(pattern, line)
                 if hit and path not in exempt:
                     found.append(f"{path}:{number}: '{hit.group()}' is not for rooms below exec")
+    if not matches(path, SQL_USERS):
+        for hit in SQL.finditer(text):
+            number = text.count("\n", 0, hit.start()) + 1
+            found.append(f"{path}:{number}: SQL is only for {', '.join(SQL_USERS)}")
     return found
 
 
@@ -260,6 +270,12 @@ def test_the_build_links_no_more_than_the_plan_allows():
         ("src/ledger/ledger.cc", "#include <thread>"),
         ("src/search/samplers/tpe.cc", "std::normal_distribution<double> draw;"),
         ("src/sim/world.cc", "std::mt19937_64 generator(seed);"),
+        ("src/cli/view/progress.cc", 'Prepare("SELECT state FROM trials");'),
+        ("src/cli/view/progress.cc", 'Prepare("SELECT state "\n        "FROM trials");'),
+        ("src/cli/verbs/doctor.cc", 'Prepare("PRAGMA quick_check(1)");'),
+        ("src/cli/main_test.cc", 'Execute("UPDATE trials SET work = 4");'),
+        ("src/exec/session.cc", 'Execute("BEGIN IMMEDIATE; DELETE FROM reports; COMMIT");'),
+        ("src/exec/session.cc", 'Execute("BEGIN");'),
     ],
 )
 def test_a_planted_violation_is_found(path, text):
@@ -281,6 +297,9 @@ def test_a_planted_violation_is_found(path, text):
         ("src/base/random.cc", "// unlike std::normal_distribution, the same everywhere"),
         ("src/base/random.cc", 'Fail("no steady_clock here");'),
         ("src/base/random.cc", "double operand(int x);"),
+        ("src/ledger/reader.cc", 'Prepare("SELECT state FROM trials");'),
+        ("tests/rig/checker.cc", 'Prepare("PRAGMA quick_check(1)");'),
+        ("src/cli/verbs/doctor.cc", "// select what is from the store\n#pragma once"),
     ],
 )
 def test_what_is_allowed_passes(path, text):

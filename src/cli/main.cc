@@ -5,12 +5,11 @@
 
 #include <exception>
 
-#include "cli/help.h"
-#include "cli/options.h"
+#include "cli/command_line.h"
 #include "cli/places.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/table.h"
 #include "cli/version.h"
 
 namespace sluice {
@@ -22,29 +21,28 @@ int ExitStatusOf(const Error& error) {
   return input ? kExitUsage : kExitFailure;
 }
 
-template <typename Verb>
-Result<int> Run(const Options& options, const Verb& verb) {
-  SLUICE_ASSIGN(StorePaths paths, FindStore(options.store));
-  return RunVerb({.paths = std::move(paths), .terminal = LookAtTerminal(), .json = options.json},
-                 verb);
+Result<int> Run(const CommandLine& line, CommandLine::Request& request) {
+  SLUICE_ASSIGN(StorePaths paths, FindStore(line.store));
+  return request.action(
+      {.paths = std::move(paths), .terminal = LookAtTerminal(), .json = line.json});
 }
 
-Result<int> Run(const Options&, const HelpOptions& help) {
+Result<int> Run(const CommandLine&, const CommandLine::Help& help) {
   Print(HelpFor(help.verb));
   return kExitOk;
 }
 
-Result<int> Run(const Options& options, const VersionOptions&) {
+Result<int> Run(const CommandLine& line, const CommandLine::Version&) {
   JsonWriter object;
-  PrintLine(options.json ? object.Add("version", kVersion).Take()
-                         : fmt::format("sluice {}", kVersion));
+  PrintLine(line.json ? object.Add("version", kVersion).Take()
+                      : fmt::format("sluice {}", kVersion));
   return kExitOk;
 }
 
 Result<int> RunArguments(int argc, char** argv) {
-  SLUICE_ASSIGN(const Options options, ParseOptions(argc, argv));
+  SLUICE_ASSIGN(CommandLine line, ParseCommandLine(argc, argv));
   SLUICE_ASSIGN(const int status,
-                std::visit([&](const auto& verb) { return Run(options, verb); }, options.verb));
+                std::visit([&](auto& asked) { return Run(line, asked); }, line.asks_for));
   if (!FinishOutput())
     return Unavailable("standard output: cannot write all of it: is the disk full?");
   return status;

@@ -70,7 +70,7 @@ class MainTest : public ::testing::Test {
   std::string store_;
 };
 
-TEST_F(MainTest, ExitStatusTellsWhoseFaultItIs) {
+TEST_F(MainTest, ExitStatusTellsWhatFailed) {
   EXPECT_EQ(Run({"--help"}).status, 0);
   EXPECT_EQ(Run({"stats"}).status, 2);
   EXPECT_EQ(Run({"status"}).status, 2);  // no store: not_found
@@ -105,7 +105,7 @@ TEST_F(MainTest, EveryErrorOfAStudyFileHasItsLine) {
     EXPECT_THAT(line, StartsWith("sluice: " + path + ":"));
 }
 
-TEST_F(MainTest, StatusOfAStudyNobodyRuns) {
+TEST_F(MainTest, StatusOfAStudyThatNoProcessRuns) {
   WriteTestStudy(store_);
   const Ran ran = Run({"status"});
   EXPECT_THAT(ran.out, HasSubstr("interrupted"));

@@ -130,26 +130,20 @@ std::string NameOfLost(Reader& reader, StudyId id) {
 
 // Rows that belong to no study.
 std::optional<Checkup> CheckOrphans(Reader& reader) {
-  for (const char* table : {"events", "reports", "trials", "snapshots"}) {
-    auto query = reader.database().Prepare(fmt::format(
-        "SELECT count(*), min(study) FROM {} WHERE study NOT IN (SELECT id FROM studies)", table));
-    const auto row = query ? query->Step() : Result<bool>(std::unexpected(query.error()));
-    if (!row) return Checkup{"studies", Health::kProblem, row.error().message};
-    if (query->Integer(0) == 0) continue;
-    const StudyId lost{static_cast<std::uint32_t>(query->Integer(1))};
-    return Checkup{"studies", Health::kProblem,
-                   fmt::format("damaged: {} {} are of {}, which is not there", query->Integer(0),
-                               table, NameOfLost(reader, lost))};
-  }
-  return std::nullopt;
+  const auto found = FindOrphans(reader);
+  if (!found) return Checkup{"studies", Health::kProblem, found.error().message};
+  const std::optional<OrphanRows>& orphans = *found;
+  if (!orphans) return std::nullopt;
+  return Checkup{"studies", Health::kProblem,
+                 fmt::format("damaged: {} {} are of {}, which is not there", orphans->count,
+                             orphans->table, NameOfLost(reader, orphans->study))};
 }
 
 Result<Checkup> CheckPages(Reader& reader, const StorePaths& paths, std::size_t studies) {
-  SLUICE_ASSIGN(Statement check, reader.database().Prepare("PRAGMA quick_check(1)"));
-  SLUICE_ASSIGN(const bool row, check.Step());
-  if (row && check.Text(0) != "ok") {
+  SLUICE_ASSIGN(const std::string damage, FindDamagedPage(reader));
+  if (!damage.empty()) {
     return Checkup{"store", Health::kProblem,
-                   fmt::format("{}: damaged: {}", paths.database, check.Text(0))};
+                   fmt::format("{}: damaged: {}", paths.database, damage)};
   }
   std::error_code error;
   const auto size = fs::file_size(paths.database, error);
@@ -177,8 +171,7 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   for (const StudyInfo& study : *studies_before)
     files[study.id] = ReadTrialFiles(paths, study.name);
   // A reader's view of one moment, while a controller may go on writing.
-  if (const Status begun = (*reader)->database().Execute("BEGIN"); !begun)
-    return problem(begun.error());
+  if (const Status frozen = (*reader)->Freeze(); !frozen) return problem(frozen.error());
   const auto studies = (*reader)->Studies();
   if (!studies) return problem(studies.error());
   const auto pages = CheckPages(**reader, paths, studies->size());
@@ -195,7 +188,7 @@ Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
   // A reader's view of one moment, while a controller may go on writing.
-  SLUICE_TRY(reader->database().Execute("BEGIN"));
+  SLUICE_TRY(reader->Freeze());
   SLUICE_ASSIGN(const auto quick, RecoverEngine(reader->database(), study.id));
   SLUICE_ASSIGN(const auto slow, RecoverEngine(reader->database(), study.id, Recover::kFromEvents));
   if (quick->Digest() == slow->Digest()) {

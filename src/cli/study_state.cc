@@ -72,4 +72,9 @@ Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& 
   return name ? reader.FindStudy(*name) : reader.LatestStudy();
 }
 
+Result<StudyInfo> ChooseStudy(const StorePaths& paths, const std::optional<std::string>& name) {
+  SLUICE_ASSIGN(const auto reader, Reader::Open(paths.database));
+  return ChooseStudy(*reader, name);
+}
+
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include "cli/view/terminal.h"
 #include "ledger/lock.h"
 #include "ledger/reader.h"
+#include "ledger/store.h"
 
 namespace sluice {
 
@@ -46,5 +47,7 @@ Duration BusyOf(const TrialInfo& trial, Time now);
 
 // The study named, or the one changed last.
 Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name);
+// The same, of a store that is then left alone.
+Result<StudyInfo> ChooseStudy(const StorePaths& paths, const std::optional<std::string>& name);
 
 }  // namespace sluice

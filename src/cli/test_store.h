@@ -38,10 +38,9 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
   ASSERT_TRUE(spec) << spec.error().message;
   spec->name = test.name;
   std::uint64_t seq = Number((*ledger)->last());
-  auto query = (*ledger)->database().Prepare("SELECT count(*) FROM studies");
-  ASSERT_TRUE(query && query->Step());
-  const auto id = StudyId(static_cast<std::uint32_t>(query->Integer(0)) + 1);
-  query->Reset();
+  const auto next = NextStudyId((*ledger)->database());
+  ASSERT_TRUE(next) << next.error().message;
+  const StudyId id = *next;
 
   const Time start = FromMicros(1'700'000'000'000'000);
   Batch batch;

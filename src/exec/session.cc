@@ -440,7 +440,6 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, OpenSwept(paths, lock));
-  const auto id = Number(info.id);
   // Files first: a study without files can be deleted again, files without a study would be
   // forgotten.
   std::error_code error;
@@ -448,11 +447,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   if (error)
     return Unavailable(
         fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
-  return ledger->database().Execute(fmt::format(
-      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = "
-      "{0}; DELETE FROM trials WHERE study "
-      "= {0}; DELETE FROM snapshots WHERE study = {0}; DELETE FROM studies WHERE id = {0}; COMMIT",
-      id));
+  return RemoveStudy(ledger->database(), info.id);
 }
 
 Time WallNow() {

@@ -261,4 +261,24 @@ Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& stu
   return Audit(reader, study).Run();
 }
 
+Result<std::string> FindDamagedPage(Reader& reader) {
+  SLUICE_ASSIGN(Statement check, reader.database().Prepare("PRAGMA quick_check(1)"));
+  SLUICE_ASSIGN(const bool row, check.Step());
+  return row && check.Text(0) != "ok" ? std::string(check.Text(0)) : std::string();
+}
+
+Result<std::optional<OrphanRows>> FindOrphans(Reader& reader) {
+  for (const char* table : {"events", "reports", "trials", "snapshots"}) {
+    SLUICE_ASSIGN(Statement query,
+                  reader.database().Prepare(fmt::format("SELECT count(*), min(study) FROM {} WHERE "
+                                                        "study NOT IN (SELECT id FROM studies)",
+                                                        table)));
+    SLUICE_TRY(query.Step());
+    if (query.Integer(0) == 0) continue;
+    return OrphanRows{table, query.Integer(0),
+                      StudyId(static_cast<std::uint32_t>(query.Integer(1)))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace sluice

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "ledger/reader.h"
 
@@ -10,8 +13,20 @@ namespace sluice {
 
 // Checks a stored study and says in plain words what does not agree: the rows that readers see with
 // the events, counts with the reports they count, and the events and reports with the study's
-// chain. Empty if all is well; at most a dozen findings. Reads the whole study. Call this inside a
-// transaction of the reader if a controller may write meanwhile.
+// chain. Empty if all is well; at most a dozen findings. Reads the whole study. Freeze the reader
+// first if a controller may write meanwhile.
 Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& study);
+
+// What SQLite finds wrong with the pages of the store. Empty if all is well. Reads the whole store.
+Result<std::string> FindDamagedPage(Reader& reader);
+
+// Rows of a table that belong to studies that are not in the store.
+struct OrphanRows {
+  std::string table;
+  std::int64_t count = 0;
+  StudyId study{};  // the first of the missing studies
+};
+// Of the first table that has some; nothing if all is well.
+Result<std::optional<OrphanRows>> FindOrphans(Reader& reader);
 
 }  // namespace sluice

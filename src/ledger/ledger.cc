@@ -325,4 +325,12 @@ Result<StudyId> NextStudyId(Database& database) {
   return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
 }
 
+Status RemoveStudy(Database& database, StudyId study) {
+  return database.Execute(fmt::format(
+      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = "
+      "{0}; DELETE FROM trials WHERE study = {0}; DELETE FROM snapshots WHERE study = {0}; DELETE "
+      "FROM studies WHERE id = {0}; COMMIT",
+      Number(study)));
+}
+
 }  // namespace sluice

@@ -97,5 +97,7 @@ class Ledger {
 Result<StudyId> StudyNamed(Database& database, const std::string& name);
 // The id for a new study. The id of a deleted study is not used again while an event names it.
 Result<StudyId> NextStudyId(Database& database);
+// Removes a study with its events, reports, trials and snapshots.
+Status RemoveStudy(Database& database, StudyId study);
 
 }  // namespace sluice

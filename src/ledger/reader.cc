@@ -48,13 +48,17 @@ constexpr const char* kTrialColumns =
     "failures, reports, "
     "created_us, started_us, ended_us, busy_us, saved_work, saved_bytes, note FROM trials ";
 
+Result<TrialState> StateNamed(std::string_view name) {
+  const auto state = std::ranges::find(kTrialStateNames, name);
+  if (state == kTrialStateNames.end())
+    return Corruption(fmt::format("a trial is in the unknown state '{}'", name));
+  return static_cast<TrialState>(state - kTrialStateNames.begin());
+}
+
 Result<TrialInfo> ReadTrialRow(const Statement& row) {
   TrialInfo trial;
   trial.id = TrialId(static_cast<std::uint32_t>(row.Integer(0)));
-  const auto state = std::ranges::find(kTrialStateNames, row.Text(1));
-  if (state == kTrialStateNames.end())
-    return Corruption(fmt::format("a trial is in the unknown state '{}'", row.Text(1)));
-  trial.state = static_cast<TrialState>(state - kTrialStateNames.begin());
+  SLUICE_ASSIGN(trial.state, StateNamed(row.Text(1)));
   trial.params = row.Text(2);
   trial.attributes = row.Text(3);
   trial.work = row.Integer(4);
@@ -183,6 +187,32 @@ Result<std::vector<TrialInfo>> Reader::Trials(StudyId study, std::optional<Trial
   return ReadTrials(query);
 }
 
+Result<std::vector<TrialSummary>> Reader::LatestTrials(StudyId study, std::size_t most) {
+  SLUICE_ASSIGN(
+      Statement query,
+      database_->Prepare("SELECT trial, state, work, best_value, best_work, reports, started_us, "
+                         "ended_us, busy_us, note FROM trials WHERE study = ? "
+                         "ORDER BY trial DESC LIMIT ?"));
+  query.Bind(1, static_cast<std::int64_t>(Number(study)));
+  query.Bind(2, static_cast<std::int64_t>(most));
+  std::vector<TrialSummary> trials;
+  while (true) {
+    SLUICE_ASSIGN(const bool row, query.Step());
+    if (!row) return trials;
+    SLUICE_ASSIGN(const TrialState state, StateNamed(query.Text(1)));
+    trials.push_back({.id = TrialId(static_cast<std::uint32_t>(query.Integer(0))),
+                      .state = state,
+                      .work = query.Integer(2),
+                      .result = query.Number(3),
+                      .result_work = query.Integer(4),
+                      .reports = static_cast<int>(query.Integer(5)),
+                      .started = FromMicros(query.Integer(6)),
+                      .ended = FromMicros(query.Integer(7)),
+                      .busy = Duration(query.Integer(8)),
+                      .note = std::string(query.Text(9))});
+  }
+}
+
 Result<std::vector<TrialInfo>> Reader::Best(const StudyInfo& study, int limit) {
   SLUICE_ASSIGN(
       Statement query,
@@ -241,6 +271,8 @@ Status Reader::EachReport(StudyId study, std::optional<TrialId> trial,
            .metrics = std::string(query.Text(4))});
   }
 }
+
+Status Reader::Freeze() { return database_->Execute("BEGIN"); }
 
 Result<std::int64_t> Reader::Version() {
   SLUICE_ASSIGN(Statement query, database_->Prepare("PRAGMA data_version"));

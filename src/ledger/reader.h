@@ -64,6 +64,20 @@ struct TrialInfo {
   std::string note;
 };
 
+// The part of a trial that progress views show of thousands of trials at a time.
+struct TrialSummary {
+  TrialId id{};
+  TrialState state{};
+  Work work = 0;
+  double result = 0;  // NaN: none
+  Work result_work = 0;
+  int reports = 0;
+  Time started{};
+  Time ended{};
+  Duration busy{};
+  std::string note;
+};
+
 // The outcome of a trial that was complete or stopped and had reported.
 struct ResultInfo {
   std::string params;  // a JSON object
@@ -99,6 +113,8 @@ class Reader {
   // In order of ids; with `state`, only the trials in that state.
   Result<std::vector<TrialInfo>> Trials(StudyId study,
                                         std::optional<TrialState> state = std::nullopt);
+  // The newest first, at most `most`.
+  Result<std::vector<TrialSummary>> LatestTrials(StudyId study, std::size_t most);
   // The best first, at most `limit`; trials without a result are left out.
   Result<std::vector<TrialInfo>> Best(const StudyInfo& study, int limit);
   // The outcomes of the complete and stopped trials, in order of ids. For a study with more than
@@ -110,6 +126,8 @@ class Reader {
   Status EachReport(StudyId study, std::optional<TrialId> trial,
                     const std::function<void(const ReportInfo&)>& visit);
 
+  // From here on, all reads see the store at one moment, whatever is committed meanwhile.
+  Status Freeze();
   // Changes whenever another connection has committed something.
   Result<std::int64_t> Version();
   Database& database() { return *database_; }

@@ -119,6 +119,34 @@ TEST_F(ReaderTest, Trials) {
             "study 'test' has no trial 5: its trials are numbered from 1 to 4");
 }
 
+TEST_F(ReaderTest, TheLatestTrialsTheNewestFirst) {
+  const auto latest = reader_->LatestTrials(kStudy, 3);
+  ASSERT_TRUE(latest) << latest.error().message;
+  ASSERT_EQ(latest->size(), 3U);
+  EXPECT_EQ(latest->at(0).id, TrialId(4));
+  EXPECT_EQ(latest->at(0).state, TrialState::kFailed);
+  EXPECT_EQ(latest->at(0).note, "exit code 1");
+  EXPECT_TRUE(std::isnan(latest->at(0).result));
+  EXPECT_EQ(latest->at(1).id, TrialId(3));
+  EXPECT_EQ(latest->at(1).state, TrialState::kRunning);
+  EXPECT_EQ(latest->at(1).started, reader_->FindTrial(study_, TrialId(3))->started);
+  EXPECT_EQ(latest->at(2).id, TrialId(2));
+  EXPECT_EQ(latest->at(2).work, 4);
+  EXPECT_EQ(latest->at(2).result, 0.25);
+  EXPECT_EQ(latest->at(2).result_work, 3);
+  EXPECT_EQ(latest->at(2).reports, 2);
+  EXPECT_EQ(latest->at(2).ended, At(2));
+  EXPECT_EQ(latest->at(2).busy, std::chrono::seconds(2));
+  EXPECT_THAT(*reader_->LatestTrials(StudyId(2), 3), IsEmpty());
+}
+
+TEST_F(ReaderTest, ATrialInAnUnknownStateIsDamage) {
+  ASSERT_TRUE(ledger_->database().Execute("UPDATE trials SET state = 'lost' WHERE trial = 2"));
+  const std::string damage = "a trial is in the unknown state 'lost'";
+  EXPECT_EQ(reader_->Trials(kStudy).error().message, damage);
+  EXPECT_EQ(reader_->LatestTrials(kStudy, 9).error().message, damage);
+}
+
 TEST_F(ReaderTest, TheBestFirstTiesByNumberNothingWithoutAResult) {
   EXPECT_THAT(Ids(reader_->Best(study_, 10)), ElementsAre(2, 3, 1));
   EXPECT_THAT(Ids(reader_->Best(study_, 1)), ElementsAre(2));
@@ -151,6 +179,16 @@ TEST_F(ReaderTest, SeesWholeCommitsAndThatThereWasOne) {
   ASSERT_TRUE(ledger_->Commit(batch));
   EXPECT_NE(*reader_->Version(), *before);
   EXPECT_EQ(reader_->FindStudy("test")->updated, At(5));
+}
+
+TEST_F(ReaderTest, AFrozenReaderStaysAtOneMoment) {
+  ASSERT_TRUE(reader_->Freeze());
+  ASSERT_EQ(reader_->FindStudy("test")->trials, 9);  // the moment is that of the first read
+  ASSERT_TRUE(ledger_->database().Execute("UPDATE studies SET trials = 77"));
+  EXPECT_EQ(reader_->FindStudy("test")->trials, 9);
+  auto another = Reader::Open(folder_ / "s.db");
+  ASSERT_TRUE(another);
+  EXPECT_EQ((*another)->FindStudy("test")->trials, 77);
 }
 
 TEST_F(ReaderTest, ALargeSeedComesBack) {

@@ -326,7 +326,7 @@ def test_delete_removes_everything(tmp_path):
     good("tune", write_study(tmp_path), "-q", store=store)
     files = tmp_path / "s.files" / "studies" / "tiny"
     assert files.is_dir()
-    assert sluice("delete", "tiny", store=store).returncode == 2, "nobody to ask"
+    assert sluice("delete", "tiny", store=store).returncode == 2, "there is no terminal to ask on"
     good("delete", "tiny", "--yes", store=store)
     assert not files.exists()
     assert sluice("status", "tiny", store=store).returncode == 2

@@ -60,7 +60,7 @@ std::string DescribeStopper(const StudySpec& spec) {
   if (IsPopulation(name)) {
     const Perturbation rule(stopper);
     if (rule.stages() == 0)
-      return fmt::format("{}: nobody is judged; every trial runs {}", name, end);
+      return fmt::format("{}: no trial is judged; every trial runs {}", name, end);
     const bool together = name == "pbt";
     return fmt::format(
         "{}: every {} {}{}, up to {}, {}; forks of the best {} % take the place of the worst {} %, "

@@ -9,12 +9,43 @@
 #include "cli/text/print_json.h"
 #include "cli/text/trial_table.h"
 #include "cli/text/what_mattered.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/checkpoint_folder.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kBestHelp =
+    R"(usage: sluice best [NAME] [--top N]
+
+The best trial of a study: its value and when it reached it, its parameters, the command that runs
+it again ('sluice run' where the program reads its parameters), and where its checkpoint and output
+are. From 10 finished trials on also what
+mattered in the study: the part each parameter has in the differences between trials, and where the
+best tenth of the trials lies.
+
+  --top N       the best N as a table
+  --store FILE  where studies are kept
+  --json        as a JSON object; with --top as an array
+  -h, --help    print this
+
+examples:
+  sluice best
+  sluice best fashion --top 5
+  sluice best --json | jq .params > best.json
+  sluice best --json | jq .importance
+)";
+
+struct BestOptions {
+  std::optional<std::string> study;
+  int top = 1;
+};
+
+void BestFlags(Flags& flags, BestOptions& options) {
+  flags.Text("NAME", options.study);
+  flags.Count("--top", options.top);
+}
 
 // What is known of a trial beside its row.
 struct Found {
@@ -91,9 +122,7 @@ void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo&
   if (!files.empty()) Print("\n" + files);
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const BestOptions& options) {
+Result<int> BestAction(const Context& context, const BestOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const bool one = options.top == 1;
@@ -128,5 +157,9 @@ Result<int> RunVerb(const Context& context, const BestOptions& options) {
   PrintLine(JsonArray(items));
   return kExitOk;
 }
+
+}  // namespace
+
+Verb BestVerb() { return MakeVerb(kBestHelp, BestFlags, BestAction); }
 
 }  // namespace sluice

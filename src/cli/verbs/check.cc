@@ -9,7 +9,7 @@
 #include "cli/text/describe_stopper.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/carried_out.h"
 #include "exec/machine.h"
 #include "exec/session.h"
@@ -18,6 +18,34 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kCheckHelp =
+    R"(usage: sluice check STUDY.yaml [--trials N]
+
+Reads a study file and says what 'sluice tune' would do with it on this machine: what is
+searched and how, how many trials run at once, and what looks wrong. Nothing is run and nothing
+is written. Of a sweep file of Weights & Biases it also says which keys have no effect.
+
+  --trials N    as for 'sluice tune'
+  --store FILE  the store to look for a study of the same name in
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice check study.yaml
+  sluice check study.yaml && sluice tune study.yaml
+  sluice check study.yaml --json | jq .parallelism
+)";
+
+struct CheckOptions {
+  std::string file;
+  std::optional<int> trials;
+};
+
+void CheckFlags(Flags& flags, CheckOptions& options) {
+  flags.Required("STUDY", options.file, "a study file, as in 'sluice check study.yaml'");
+  flags.Count("--trials", options.trials);
+}
 
 constexpr int kManyAtOnce = 100'000;
 
@@ -294,9 +322,7 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   return object.Take();
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const CheckOptions& options) {
+Result<int> CheckAction(const Context& context, const CheckOptions& options) {
   SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.file));
   if (options.trials) {
     file.spec.trials = *options.trials;
@@ -317,5 +343,9 @@ Result<int> RunVerb(const Context& context, const CheckOptions& options) {
   if (found.errors.empty()) return kExitOk;
   return found.errors.front().error.code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailure;
 }
+
+}  // namespace
+
+Verb CheckVerb() { return MakeVerb(kCheckHelp, CheckFlags, CheckAction); }
 
 }  // namespace sluice

@@ -16,7 +16,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/text/table.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "cli/version.h"
 #include "exec/machine.h"
 #include "ledger/database.h"
@@ -24,6 +24,31 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kDoctorHelp =
+    R"(usage: sluice doctor [--replay NAME]
+
+Checks what studies need on this machine: cores, GPUs and their driver, libraries, the store, its
+folder and disk. Exits with 1 if something would keep studies from running.
+
+  --replay NAME  also read every page of the store, replay everything that ever happened in
+                 this study, and compare what comes out with the state a restart begins from
+  --store FILE   the store to check
+  --json         as a JSON object
+  -h, --help     print this
+
+examples:
+  sluice doctor
+  sluice doctor --replay fashion
+  sluice doctor --store /data/team.db
+  sluice doctor --json | jq '.checks[] | select(.state != "ok")'
+)";
+
+struct DoctorOptions {
+  std::optional<std::string> replay;  // a study whose ledger is replayed and compared
+};
+
+void DoctorFlags(Flags& flags, DoctorOptions& options) { flags.Text("--replay", options.replay); }
 
 namespace fs = std::filesystem;
 
@@ -112,9 +137,7 @@ Checkup CheckController(const StorePaths& paths) {
   return {"controller", Health::kOk, fmt::format("process {} ({})", holder.pid, holder.purpose)};
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
+Result<int> DoctorAction(const Context& context, const DoctorOptions& options) {
   std::vector<Checkup> checks = {{"sluice", Health::kOk, kVersion}};
   checks.push_back({"libraries", Health::kOk,
                     fmt::format("SQLite {}, fmt {}.{}.{}", SqliteVersion(), FMT_VERSION / 10000,
@@ -151,5 +174,9 @@ Result<int> RunVerb(const Context& context, const DoctorOptions& options) {
   }
   return problem ? kExitFailure : kExitOk;
 }
+
+}  // namespace
+
+Verb DoctorVerb() { return MakeVerb(kDoctorHelp, DoctorFlags, DoctorAction); }
 
 }  // namespace sluice

@@ -6,11 +6,55 @@
 #include "cli/study_state.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kEnqueueHelp =
+    R"(usage: sluice enqueue NAME PARAMETER=VALUE...
+       sluice enqueue NAME --file FILE
+
+Gives a study points to try before those its sampler proposes, first in, first tried: at once if
+the study runs, else when it is resumed. Parameters that are left out are drawn from the space.
+Enqueued points count in the study's number of trials. All points of a file are taken, or none.
+
+  --file FILE   points as JSON objects, one a line, or CSV with a header if it is called *.csv
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice enqueue fashion lr=0.01 width=64
+  sluice enqueue fashion lr=0.01          the other parameters are drawn
+  sluice enqueue fashion --file points.jsonl && sluice resume fashion --trials 40
+)";
+
+struct EnqueueOptions {
+  std::string study;
+  std::vector<std::string> values;  // "lr=0.1": one point
+  std::optional<std::string> file;  // of points
+};
+
+void EnqueueFlags(Flags& flags, EnqueueOptions& options) {
+  flags.Required("NAME", options.study, "the name of a study");
+  flags.Check([&options]() -> Status {
+    if (options.study.find('=') == std::string::npos) return {};
+    return InvalidArgument(fmt::format(
+        "enqueue: expected the name of a study before the values of a point, found '{}': {}",
+        options.study, SeeHelp("enqueue")));
+  });
+  flags.List("VALUES", options.values);
+  flags.Check([&flags, &options]() -> Status {
+    const bool file = flags.Given("--file");
+    if (options.values.empty() == file) return {};
+    return InvalidArgument(
+        fmt::format("enqueue: expected either values such as lr=0.1 or --file FILE, found {}: {}",
+                    file ? "both" : "neither", SeeHelp("enqueue")));
+  });
+  flags.NotEmpty("--file", options.file, "a file");
+}
 
 Result<std::vector<PointPart>> ReadPoints(const EnqueueOptions& options, const Space& space) {
   if (options.file) return ReadPointsFile(*options.file, space);
@@ -45,9 +89,7 @@ std::string Describe(const StudyInfo& study, const EnqueueEnd& end, const std::s
   return text + fmt::format("; tried when the study is resumed: {}", command);
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const EnqueueOptions& options) {
+Result<int> EnqueueAction(const Context& context, const EnqueueOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(const std::string source, reader->Source(study.id));
@@ -68,5 +110,9 @@ Result<int> RunVerb(const Context& context, const EnqueueOptions& options) {
   PrintLine(object.Take());
   return kExitOk;
 }
+
+}  // namespace
+
+Verb EnqueueVerb() { return MakeVerb(kEnqueueHelp, EnqueueFlags, EnqueueAction); }
 
 }  // namespace sluice

@@ -11,12 +11,66 @@
 #include "cli/text/flat_json.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/session.h"
 #include "ledger/optuna/optuna_writer.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kExportHelp =
+    R"(usage: sluice export [NAME] [--format csv|jsonl|optuna] [--reports] [-o FILE]
+
+Writes a study's trials, one a row, or with --reports every report of every trial. Parameters
+are the columns params_NAME, facts the trials told of themselves attributes_NAME.
+
+With --format optuna it writes an SQLite file that Optuna 3.2 to 5 loads and goes on with. Stopped
+and paused trials are pruned there; a trial's value is its best report, as in 'sluice best'.
+
+  --format F         csv, jsonl or optuna; by default what the file's name ends with, else csv
+  --reports          one row a report: trial, launch, time, work, and a column for each metric
+  -o, --output FILE  write a file (whole or not at all) instead of standard output; one of
+                     Optuna's must be new
+  --store FILE       where studies are kept
+  --json             to standard output: the same as --format jsonl
+  -h, --help         print this
+
+examples:
+  sluice export > trials.csv
+  sluice export fashion --reports -o curves.csv
+  sluice export fashion --format jsonl | jq .params
+  sluice export fashion --format optuna -o fashion.db
+)";
+
+enum class ExportFormat { kCsv, kJsonl, kOptuna };
+
+struct ExportOptions {
+  std::optional<std::string> study;
+  std::optional<ExportFormat> format;
+  bool reports = false;
+  std::optional<std::string> file;
+};
+
+void ExportFlags(Flags& flags, ExportOptions& options) {
+  flags.Text("NAME", options.study);
+  flags.NotEmpty("-o,--output", options.file, "a file");
+  flags.Choice("--format", {"csv", "jsonl", "optuna"}, options.format);
+  flags.Switch("--reports", options.reports);
+  flags.Check([&flags, &options]() -> Status {
+    const bool optuna = options.format == ExportFormat::kOptuna;
+    if (optuna && (!options.file || *options.file == "-")) {
+      return InvalidArgument(
+          "export: expected a file for --format optuna, as in '-o study.db', found none");
+    }
+    if (optuna && options.reports) {
+      return InvalidArgument(
+          "export: expected no --reports with --format optuna, which holds trials and reports");
+    }
+    if (flags.Given("--json") && !options.file && options.format == ExportFormat::kCsv)
+      return InvalidArgument("export: expected either --json or --format csv, found both");
+    return {};
+  });
+}
 
 // Columns that are found by looking at all rows: names in the order they are first seen.
 class Columns {
@@ -160,12 +214,10 @@ ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
   return lines ? ExportFormat::kJsonl : ExportFormat::kCsv;
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const ExportOptions& options) {
+Result<int> ExportAction(const Context& context, const ExportOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   // All reads see one moment, however long they take and whatever is reported meanwhile.
-  SLUICE_TRY(reader->database().Execute("BEGIN"));
+  SLUICE_TRY(reader->Freeze());
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);
   SLUICE_ASSIGN(const std::int64_t rows, format == ExportFormat::kOptuna
@@ -182,5 +234,9 @@ Result<int> RunVerb(const Context& context, const ExportOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb ExportVerb() { return MakeVerb(kExportHelp, ExportFlags, ExportAction); }
 
 }  // namespace sluice

@@ -4,7 +4,7 @@
 
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "engine/study.h"
 #include "exec/launch_folder.h"
 #include "exec/session.h"
@@ -14,6 +14,38 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kImportHelp =
+    R"(usage: sluice import FILE [--study NAME] [--name NAME]
+
+Takes a study of Optuna's into the store: its trials, values and intermediate values, as a finished
+study that status, trials, best and export show. FILE is an SQLite file of Optuna 3.2 to 5; it is
+only read. The study has no program, so it cannot be resumed: begin a new study from it with
+'warm_start: {optuna: FILE}' in its file.
+
+  --study NAME  which of the studies in the file; not needed if there is one
+  --name NAME   what to call it here, if not the same
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice import optuna.db
+  sluice import optuna.db --study resnet --name resnet-2024
+  sluice import optuna.db && sluice best
+)";
+
+struct ImportOptions {
+  std::string file;                  // an Optuna storage
+  std::optional<std::string> study;  // its name there; the only one, if not given
+  std::optional<std::string> name;   // its name here; the same, if not given
+};
+
+void ImportFlags(Flags& flags, ImportOptions& options) {
+  flags.Required("FILE", options.file, "an Optuna storage, as in 'sluice import optuna.db'");
+  flags.Text("--study", options.study);
+  flags.Text("--name", options.name);
+}
 
 Status CheckName(const std::string& name) {
   const Status good = CheckStudyName(name);
@@ -45,9 +77,7 @@ std::string ImportedJson(const ImportedStudy& imported, const std::string& file)
   return object.AddJson("renamed", renamed.Take()).Take();
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const ImportOptions& options) {
+Result<int> ImportAction(const Context& context, const ImportOptions& options) {
   ImportRequest request;
   SLUICE_ASSIGN(request.study, ReadOptunaStudy(options.file, options.study));
   request.name = options.name.value_or(request.study.name);
@@ -66,5 +96,9 @@ Result<int> RunVerb(const Context& context, const ImportOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb ImportVerb() { return MakeVerb(kImportHelp, ImportFlags, ImportAction); }
 
 }  // namespace sluice

@@ -14,12 +14,54 @@
 #include "cli/places.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "launcher/small_file.h"
 #include "ledger/lock.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kLogsHelp =
+    R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
+
+What a trial printed on standard output. A trial that was resumed or retried has several
+launches; the latest is shown.
+
+  --study NAME  the study of the trial
+  --launch N    an earlier launch
+  -f, --follow  go on as the trial prints more, until the launch ends
+  --stderr      standard error instead
+  --store FILE  where studies are kept
+  --json        one JSON object a line of output
+  -h, --help    print this
+
+examples:
+  sluice logs 7
+  sluice logs 7 --stderr                  why it failed
+  sluice logs 12 --study fashion --follow
+  sluice logs 7 --launch 1 | less
+)";
+
+struct LogsOptions {
+  TrialId trial{};
+  std::optional<std::string> study;
+  std::optional<LaunchId> launch;
+  bool follow = false;
+  bool standard_error = false;
+};
+
+void LogsFlags(Flags& flags, LogsOptions& options) {
+  flags.TrialNumber("TRIAL", options.trial);
+  flags.Text("--study", options.study);
+  flags.Value("--launch", [&options](const std::string& word) -> Status {
+    constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+    SLUICE_ASSIGN(const auto launch, ReadNumber<std::uint32_t>("--launch", word, 1, kMost));
+    options.launch = LaunchId(launch);
+    return {};
+  });
+  flags.Switch("-f,--follow", options.follow);
+  flags.Switch("--stderr", options.standard_error);
+}
 
 constexpr std::chrono::milliseconds kPoll(100);
 
@@ -137,9 +179,7 @@ void PointAtFailure(const Context& context, const StudyInfo& study, const TrialI
   Remark(fmt::format("trial {} failed{}{}", Number(trial.id), note, hint));
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const LogsOptions& options) {
+Result<int> LogsAction(const Context& context, const LogsOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(TrialInfo found, reader->FindTrial(study, options.trial));
@@ -147,12 +187,12 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
   while (options.follow && !options.launch && follower.MayStart()) SLUICE_TRY(follower.Wait());
 
   const LaunchId latest = follower.trial().launch;
-  const std::string who = fmt::format("trial {} of '{}'", Number(options.trial), study.name);
-  if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", who));
+  const std::string subject = fmt::format("trial {} of '{}'", Number(options.trial), study.name);
+  if (!IsSet(latest)) return FailedPrecondition(fmt::format("{} has not started yet", subject));
   const LaunchId launch = options.launch.value_or(latest);
   if (Number(launch) > Number(latest)) {
-    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}", who,
-                                Number(launch), Number(latest)));
+    return NotFound(fmt::format("{} has no launch {}: its launches are numbered from 1 to {}",
+                                subject, Number(launch), Number(latest)));
   }
   const std::string path =
       OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
@@ -161,7 +201,7 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
     // What is written after this look is either seen by the pump or by the next look.
     const bool last = !options.follow || !follower.IsUnderWay(launch);
     SLUICE_ASSIGN(const bool there, tail.Pump());
-    if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, who));
+    if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, subject));
     if (last) break;
     SLUICE_TRY(follower.Wait());
   }
@@ -170,5 +210,9 @@ Result<int> RunVerb(const Context& context, const LogsOptions& options) {
     PointAtFailure(context, study, follower.trial(), launch);
   return kExitOk;
 }
+
+}  // namespace
+
+Verb LogsVerb() { return MakeVerb(kLogsHelp, LogsFlags, LogsAction); }
 
 }  // namespace sluice

@@ -10,7 +10,7 @@
 #include "cli/text/model_report.h"
 #include "cli/text/print.h"
 #include "cli/text/table.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "model/graph_json.h"
 #include "model/network.h"
 #include "model/shrink/shrink.h"
@@ -18,6 +18,126 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kModelHelp =
+    R"(usage: sluice model show FILE.pt2 [--json]
+       sluice model shrink FILE.pt2 [--scale S] [--explain] [--json] ...
+       sluice model zoo [--json]
+
+Looks at a network that was exported with sluice.export or torch.export.save: nothing in the file
+is executed, and of weights only samples are read. Or at one that is built in: 'zoo' lists them,
+and zoo:NAME or zoo:NAME,OPTION=VALUE,... stands for a file.
+
+show prints its inputs, its widths (sizes that can be chosen), its parameters with how they were
+drawn, and its operators.
+
+shrink makes a surrogate: the same network with every width divided by S, and for each parameter
+how it is drawn and by which factors its learning rate, weight decay and eps differ, so that what
+is found on the surrogate holds on the network itself.
+
+  --scale S         divide widths by this; by default 8
+  --parameters N    or find the scale that leaves about so many parameters
+  --min-width N     no width gets smaller than this; by default 8
+  --width W=N       a size of your own for a width, by its name in show; may be repeated
+  --pin NAME:AXIS   a dimension of a parameter that is no width; may be repeated
+  --rule R          mup (the default), spectral, or standard, which rescales nothing
+  --decay D         of weight decay: scaled (the default: its product with the learning rate
+                    stays the same), or same (as it is given)
+  --readout R       zero (the default: output layers begin at 0, here and in the original), or keep
+  --study FILE      say which parameters of this study do not carry over; without FILE.pt2, the
+                    network is the study's, and so is the scale
+  --explain         a row for each parameter
+  --store FILE      has no effect here
+  --json            the same for programs, with the whole graph
+  -h, --help        print this
+
+examples:
+  sluice model show net.pt2
+  sluice model shrink net.pt2 --scale 8 --explain
+  sluice model shrink net.pt2 --parameters 1000000
+  sluice model shrink net.pt2 --pin head.weight:1 --json | jq .widths
+)";
+
+struct ModelOptions {
+  std::string action;  // show, shrink or zoo
+  std::string file;    // an archive of torch.export, or zoo:NAME; empty: that of the study
+  std::vector<std::string> pins;  // "NAME:AXIS": what is to stay
+  std::optional<double> scale;
+  std::int64_t min_width = 8;
+  std::optional<std::int64_t> parameters;  // how many are to be left, instead of a scale
+  std::vector<std::string> widths;         // "w1=64"
+  std::string rule = "mup";
+  std::string decay = "scaled";
+  bool keep_readout = false;
+  // A study file, for its network and for the parameters that do not carry over.
+  std::optional<std::string> study;
+  bool explain = false;
+};
+
+// Refuses the flags that 'model show' would silently ignore.
+Status RefuseShrinkFlags(const Flags& flags) {
+  for (const char* flag : {"--scale", "--parameters", "--min-width", "--width", "--rule", "--decay",
+                           "--readout", "--study", "--explain"}) {
+    if (flags.Given(flag))
+      return InvalidArgument(fmt::format("model show: {} belongs to 'sluice model shrink'", flag));
+  }
+  return {};
+}
+
+Result<double> ReadScale(const std::string& word) {
+  double scale = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, scale);
+  if (error == std::errc() && rest == end && scale >= 1 && scale <= 1e6) return scale;
+  return InvalidArgument(
+      fmt::format("--scale: expected a number from 1 to 1000000, found '{}'", word));
+}
+
+void ModelFlags(Flags& flags, ModelOptions& options) {
+  flags.Required("ACTION", options.action, "what to do, as in 'sluice model show net.pt2'");
+  flags.Check([&options]() -> Status {
+    const std::vector<std::string> actions = {"show", "shrink", "zoo"};
+    SLUICE_TRY(ReadOneOf("model", options.action, actions));
+    return {};
+  });
+  flags.OnlyIf([&options] { return options.action != "zoo"; });
+  flags.Check([&flags, &options]() -> Status {
+    return options.action == "show" ? RefuseShrinkFlags(flags) : Status{};
+  });
+  flags.Text("FILE", options.file);
+  flags.Check([&flags, &options]() -> Status {
+    if (!options.file.empty() || flags.Given("--study")) return {};
+    return flags.Expected(
+        "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'");
+  });
+  flags.Value("--scale", [&options](const std::string& word) -> Status {
+    SLUICE_ASSIGN(options.scale, ReadScale(word));
+    return {};
+  });
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  flags.Value("--min-width", [&options](const std::string& word) -> Status {
+    SLUICE_ASSIGN(options.min_width, ReadNumber<std::int64_t>("--min-width", word, 1, kMost));
+    return {};
+  });
+  flags.Value("--parameters", [&options](const std::string& word) -> Status {
+    if (options.scale)
+      return InvalidArgument("model: expected either --scale or --parameters, found both");
+    SLUICE_ASSIGN(options.parameters, ReadNumber<std::int64_t>("--parameters", word, 1, kMost));
+    return {};
+  });
+  flags.Text("--rule", options.rule);
+  flags.Text("--decay", options.decay);
+  flags.Value("--readout", [&options](const std::string& word) -> Status {
+    const std::vector<std::string> readouts = {"zero", "keep"};
+    SLUICE_ASSIGN(const std::size_t readout, ReadOneOf("--readout", word, readouts));
+    options.keep_readout = readout == 1;
+    return {};
+  });
+  flags.Text("--study", options.study);
+  flags.List("--width", options.widths);
+  flags.List("--pin", options.pins);
+  flags.Switch("--explain", options.explain);
+}
 
 constexpr double kUsualScale = 8;
 
@@ -95,10 +215,8 @@ void ListZoo(const Context& context) {
   Print(table.Render(context.terminal));
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const ModelOptions& given) {
-  if (given.action == ModelAction::kZoo) {
+Result<int> ModelAction(const Context& context, const ModelOptions& given) {
+  if (given.action == "zoo") {
     ListZoo(context);
     return kExitOk;
   }
@@ -107,7 +225,7 @@ Result<int> RunVerb(const Context& context, const ModelOptions& given) {
   if (options.study) SLUICE_TRY(TakeFromStudy(options, notes));
   SLUICE_ASSIGN(std::vector<model::Place> pins, ReadPins(options));
   SLUICE_ASSIGN(const model::Network network, model::OpenNetwork(options.file, std::move(pins)));
-  if (options.action == ModelAction::kShow) {
+  if (options.action == "show") {
     if (context.json) {
       PrintLine(GraphJson(network.graph, network.widths, network.laws));
     } else {
@@ -135,5 +253,9 @@ Result<int> RunVerb(const Context& context, const ModelOptions& given) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb ModelVerb() { return MakeVerb(kModelHelp, ModelFlags, ModelAction); }
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 #include "cli/study_file.h"
 #include "cli/text/plan_report.h"
 #include "cli/text/print.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "cli/view/simulation_progress.h"
 #include "engine/read/study_keys.h"
 #include "exec/carried_out.h"
@@ -21,6 +21,78 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kPlanHelp =
+    "usage: sluice plan STUDY.yaml "
+    R"([--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
+
+Predicts how a study would go before it is run: how long it takes, or how good its best trial is
+at its deadline, how many device-hours it needs and how many trials end, under each policy that
+can carry it out; then advises one and says why. It runs the study in the simulator, for several
+seeds. Nothing is stored and nothing is run. docs/plan.md says how far to trust it.
+
+How long a unit of work takes, what a start costs and how trials learn is taken from the flags,
+else from the study's 'profile', else from what a study of the same name in the store has
+measured, else assumed; the output says of each figure which. Where it is not known how long a
+unit takes, times are in units of one trial alone.
+
+  --unit-time D     how long a unit of work takes, alone on one device: 30s, 1.5m, 200ms
+  --start-up D      how long a program takes before its first step
+  --workload YAML   these and more, as in the 'workload' of a scenario (docs/simulate.md)
+  --like NAME       take what is not given from this study in the store
+  --trials N        plan so many trials instead of what the file says
+  --on FILE         the nodes of a scenario instead of this machine; what only the simulator can
+                    do is shown too, and never advised
+  --cluster NAME    one of that file's 'clusters'; by default the first
+  --policy P,...    compare only these
+  --seeds N         runs with the seeds 1 to N; by default 20, or fewer (3 at least) where that
+                    takes more than a few seconds
+  --store FILE      where to look for an earlier study
+  --json            as a JSON object, with the values of every seed
+  -h, --help        print this
+
+examples:
+  sluice plan study.yaml --unit-time 30s --start-up 9s
+  sluice plan study.yaml --like fashion --policy fifo,lpt
+  sluice plan study.yaml --unit-time 30s --on scenarios/one-box.yaml
+  sluice plan study.yaml --json | jq .advised.policy
+)";
+
+struct PlanOptions {
+  std::string file;  // a study
+  std::optional<int> trials;
+  std::optional<std::string> on;      // a scenario, for its nodes; this machine, if not given
+  std::string cluster;                // of that scenario's; empty: the first
+  std::vector<std::string> policies;  // empty: all that can
+  std::optional<int> seeds;
+  std::optional<std::string> like;  // an earlier study to take times and curves from
+  std::optional<Duration> unit_time;
+  std::optional<Duration> start_up;
+  std::string workload;  // YAML: keys of a scenario's workload; may be empty
+};
+
+void PlanFlags(Flags& flags, PlanOptions& options) {
+  flags.Required("STUDY", options.file, "a study file, as in 'sluice plan study.yaml'");
+  flags.Count("--trials", options.trials);
+  flags.NotEmpty("--on", options.on, "a scenario");
+  flags.Text("--cluster", options.cluster);
+  flags.Check([&options]() -> Status {
+    if (options.cluster.empty() || options.on) return {};
+    return InvalidArgument(
+        "plan: expected --on SCENARIO.yaml beside --cluster, which is one of its clusters");
+  });
+  flags.CommaList("--policy", options.policies);
+  flags.Count("--seeds", options.seeds, kMaxSeeds);
+  flags.Text("--like", options.like);
+  flags.TimeSpan("--unit-time", options.unit_time);
+  flags.Check([&options]() -> Status {
+    if (options.unit_time == Duration(0))
+      return InvalidArgument("--unit-time: expected a time above 0, found 0s");
+    return {};
+  });
+  flags.TimeSpan("--start-up", options.start_up);
+  flags.Text("--workload", options.workload);
+}
 
 constexpr int kUsualSeeds = 20;
 constexpr int kLeastSeeds = 3;
@@ -157,9 +229,7 @@ Status CheckSomeCan(const StudyPlan& plan) {
   return FailedPrecondition(message);
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const PlanOptions& options) {
+Result<int> PlanAction(const Context& context, const PlanOptions& options) {
   SLUICE_ASSIGN(StudySpec spec, ReadPlanned(options));
   StudyPlan plan;
   SLUICE_TRY(FindNodes(options, plan));
@@ -186,5 +256,9 @@ Result<int> RunVerb(const Context& context, const PlanOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb PlanVerb() { return MakeVerb(kPlanHelp, PlanFlags, PlanAction); }
 
 }  // namespace sluice

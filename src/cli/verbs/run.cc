@@ -8,12 +8,49 @@
 
 #include "cli/study_state.h"
 #include "cli/text/print.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/by_hand.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kRunHelp =
+    R"(usage: sluice run [NAME] [--best | --trial N]
+
+Runs the program of a study once more, here and now, with the parameters and the seed of its best
+trial: from the study's folder, with its environment, and from no checkpoint. What it reports is
+printed; the study does not hear of it. {budget} is how far the trial got, and {checkpoint} a new
+folder. The exit status is the program's.
+
+  --best        the best trial, as without a flag
+  --trial N     another one
+  --store FILE  where studies are kept
+  --json        has no effect: what is printed is the program's
+  -h, --help    print this
+
+examples:
+  sluice run
+  sluice run fashion --best
+  sluice run fashion --trial 7
+)";
+
+struct RunOptions {
+  std::optional<std::string> study;
+  bool best = false;  // as without a flag
+  TrialId trial{};    // 0: the best
+};
+
+void RunFlags(Flags& flags, RunOptions& options) {
+  flags.Text("NAME", options.study);
+  flags.Switch("--best", options.best);
+  flags.Check([&flags, &options]() -> Status {
+    if (options.best && flags.Given("--trial"))
+      return InvalidArgument("run: expected either --best or --trial, found both");
+    return {};
+  });
+  flags.TrialNumber("--trial", options.trial);
+}
 
 Result<TrialInfo> ChooseTrial(Reader& reader, const StudyInfo& study, TrialId wanted) {
   const TrialId trial = IsSet(wanted) ? wanted : study.best;
@@ -35,9 +72,7 @@ Result<std::string> MakeScratch() {
   return scratch;
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const RunOptions& options) {
+Result<int> RunAction(const Context& context, const RunOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(const TrialInfo trial, ChooseTrial(*reader, study, options.trial));
@@ -47,5 +82,9 @@ Result<int> RunVerb(const Context& context, const RunOptions& options) {
   std::fflush(nullptr);
   return std::unexpected(BecomeProgramOf(*reader, study, trial, scratch).error());
 }
+
+}  // namespace
+
+Verb RunVerb() { return MakeVerb(kRunHelp, RunFlags, RunAction); }
 
 }  // namespace sluice

@@ -10,7 +10,7 @@
 #include "cli/new_file.h"
 #include "cli/text/print.h"
 #include "cli/text/simulation_report.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "cli/view/simulation_progress.h"
 #include "sim/gantt.h"
 #include "sim/metrics.h"
@@ -20,6 +20,51 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kSimulateHelp =
+    R"(usage: sluice simulate SCENARIO.yaml [--policy P,...] [--seeds N] [--gantt FILE.svg]
+
+Runs the studies of a scenario on a simulated cluster: the same engine, policies, samplers and
+stoppers as 'sluice tune', in virtual time, with learning curves in place of programs. Prints for
+each policy the makespan, the time a study took, how much of the devices was used, and how long
+the policy's decisions took; then for each study how it fared. Numbers are means over the seeds
+with their 95 % intervals. Nothing is stored and nothing is run.
+
+A scenario lists nodes and studies (docs/simulate.md). One that fits on no node is left out, with
+a remark, and the others run. The same scenario, policy and seed give the same run everywhere.
+
+  --policy P,...    what to compare: policies (docs/policies.md) and labels of the scenario's
+                    'policies'; by default its 'compare', or fifo
+  --cluster NAME    one of the scenario's 'clusters', where it has several; by default the first
+  --seeds N         runs with the seeds 1 to N instead of what the scenario says
+  --gantt FILE.svg  draw which trial ran where, for seed 1 of each policy; the file must be new
+  --store FILE      has no effect here
+  --json            as a JSON object, with the values of every seed
+  -h, --help        print this
+
+examples:
+  sluice simulate scenarios/one-box.yaml
+  sluice simulate scenarios/two-studies.yaml --seeds 20
+  sluice simulate scenarios/hypersched-1800.yaml --gantt hypersched.svg
+  sluice simulate scenarios/one-box.yaml --json | jq '.policies[].makespan_seconds.mean'
+)";
+
+struct SimulateOptions {
+  std::string file;                   // a scenario
+  std::vector<std::string> policies;  // or labels of the scenario; empty: those it names itself
+  std::string cluster;                // of the scenario's; empty: the first
+  std::optional<int> seeds;
+  std::optional<std::string> gantt;  // an SVG that is to be made
+};
+
+void SimulateFlags(Flags& flags, SimulateOptions& options) {
+  flags.Required("SCENARIO", options.file,
+                 "a scenario, as in 'sluice simulate scenarios/one-box.yaml'");
+  flags.CommaList("--policy", options.policies);
+  flags.Text("--cluster", options.cluster);
+  flags.Count("--seeds", options.seeds, kMaxSeeds);
+  flags.NotEmpty("--gantt", options.gantt, "a file");
+}
 
 Status WriteNew(const std::string& path, const std::string& text) {
   SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
@@ -80,9 +125,7 @@ Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
   return compared;
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
+Result<int> SimulateAction(const Context& context, const SimulateOptions& options) {
   SLUICE_ASSIGN(const std::string text, ReadConfigText(options.file, "a scenario file"));
   const std::string stem = std::filesystem::path(options.file).stem().string();
   SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem, options.cluster));
@@ -108,5 +151,9 @@ Result<int> RunVerb(const Context& context, const SimulateOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb SimulateVerb() { return MakeVerb(kSimulateHelp, SimulateFlags, SimulateAction); }
 
 }  // namespace sluice

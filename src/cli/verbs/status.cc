@@ -7,12 +7,35 @@
 #include "cli/text/print_json.h"
 #include "cli/text/table.h"
 #include "cli/text/what_mattered.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "cli/view/progress.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kStatusHelp =
+    R"(usage: sluice status [NAME]
+
+How a study stands: its state, its trials by state, the best one, those that run and, from 10
+finished trials on, which parameters mattered most. A study that has not finished and that no
+process runs is interrupted: 'sluice resume NAME' goes on with it.
+
+  --store FILE  where studies are kept
+  --json        as a JSON object
+  -h, --help    print this
+
+examples:
+  sluice status
+  sluice status fashion
+  sluice status fashion --json | jq .best.value
+)";
+
+struct StatusOptions {
+  std::optional<std::string> study;
+};
+
+void StatusFlags(Flags& flags, StatusOptions& options) { flags.Text("NAME", options.study); }
 
 constexpr std::size_t kMostShown = 40;  // of the trials that run
 
@@ -28,7 +51,7 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   // Looked up before the store is read: a controller that has left by now has recorded how it left.
   const LockHolder holder = FindLockHolder(context.paths);
-  SLUICE_TRY(reader->database().Execute("BEGIN"));  // one moment for all that follows
+  SLUICE_TRY(reader->Freeze());
   Snapshot snapshot;
   SLUICE_ASSIGN(snapshot.study, ChooseStudy(*reader, name));
   if (IsSet(snapshot.study.best)) {
@@ -99,14 +122,12 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
           ParamLines(*at.best, "  "));
   if (!at.running.empty()) Print("\n" + RunningTable(at, terminal, now));
   if (at.standing.state == StudyState::kInterrupted) {
-    Print(
-        fmt::format("\nNobody runs this study: 'sluice resume {}' goes on with it.\n", study.name));
+    Print(fmt::format("\nNo process runs this study: 'sluice resume {}' goes on with it.\n",
+                      study.name));
   }
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const StatusOptions& options) {
+Result<int> StatusAction(const Context& context, const StatusOptions& options) {
   SLUICE_ASSIGN(const Snapshot snapshot, Look(context, options.study));
   const Time now = WallNow();
   if (context.json) {
@@ -119,5 +140,9 @@ Result<int> RunVerb(const Context& context, const StatusOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb StatusVerb() { return MakeVerb(kStatusHelp, StatusFlags, StatusAction); }
 
 }  // namespace sluice

@@ -3,20 +3,38 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/text/table.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "cli/view/progress.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
 
+constexpr std::string_view kStudiesHelp =
+    R"(usage: sluice studies
+
+Lists every study in the store: its state, how many trials are done, the best value, when it
+changed.
+
+  --store FILE  where studies are kept
+  --json        as a JSON array
+  -h, --help    print this
+
+examples:
+  sluice studies
+  sluice studies --store /data/team.db
+  sluice studies --json | jq -r '.[] | select(.state == "interrupted") | .name'
+)";
+
+struct StudiesOptions {};
+
+void StudiesFlags(Flags&, StudiesOptions&) {}
+
 std::string Ago(Time then, Time now) {
   return now - then < Duration(0) ? "now" : FormatDuration(now - then) + " ago";
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const StudiesOptions&) {
+Result<int> StudiesAction(const Context& context, const StudiesOptions&) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   // Looked up before the store is read: a controller that has left by now has recorded how it left.
   const LockHolder holder = FindLockHolder(context.paths);
@@ -56,5 +74,9 @@ Result<int> RunVerb(const Context& context, const StudiesOptions&) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb StudiesVerb() { return MakeVerb(kStudiesHelp, StudiesFlags, StudiesAction); }
 
 }  // namespace sluice

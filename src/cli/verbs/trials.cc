@@ -4,11 +4,48 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/text/trial_table.h"
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/verb.h"
 #include "exec/session.h"
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kTrialsHelp =
+    R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
+
+The trials of a study as a table. The column named like the objective is what each trial counts
+with: its best value, or its last where the study says so. A table too wide for the terminal is cut;
+one that goes to a file or a pipe is not.
+
+  --state STATE  only trials that are waiting, running, paused, complete, stopped or failed
+  --sort ORDER   id (as they were made) or value (best first)
+  --limit N      at most so many
+  --store FILE   where studies are kept
+  --json         as a JSON array
+  -h, --help     print this
+
+examples:
+  sluice trials
+  sluice trials fashion --sort value --limit 10
+  sluice trials --state failed
+  sluice trials --json | jq '.[].params.lr'
+)";
+
+enum class TrialOrder { kId, kValue };
+
+struct TrialsOptions {
+  std::optional<std::string> study;
+  std::optional<TrialState> state;
+  TrialOrder order = TrialOrder::kId;
+  std::optional<int> limit;
+};
+
+void TrialsFlags(Flags& flags, TrialsOptions& options) {
+  flags.Text("NAME", options.study);
+  flags.Choice("--state", {kTrialStateNames.begin(), kTrialStateNames.end()}, options.state);
+  flags.Choice("--sort", {"id", "value"}, options.order);
+  flags.Count("--limit", options.limit);
+}
 
 // Best first; those without a value last, as they were made.
 void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
@@ -19,9 +56,7 @@ void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
   });
 }
 
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const TrialsOptions& options) {
+Result<int> TrialsAction(const Context& context, const TrialsOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_ASSIGN(std::vector<TrialInfo> trials, reader->Trials(study.id, options.state));
@@ -46,5 +81,9 @@ Result<int> RunVerb(const Context& context, const TrialsOptions& options) {
   }
   return kExitOk;
 }
+
+}  // namespace
+
+Verb TrialsVerb() { return MakeVerb(kTrialsHelp, TrialsFlags, TrialsAction); }
 
 }  // namespace sluice

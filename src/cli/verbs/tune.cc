@@ -1,123 +1,72 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <functional>
-#include <map>
+#include <limits>
 #include <random>
-#include <ranges>
-#include <sstream>
 
 #include "base/text.h"
-#include "cli/config_text.h"
-#include "cli/places.h"
 #include "cli/study_file.h"
-#include "cli/text/describe.h"
-#include "cli/text/display_text.h"
 #include "cli/text/print.h"
-#include "cli/text/print_json.h"
-#include "cli/verbs/verbs.h"
-#include "cli/view/live_view.h"
+#include "cli/verbs/run_summary.h"
+#include "cli/verbs/verb.h"
+#include "cli/view/views.h"
 #include "engine/read/study_change.h"
 #include "exec/session.h"
+#include "ledger/reader.h"
 
 namespace sluice {
 namespace {
 
-std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
-  switch (end) {
-    case RunEnd::kFinished: return "finished: " + study.ending;
-    case RunEnd::kDrained: return "paused; what ran has saved and left";
-    case RunEnd::kInterrupted: return "interrupted; what ran was killed";
-    case RunEnd::kPaused: return "paused, since trials could not be started: " + study.pause;
-  }
-  return "";
-}
+constexpr std::string_view kTuneHelp =
+    "usage: sluice tune STUDY.yaml "
+    R"([--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
 
-// Whether a finished study has failed: all its trials failed, or failures ended it.
-bool CameToNothing(const StudyInfo& study) {
-  const bool all_failed = study.made() > 0 && study.count(TrialState::kFailed) == study.made();
-  return study.finished && (all_failed || study.ending == Name(Finish::kFailures));
-}
+Makes a study from a file and runs it to its end in this terminal. Everything reported is on
+disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
+runs save and leave, a second one kills it; 'sluice resume NAME' goes on.
 
-// The notes of failed trials, each once, with the first trial that has it.
-std::string FailuresText(const std::vector<TrialInfo>& failed) {
-  constexpr std::size_t kMost = 3;
-  std::map<std::string, std::pair<TrialId, int>> said;  // by note: the first trial, and how many
-  for (const TrialInfo& trial : failed)
-    ++said.try_emplace(trial.note, trial.id, 0).first->second.second;
-  std::vector<std::pair<std::string, std::pair<TrialId, int>>> notes(said.begin(), said.end());
-  std::ranges::stable_sort(notes, std::greater{},
-                           [](const auto& each) { return each.second.second; });
-  std::string text;
-  for (const auto& [note, who] : notes | std::views::take(kMost)) {
-    const auto& [first, count] = who;
-    const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
-    text += fmt::format("trial {}{}: {}\n", Number(first), others, Harmless(FirstLine(note)));
-    const std::size_t rest = note.find('\n');
-    if (rest == std::string::npos) continue;
-    std::istringstream lines(note.substr(rest + 1));
-    for (std::string line; std::getline(lines, line);)
-      text += fmt::format("    {}\n", Harmless(line));
-  }
-  return text;
-}
+A sweep file of Weights & Biases is a study too: its scripts run as they are (docs/sweeps.md).
 
-void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const TrialInfo* best,
-             const std::vector<TrialInfo>& failed) {
-  const Terminal& terminal = context.terminal;
-  Print(fmt::format("\n{}: {} ({})\n", Inked(study.name, Ink::kBold, terminal),
-                    DescribeEnd(end, study), DescribeCounts(study, terminal)));
-  if (best != nullptr) {
-    const std::string line = fmt::format("best: trial {}, {} {}", Number(best->id), study.metric,
-                                         DescribeBestValue(study, *best));
-    Print(Inked(line, Ink::kGreen, terminal) + "\n" + ParamLines(*best, "  "));
-  } else if (end == RunEnd::kFinished && failed.empty()) {
-    Print(
-        fmt::format("no trial reported {}: 'sluice trials {}' and 'sluice logs 1 --study {} "
-                    "--stderr' may say why\n",
-                    study.metric, study.name, study.name));
-  }
-  if (!failed.empty())
-    Print(fmt::format("\n{}\n{}", Inked("what failed trials said:", Ink::kRed, terminal),
-                      FailuresText(failed)));
-  std::string checkpoint;
-  if (best != nullptr) checkpoint = CheckpointFolder(context.paths, study.name, best->id);
-  if (!checkpoint.empty() && !HoldsFiles(checkpoint)) checkpoint.clear();
-  Print("\n" + Labelled({{"store", context.paths.database},
-                         {"files", context.paths.StudyFolder(study.name)},
-                         {"checkpoint", checkpoint}},
-                        terminal));
-  if (end == RunEnd::kFinished && study.ending != Name(Finish::kFailures)) return;
-  Print(fmt::format("\n'sluice resume {}' goes on with it.\n", study.name));
-}
+  --name NAME   call the study this instead of what the file says
+  --trials N    make this many trials instead of what the file says
+  --replace     remove an earlier study of the same name, with its files, and begin anew
+  --seed N      draw the same parameters again
+  -q, --quiet   show nothing until the end
+  --plain       a line now and then instead of a live view (as when the output is no terminal)
+  --store FILE  where studies are kept
+  --json        progress as one JSON object a line, at most one a second, and a last one with
+                "event": "summary"
+  -h, --help    print this
 
-// Summarises a run from the store, which the controller has released.
-Result<int> Summarize(const Context& context, const std::string& name, RunEnd end) {
-  SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
-  std::optional<TrialInfo> best;
-  if (IsSet(study.best)) {
-    SLUICE_ASSIGN(best, reader->FindTrial(study, study.best));
-  }
-  const TrialInfo* best_row = best ? &*best : nullptr;
-  std::vector<TrialInfo> failed;
-  if (CameToNothing(study)) {
-    SLUICE_ASSIGN(failed, reader->Trials(study.id, TrialState::kFailed));
-  }
-  if (context.json) {
-    PrintLine(StudyJson(study, StandingOf(study, {}), context.paths, WallNow(),
-                        {.best = best_row, .event = "summary"}));
-  } else {
-    ShowEnd(context, study, end, best_row, failed);
-  }
-  switch (end) {
-    case RunEnd::kFinished: return CameToNothing(study) ? kExitFailure : kExitOk;
-    case RunEnd::kPaused: return kExitFailure;
-    case RunEnd::kDrained:
-    case RunEnd::kInterrupted: break;
-  }
-  return kExitInterrupted;
+examples:
+  sluice tune study.yaml
+  sluice tune study.yaml --name lr-again --trials 100
+  sluice tune study.yaml --seed 7 --plain > tune.log
+  sluice tune study.yaml --json | jq 'select(.event == "summary") | .best.params'
+)";
+
+struct TuneOptions {
+  std::string file;
+  std::optional<std::string> name;
+  std::optional<int> trials;
+  std::optional<std::uint64_t> seed;
+  bool quiet = false;
+  bool plain = false;
+  bool replace = false;  // an earlier study of the same name
+};
+
+void TuneFlags(Flags& flags, TuneOptions& options) {
+  flags.Required("STUDY", options.file, "a study file, as in 'sluice tune study.yaml'");
+  flags.Text("--name", options.name);
+  flags.Count("--trials", options.trials);
+  flags.Value("--seed", [&options](const std::string& word) -> Status {
+    // As in a study file.
+    constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();
+    SLUICE_ASSIGN(options.seed, ReadNumber<std::uint64_t>("--seed", word, 0, kMaxSeed));
+    return {};
+  });
+  flags.Switch("--replace", options.replace);
+  flags.Switch("-q,--quiet", options.quiet);
+  flags.Switch("--plain", options.plain);
 }
 
 std::uint64_t DrawSeed() {
@@ -125,16 +74,6 @@ std::uint64_t DrawSeed() {
   const std::uint64_t high = device();
   // As large as a study file can say, so that it can be written into one.
   return ((high << 32) | device()) >> 1;
-}
-
-Result<Time> ReadDeadline(const std::string& text) {
-  const auto duration = ParseDuration(text);
-  if (duration && *duration > Duration(0)) return WallNow() + *duration;
-  if (const auto time = ParseTime(text)) return *time;
-  return InvalidArgument(
-      fmt::format("--deadline: expected a duration such as 20m, or a time with its zone such as "
-                  "2026-01-31T18:00:00Z, found '{}'",
-                  text));
 }
 
 // Removes an earlier study of this name if the user wants that (--replace). Otherwise fails if
@@ -165,36 +104,7 @@ Status MakeRoom(const Context& context, const TuneOptions& options, const StudyF
                                         difference.text, advice, others));
 }
 
-// Tells the user of study files that were edited since the study was made: they are not read here.
-void TellOfEdits(const Context& context, const std::string& name) {
-  constexpr int kMostFiles = 50;
-  constexpr std::uintmax_t kLargest = 1 << 20;
-  const auto reader = Reader::Open(context.paths.database);
-  const auto study = reader ? (*reader)->FindStudy(name) : Result<StudyInfo>(NotFound(""));
-  const auto source = study ? (*reader)->Source(study->id) : Result<std::string>(NotFound(""));
-  if (!source) return;
-  std::error_code error;
-  int looked = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(study->folder, error)) {
-    const std::string path = entry.path().string();
-    if (!IsStudyFile(path) || !entry.is_regular_file(error) || entry.file_size(error) > kLargest)
-      continue;
-    if (++looked > kMostFiles) return;
-    const auto text = ReadConfigText(path, "a study file");
-    const auto spec = text ? ReadStudy(*text, path, entry.path().stem().string())
-                           : Result<StudySpec>(NotFound(""));
-    if (!spec || spec->name != name || *text == *source) continue;
-    const auto difference = CompareSources(*source, *text, path);
-    if (!difference || difference->empty()) continue;
-    Remark(fmt::format("{} was edited since ({}): 'sluice resume {}' looks at it", path,
-                       Join(difference->free.empty() ? difference->fixed : difference->free),
-                       path));
-  }
-}
-
-}  // namespace
-
-Result<int> RunVerb(const Context& context, const TuneOptions& options) {
+Result<int> TuneAction(const Context& context, const TuneOptions& options) {
   SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.file));
   if (options.name) {
     if (const Status good = CheckStudyName(*options.name); !good) {
@@ -222,46 +132,14 @@ Result<int> RunVerb(const Context& context, const TuneOptions& options) {
                             .source = std::move(file.source),
                             .folder = std::move(file.folder),
                             .seed = seed};
-  auto view =
-      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
+  auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
   SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
   view.reset();  // leaves the terminal to what follows
-  return Summarize(context, name, end);
+  return SummarizeRun(context, name, end);
 }
 
-Result<int> RunVerb(const Context& context, const ResumeOptions& options) {
-  ResumeRequest request{.paths = context.paths,
-                        .study = options.study,
-                        .trials = options.trials,
-                        .deadline = std::nullopt,
-                        .file = std::nullopt};
-  if (IsStudyFile(options.study)) {
-    SLUICE_ASSIGN(StudyFile file, ReadStudyFile(options.study));
-    request.study = file.spec.name;
-    request.file = {options.study, std::move(file.source), std::move(file.spec)};
-  } else if (!options.quiet) {
-    TellOfEdits(context, options.study);
-  }
-  if (options.deadline) {
-    SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
-  }
-  auto view =
-      MakeLiveView(ChooseViewMode(options.quiet, options.plain, context.json), context.paths);
-  SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
-  view.reset();  // leaves the terminal to what follows
-  return Summarize(context, request.study, end);
-}
+}  // namespace
 
-Result<int> RunVerb(const Context& context, const WatchOptions& options) {
-  std::string name;
-  {
-    SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-    SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
-    name = study.name;
-  }
-  SLUICE_TRY(WatchStudy(context.paths, name,
-                        ChooseViewMode(/*quiet=*/false, options.plain, context.json)));
-  return kExitOk;
-}
+Verb TuneVerb() { return MakeVerb(kTuneHelp, TuneFlags, TuneAction); }
 
 }  // namespace sluice

@@ -1,36 +1,54 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <memory>
+#include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/result.h"
-#include "exec/session.h"
-#include "ledger/store.h"
+#include "cli/view/newly_ended.h"
+#include "cli/view/outlet.h"
+#include "cli/view/view.h"
 
 namespace sluice {
 
-enum class ViewMode {
-  kLive,   // a region redrawn in place, on a terminal
-  kPlain,  // a line for what is noteworthy, and one every 30 seconds; no escapes
-  kQuiet,  // nothing
-  kJson,   // an object a line: at most one a second, and one at the end
+// A region that is redrawn in place on a terminal. What is said, and the trials that failed, scroll
+// above it. The region lies above the cursor, which rests at the beginning of the line below it and
+// is hidden only within a frame: each frame is one write and leaves the terminal in a usable state.
+class LiveView : public View {
+ public:
+  explicit LiveView(int output);
+  ~LiveView() override;
+
+  void Say(std::string_view line) override;
+  void Finish() override;
+  bool WantsTrials(const Progress& progress) const override;
+
+ private:
+  void Take(Progress progress, std::vector<TrialSummary> latest) override;
+  void TellFailed(std::vector<TrialSummary> latest);
+  // Whether the terminal's size is another than it was.
+  bool Measure();
+  void DrawAgain();
+  // To the region's first line.
+  std::string ToTop() const;
+  std::string Afresh() const;
+  // Appends the region to what brings the cursor to its first line.
+  void Draw(std::string frame);
+
+  const int output_;
+  const bool utf8_;
+  const bool colour_;
+  int columns_ = 80;
+  int rows_ = 24;
+  std::optional<Progress> latest_;
+  NewlyEnded ended_;
+  int failed_ = 0;
+  int drawn_ = 0;                 // lines of the region
+  std::deque<std::string> said_;  // the last of it
+  Time drawn_at_{};
+  bool finished_ = false;
+  Outlet outlet_;
 };
-
-// Live where standard output is a terminal that can do it, else plain.
-ViewMode ChooseViewMode(bool quiet, bool plain, bool json);
-
-// Shows a study while this process runs it. Destroying the view shows the last state. Writing
-// happens on a thread of its own, so that a terminal that is held (Ctrl-S, a slow line) does not
-// hold the study. The terminal is left as it was found at any moment, even if the process is
-// killed. `output` stays open.
-std::unique_ptr<Watcher> MakeLiveView(ViewMode mode, const StorePaths& paths,
-                                      int output = STDOUT_FILENO);
-
-// Shows a study that another process runs, until the study is finished, no process runs it any
-// more, or the user presses Ctrl-C. All three are success. Without a name, shows the study changed
-// last.
-Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode);
 
 }  // namespace sluice

@@ -257,29 +257,17 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
     if (const auto spec = ReadStudy(*source, study.name, study.name))
       population.full = PopulationBudget(spec->stopper);
   }
-  SLUICE_ASSIGN(Statement query,
-                reader.database().Prepare("SELECT state, ended_us, busy_us, reports, work, "
-                                          "started_us FROM trials "
-                                          "WHERE study = ? ORDER BY trial DESC LIMIT ?"));
-  query.Bind(1, static_cast<std::int64_t>(Number(study.id)));
-  query.Bind(2, static_cast<std::int64_t>(Pace::kLookBack));
+  SLUICE_ASSIGN(const std::vector<TrialSummary> latest,
+                reader.LatestTrials(study.id, Pace::kLookBack));
   std::int64_t reports = 0;
-  std::size_t seen = 0;
-  while (true) {
-    SLUICE_ASSIGN(const bool row, query.Step());
-    if (!row) break;
-    const auto state = static_cast<TrialState>(std::ranges::find(kTrialStateNames, query.Text(0)) -
-                                               kTrialStateNames.begin());
-    const Duration busy(query.Integer(2));
-    const bool runs = state == TrialState::kRunning;
-    const Duration under_way =
-        runs ? std::max(now - FromMicros(query.Integer(5)), Duration(0)) : Duration(0);
-    pace.Add(state, FromMicros(query.Integer(1)), busy);
-    population.Add(state, query.Integer(4), busy + under_way);
-    reports += query.Integer(3);
-    ++seen;
+  for (const TrialSummary& trial : latest) {
+    const bool runs = trial.state == TrialState::kRunning;
+    const Duration under_way = runs ? std::max(now - trial.started, Duration(0)) : Duration(0);
+    pace.Add(trial.state, trial.ended, trial.busy);
+    population.Add(trial.state, trial.work, trial.busy + under_way);
+    reports += trial.reports;
   }
-  if (seen < Pace::kLookBack) progress.reports = reports;
+  if (latest.size() < Pace::kLookBack) progress.reports = reports;
   SetTimeLeft(progress, pace, population, running, progress.to_start());
   return progress;
 }

@@ -4,7 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+
+#include "cli/places.h"
 
 namespace sluice {
 
@@ -19,6 +23,16 @@ Terminal LookAtTerminal() {
   if (no_color != nullptr && *no_color != '\0') terminal.colour = false;
   if (term != nullptr && std::string_view(term) == "dumb") terminal.colour = false;
   return terminal;
+}
+
+bool LocaleIsUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = EnvironmentVariable(name);
+    if (value.empty()) continue;
+    std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 std::string Inked(std::string_view text, Ink ink, const Terminal& terminal) {

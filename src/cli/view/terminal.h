@@ -16,6 +16,10 @@ struct Terminal {
 // What standard output is. Colours only on a terminal, and not with NO_COLOR or TERM=dumb.
 Terminal LookAtTerminal();
 
+// Whether texts are read as UTF-8: of LC_ALL, LC_CTYPE and LANG, the first that is set decides, as
+// for the C library.
+bool LocaleIsUtf8();
+
 enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue };
 
 std::string Inked(std::string_view text, Ink ink, const Terminal& terminal);

@@ -1,4 +1,4 @@
-#include "cli/view/live_view.h"
+#include "cli/view/views.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -97,9 +97,9 @@ std::vector<std::string> Screen(const std::string& text) {
   return lines;
 }
 
-class LiveViewTest : public testing::Test {
+class ViewsTest : public testing::Test {
  protected:
-  LiveViewTest() {
+  ViewsTest() {
     setenv("LC_ALL", "C", 1);
     setenv("NO_COLOR", "1", 1);
     study_.spec.name = "tiny";
@@ -144,10 +144,10 @@ class LiveViewTest : public testing::Test {
   Time now_;
 };
 
-TEST_F(LiveViewTest, TheRegionIsRedrawnInPlace) {
+TEST_F(ViewsTest, TheRegionIsRedrawnInPlace) {
   Ends ends;
   OpenTerminal(ends, 80);
-  auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  auto view = MakeView(ViewMode::kLive, ends.writer);
   std::string text;
   for (int i = 0; i < 4; ++i) {
     Start();
@@ -171,10 +171,10 @@ TEST_F(LiveViewTest, TheRegionIsRedrawnInPlace) {
   EXPECT_EQ(screen[3], "") << "the cursor rests below";
 }
 
-TEST_F(LiveViewTest, EachFrameShowsTheCursorAgain) {
+TEST_F(ViewsTest, EachFrameShowsTheCursorAgain) {
   Ends ends;
   OpenTerminal(ends, 80);
-  const auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  const auto view = MakeView(ViewMode::kLive, ends.writer);
   for (int i = 0; i < 3; ++i) {
     now_ += seconds(1);
     view->Tick(study_, now_);
@@ -185,10 +185,10 @@ TEST_F(LiveViewTest, EachFrameShowsTheCursorAgain) {
   }
 }
 
-TEST_F(LiveViewTest, AtMostTenFramesASecond) {
+TEST_F(ViewsTest, AtMostTenFramesASecond) {
   Ends ends;
   OpenTerminal(ends, 80);
-  auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  auto view = MakeView(ViewMode::kLive, ends.writer);
   view->Tick(study_, now_);
   EXPECT_NE(ends.Read(), "");
   Start();
@@ -198,10 +198,10 @@ TEST_F(LiveViewTest, AtMostTenFramesASecond) {
   EXPECT_THAT(ends.Read(), HasSubstr("1 running")) << "the last state is shown all the same";
 }
 
-TEST_F(LiveViewTest, WhatIsSaidScrollsAbove) {
+TEST_F(ViewsTest, WhatIsSaidScrollsAbove) {
   Ends ends;
   OpenTerminal(ends, 80);
-  auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  auto view = MakeView(ViewMode::kLive, ends.writer);
   view->Say("before \x1b[2J");
   view->Tick(study_, now_);
   std::string text = ends.Read();
@@ -219,10 +219,10 @@ TEST_F(LiveViewTest, WhatIsSaidScrollsAbove) {
   EXPECT_THAT(screen[3], StartsWith("tiny"));
 }
 
-TEST_F(LiveViewTest, AFailedTrialIsToldOnce) {
+TEST_F(ViewsTest, AFailedTrialIsToldOnce) {
   Ends ends;
   OpenTerminal(ends, 80);
-  auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  auto view = MakeView(ViewMode::kLive, ends.writer);
   now_ = WallNow();
   Start();
   Start();
@@ -238,10 +238,10 @@ TEST_F(LiveViewTest, AFailedTrialIsToldOnce) {
   EXPECT_THAT(screen[1], StartsWith("tiny"));
 }
 
-TEST_F(LiveViewTest, FollowsTheSizeOfTheWindow) {
+TEST_F(ViewsTest, FollowsTheSizeOfTheWindow) {
   Ends ends;
   OpenTerminal(ends, 80);
-  const auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  const auto view = MakeView(ViewMode::kLive, ends.writer);
   view->Tick(study_, now_);
   view->Say("a word");
   ends.Read();
@@ -253,14 +253,14 @@ TEST_F(LiveViewTest, FollowsTheSizeOfTheWindow) {
   for (const std::string& line : Screen(frame)) EXPECT_LT(line.size(), 30u) << line;
 }
 
-TEST_F(LiveViewTest, ATerminalThatIsHeldHoldsNobody) {
+TEST_F(ViewsTest, ATerminalThatIsHeldHoldsNothingUp) {
   Ends ends;
   OpenPipe(ends);
   const int held = fcntl(ends.writer, F_SETPIPE_SZ, 4096);
   ASSERT_GT(held, 0);
-  auto view = MakeLiveView(ViewMode::kLive, {}, ends.writer);
+  auto view = MakeView(ViewMode::kLive, ends.writer);
   for (int i = 0; i < 200; ++i) view->Tick(study_, now_ + i * seconds(1));
-  for (int i = 0; i < 200; ++i) view->Say("a line that nobody reads for now");
+  for (int i = 0; i < 200; ++i) view->Say("a line that is not read for now");
   // Only now the pipe is read: nothing of what was said is lost, and few frames were made.
   std::atomic<bool> ended = false;
   std::thread end([&] {
@@ -272,25 +272,25 @@ TEST_F(LiveViewTest, ATerminalThatIsHeldHoldsNobody) {
   end.join();
   text += ends.Read();
   const auto screen = Screen(text);
-  EXPECT_EQ(std::ranges::count(screen, "a line that nobody reads for now"), 200);
+  EXPECT_EQ(std::ranges::count(screen, "a line that is not read for now"), 200);
   EXPECT_LT(text.size(), 200u * 600);
 }
 
-TEST_F(LiveViewTest, AReaderThatLeftIsNoDeath) {
+TEST_F(ViewsTest, AReaderThatLeftIsNoDeath) {
   for (const ViewMode mode : {ViewMode::kLive, ViewMode::kPlain, ViewMode::kJson}) {
     Ends ends;
     OpenPipe(ends);
     close(std::exchange(ends.reader, -1));
-    const auto view = MakeLiveView(mode, {}, ends.writer);
+    const auto view = MakeView(mode, ends.writer);
     view->Say("hello");
     view->Tick(study_, now_);
   }
 }
 
-TEST_F(LiveViewTest, PlainTellsWhatIsNoteworthy) {
+TEST_F(ViewsTest, PlainTellsWhatIsNoteworthy) {
   Ends ends;
   OpenPipe(ends);
-  auto view = MakeLiveView(ViewMode::kPlain, {}, ends.writer);
+  auto view = MakeView(ViewMode::kPlain, ends.writer);
   now_ = WallNow();
   Start();
   view->Tick(study_, now_);
@@ -317,32 +317,32 @@ TEST_F(LiveViewTest, PlainTellsWhatIsNoteworthy) {
   EXPECT_THAT(Lines(ends.Read()), ElementsAre(StartsWith("[34s] 2/4 trials")));
 }
 
-TEST_F(LiveViewTest, PlainDoesNotTellWhatEndedBefore) {
+TEST_F(ViewsTest, PlainDoesNotTellWhatEndedBefore) {
   Ends ends;
   OpenPipe(ends);
   Start();
   now_ -= seconds(100);
   End(TrialState::kComplete, 0.5);
   now_ += seconds(100);
-  const auto view = MakeLiveView(ViewMode::kPlain, {}, ends.writer);
+  const auto view = MakeView(ViewMode::kPlain, ends.writer);
   view->Tick(study_, WallNow());
   EXPECT_THAT(ends.Read(), Not(HasSubstr("trial 1 complete")));
 }
 
-TEST_F(LiveViewTest, QuietSaysNothing) {
+TEST_F(ViewsTest, QuietSaysNothing) {
   Ends ends;
   OpenPipe(ends);
-  auto view = MakeLiveView(ViewMode::kQuiet, {}, ends.writer);
+  auto view = MakeView(ViewMode::kQuiet, ends.writer);
   view->Say("hello");
   view->Tick(study_, now_);
   view.reset();
   EXPECT_EQ(ends.Read(), "");
 }
 
-TEST_F(LiveViewTest, JsonIsAnObjectALine) {
+TEST_F(ViewsTest, JsonIsAnObjectALine) {
   Ends ends;
   OpenPipe(ends);
-  auto view = MakeLiveView(ViewMode::kJson, {}, ends.writer);
+  auto view = MakeView(ViewMode::kJson, ends.writer);
   view->Say("draining");
   for (int i = 0; i < 20; ++i) view->Tick(study_, now_ + i * milliseconds(100));
   Finish();

@@ -1,0 +1,29 @@
+#include "cli/view/json_view.h"
+
+#include <chrono>
+#include <utility>
+
+namespace sluice {
+
+JsonView::JsonView(int output) : outlet_(output) {}
+
+JsonView::~JsonView() { JsonView::Finish(); }
+
+void JsonView::Say(std::string_view line) { outlet_.Write(MessageJson(line, WallNow()) + "\n"); }
+
+void JsonView::Finish() {
+  if (finished_) return;
+  finished_ = true;
+  if (latest_) outlet_.Write(ProgressJson(*latest_) + "\n");
+  outlet_.Flush();
+}
+
+void JsonView::Take(Progress progress, std::vector<TrialSummary>) {
+  latest_ = std::move(progress);
+  // The last one is for Finish.
+  if (latest_->finished || latest_->now - printed_at_ < std::chrono::seconds(1)) return;
+  printed_at_ = latest_->now;
+  outlet_.Write(ProgressJson(*latest_) + "\n");
+}
+
+}  // namespace sluice
