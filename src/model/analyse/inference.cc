@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "base/text.h"
 #include "model/analyse/step.h"
 
 namespace sluice::model {
 
 void Inference::AddParameters(const Graph& graph) {
-  for (std::uint32_t p = 0; p < graph.parameters.size(); ++p) {
-    const Parameter& parameter = graph.parameters[p];
+  for (const Parameter& parameter : graph.parameters) {
     Shape& shape = shapes_[Index(parameter.value)];
-    Origin origin{.parameter = parameter.tied_to.value_or(p), .axes = {}};
-    for (std::size_t i = 0; i < parameter.sizes.size(); ++i) origin.axes.push_back({i});
-    origins_[Index(parameter.value)] = {std::move(origin)};
     if (parameter.tied_to) {
       shape = shapes_[Index(graph.parameters[*parameter.tied_to].value)];
       continue;
@@ -55,11 +49,10 @@ std::vector<std::int64_t> Inference::SizesOf(ValueId value) const {
 
 Result<Inference> Inference::Run(const Graph& graph,
                                  const std::map<std::string, std::int64_t>& symbols) {
-  Inference inference;
+  Inference inference(graph);
   inference.shapes_.resize(graph.values.size());
   inference.sizes_.resize(graph.values.size());
   inference.from_input_.resize(graph.values.size());
-  inference.origins_.resize(graph.values.size());
   inference.lengths_.resize(graph.values.size());
   inference.normalised_.resize(graph.values.size());
   inference.FindUsed(graph);

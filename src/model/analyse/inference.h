@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/analyse/dims.h"
+#include "model/analyse/origins.h"
 #include "model/graph.h"
 
 namespace sluice::model {
@@ -21,16 +22,6 @@ struct SizeInArgument {
   std::size_t element = 0;  // in a list
   Dim dim{};
   bool from_end = false;  // the argument is minus the size
-};
-
-// A node that multiplies with a parameter. Along some axes of the parameter products are summed up.
-// The others are axes of the output.
-struct Use {
-  std::uint32_t parameter = 0;  // into Graph::parameters; of tied parameters, the first
-  NodeId node{};
-  ValueId operand{};             // of the node: the parameter, or a value made of its elements
-  std::vector<bool> contracted;  // by axis of the parameter
-  bool lookup = false;           // rows are picked, not summed up
 };
 
 // Activations that are multiplied with each other and summed up along a dimension, in each head or
@@ -66,6 +57,7 @@ class Inference {
 
  private:
   friend class Step;
+  explicit Inference(const Graph& graph) : origins_(graph) {}
   void AddParameters(const Graph& graph);
   void FindUsed(const Graph& graph);
   void AddInputs(const Graph& graph, const std::map<std::string, std::int64_t>& symbols);
@@ -75,16 +67,10 @@ class Inference {
   std::vector<std::optional<Dim>> sizes_;  // of numbers, by value
   std::vector<bool> from_input_;
   std::vector<SizeInArgument> arguments_;
-  // A parameter of which a value is made. For each axis of the value: the axes of the parameter
-  // that it came from.
-  struct Origin {
-    std::uint32_t parameter = 0;
-    std::vector<std::vector<std::size_t>> axes;
-  };
-  std::vector<std::vector<Origin>> origins_;  // by value
-  std::vector<bool> used_;                    // by value: a node reads it, or it is an output
-  std::vector<bool> lengths_;                 // by value: lengths of vectors
-  std::vector<bool> normalised_;              // by value: vectors of length 1
+  Origins origins_;
+  std::vector<bool> used_;        // by value: a node reads it, or it is an output
+  std::vector<bool> lengths_;     // by value: lengths of vectors
+  std::vector<bool> normalised_;  // by value: vectors of length 1
   std::vector<Use> uses_;
   std::vector<Contraction> contractions_;
 };

@@ -42,7 +42,7 @@ std::vector<Dim> EqualParts(Step& step, Dim whole, Dim part) {
 void FollowsWithout(Step& step, std::size_t gone, std::size_t rank) {
   const auto first = step.FirstValue();
   if (!first) return;
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < rank; ++i)
     if (i != gone) axes.push_back({i});
   for (std::size_t output = 0; output < step.outputs(); ++output)
@@ -239,7 +239,7 @@ void Stack(Step& step) {
     for (std::size_t i = 0; i < out.size() && step.ok(); ++i) step.Same(out[i], shape[i]);
   }
   const std::size_t axis = step.Axis("dim", 0, out.size() + 1);
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < out.size(); ++i) axes.push_back({i});
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
   for (const auto& value : step.Values("tensors"))
@@ -297,7 +297,7 @@ void IndexTensor(Step& step) {
   const Shape picked = step.Broadcast(shapes);
   const bool together = axes.back() - axes.front() + 1 == axes.size();
   Shape out;
-  Step::Axes sources;
+  Axes sources;
   if (!together) {
     out = picked;
     sources.resize(picked.size());

@@ -11,7 +11,7 @@ namespace {
 void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
   const auto first = step.FirstValue();
   if (!first || step.ShapeOf(*first).size() != from.size()) return;
-  Step::Axes axes(to.size());
+  Axes axes(to.size());
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < from.size() || j < to.size()) {
@@ -77,7 +77,7 @@ void Reordered(Step& step, const Shape& shape, const std::vector<std::size_t>& o
   Shape out;
   for (const std::size_t axis : order) out.push_back(shape[axis]);
   step.SetOutput(std::move(out));
-  Step::Axes axes;
+  Axes axes;
   for (const std::size_t axis : order) axes.push_back({axis});
   if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
 }
@@ -144,7 +144,7 @@ void Squeeze(Step& step) {
   for (const std::int64_t axis : step.Integers("dim"))
     if (!from.empty()) asked[step.Axis(axis, from.size())] = true;
   Shape to;
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (asked[i] && step.SizeOf(from[i]) == 1) continue;
     to.push_back(from[i]);
@@ -157,7 +157,7 @@ void Squeeze(Step& step) {
 void Unsqueeze(Step& step) {
   Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size() + 1);
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back({i});
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
   if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);

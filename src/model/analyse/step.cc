@@ -311,26 +311,14 @@ std::optional<ValueId> Step::FirstValue() const {
 void Step::Follows(ValueId from, std::size_t output, const Axes& axes) {
   if (output >= node_.outputs.size() || !node_.outputs[output]) return;
   // A value that depends on inputs is an activation, whatever parameters are in it.
-  if (!inference_.from_input_[Index(*node_.outputs[output])]) AddOrigins(from, output, axes);
+  const ValueId to = *node_.outputs[output];
+  if (!inference_.from_input_[Index(to)]) inference_.origins_.Follow(from, to, axes);
 }
 
 void Step::PicksFirst(const Axes& axes) {
   const auto first = FirstValue();
   if (first && !inference_.from_input_[Index(*first)] && node_.outputs.front())
-    AddOrigins(*first, 0, axes);
-}
-
-void Step::AddOrigins(ValueId from, std::size_t output, const Axes& axes) {
-  for (const Inference::Origin& origin : inference_.origins_[Index(from)]) {
-    Inference::Origin here{.parameter = origin.parameter, .axes = {}};
-    for (const std::vector<std::size_t>& sources : axes) {
-      std::vector<std::size_t>& all = here.axes.emplace_back();
-      for (const std::size_t axis : sources)
-        if (axis < origin.axes.size())
-          all.insert(all.end(), origin.axes[axis].begin(), origin.axes[axis].end());
-    }
-    inference_.origins_[Index(*node_.outputs[output])].push_back(std::move(here));
-  }
+    inference_.origins_.Follow(*first, *node_.outputs.front(), axes);
 }
 
 void Step::FollowsFirst() {
@@ -402,18 +390,7 @@ bool Step::IsLength(std::string_view name) const {
 }
 
 void Step::Contracts(ValueId value, const std::vector<std::size_t>& axes, bool lookup) {
-  for (const Inference::Origin& origin : inference_.origins_[Index(value)]) {
-    Use use{.parameter = origin.parameter,
-            .node = id_,
-            .operand = value,
-            .contracted = std::vector<bool>(graph_.parameters[origin.parameter].sizes.size()),
-            .lookup = lookup};
-    for (const std::size_t axis : axes) {
-      if (axis >= origin.axes.size()) continue;
-      for (const std::size_t each : origin.axes[axis]) use.contracted[each] = true;
-    }
-    inference_.uses_.push_back(std::move(use));
-  }
+  inference_.origins_.AddUses(id_, value, axes, lookup, inference_.uses_);
 }
 
 void Step::Contracts(std::string_view argument, const std::vector<std::size_t>& axes, bool lookup) {

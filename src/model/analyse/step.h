@@ -33,7 +33,7 @@ class Step {
   // Whether the value depends on inputs and is not made of a parameter. Elements that inputs picked
   // from a parameter are still made of it.
   bool IsActivation(ValueId value) const {
-    return inference_.from_input_[Index(value)] && inference_.origins_[Index(value)].empty();
+    return inference_.from_input_[Index(value)] && !inference_.origins_.IsMadeOfParameter(value);
   }
   const Shape& ShapeOf(ValueId value) const { return inference_.shapes_[Index(value)]; }
   DType DTypeOf(ValueId value) const { return graph_.value(value).dtype; }
@@ -66,7 +66,6 @@ class Step {
   void SetOutputSize(Dim dim);
   std::size_t outputs() const { return node_.outputs.size(); }
 
-  using Axes = std::vector<std::vector<std::size_t>>;
   // An output is made of the elements of `from`. `axes` has, for each axis of the output, the axes
   // of `from` that it came from.
   void Follows(ValueId from, std::size_t output, const Axes& axes);
@@ -108,7 +107,6 @@ class Step {
 
  private:
   const Argument* Get(std::string_view name) const;
-  void AddOrigins(ValueId from, std::size_t output, const Axes& axes);
   Shape ShapeOfArgument(const ArgumentValue& value);
   Dim DimOf(const IntegerOrValue& number, std::size_t argument, std::size_t element);
 
