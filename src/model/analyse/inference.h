@@ -18,8 +18,8 @@ namespace sluice::model {
 
 using Shape = std::vector<Dim>;
 
-// No network has a dimension or a number as large. Up to here, what rules add and multiply fits
-// into 64 bits.
+// The largest size or number that a rule accepts. No network needs a larger one, and the sums and
+// products that rules compute of smaller ones fit into 64 bits.
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 // Where a number stands among the arguments of a node.
@@ -37,11 +37,11 @@ struct SizeInArgument {
   bool from_end = false;  // the argument is minus the size
 };
 
-// Activations that are multiplied with each other and summed up along a dimension, in each head or
-// group by itself.
+// A node that multiplies activations with each other. It sums up the products along a dimension,
+// for each head or group separately.
 struct Contraction {
   NodeId node{};
-  Dim dim{};               // which is summed up
+  Dim dim{};               // along which products are summed up
   std::vector<Dim> heads;  // dimensions that all operands and the result have
   std::vector<Dim> inner;  // the other dimensions
   // The vectors of one operand have length 1, so that the sum does not grow with the width.
@@ -51,8 +51,7 @@ struct Contraction {
 // The shapes of all values of a graph, as formulas of classes (Dims).
 //
 // Run() goes through the nodes in order. For each node it calls the rule of the operator (rules.h).
-// The rule reads the node's arguments with a Step, and states here what follows from them. All that
-// a rule states is about the node that Run() is at. After Run() nothing more is stated.
+// The rule reads the node's arguments with a Step, and states here what follows from them.
 class Inference {
  public:
   // `symbols` are sizes by name. A symbol that is not named has its size of the example. Fails with
@@ -81,6 +80,8 @@ class Inference {
   const std::vector<SizeInArgument>& arguments() const { return arguments_; }
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<Contraction>& contractions() const { return contractions_; }
+
+  // The rest is for rules. All of it is about the node that Run() is at.
 
   // Dimensions, as in Dims. The reason why a dimension is fixed begins with the node's name.
   std::int64_t SizeOf(Dim dim) const { return dims_.SizeOf(dim); }
@@ -111,9 +112,9 @@ class Inference {
   void MarkLength();
   void MarkNormalised();
 
-  // What outputs are made of (Origins). Nothing is followed from an argument that is no value.
-  // An output that depends on inputs is an activation, whatever parameters are in it. Only
-  // FollowPicked() differs there.
+  // What outputs are made of (Origins). Nothing is followed from an argument that is no value. An
+  // output that depends on inputs is an activation: only FollowPicked() follows a parameter into
+  // it.
   void Follow(std::optional<ValueId> from, std::size_t output, const Axes& axes);
   // All outputs are parts of `from` and have as many axes.
   void FollowAxisByAxis(std::optional<ValueId> from);

@@ -8,8 +8,8 @@
 
 namespace sluice::model {
 
-// A node that multiplies with a parameter. Along some axes of the parameter products are summed up.
-// The others are axes of the output.
+// A node that multiplies with a parameter. It sums up the products along some axes of the
+// parameter. The other axes are axes of the output.
 struct Use {
   std::uint32_t parameter = 0;  // into Graph::parameters; of tied parameters, the first
   NodeId node{};

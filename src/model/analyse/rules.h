@@ -15,7 +15,8 @@ void LikeFirst(const Step& step, Inference& inference);  // the shape of the fir
 void Together(const Step& step, Inference& inference);   // all tensors, broadcast
 void BroadcastTensors(const Step& step,
                       Inference& inference);  // the same, with an output for each tensor
-// The shape of the first argument, of which the dimension along its axis cannot shrink: softmax.
+// The shape of the first argument. The dimension that the operator works along, such as that of a
+// softmax, is fixed.
 void LikeFirstAlongFixed(const Step& step, Inference& inference);
 void Prelu(const Step& step, Inference& inference);
 void NoOutput(const Step& step, Inference& inference);

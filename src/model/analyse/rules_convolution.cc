@@ -56,8 +56,8 @@ Dim Passed(Inference& inference, Dim dim, std::int64_t reach, std::int64_t strid
   return inference.Fixed(size);
 }
 
-// The groups of a convolution. With one channel in each group, their number is that of the
-// channels. Otherwise their number stays while it can.
+// The groups of a convolution. With one channel in each group, there are as many groups as
+// channels. Otherwise the number of groups keeps its size while it can.
 struct Groups {
   Dim count{};
   bool single = false;  // each has one channel

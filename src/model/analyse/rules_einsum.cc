@@ -122,7 +122,7 @@ void Einsum(const Step& step, Inference& inference) {
     }
     std::vector<std::size_t> contracted;
     for (std::size_t i = 0; i < letters.size(); ++i) {
-      if (letters[i] == '.') break;  // behind it, axes are not where letters are
+      if (letters[i] == '.') break;  // after it, a letter's position is not its axis
       if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
     }
     inference.AddUse(*values[o], contracted);

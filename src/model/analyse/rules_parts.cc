@@ -147,7 +147,7 @@ void Slice(const Step& step, Inference& inference) {
   if (stride < 1) inference.Fail("expected a step of at least 1");
   if (!inference.ok()) return;
   if (stride > 1) {
-    // For example every second element, of pairs.
+    // For example the first element of each pair.
     const bool even = end == size && begin < stride && size % stride == 0;
     Dim part = inference.New((end - begin + stride - 1) / stride);
     if (even) {

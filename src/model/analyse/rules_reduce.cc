@@ -18,7 +18,8 @@ Shape Reduced(const Step& step, Inference& inference, const Shape& shape,
     } else if (keeps) {
       out.push_back(inference.Fixed(1));
     }
-    // A dimension that is reduced is a number of alike things, and does not shrink first.
+    // A dimension that is reduced counts alike things, such as tokens or pixels. Widths shrink
+    // before it.
     if (gone[i]) inference.Raise(shape[i], Dims::Rank::kCount);
   }
   return out;

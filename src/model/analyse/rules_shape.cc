@@ -13,8 +13,8 @@ std::int64_t ElementCount(const Inference& inference, const Shape& shape) {
   return elements;
 }
 
-// Follows the axes of a value through a reshape. Axes belong together up to where the products of
-// both sides are equal.
+// Follows the axes of a value through a reshape. Both shapes are read from the left. Axes belong
+// together up to the point where both sides have the same product of sizes.
 void FollowReshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
                    const Shape& to) {
   if (!value || inference.shape(*value).size() != from.size()) return;
@@ -54,7 +54,8 @@ void Reshape(Inference& inference, std::optional<ValueId> value, const Shape& fr
   FollowReshape(inference, value, from, to);
 }
 
-// The sizes of a shape, of which one may be left open.
+// The shape of these sizes. One of them may be left open. It is then found from the number of
+// elements.
 Shape Closed(Inference& inference, const std::vector<std::optional<Dim>>& sizes,
              std::int64_t elements) {
   Shape shape;
