@@ -111,8 +111,9 @@ ABOUT = """# Reading and analysing networks
 Inside: `build/bench/bin/model_bench`, the archive in memory, read to a graph, and its widths found.
 As processes: `sluice model show FILE --json` and `shrink`, which also compare all shapes with what
 the archive says, measure the initial law of each tensor, and print the graph. What was read is
-counted by the kernel. Weights are zeros, whose number is what matters here. The bar: reading and
-analysing 1,000 operators takes under 50 ms, and of weights at most 1 MiB a tensor is read.
+counted by the kernel. The weights of the GPT networks are uninitialised memory: only their number
+matters here. The bar: reading and analysing 1,000 operators takes under 50 ms, and of weights at
+most 1 MiB a tensor is read.
 """
 
 

@@ -293,7 +293,7 @@ def test_a_planted_violation_is_found(path, text):
         ("src/cli/cli.cc", '#include "sim/world.h"'),
         ("src/wire/codec.cc", "#include <nlohmann/json.hpp>"),
         ("src/space/space.h", "#include <nlohmann/json_fwd.hpp>"),
-        ("src/ledger/writer.cc", "std::jthread writer;"),
+        ("src/base/worker_thread.cc", "std::thread worker;"),
         ("src/base/random.cc", "// unlike std::normal_distribution, the same everywhere"),
         ("src/base/random.cc", 'Fail("no steady_clock here");'),
         ("src/base/random.cc", "double operand(int x);"),

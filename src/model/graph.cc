@@ -17,6 +17,16 @@ std::string SizeText(const Size& size) {
   return size.symbol.empty() ? std::to_string(size.number) : size.symbol;
 }
 
+std::string_view OperatorOf(const Node& node) {
+  std::string_view op = node.op;
+  if (!op.starts_with("aten.")) return op;
+  op.remove_prefix(5);
+  op = op.substr(0, op.find('.'));
+  // "__and__" keeps its underscores.
+  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
+  return op;
+}
+
 const Argument* Find(const Node& node, std::string_view name) {
   const auto found = std::ranges::find(node.arguments, name, &Argument::name);
   return found == node.arguments.end() ? nullptr : &*found;

@@ -134,6 +134,10 @@ void ForEachOperand(const Node& node, Call call) {
   }
 }
 
+// "view" for "aten.view.default", "add" for "aten.add_.Tensor", which writes in place.
+// "operator.mul" stays as it is.
+std::string_view OperatorOf(const Node& node);
+
 // Null if the node has no such argument.
 const Argument* Find(const Node& node, std::string_view name);
 

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
-#include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
+
+#include "base/worker_thread.h"
 
 namespace sluice {
 
@@ -15,30 +14,22 @@ namespace sluice {
 // thread. The destructor waits until all is written.
 class Outlet {
  public:
-  explicit Outlet(int descriptor);
-  ~Outlet();
-  Outlet(const Outlet&) = delete;
-  Outlet& operator=(const Outlet&) = delete;
+  explicit Outlet(int descriptor) : descriptor_(descriptor) {}
 
   // False: dropped.
   bool Write(std::string bytes);
   // Whether all is written.
-  bool idle();
+  bool idle() const { return waiting_bytes_ == 0; }
   // Waits until all is written.
-  void Flush();
+  void Flush() { worker_.WaitUntilIdle(); }
 
  private:
-  void Work();
   bool WriteAll(std::string_view bytes) const;
 
   const int descriptor_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::string> waiting_;
-  std::size_t waiting_bytes_ = 0;  // with what is being written
-  bool leave_ = false;
-  bool broken_ = false;
-  std::thread thread_;
+  std::atomic<std::size_t> waiting_bytes_ = 0;  // with what is being written
+  std::atomic<bool> broken_ = false;
+  WorkerThread worker_{WorkerThread::AtEnd::kFinish};  // the last: its tasks use what is above
 };
 
 }  // namespace sluice

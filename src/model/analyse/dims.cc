@@ -14,13 +14,15 @@
 // Two products are cut into blocks, from the left: a block ends where the factors of both sides
 // have the same product. In a pair of blocks with a single factor on one side, that factor is the
 // product of the other block. Blocks with several factors on both sides come from shuffles. Their
-// factors are paired if they are the same, or of the same size, and what remains is unified again.
-// If none can be paired, a factor that divides one of the other side is split off it. Sums are
-// unified in the same way, with sums for products, but no term is split.
+// factors are paired if they are the same, or of the same size. What remains is unified again. If
+// none can be paired, but a factor of one side divides a factor of the other, the larger of the two
+// is split into the smaller one and a rest. Sums are cut into blocks of the same sum and unified in
+// the same way, but no term is split.
 //
-// Sizes decide what is paired only inside of one equation, where the data flow says already that
-// both sides are the same. Alternatives: polynomials with a solver would find more (x*y = 2*z for
-// all x), but say less about why. Index maps are defeated by a shuffle of channels.
+// Equal sizes alone never make two dimensions the same. They only decide what is paired inside of
+// an equation, and an equation comes from the data flow. Alternatives: polynomials with a solver
+// would find more (x*y = 2*z for all x), but could not say why a size is fixed. Maps of indices
+// would not survive a shuffle of channels.
 
 namespace sluice::model {
 namespace {
@@ -281,7 +283,7 @@ bool Dims::MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_vie
     UnifyAt(left, right, reason, depth + 1);
     return true;
   }
-  // A factor that divides one of the other side is split off it.
+  // The larger of two factors is split into the smaller one, which divides it, and a rest.
   for (const Dim x : rest_a) {
     for (const Dim y : rest_b) {
       const bool x_is_smaller = SizeOf(x) < SizeOf(y);

@@ -17,10 +17,10 @@ enum class Dim : std::uint32_t {};  // of a Dims
 // dimensions the same. A reshape makes one dimension the product of others, a concatenation their
 // sum. A class is a size that can be chosen by itself, or that is fixed.
 //
-// Only sizes are unified, not which element is which. The units of a width are alike, so a shuffle
-// of channels is no obstacle. If two formulas cannot be unified (4 * 6 = 8 * 3 in unknowns), all of
-// their classes are fixed, and the reason is remembered. They are then no widths, which is never
-// wrong.
+// Only sizes are unified. Which element goes where is not followed. The units of a width are alike,
+// so a shuffle of channels is no obstacle. If two formulas cannot be unified (4 * 6 = 8 * 3 in
+// unknowns), all of their classes are fixed, and the reason is remembered. A fixed class is no
+// width. That is always safe: it only leaves less to shrink.
 class Dims {
  public:
   enum class Form : std::uint8_t { kClass, kProduct, kSum };
@@ -52,8 +52,8 @@ class Dims {
   void Raise(Dim dim, Rank rank);
 
   // What a dimension is now: a class, or a product or sum with its parts. No part has the form of
-  // the whole, and none is neutral: a fixed 1 in a product, a fixed 0 in a sum. A formula with more
-  // parts than any network has is a tangle. It is shown as a class, though it is none.
+  // the whole, and none is neutral: a fixed 1 in a product, a fixed 0 in a sum. A formula with too
+  // many parts is a tangle. Its view has the form of a class, but it is not a class.
   struct View {
     Form form = Form::kClass;
     Dim dim{};

@@ -1,18 +1,32 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "model/analyse/dims.h"
+#include "model/analyse/origins.h"
 #include "model/graph.h"
 
 namespace sluice::model {
 
 using Shape = std::vector<Dim>;
+
+// The largest size or number that a rule accepts. No network needs a larger one, and the sums and
+// products that rules compute of smaller ones fit into 64 bits.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+// Where a number stands among the arguments of a node.
+struct NumberPlace {
+  std::size_t argument = 0;
+  std::size_t element = 0;  // in a list
+};
 
 // A number among the arguments of a node that is a size. It has to change when the size does.
 struct SizeInArgument {
@@ -23,21 +37,11 @@ struct SizeInArgument {
   bool from_end = false;  // the argument is minus the size
 };
 
-// A node that multiplies with a parameter. Along some axes of the parameter products are summed up.
-// The others are axes of the output.
-struct Use {
-  std::uint32_t parameter = 0;  // into Graph::parameters; of tied parameters, the first
-  NodeId node{};
-  ValueId operand{};             // of the node: the parameter, or a value made of its elements
-  std::vector<bool> contracted;  // by axis of the parameter
-  bool lookup = false;           // rows are picked, not summed up
-};
-
-// Activations that are multiplied with each other and summed up along a dimension, in each head or
-// group by itself.
+// A node that multiplies activations with each other. It sums up the products along a dimension,
+// for each head or group separately.
 struct Contraction {
   NodeId node{};
-  Dim dim{};               // which is summed up
+  Dim dim{};               // along which products are summed up
   std::vector<Dim> heads;  // dimensions that all operands and the result have
   std::vector<Dim> inner;  // the other dimensions
   // The vectors of one operand have length 1, so that the sum does not grow with the width.
@@ -45,6 +49,9 @@ struct Contraction {
 };
 
 // The shapes of all values of a graph, as formulas of classes (Dims).
+//
+// Run() goes through the nodes in order. For each node it calls the rule of the operator (rules.h).
+// The rule reads the node's arguments with a Step, and states here what follows from them.
 class Inference {
  public:
   // `symbols` are sizes by name. A symbol that is not named has its size of the example. Fails with
@@ -52,39 +59,108 @@ class Inference {
   static Result<Inference> Run(const Graph& graph,
                                const std::map<std::string, std::int64_t>& symbols = {});
 
-  // Of a tensor.
-  const Shape& shape(ValueId value) const { return shapes_[Index(value)]; }
-  std::vector<std::int64_t> SizesOf(ValueId value) const;
+  // What is known of a value.
+  const Shape& shape(ValueId value) const { return shapes_[Index(value)]; }  // of a tensor
+  std::vector<std::int64_t> SizesOf(ValueId value) const;                    // of its shape
+  // Of a number: the dimension whose size it is. Empty if the number depends on data.
+  const std::optional<Dim>& size(ValueId value) const { return sizes_[Index(value)]; }
   // Whether a value depends on inputs, not on parameters alone.
   bool IsFromInput(ValueId value) const { return from_input_[Index(value)]; }
-  bool IsUsed(ValueId value) const { return used_[Index(value)]; }
+  // Whether the value depends on inputs and is not made of a parameter. Elements that inputs picked
+  // from a parameter are still made of it.
+  bool IsActivation(ValueId value) const {
+    return IsFromInput(value) && !origins_.IsMadeOfParameter(value);
+  }
+  bool IsUsed(ValueId value) const { return used_[Index(value)]; }  // by a node, or as an output
+  bool IsLength(std::optional<ValueId> value) const;                // see MarkLength()
+
+  // What is known of the graph.
   const Dims& dims() const { return dims_; }
   Dims& dims() { return dims_; }
   const std::vector<SizeInArgument>& arguments() const { return arguments_; }
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<Contraction>& contractions() const { return contractions_; }
 
+  // The rest is for rules. All of it is about the node that Run() is at.
+
+  // Dimensions, as in Dims. The reason why a dimension is fixed begins with the node's name.
+  std::int64_t SizeOf(Dim dim) const { return dims_.SizeOf(dim); }
+  Dim New(std::int64_t size) { return dims_.New(size); }
+  Dim Fixed(std::int64_t size) { return dims_.Fixed(size, current_.reason); }
+  Dim Product(std::span<const Dim> factors) { return dims_.Product(factors); }
+  Dim Product(std::initializer_list<Dim> factors) { return Product(std::span(factors)); }
+  Dim Sum(std::span<const Dim> terms) { return dims_.Sum(terms); }
+  Dim Sum(std::initializer_list<Dim> terms) { return Sum(std::span(terms)); }
+  void Raise(Dim dim, Dims::Rank rank) { dims_.Raise(dim, rank); }
+  void Fix(Dim dim, std::string_view why);
+  // Returns the dimension that both are now. Sizes that differ are an error.
+  Dim Unify(Dim a, Dim b);
+  // The shape of what is computed element by element from tensors of these shapes. Unifies
+  // dimensions that meet, unless one of them has size 1.
+  Shape Broadcast(const Shape& a, const Shape& b);
+  Shape Broadcast(std::span<const Shape> shapes);
+
+  // The number at this place has to change with this size. `from_end`: the number is minus the
+  // size. A computed number has no place and changes by itself.
+  void TieToSize(std::optional<NumberPlace> place, Dim dim, bool from_end = false);
+
+  // The outputs of the node. A node with another number of outputs is an error.
+  void SetOutput(Shape shape);
+  void SetOutputs(std::vector<Shape> shapes);
+  void SetOutputSize(Dim dim);  // for an output that is a number
+  // The only output is lengths of vectors, or vectors that were divided by their lengths.
+  void MarkLength();
+  void MarkNormalised();
+
+  // What outputs are made of (Origins). Nothing is followed from an argument that is no value. An
+  // output that depends on inputs is an activation: only FollowPicked() follows a parameter into
+  // it.
+  void Follow(std::optional<ValueId> from, std::size_t output, const Axes& axes);
+  // All outputs are parts of `from` and have as many axes.
+  void FollowAxisByAxis(std::optional<ValueId> from);
+  // The only output, of this rank, is made of all of these. They were broadcast.
+  void FollowBroadcast(std::span<const ValueId> from, std::size_t rank);
+  // Data picks parts of `from`. If that is a parameter, the first output is still made of it.
+  void FollowPicked(std::optional<ValueId> from, const Axes& axes);
+
+  // Products with the elements of a tensor are summed up along these axes of it. This counts only
+  // if the tensor is made of a parameter.
+  void AddUse(std::optional<ValueId> operand, const std::vector<std::size_t>& axes,
+              bool lookup = false);
+  // These operands are activations. They are multiplied with each other and summed up. The node and
+  // `normalised` are filled in here.
+  void AddContraction(Contraction contraction, std::span<const ValueId> operands);
+
+  // An error of the node. The first one counts. What is stated after an error is of no use.
+  void Fail(std::string_view message);
+  bool ok() const { return current_.error.empty(); }
+
  private:
-  friend class Step;
+  Inference(const Graph& graph, const std::map<std::string, std::int64_t>& symbols);
   void AddParameters(const Graph& graph);
-  void FindUsed(const Graph& graph);
   void AddInputs(const Graph& graph, const std::map<std::string, std::int64_t>& symbols);
+  void FindUsed(const Graph& graph);
+  void Enter(const Graph& graph, NodeId id);
+  std::optional<ValueId> OnlyOutput() const;
+
+  // The node that Run() is at.
+  struct Current {
+    const Node* node = nullptr;
+    NodeId id{};
+    std::string reason;
+    std::string error;
+  };
+  Current current_;
 
   Dims dims_;
   std::vector<Shape> shapes_;              // of tensors, by value
   std::vector<std::optional<Dim>> sizes_;  // of numbers, by value
   std::vector<bool> from_input_;
+  Origins origins_;
+  std::vector<bool> used_;        // by value: a node reads it, or it is an output
+  std::vector<bool> lengths_;     // by value: lengths of vectors
+  std::vector<bool> normalised_;  // by value: vectors of length 1
   std::vector<SizeInArgument> arguments_;
-  // A parameter of which a value is made. For each axis of the value: the axes of the parameter
-  // that it came from.
-  struct Origin {
-    std::uint32_t parameter = 0;
-    std::vector<std::vector<std::size_t>> axes;
-  };
-  std::vector<std::vector<Origin>> origins_;  // by value
-  std::vector<bool> used_;                    // by value: a node reads it, or it is an output
-  std::vector<bool> lengths_;                 // by value: lengths of vectors
-  std::vector<bool> normalised_;              // by value: vectors of length 1
   std::vector<Use> uses_;
   std::vector<Contraction> contractions_;
 };

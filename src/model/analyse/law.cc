@@ -88,7 +88,7 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
   if (!std::isfinite(sum)) return law;
   if (constant) return {.kind = Law::Kind::kConstant, .mean = first, .deviation = 0};
   law.mean = sum / static_cast<double>(count);
-  double widest = 0;  // powers of shares of it neither overflow nor vanish
+  double widest = 0;  // distances are divided by this, so that no power overflows or vanishes
   for (std::size_t i = 0; i < count; ++i)
     widest = std::max(widest, std::abs(element(i) - law.mean));
   double second = 0;

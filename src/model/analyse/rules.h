@@ -5,108 +5,113 @@
 namespace sluice::model {
 
 // The rules of operators, by what they do with shapes. The table in rules.cc says which operator
-// has which rule. A rule states three things: the shapes of the outputs, which dimensions are the
-// same, and which are fixed. Numbers among the arguments that are sizes are asked for as sizes
-// (Step::Sizes) or tied to a size (Step::TieToSize).
+// has which rule. A rule reads the arguments of its node through `step`, and states three things
+// through `inference`: the shapes of the outputs, which dimensions are the same, and which are
+// fixed. Numbers among the arguments that are sizes are read as sizes (Step::Sizes) or tied to a
+// size (Inference::TieToSize).
 
 // rules_elementwise.cc
-void LikeFirst(Step& step);         // the shape of the first argument
-void Together(Step& step);          // all tensors, broadcast
-void BroadcastTensors(Step& step);  // the same, with an output for each tensor
-// The shape of the first argument, of which the dimension along its axis cannot shrink: softmax.
-void LikeFirstAlongFixed(Step& step);
-void Prelu(Step& step);
-void NoOutput(Step& step);
+void LikeFirst(const Step& step, Inference& inference);  // the shape of the first argument
+void Together(const Step& step, Inference& inference);   // all tensors, broadcast
+void BroadcastTensors(const Step& step,
+                      Inference& inference);  // the same, with an output for each tensor
+// The shape of the first argument. The dimension that the operator works along, such as that of a
+// softmax, is fixed.
+void LikeFirstAlongFixed(const Step& step, Inference& inference);
+void Prelu(const Step& step, Inference& inference);
+void NoOutput(const Step& step, Inference& inference);
 
 // rules_shape.cc
-void View(Step& step);
-void ViewAs(Step& step);
-void Flatten(Step& step);
-void Unflatten(Step& step);
-void Squeeze(Step& step);
-void Unsqueeze(Step& step);
-void Transpose(Step& step);
-void Permute(Step& step);
-void MatrixTranspose(Step& step);
-void Expand(Step& step);
-void ExpandAs(Step& step);
-void Repeat(Step& step);
-void RepeatInterleave(Step& step);
-void PixelShuffle(Step& step);
-void PixelUnshuffle(Step& step);
+void View(const Step& step, Inference& inference);
+void ViewAs(const Step& step, Inference& inference);
+void Flatten(const Step& step, Inference& inference);
+void Unflatten(const Step& step, Inference& inference);
+void Squeeze(const Step& step, Inference& inference);
+void Unsqueeze(const Step& step, Inference& inference);
+void Transpose(const Step& step, Inference& inference);
+void Permute(const Step& step, Inference& inference);
+void MatrixTranspose(const Step& step, Inference& inference);
+void Expand(const Step& step, Inference& inference);
+void ExpandAs(const Step& step, Inference& inference);
+void Repeat(const Step& step, Inference& inference);
+void RepeatInterleave(const Step& step, Inference& inference);
+void PixelShuffle(const Step& step, Inference& inference);
+void PixelUnshuffle(const Step& step, Inference& inference);
 
 // rules_parts.cc
-void Chunk(Step& step);
-void Split(Step& step);
-void SplitWithSizes(Step& step);
-void Unbind(Step& step);
-void Glu(Step& step);
-void Select(Step& step);
-void Slice(Step& step);
-void Narrow(Step& step);
-void Cat(Step& step);
-void Stack(Step& step);
-void Pad(Step& step);
-void IndexTensor(Step& step);
-void Gather(Step& step);
-void IndexSelect(Step& step);
-void Diff(Step& step);
+void Chunk(const Step& step, Inference& inference);
+void Split(const Step& step, Inference& inference);
+void SplitWithSizes(const Step& step, Inference& inference);
+void Unbind(const Step& step, Inference& inference);
+void Glu(const Step& step, Inference& inference);
+void Select(const Step& step, Inference& inference);
+void Slice(const Step& step, Inference& inference);
+void Narrow(const Step& step, Inference& inference);
+void Cat(const Step& step, Inference& inference);
+void Stack(const Step& step, Inference& inference);
+void Pad(const Step& step, Inference& inference);
+void IndexTensor(const Step& step, Inference& inference);
+void Gather(const Step& step, Inference& inference);
+void IndexSelect(const Step& step, Inference& inference);
+void Diff(const Step& step, Inference& inference);
 
 // rules_linear.cc
-void Linear(Step& step);
-void Matmul(Step& step);
-void Addmm(Step& step);
-void Dot(Step& step);
-void Outer(Step& step);
-void Bilinear(Step& step);
-void Attention(Step& step);
-void Embedding(Step& step);
-void EmbeddingBag(Step& step);
+void Linear(const Step& step, Inference& inference);
+void Matmul(const Step& step, Inference& inference);
+void Addmm(const Step& step, Inference& inference);
+void Dot(const Step& step, Inference& inference);
+void Outer(const Step& step, Inference& inference);
+void Bilinear(const Step& step, Inference& inference);
+void Attention(const Step& step, Inference& inference);
+void Embedding(const Step& step, Inference& inference);
+void EmbeddingBag(const Step& step, Inference& inference);
 
 // rules_einsum.cc
-void Einsum(Step& step);
+void Einsum(const Step& step, Inference& inference);
 
 // rules_convolution.cc
-void Convolution(Step& step);
-void TransposedConvolution(Step& step);
-void Pool(Step& step);
-void AdaptivePool(Step& step);
-void Upsample(Step& step);
-void Im2col(Step& step);
-void Col2im(Step& step);
+void Convolution(const Step& step, Inference& inference);
+void TransposedConvolution(const Step& step, Inference& inference);
+void Pool(const Step& step, Inference& inference);
+void AdaptivePool(const Step& step, Inference& inference);
+void Upsample(const Step& step, Inference& inference);
+void Im2col(const Step& step, Inference& inference);
+void Col2im(const Step& step, Inference& inference);
 
 // rules_norm.cc
-void BatchNorm(Step& step);
-void LayerNorm(Step& step);
-void GroupNorm(Step& step);
-void WeightNorm(Step& step);
+void BatchNorm(const Step& step, Inference& inference);
+void LayerNorm(const Step& step, Inference& inference);
+void GroupNorm(const Step& step, Inference& inference);
+void WeightNorm(const Step& step, Inference& inference);
 
 // rules_reduce.cc
-void Reduce(Step& step);           // along axes, or along all
-void ReduceWithIndex(Step& step);  // the same, with the index of what was found
-void TopK(Step& step);
-void CosineSimilarity(Step& step);
-void Loss(Step& step);
-void CrossEntropy(Step& step);
+void Reduce(const Step& step, Inference& inference);  // along axes, or along all
+void ReduceWithIndex(const Step& step,
+                     Inference& inference);  // the same, with the index of what was found
+void TopK(const Step& step, Inference& inference);
+void CosineSimilarity(const Step& step, Inference& inference);
+void Loss(const Step& step, Inference& inference);
+void CrossEntropy(const Step& step, Inference& inference);
 
 // rules_recurrent.cc
-void Recurrent(Step& step);      // lstm, gru, rnn_tanh, rnn_relu
-void RecurrentCell(Step& step);  // a single step of these
+void Recurrent(const Step& step, Inference& inference);      // lstm, gru, rnn_tanh, rnn_relu
+void RecurrentCell(const Step& step, Inference& inference);  // a single step of these
 
 // rules_make.cc
-void Make(Step& step);  // zeros, full, rand of a size
-void Arange(Step& step);
-void Linspace(Step& step);
-void Eye(Step& step);
-void Scalar(Step& step);
-void OneHot(Step& step);
-void SymbolicSize(Step& step);
-void SymbolicNumel(Step& step);
-void SymbolicTimes(Step& step);
-void SymbolicPlus(Step& step);
-void SymbolicOther(Step& step);
+void Make(const Step& step, Inference& inference);  // zeros, full, rand of a size
+void Arange(const Step& step, Inference& inference);
+void Linspace(const Step& step, Inference& inference);
+void Eye(const Step& step, Inference& inference);
+void Scalar(const Step& step, Inference& inference);
+void OneHot(const Step& step, Inference& inference);
+void SymbolicSize(const Step& step, Inference& inference);
+void SymbolicNumel(const Step& step, Inference& inference);
+void SymbolicTimes(const Step& step, Inference& inference);
+void SymbolicPlus(const Step& step, Inference& inference);
+void SymbolicOther(const Step& step, Inference& inference);
 
-// Unifies the two sides of a reshape, and follows the axes of the first argument through it.
-void Reshaped(Step& step, const Shape& from, const Shape& to);
+// Null if there is no rule for the operator, which is named as OperatorOf() does.
+using Rule = void (*)(const Step&, Inference&);
+Rule FindRule(std::string_view op);
 
 }  // namespace sluice::model

@@ -57,21 +57,21 @@ std::string ImplicitResult(const Equation& equation) {
 
 }  // namespace
 
-void Einsum(Step& step) {
+void Einsum(const Step& step, Inference& inference) {
   const Equation equation = Parse(step.Text("equation"));
   const std::vector<Shape> operands = step.Tensors("tensors");
-  const std::vector<std::optional<ValueId>> values = step.Values("tensors");
+  const std::vector<std::optional<ValueId>> values = step.ValuesOf("tensors");
   if (equation.operands.size() != operands.size())
-    step.Fail("expected as many terms in the equation as there are tensors");
+    inference.Fail("expected as many terms in the equation as there are tensors");
   std::array<std::optional<Dim>, 128> dims{};
   Shape ellipsis;
-  for (std::size_t o = 0; o < operands.size() && step.ok(); ++o) {
+  for (std::size_t o = 0; o < operands.size() && inference.ok(); ++o) {
     const std::string& letters = equation.operands[o];
     const Shape& shape = operands[o];
     const auto dots = static_cast<std::size_t>(std::ranges::count(letters, '.'));
     if (dots > 1 || letters.size() - dots > shape.size() ||
         (dots == 0 && letters.size() != shape.size())) {
-      step.Fail("the equation does not go with the dimensions of the tensors");
+      inference.Fail("the equation does not go with the dimensions of the tensors");
       return;
     }
     std::size_t at = 0;
@@ -79,25 +79,25 @@ void Einsum(Step& step) {
       if (letter == '.') {
         const std::size_t covers = shape.size() - (letters.size() - 1);
         const auto begin = shape.begin() + static_cast<std::ptrdiff_t>(at);
-        ellipsis =
-            step.Broadcast(ellipsis, Shape(begin, begin + static_cast<std::ptrdiff_t>(covers)));
+        ellipsis = inference.Broadcast(ellipsis,
+                                       Shape(begin, begin + static_cast<std::ptrdiff_t>(covers)));
         at += covers;
         continue;
       }
       if (std::isalpha(static_cast<unsigned char>(letter)) == 0) {
-        step.Fail("expected letters in the equation");
+        inference.Fail("expected letters in the equation");
         return;
       }
       std::optional<Dim>& dim = dims[static_cast<std::size_t>(letter)];
       const Dim here = shape[at++];
-      if (dim && step.SizeOf(*dim) != 1 && step.SizeOf(here) != 1) {
-        step.Same(*dim, here);
-      } else if (!dim || step.SizeOf(*dim) == 1) {
+      if (dim && inference.SizeOf(*dim) != 1 && inference.SizeOf(here) != 1) {
+        inference.Unify(*dim, here);
+      } else if (!dim || inference.SizeOf(*dim) == 1) {
         dim = here;
       }
     }
   }
-  if (!step.ok()) return;
+  if (!inference.ok()) return;
   const std::string result = equation.result.value_or(ImplicitResult(equation));
   Shape out;
   for (const char letter : result) {
@@ -106,7 +106,7 @@ void Einsum(Step& step) {
     } else if (const auto& dim = dims[static_cast<std::size_t>(letter) & 127]) {
       out.push_back(*dim);
     } else {
-      step.Fail("the result has a letter that no term has");
+      inference.Fail("the result has a letter that no term has");
     }
   }
   // Weights are summed up along the letters that the result does not have.
@@ -115,17 +115,17 @@ void Einsum(Step& step) {
   std::vector<ValueId> terms;
   for (std::size_t o = 0; o < operands.size(); ++o) {
     const std::string& letters = equation.operands[o];
-    if (step.IsActivation(*values[o])) {
+    if (inference.IsActivation(*values[o])) {
       active.push_back(letters);
       terms.push_back(*values[o]);
       continue;
     }
     std::vector<std::size_t> contracted;
     for (std::size_t i = 0; i < letters.size(); ++i) {
-      if (letters[i] == '.') break;  // behind it, axes are not where letters are
+      if (letters[i] == '.') break;  // after it, a letter's position is not its axis
       if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
     }
-    step.Contracts(*values[o], contracted);
+    inference.AddUse(*values[o], contracted);
     kept += letters;
   }
   // Dimensions that all activations have, and that are not summed up among them, are heads. The
@@ -145,11 +145,11 @@ void Einsum(Step& step) {
       continue;
     }
     inner.push_back(*dim);
-    step.dims().Raise(*dim, Dims::Rank::kInner);
+    inference.Raise(*dim, Dims::Rank::kInner);
     if (count > 1 && !has(kept)) summed = dim;
   }
-  if (summed) step.ContractsActivations(*summed, heads, inner, terms);
-  step.SetOutput(std::move(out));
+  if (summed) inference.AddContraction({.dim = *summed, .heads = heads, .inner = inner}, terms);
+  inference.SetOutput(std::move(out));
 }
 
 }  // namespace sluice::model

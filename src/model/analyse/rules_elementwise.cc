@@ -2,43 +2,44 @@
 
 namespace sluice::model {
 
-void LikeFirst(Step& step) {
-  step.SetOutput(step.First());
-  step.FollowsFirst();
+void LikeFirst(const Step& step, Inference& inference) {
+  inference.SetOutput(step.First());
+  inference.FollowAxisByAxis(step.FirstValue());
 }
 
-void Together(Step& step) {
-  const Shape out = step.Broadcast(step.AllTensors());
+void Together(const Step& step, Inference& inference) {
+  const Shape out = inference.Broadcast(step.AllTensors());
   // A weight that is scaled is still that weight.
-  step.FollowsAll(out.size());
-  if (step.op() == "div" && step.IsLength("other")) step.MarkNormalised();
-  if (step.op().starts_with("clamp") && step.IsLength("self")) step.MarkLength();
-  step.SetOutput(out);
+  inference.FollowBroadcast(step.AllValues(), out.size());
+  if (step.op() == "div" && inference.IsLength(step.ValueOf("other"))) inference.MarkNormalised();
+  if (step.op().starts_with("clamp") && inference.IsLength(step.ValueOf("self")))
+    inference.MarkLength();
+  inference.SetOutput(out);
 }
 
-void BroadcastTensors(Step& step) {
-  const Shape shape = step.Broadcast(step.AllTensors());
-  step.SetOutputs(std::vector<Shape>(step.outputs(), shape));
+void BroadcastTensors(const Step& step, Inference& inference) {
+  const Shape shape = inference.Broadcast(step.AllTensors());
+  inference.SetOutputs(std::vector<Shape>(step.outputs(), shape));
 }
 
-void LikeFirstAlongFixed(Step& step) {
+void LikeFirstAlongFixed(const Step& step, Inference& inference) {
   Shape shape = step.First();
   if (!shape.empty()) {
     const auto axis = step.Integers(step.Has("dims") ? "dims" : "dim");
     for (const std::int64_t each : axis)
-      step.Fix(shape[step.Axis(each, shape.size())], "it is taken along this dimension");
+      inference.Fix(shape[step.Axis(each, shape.size())], "it is taken along this dimension");
   }
-  step.SetOutput(std::move(shape));
+  inference.SetOutput(std::move(shape));
 }
 
-void Prelu(Step& step) {
+void Prelu(const Step& step, Inference& inference) {
   const Shape shape = step.First();
   const Shape weight = step.Tensor("weight");
-  if (weight.size() == 1 && step.SizeOf(weight[0]) > 1 && shape.size() > 1)
-    step.Same(shape[1], weight[0]);
-  step.SetOutput(shape);
+  if (weight.size() == 1 && inference.SizeOf(weight[0]) > 1 && shape.size() > 1)
+    inference.Unify(shape[1], weight[0]);
+  inference.SetOutput(shape);
 }
 
-void NoOutput(Step&) {}
+void NoOutput(const Step&, Inference&) {}
 
 }  // namespace sluice::model

@@ -5,87 +5,89 @@
 
 namespace sluice::model {
 
-void Make(Step& step) {
+void Make(const Step& step, Inference& inference) {
   Shape shape;
   for (const auto& size : step.Sizes("size")) {
-    if (!size) step.Fail("expected sizes of at least 0");
-    shape.push_back(size.value_or(step.Fixed(1)));
+    if (!size) inference.Fail("expected sizes of at least 0");
+    shape.push_back(size.value_or(inference.Fixed(1)));
   }
-  step.SetOutput(std::move(shape));
+  inference.SetOutput(std::move(shape));
 }
 
-void Arange(Step& step) {
+void Arange(const Step& step, Inference& inference) {
   const double begin = step.Real("start", 0);
   const double end = step.Real("end", 0);
   const double by = step.Real("step", 1);
   const double size = std::ceil((end - begin) / by);
-  if (!(size >= 0 && size < 1e12)) step.Fail("expected an end behind its beginning");
-  if (!step.ok()) return;
+  if (!(size >= 0 && size < 1e12)) inference.Fail("expected an end behind its beginning");
+  if (!inference.ok()) return;
   // Up to a computed size, the output has the dimension of that size.
   if (begin == 0 && by == 1 && step.IsSize("end")) {
-    step.SetOutput({step.Size("end")});
+    inference.SetOutput({step.Size("end")});
     return;
   }
-  step.SetOutput({step.Fixed(static_cast<std::int64_t>(size))});
+  inference.SetOutput({inference.Fixed(static_cast<std::int64_t>(size))});
 }
 
-void Linspace(Step& step) {
+void Linspace(const Step& step, Inference& inference) {
   const std::int64_t size = step.Integer("steps", 1);
-  if (size < 0 || size > std::int64_t{1} << 40) step.Fail("expected a number of steps");
-  if (step.ok()) step.SetOutput({step.Fixed(size)});
+  if (size < 0 || size > kMostElements) inference.Fail("expected a number of steps");
+  if (inference.ok()) inference.SetOutput({inference.Fixed(size)});
 }
 
-void Eye(Step& step) {
+void Eye(const Step& step, Inference& inference) {
   const Dim rows = step.Size("n");
   const Dim columns = step.Has("m") ? step.Size("m") : rows;
-  step.SetOutput({rows, columns});
+  inference.SetOutput({rows, columns});
 }
 
-void Scalar(Step& step) { step.SetOutput({}); }
+void Scalar(const Step&, Inference& inference) { inference.SetOutput({}); }
 
-void OneHot(Step& step) {
+void OneHot(const Step& step, Inference& inference) {
   Shape shape = step.First();
   const std::int64_t classes = step.Integer("num_classes", -1);
-  if (classes < 1) step.Fail("expected a number of classes: without one it depends on data");
-  if (!step.ok()) return;
-  shape.push_back(step.Fixed(classes));
-  step.SetOutput(std::move(shape));
+  if (classes < 1) inference.Fail("expected a number of classes: without one it depends on data");
+  if (!inference.ok()) return;
+  shape.push_back(inference.Fixed(classes));
+  inference.SetOutput(std::move(shape));
 }
 
-void SymbolicSize(Step& step) {
+void SymbolicSize(const Step& step, Inference& inference) {
   const Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size());
-  if (step.ok()) step.SetOutputSize(shape[axis]);
+  if (inference.ok()) inference.SetOutputSize(shape[axis]);
 }
 
-void SymbolicNumel(Step& step) { step.SetOutputSize(step.dims().Product(step.First())); }
-
-void SymbolicTimes(Step& step) {
-  const std::vector<Dim> operands = step.Operands();
-  if (step.ok()) step.SetOutputSize(step.dims().Product(operands));
+void SymbolicNumel(const Step& step, Inference& inference) {
+  inference.SetOutputSize(inference.Product(step.First()));
 }
 
-void SymbolicPlus(Step& step) {
+void SymbolicTimes(const Step& step, Inference& inference) {
   const std::vector<Dim> operands = step.Operands();
-  if (step.ok()) step.SetOutputSize(step.dims().Sum(operands));
+  if (inference.ok()) inference.SetOutputSize(inference.Product(operands));
+}
+
+void SymbolicPlus(const Step& step, Inference& inference) {
+  const std::vector<Dim> operands = step.Operands();
+  if (inference.ok()) inference.SetOutputSize(inference.Sum(operands));
 }
 
 // Subtraction, division and remainder. Their operands are numbers that inputs decide, and stay as
 // they are.
-void SymbolicOther(Step& step) {
+void SymbolicOther(const Step& step, Inference& inference) {
   const std::vector<Dim> operands = step.Operands();
-  if (step.ok() && operands.size() != 2) step.Fail("expected two numbers");
-  if (!step.ok()) return;
-  for (const Dim operand : operands) step.Fix(operand, "it is computed with");
-  const std::int64_t a = step.SizeOf(operands[0]);
-  const std::int64_t b = step.SizeOf(operands[1]);
+  if (inference.ok() && operands.size() != 2) inference.Fail("expected two numbers");
+  if (!inference.ok()) return;
+  for (const Dim operand : operands) inference.Fix(operand, "it is computed with");
+  const std::int64_t a = inference.SizeOf(operands[0]);
+  const std::int64_t b = inference.SizeOf(operands[1]);
   if (step.op() == "operator.sub") {
-    if (a < b) step.Fail("a size below 0");
-    step.SetOutputSize(step.Fixed(std::max<std::int64_t>(a - b, 0)));
+    if (a < b) inference.Fail("a size below 0");
+    inference.SetOutputSize(inference.Fixed(std::max<std::int64_t>(a - b, 0)));
   } else if (b < 1) {
-    step.Fail("a division by 0");
+    inference.Fail("a division by 0");
   } else {
-    step.SetOutputSize(step.Fixed(step.op() == "operator.mod" ? a % b : a / b));
+    inference.SetOutputSize(inference.Fixed(step.op() == "operator.mod" ? a % b : a / b));
   }
 }
 

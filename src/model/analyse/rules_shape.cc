@@ -6,12 +6,19 @@ namespace sluice::model {
 
 namespace {
 
-// Follows the axes of the first argument through a reshape. Axes belong together up to where the
-// products of both sides are equal.
-void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
-  const auto first = step.FirstValue();
-  if (!first || step.ShapeOf(*first).size() != from.size()) return;
-  Step::Axes axes(to.size());
+std::int64_t ElementCount(const Inference& inference, const Shape& shape) {
+  std::int64_t elements = 1;
+  for (const Dim dim : shape)
+    if (__builtin_mul_overflow(elements, inference.SizeOf(dim), &elements)) return INT64_MAX;
+  return elements;
+}
+
+// Follows the axes of a value through a reshape. Both shapes are read from the left. Axes belong
+// together up to the point where both sides have the same product of sizes.
+void FollowReshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
+                   const Shape& to) {
+  if (!value || inference.shape(*value).size() != from.size()) return;
+  Axes axes(to.size());
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < from.size() || j < to.size()) {
@@ -23,63 +30,64 @@ void FollowsReshape(Step& step, const Shape& from, const Shape& to) {
       const bool takes_from = a <= b ? i < from.size() : j >= to.size();
       if (takes_from) {
         sources.push_back(i);
-        a *= std::max<std::int64_t>(step.SizeOf(from[i++]), 1);
+        a *= std::max<std::int64_t>(inference.SizeOf(from[i++]), 1);
       } else if (j < to.size()) {
-        b *= std::max<std::int64_t>(step.SizeOf(to[j++]), 1);
+        b *= std::max<std::int64_t>(inference.SizeOf(to[j++]), 1);
       } else {
         return;
       }
-    } while (a != b || (i < from.size() && step.SizeOf(from[i]) == 1 && j == to.size()));
+    } while (a != b || (i < from.size() && inference.SizeOf(from[i]) == 1 && j == to.size()));
     for (std::size_t k = begin; k < j; ++k) axes[k] = sources;
   }
-  step.Follows(*first, 0, axes);
+  inference.Follow(value, 0, axes);
 }
 
-}  // namespace
-
-void Reshaped(Step& step, const Shape& from, const Shape& to) {
-  if (step.Elements(from) != step.Elements(to)) {
-    step.Fail("the sizes do not go together with the elements there are");
+// Unifies the two sides of a reshape, and follows the axes of the value through it.
+void Reshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
+             const Shape& to) {
+  if (ElementCount(inference, from) != ElementCount(inference, to)) {
+    inference.Fail("the sizes do not go together with the elements there are");
     return;
   }
-  if (step.Elements(from) == 0) return;
-  step.Same(step.dims().Product(from), step.dims().Product(to));
-  FollowsReshape(step, from, to);
+  if (ElementCount(inference, from) == 0) return;
+  inference.Unify(inference.Product(from), inference.Product(to));
+  FollowReshape(inference, value, from, to);
 }
 
-namespace {
-
-// The sizes of a shape, of which one may be left open.
-Shape Closed(Step& step, const std::vector<std::optional<Dim>>& sizes, std::int64_t elements) {
+// The shape of these sizes. One of them may be left open. It is then found from the number of
+// elements.
+Shape Closed(Inference& inference, const std::vector<std::optional<Dim>>& sizes,
+             std::int64_t elements) {
   Shape shape;
   std::int64_t known = 1;
   std::ptrdiff_t open = -1;
   for (const auto& size : sizes) {
     if (size) {
-      if (__builtin_mul_overflow(known, step.SizeOf(*size), &known)) known = INT64_MAX;
+      if (__builtin_mul_overflow(known, inference.SizeOf(*size), &known)) known = INT64_MAX;
       shape.push_back(*size);
       continue;
     }
-    if (open >= 0) step.Fail("more than one size is left open");
+    if (open >= 0) inference.Fail("more than one size is left open");
     open = std::ssize(shape);
-    shape.push_back(step.Fixed(1));
+    shape.push_back(inference.Fixed(1));
   }
   if (open < 0) return shape;
   if (known == 0 || elements % known != 0) {
-    step.Fail("the sizes do not go together with the elements there are");
+    inference.Fail("the sizes do not go together with the elements there are");
     return shape;
   }
-  shape[static_cast<std::size_t>(open)] = step.New(elements / known);
+  shape[static_cast<std::size_t>(open)] = inference.New(elements / known);
   return shape;
 }
 
-void Reordered(Step& step, const Shape& shape, const std::vector<std::size_t>& order) {
+void Reordered(const Step& step, Inference& inference, const Shape& shape,
+               const std::vector<std::size_t>& order) {
   Shape out;
   for (const std::size_t axis : order) out.push_back(shape[axis]);
-  step.SetOutput(std::move(out));
-  Step::Axes axes;
+  inference.SetOutput(std::move(out));
+  Axes axes;
   for (const std::size_t axis : order) axes.push_back({axis});
-  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
+  inference.Follow(step.FirstValue(), 0, axes);
 }
 
 std::vector<std::size_t> InOrder(std::size_t rank) {
@@ -90,217 +98,214 @@ std::vector<std::size_t> InOrder(std::size_t rank) {
 
 }  // namespace
 
-void View(Step& step) {
+void View(const Step& step, Inference& inference) {
   const Shape from = step.First();
   if (!step.Has("size") && !step.Has("shape")) {  // only another type of elements
-    step.SetOutput(from);
+    inference.SetOutput(from);
     return;
   }
-  const Shape to =
-      Closed(step, step.Sizes(step.Has("size") ? "size" : "shape"), step.Elements(from));
-  if (step.ok()) Reshaped(step, from, to);
-  step.SetOutput(to);
+  const Shape to = Closed(inference, step.Sizes(step.Has("size") ? "size" : "shape"),
+                          ElementCount(inference, from));
+  if (inference.ok()) Reshape(inference, step.FirstValue(), from, to);
+  inference.SetOutput(to);
 }
 
-void ViewAs(Step& step) {
+void ViewAs(const Step& step, Inference& inference) {
   const Shape to = step.Tensor("other");
-  Reshaped(step, step.First(), to);
-  step.SetOutput(to);
+  Reshape(inference, step.FirstValue(), step.First(), to);
+  inference.SetOutput(to);
 }
 
-void Flatten(Step& step) {
+void Flatten(const Step& step, Inference& inference) {
   const Shape from = step.First();
   if (from.empty()) {
-    step.SetOutput({step.Fixed(1)});
+    inference.SetOutput({inference.Fixed(1)});
     return;
   }
   const std::size_t begin = step.Axis("start_dim", 0, from.size());
   const std::size_t end = step.Axis("end_dim", -1, from.size());
-  if (begin > end) step.Fail("it ends before it begins");
-  if (!step.ok()) return;
+  if (begin > end) inference.Fail("it ends before it begins");
+  if (!inference.ok()) return;
   const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
   Shape to(from.begin(), at(begin));
-  to.push_back(step.dims().Product(std::span(at(begin), at(end + 1))));
+  to.push_back(inference.Product(std::span(at(begin), at(end + 1))));
   to.insert(to.end(), at(end + 1), from.end());
-  FollowsReshape(step, from, to);
-  step.SetOutput(std::move(to));
+  FollowReshape(inference, step.FirstValue(), from, to);
+  inference.SetOutput(std::move(to));
 }
 
-void Unflatten(Step& step) {
+void Unflatten(const Step& step, Inference& inference) {
   const Shape from = step.First();
   const std::size_t axis = step.Axis("dim", 0, from.size());
-  if (!step.ok()) return;
-  const Shape parts = Closed(step, step.Sizes("sizes"), step.SizeOf(from[axis]));
-  if (step.ok()) Reshaped(step, {from[axis]}, parts);
+  if (!inference.ok()) return;
+  const Shape parts = Closed(inference, step.Sizes("sizes"), inference.SizeOf(from[axis]));
+  if (inference.ok()) Reshape(inference, step.FirstValue(), {from[axis]}, parts);
   Shape to = from;
   const auto at = to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis));
   to.insert(at, parts.begin(), parts.end());
-  step.SetOutput(std::move(to));
+  inference.SetOutput(std::move(to));
 }
 
-void Squeeze(Step& step) {
+void Squeeze(const Step& step, Inference& inference) {
   const Shape from = step.First();
   std::vector<bool> asked(from.size(), !step.Has("dim"));
   for (const std::int64_t axis : step.Integers("dim"))
     if (!from.empty()) asked[step.Axis(axis, from.size())] = true;
   Shape to;
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (asked[i] && step.SizeOf(from[i]) == 1) continue;
+    if (asked[i] && inference.SizeOf(from[i]) == 1) continue;
     to.push_back(from[i]);
     axes.push_back({i});
   }
-  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
-  step.SetOutput(std::move(to));
+  inference.Follow(step.FirstValue(), 0, axes);
+  inference.SetOutput(std::move(to));
 }
 
-void Unsqueeze(Step& step) {
+void Unsqueeze(const Step& step, Inference& inference) {
   Shape shape = step.First();
   const std::size_t axis = step.Axis("dim", 0, shape.size() + 1);
-  Step::Axes axes;
+  Axes axes;
   for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back({i});
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis), std::vector<std::size_t>());
-  if (const auto first = step.FirstValue()) step.Follows(*first, 0, axes);
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), step.Fixed(1));
-  step.SetOutput(std::move(shape));
+  inference.Follow(step.FirstValue(), 0, axes);
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), inference.Fixed(1));
+  inference.SetOutput(std::move(shape));
 }
 
-void Transpose(Step& step) {
+void Transpose(const Step& step, Inference& inference) {
   const Shape shape = step.First();
   if (shape.empty()) {
-    step.SetOutput(shape);
+    inference.SetOutput(shape);
     return;
   }
   const bool is_axis = step.Has("axis0");
   std::vector<std::size_t> order = InOrder(shape.size());
   std::swap(order[step.Axis(is_axis ? "axis0" : "dim0", 0, shape.size())],
             order[step.Axis(is_axis ? "axis1" : "dim1", 1, shape.size())]);
-  Reordered(step, shape, order);
+  Reordered(step, inference, shape, order);
 }
 
-void Permute(Step& step) {
+void Permute(const Step& step, Inference& inference) {
   const Shape shape = step.First();
   std::vector<std::size_t> order;
   for (const std::int64_t axis : step.Integers("dims"))
     order.push_back(step.Axis(axis, shape.size()));
   std::vector<std::size_t> sorted = order;
   std::ranges::sort(sorted);
-  if (sorted != InOrder(shape.size())) step.Fail("expected each dimension once");
-  if (step.ok()) Reordered(step, shape, order);
+  if (sorted != InOrder(shape.size())) inference.Fail("expected each dimension once");
+  if (inference.ok()) Reordered(step, inference, shape, order);
 }
 
-void MatrixTranspose(Step& step) {
+void MatrixTranspose(const Step& step, Inference& inference) {
   const Shape shape = step.First();
   std::vector<std::size_t> order = InOrder(shape.size());
   if (order.size() > 1) std::swap(order[order.size() - 1], order[order.size() - 2]);
-  Reordered(step, shape, order);
+  Reordered(step, inference, shape, order);
 }
 
-void Expand(Step& step) {
+void Expand(const Step& step, Inference& inference) {
   const Shape from = step.First();
   const std::vector<std::optional<Dim>> sizes = step.Sizes("size");
   if (sizes.size() < from.size()) {
-    step.Fail("expected at least as many sizes as there are dimensions");
+    inference.Fail("expected at least as many sizes as there are dimensions");
     return;
   }
   const std::size_t more = sizes.size() - from.size();
-  step.FollowsAll(sizes.size());
-  if (step.IsLength("self")) step.MarkLength();
+  inference.FollowBroadcast(step.AllValues(), sizes.size());
+  if (inference.IsLength(step.ValueOf("self"))) inference.MarkLength();
   Shape to;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i < more) {
-      to.push_back(sizes[i].value_or(step.Fixed(1)));
-    } else if (!sizes[i] || step.SizeOf(*sizes[i]) == step.SizeOf(from[i - more])) {
-      to.push_back(sizes[i] ? step.Same(from[i - more], *sizes[i]) : from[i - more]);
-    } else if (step.SizeOf(from[i - more]) == 1) {
+      to.push_back(sizes[i].value_or(inference.Fixed(1)));
+    } else if (!sizes[i] || inference.SizeOf(*sizes[i]) == inference.SizeOf(from[i - more])) {
+      to.push_back(sizes[i] ? inference.Unify(from[i - more], *sizes[i]) : from[i - more]);
+    } else if (inference.SizeOf(from[i - more]) == 1) {
       to.push_back(*sizes[i]);
     } else {
-      step.Fail("only dimensions of size 1 can be expanded");
+      inference.Fail("only dimensions of size 1 can be expanded");
     }
-    if (step.ok() && (i < more || step.SizeOf(from[i - more]) == 1) && sizes[i])
-      step.dims().Raise(*sizes[i], Dims::Rank::kCount);
+    if (inference.ok() && (i < more || inference.SizeOf(from[i - more]) == 1) && sizes[i])
+      inference.Raise(*sizes[i], Dims::Rank::kCount);
   }
-  step.SetOutput(std::move(to));
+  inference.SetOutput(std::move(to));
 }
 
-void ExpandAs(Step& step) {
-  step.SetOutput(step.Broadcast(step.First(), step.Tensor("other")));
-  if (step.IsLength("self")) step.MarkLength();
+void ExpandAs(const Step& step, Inference& inference) {
+  inference.SetOutput(inference.Broadcast(step.First(), step.Tensor("other")));
+  if (inference.IsLength(step.ValueOf("self"))) inference.MarkLength();
 }
 
-void Repeat(Step& step) {
+void Repeat(const Step& step, Inference& inference) {
   const Shape from = step.First();
   const std::vector<std::optional<Dim>> repeats = step.Sizes("repeats");
-  if (repeats.size() < from.size()) step.Fail("expected at least as many numbers as dimensions");
-  if (!step.ok()) return;
+  if (repeats.size() < from.size())
+    inference.Fail("expected at least as many numbers as dimensions");
+  if (!inference.ok()) return;
   const std::size_t more = repeats.size() - from.size();
   Shape to;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const Dim times = repeats[i].value_or(step.Fixed(1));
-    step.dims().Raise(times, Dims::Rank::kCount);
+    const Dim times = repeats[i].value_or(inference.Fixed(1));
+    inference.Raise(times, Dims::Rank::kCount);
     if (i < more) {
       to.push_back(times);
     } else {
-      const Dim factors[] = {times, from[i - more]};
-      to.push_back(step.dims().Product(factors));
+      to.push_back(inference.Product({times, from[i - more]}));
     }
   }
-  step.SetOutput(std::move(to));
+  inference.SetOutput(std::move(to));
 }
 
-void RepeatInterleave(Step& step) {
+void RepeatInterleave(const Step& step, Inference& inference) {
   Shape shape = step.First();
   if (step.IsTensor("repeats") || !step.Has("dim")) {
-    step.Fail("expected one number of repeats along one dimension");
+    inference.Fail("expected one number of repeats along one dimension");
     return;
   }
   const std::size_t axis = step.Axis("dim", 0, shape.size());
   const Dim times = step.Size("repeats");
-  step.dims().Raise(times, Dims::Rank::kCount);
-  if (!step.ok()) return;
-  const Dim factors[] = {shape[axis], times};
-  shape[axis] = step.dims().Product(factors);
-  step.SetOutput(std::move(shape));
+  inference.Raise(times, Dims::Rank::kCount);
+  if (!inference.ok()) return;
+  shape[axis] = inference.Product({shape[axis], times});
+  inference.SetOutput(std::move(shape));
 }
 
-void PixelShuffle(Step& step) {
+void PixelShuffle(const Step& step, Inference& inference) {
   Shape shape = step.First();
   const std::int64_t factor = step.Integer("upscale_factor", 1);
   const std::size_t rank = shape.size();
   if (rank < 3 || factor < 1 || factor > 1024 ||
-      step.SizeOf(shape[rank - 3]) % (factor * factor) != 0) {
-    step.Fail("the channels cannot be divided so");
+      inference.SizeOf(shape[rank - 3]) % (factor * factor) != 0) {
+    inference.Fail("the channels cannot be divided so");
     return;
   }
-  const Dim channels = step.New(step.SizeOf(shape[rank - 3]) / (factor * factor));
-  const Dim factors[] = {channels, step.Fixed(factor), step.Fixed(factor)};
-  step.Same(shape[rank - 3], step.dims().Product(factors));
+  const Dim channels = inference.New(inference.SizeOf(shape[rank - 3]) / (factor * factor));
+  inference.Unify(shape[rank - 3],
+                  inference.Product({channels, inference.Fixed(factor), inference.Fixed(factor)}));
   shape[rank - 3] = channels;
   for (const std::size_t axis : {rank - 2, rank - 1}) {
-    const Dim larger[] = {shape[axis], step.Fixed(factor)};
-    shape[axis] = step.dims().Product(larger);
+    shape[axis] = inference.Product({shape[axis], inference.Fixed(factor)});
   }
-  step.SetOutput(std::move(shape));
+  inference.SetOutput(std::move(shape));
 }
 
-void PixelUnshuffle(Step& step) {
+void PixelUnshuffle(const Step& step, Inference& inference) {
   Shape shape = step.First();
   const std::int64_t factor = step.Integer("downscale_factor", 1);
   const std::size_t rank = shape.size();
-  if (rank < 3 || factor < 1 || factor > 1024 || step.SizeOf(shape[rank - 1]) % factor != 0 ||
-      step.SizeOf(shape[rank - 2]) % factor != 0) {
-    step.Fail("the pixels cannot be divided so");
+  if (rank < 3 || factor < 1 || factor > 1024 || inference.SizeOf(shape[rank - 1]) % factor != 0 ||
+      inference.SizeOf(shape[rank - 2]) % factor != 0) {
+    inference.Fail("the pixels cannot be divided so");
     return;
   }
-  const Dim factors[] = {shape[rank - 3], step.Fixed(factor), step.Fixed(factor)};
-  shape[rank - 3] = step.dims().Product(factors);
+  shape[rank - 3] =
+      inference.Product({shape[rank - 3], inference.Fixed(factor), inference.Fixed(factor)});
   for (const std::size_t axis : {rank - 2, rank - 1}) {
-    const Dim smaller = step.New(step.SizeOf(shape[axis]) / factor);
-    const Dim parts[] = {smaller, step.Fixed(factor)};
-    step.Same(shape[axis], step.dims().Product(parts));
+    const Dim smaller = inference.New(inference.SizeOf(shape[axis]) / factor);
+    inference.Unify(shape[axis], inference.Product({smaller, inference.Fixed(factor)}));
     shape[axis] = smaller;
   }
-  step.SetOutput(std::move(shape));
+  inference.SetOutput(std::move(shape));
 }
 
 }  // namespace sluice::model

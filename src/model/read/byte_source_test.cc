@@ -59,7 +59,8 @@ TEST(ByteSourceTest, OpensFilesOnly) {
   const std::string pipe = testing::TempDir() + "byte_source_test_pipe";
   std::filesystem::remove(pipe);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(OpenFile(pipe).error().code, ErrorCode::kInvalidArgument) << "nobody writes to it";
+  EXPECT_EQ(OpenFile(pipe).error().code, ErrorCode::kInvalidArgument)
+      << "a pipe without a writer, which is not waited for";
   std::filesystem::remove(pipe);
 }
 

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -104,5 +108,26 @@ struct TestProgram {
 };
 
 using Json = TestProgram::Json;
+
+inline void ExpectRefused(const Result<Graph>& read, ErrorCode code, const std::string& message) {
+  ASSERT_FALSE(read) << message;
+  EXPECT_EQ(read.error().code, code) << read.error().message;
+  EXPECT_THAT(read.error().message, testing::HasSubstr(message));
+}
+
+// The smallest program is refused after this change.
+inline void ExpectRefused(const std::function<void(TestProgram&)>& change, ErrorCode code,
+                          const std::string& message) {
+  TestProgram made = TestProgram::Minimal();
+  change(made);
+  ExpectRefused(made.Read(), code, message);
+}
+
+// The graph of a program that is not refused.
+inline Graph ReadGraph(const TestProgram& made) {
+  auto read = made.Read();
+  EXPECT_TRUE(read) << read.error().message;
+  return read ? *std::move(read) : Graph();
+}
 
 }  // namespace sluice::model

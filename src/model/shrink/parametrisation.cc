@@ -101,7 +101,8 @@ ParameterKind KindOf(bool in, bool out) {
   return out ? ParameterKind::kInput : ParameterKind::kScalar;
 }
 
-// Whether, by node, parameters or activations are still multiplied with its output further on.
+// By node: whether its output, or what is computed from it, is multiplied with parameters or
+// activations later on.
 std::vector<bool> NodesInTheMiddle(const Graph& graph, const Inference& inference) {
   std::vector<bool> multiplies(graph.nodes.size());
   for (const Use& use : inference.uses()) multiplies[Index(use.node)] = true;

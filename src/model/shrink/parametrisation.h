@@ -20,7 +20,7 @@ enum class ParameterKind : std::uint8_t {
   kHidden,
   // A width only in the output: input maps, embeddings, biases, gains, depthwise kernels.
   kInput,
-  // A width only in what is summed up over: readouts, routers.
+  // A width only along axes that products are summed up over: readouts, routers.
   kOutput,
   // No width.
   kScalar,
@@ -48,7 +48,7 @@ struct ParameterPlan {
 struct Multiplier {
   NodeId node{};
   std::optional<ValueId> operand;
-  std::string argument;  // to be set, where there is no operand; empty: the output is multiplied
+  std::string argument;  // without an operand: the argument to set; empty: multiply the output
   double factor = 1;
   std::string why;
 };

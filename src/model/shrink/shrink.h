@@ -12,8 +12,9 @@
 namespace sluice::model {
 
 struct ShrinkOptions {
-  double scale = 8;            // every width is divided by this, as far as possible
-  std::int64_t min_width = 8;  // no dimension gets narrower than this, unless it was before
+  double scale = 8;  // every width is divided by this, as far as possible
+  // No dimension gets narrower than this, unless it was narrower before.
+  std::int64_t min_width = 8;
   std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
 

@@ -105,7 +105,7 @@ void Widths::NameClasses(const Graph& graph) {
   }
 }
 
-// The products of classes of which the dimension is the sum.
+// The dimension as a sum of products of classes: these products.
 std::vector<Widths::Product> Widths::ProductsOf(Dim dim) const {
   const Dims::View view = dims().Look(dim);
   if (view.form == Dims::Form::kClass) {

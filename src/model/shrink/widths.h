@@ -29,10 +29,11 @@ struct WidthClass {
   bool kept = false;
 };
 
-// Whether the values of a parameter can neither be cut nor be drawn again, so that sizes stay.
+// Which dimensions of a parameter keep their sizes, because its values can neither be cut nor be
+// drawn again.
 enum class Frozen : std::uint8_t {
   kNo,
-  kAllButLast,  // they can be made for another size of the last dimension
+  kAllButLast,  // the values can be made for another size of the last dimension
   kAll,
 };
 
@@ -53,8 +54,8 @@ class Widths {
   const Inference& inference() const { return inference_; }
   const Dims& dims() const { return inference_.dims(); }
   const std::vector<WidthClass>& classes() const { return classes_; }
-  // The sizes of symbols during the analysis, which equal no other size by chance. A symbol that is
-  // missing had the size of the example.
+  // The sizes that symbols had during the analysis. They equal no other size by chance. A symbol
+  // that is missing had the size of the example.
   const std::map<std::string, std::int64_t>& symbols() const { return symbols_; }
   // Null for a class that is fixed.
   const WidthClass* Find(Dim leaf) const;

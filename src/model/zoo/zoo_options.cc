@@ -14,12 +14,13 @@
 namespace sluice::model {
 namespace {
 
-constexpr std::int64_t kMostOfAnOption = 10'000'000;
+constexpr std::size_t kMaxDigits = 8;  // of a number
+constexpr std::int64_t kMostOfAnOption = 99'999'999;
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() && text.size() < 9 &&
-         std::ranges::all_of(
-             text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return !text.empty() && text.size() <= kMaxDigits && std::ranges::all_of(text, [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
 }
 
 std::vector<std::string_view> Split(std::string_view list, char between = ',') {
