@@ -42,10 +42,13 @@ struct Loader {
 // field that is missing here does not compile.
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
-  // Not listed: `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow
-  // from how the study was created; `counts`, `saved` and `forks`, which follow from its trials;
-  // `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself; `has_enough_room`,
-  // which counts only while a plan is made. `start_up` is listed by its fields.
+  // Not listed are
+  //   - `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow from how
+  //     the study was created;
+  //   - `counts`, `saved` and `forks`, which follow from its trials;
+  //   - `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself;
+  //   - `has_enough_room`, which counts only while a plan is made.
+  // `start_up` is listed by its fields.
   constexpr std::size_t kFields = kFieldsOf<Study> + kFieldsOf<Price> - std::size_t{16};
   VisitFields<kFields>(visit, s.start_up.seconds, s.start_up.count, s.leave, s.leave_known,
                        s.furthest, s.seed, s.trials_wanted, s.created, s.deadline, s.ending,

@@ -141,7 +141,7 @@ class Case:
     def surrogate_differences(self):
         """Of the graph that shrink makes, with the tensors of the module that was built so.
 
-        The rule is the one that rescales nothing.
+        The rule is the one that changes only initial spreads.
         """
         run = self._shrink(SURROGATE, "--rule", "standard")
         if run.returncode != 0:

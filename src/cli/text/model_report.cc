@@ -157,8 +157,8 @@ std::string SurrogateText(const Surrogate& surrogate, bool explain, const Termin
   }
   if (surrogate.rule == "standard") {
     text +=
-        "The rule 'standard' rescales nothing: what is found does not carry over to the "
-        "original.\n";
+        "The rule 'standard' changes only initial spreads: what is found does not carry over "
+        "to the original.\n";
   } else {
     text +=
         "What carries over to the original: learning rates, schedules, momentum, betas and initial "

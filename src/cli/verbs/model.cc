@@ -40,7 +40,7 @@ is found on the surrogate holds on the network itself.
   --min-width N     no width gets smaller than this; by default 8
   --width W=N       a size of your own for a width, by its name in show; may be repeated
   --pin NAME:AXIS   a dimension of a parameter that is no width; may be repeated
-  --rule R          mup (the default), spectral, or standard, which rescales nothing
+  --rule R          mup (the default), spectral, or standard, which changes only initial spreads
   --decay D         of weight decay: scaled (the default: its product with the learning rate
                     stays the same), or same (as it is given)
   --readout R       zero (the default: output layers begin at 0, here and in the original), or keep

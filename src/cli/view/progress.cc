@@ -209,7 +209,8 @@ Progress MakeProgress(const Study& study, Time now) {
   for (std::size_t i = study.trials.size(); i-- > first;) {
     const Trial& trial = study.trials[i];
     const bool runs = trial.state == TrialState::kRunning;
-    const Duration under_way = runs ? std::max(now - trial.launch.started, Duration(0)) : Duration(0);
+    const Duration under_way =
+        runs ? std::max(now - trial.launch.started, Duration(0)) : Duration(0);
     pace.Add(trial.state, trial.ended, trial.busy);
     population.Add(trial.state, trial.work, trial.busy + under_way);
     reports += trial.reports;

@@ -77,8 +77,9 @@ void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
 }
 
 // A trial that is not where the plan wants it saves and leaves, and is placed anew once it has
-// left. It is not moved before it has reported new work (Launch::CanBeMoved), whatever the plan says.
-// Otherwise a policy that changes its mind could start and stop it for ever, all at one moment.
+// left. It is not moved before it has reported new work (Launch::CanBeMoved), whatever the plan
+// says. Otherwise a policy that changes its mind could start and stop it for ever, all at one
+// moment.
 void Planner::YieldMisplaced(const Plan& plan) {
   std::vector<const Placement*> placed;
   for (const Placement& placement : plan.placements) placed.push_back(&placement);

@@ -14,7 +14,8 @@ std::int64_t ElementCount(const Inference& inference, const Shape& shape) {
 }
 
 // Follows the axes of a value through a reshape. Both shapes are read from the left. Axes belong
-// together up to the point where both sides have the same product of sizes.
+// together up to the point where both sides have the same product of sizes. Where there is no such
+// point, since a size is 0 or a product too large, nothing is followed.
 void FollowReshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
                    const Shape& to) {
   if (!value || inference.shape(*value).size() != from.size()) return;
@@ -26,13 +27,17 @@ void FollowReshape(Inference& inference, std::optional<ValueId> value, const Sha
     const std::size_t begin = j;
     std::int64_t a = 1;
     std::int64_t b = 1;
+    const auto times = [&inference](std::int64_t& product, Dim dim) {
+      const auto size = std::max<std::int64_t>(inference.SizeOf(dim), 1);
+      return !__builtin_mul_overflow(product, size, &product);
+    };
     do {
       const bool takes_from = a <= b ? i < from.size() : j >= to.size();
-      if (takes_from) {
+      if (takes_from && i < from.size()) {
         sources.push_back(i);
-        a *= std::max<std::int64_t>(inference.SizeOf(from[i++]), 1);
-      } else if (j < to.size()) {
-        b *= std::max<std::int64_t>(inference.SizeOf(to[j++]), 1);
+        if (!times(a, from[i++])) return;
+      } else if (!takes_from && j < to.size()) {
+        if (!times(b, to[j++])) return;
       } else {
         return;
       }

@@ -56,6 +56,17 @@ TEST(RulesTest, ReshapesCutAndJoin) {
               ElementsAre(HasSubstr("the sizes do not go together with the elements there are")));
 }
 
+TEST(RulesTest, NothingIsFollowedThroughAShapeWithoutElements) {
+  EXPECT_THAT(Formulas([](Builder& b, ValueId x) {
+                const ValueId none =
+                    b.Call("aten.slice.Tensor",
+                           {Arg("self", View(b, x, {4, 6})), Arg("dim", std::int64_t{1}),
+                            Arg("start", std::int64_t{0}), Arg("end", std::int64_t{0})});
+                return b.Flatten(none, 1);
+              }),
+              ElementsAre("1009", "0"));
+}
+
 TEST(RulesTest, PartsOfEqualSizeAreAsManyAsTheyAre) {
   for (const bool split : {false, true}) {
     EXPECT_THAT(Formulas([&](Builder& b, ValueId x) {

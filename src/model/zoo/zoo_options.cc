@@ -57,7 +57,7 @@ Result<ZooOptions> ZooOptions::Read(std::string_view usual, std::string_view giv
     }
     const std::string_view value = part.substr(equals + 1);
     const bool is_number = IsNumber(known->second);
-    if (is_number && (!IsNumber(value) || value == "0")) {
+    if (is_number && (!IsNumber(value) || value.find_first_not_of('0') == value.npos)) {
       return InvalidArgument(fmt::format("{}: expected a number from 1 to {}, found '{}'", name,
                                          kMostOfAnOption, Shown(value)));
     }

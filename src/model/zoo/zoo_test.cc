@@ -51,9 +51,9 @@ TEST(ZooTest, WhatIsNotThereIsTold) {
   ASSERT_FALSE(option);
   EXPECT_THAT(option.error().message, HasSubstr("resnet18: expected options of classes=10"));
   for (const char* wrong :
-       {"resnet18,classes=0", "resnet18,classes=many", "resnet18,classes", "gpt,heads=7",
-        "resnet18,stem=cifr", "gpt,dropout=true", "bert-tiny,positions=64", "vit-tiny,image=225",
-        "vgg11,image=16", "resnet18,classes=999999999"}) {
+       {"resnet18,classes=0", "resnet18,classes=00", "resnet18,classes=many", "resnet18,classes",
+        "gpt,heads=7", "resnet18,stem=cifr", "gpt,dropout=true", "bert-tiny,positions=64",
+        "vit-tiny,image=225", "vgg11,image=16", "resnet18,classes=999999999"}) {
     EXPECT_FALSE(BuildFromZoo(wrong)) << wrong;
   }
 }
