@@ -42,8 +42,6 @@ class HyperSack : public Policy {
   explicit HyperSack(Options options) : options_(options) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtRunning() const override { return false; }
-  bool LooksAtSpeeds() const override { return true; }
 
  private:
   // Devices of one kind.

@@ -53,7 +53,7 @@ Parts PartsOf(const BoundClass& job, const BoundNeed& need, const BoundKind& kin
           .client = PartOf(1, kind.clients)};
 }
 
-bool Fits(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
+bool CanRunOn(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
   const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
   return std::isfinite(job.on_kinds[k].seconds) && problem.kinds[k].devices > 0 &&
          job.cpus <= problem.cpus &&
@@ -69,7 +69,7 @@ double LongestJob(const BoundProblem& problem) {
     if (job.jobs <= 0) continue;
     double quickest = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < problem.kinds.size(); ++k)
-      if (Fits(problem, job, k)) quickest = std::min(quickest, job.on_kinds[k].seconds);
+      if (CanRunOn(problem, job, k)) quickest = std::min(quickest, job.on_kinds[k].seconds);
     longest = std::max(longest, quickest);
   }
   return longest;
@@ -100,7 +100,7 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   for (std::size_t c = 0; c < classes; ++c) {
     const BoundClass& job = problem.classes[c];
     for (std::size_t k = 0; k < kinds; ++k) {
-      if (!Fits(problem, job, k)) continue;
+      if (!CanRunOn(problem, job, k)) continue;
       const double time_units = job.on_kinds[k].seconds / unit_seconds;
       const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
       const std::size_t row = classes + 4 * k;
