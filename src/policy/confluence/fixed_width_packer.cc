@@ -68,13 +68,6 @@
 namespace sluice {
 namespace {
 
-enum AmountIndex : std::uint8_t {
-  kShareAmount,
-  kBandwidthAmount,
-  kMemoryAmount,
-  kCpusAmount,
-  kClientsAmount
-};
 constexpr double kTurns = 20;         // about this many at most, until all work is done
 constexpr double kOneTurn = 2;        // a turn must bring this many times its price
 constexpr double kAllTurns = 5;       // all turns together must bring this many times their price
@@ -85,12 +78,11 @@ constexpr std::size_t kMostLate = 32;  // in one plan; the others come in the ne
 
 // What a running trial holds of its one device, or of its node's cores.
 Amounts HeldBy(const Grant& grant) {
-  return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
-          grant.devices.empty() ? 0 : 1};
-}
-
-void Add(const Amounts& amounts, Amounts& to) {
-  for (std::size_t r = 0; r < to.size(); ++r) to[r] += amounts[r];
+  return {.share = grant.gpu_share,
+          .bandwidth = grant.bandwidth,
+          .memory_bytes = grant.memory_bytes,
+          .clients = grant.devices.empty() ? 0 : 1,
+          .cpus = grant.cpus};
 }
 
 bool TakesTurns(const StudyView& study) {
@@ -103,26 +95,32 @@ bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds 
 
 Amounts FixedWidthPacker::Takes(const Class& trials, std::size_t kind) const {
   const Demand& demand = trials.study->demand;
-  return {kind == 0 ? 0 : trials.needs[kind].gpus, kind == 0 ? 0 : trials.needs[kind].bandwidth,
-          kind == 0 ? 0 : demand.memory_bytes, demand.cpus, kind == 0 ? 0 : 1};
+  if (kind == 0) return {.cpus = demand.cpus};
+  return {.share = trials.needs[kind].gpus,
+          .bandwidth = trials.needs[kind].bandwidth,
+          .memory_bytes = demand.memory_bytes,
+          .clients = 1,
+          .cpus = demand.cpus};
 }
 
 Amounts FixedWidthPacker::RoomOn(const Spot& spot) const {
   const Milli cpus = free_.FreeCpus(spot.node);
-  if (spot.device < 0) return {0, 0, 0, cpus, 0};
+  if (spot.device < 0) return {.cpus = cpus};
   const auto d = static_cast<std::size_t>(spot.device);
   const DeviceUse& used = free_.Used(spot.node)[d];
-  return {kWhole - used.share, kWhole - used.bandwidth,
-          free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes, cpus,
-          kMostClients - used.clients};
+  return {.share = kWhole - used.share,
+          .bandwidth = kWhole - used.bandwidth,
+          .memory_bytes = free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes,
+          .clients = kMostClients - used.clients,
+          .cpus = cpus};
 }
 
 // What is free, less the room kept for late trials. Cores are kept on the node as a whole.
 Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
-  for (std::size_t r = 0; r < room.size(); ++r)
-    room[r] -= r == kCpusAmount ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
-  return room;
+  Amounts kept = spot.kept_free;
+  kept.cpus = kept_cpus_[Number(spot.node) - 1];
+  return room -= kept;
 }
 
 // The seconds that a trial counts with when trials are compared.
@@ -134,12 +132,7 @@ double FixedWidthPacker::Urgency(const Class& trials, double left) const {
 }
 
 double FixedWidthPacker::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
-  double part = 0;
-  for (std::size_t r = 0; r < takes.size(); ++r)
-    if (takes[r] > 0)
-      part = std::max(part, static_cast<double>(takes[r]) /
-                                static_cast<double>(std::max<std::int64_t>(all[r], 1)));
-  return part * (1 + std::min(seconds / longest_, kLongestCounts));
+  return LargestFraction(takes, all) * (1 + std::min(seconds / longest_, kLongestCounts));
 }
 
 Grant FixedWidthPacker::GrantOn(const Spot& spot, const Class& trials) const {
@@ -210,7 +203,7 @@ double FixedWidthPacker::TurnOf(const StudyView& study) const {
 const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials) const {
   const Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShareAmount]);
+    return std::pair(trials.speeds[spot.kind], RoomOn(spot).share);
   };
   for (const Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomOn(spot))) continue;
@@ -224,7 +217,7 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
   Milli room = 0;
-  for (const Spot& spot : spots_) room += RoomOn(spot)[kShareAmount];
+  for (const Spot& spot : spots_) room += RoomOn(spot).share;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Class& trials = classes_[c];
     const Demand& demand = trials.study->demand;
@@ -281,7 +274,7 @@ bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double l
 FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShareAmount]);
+    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot).share);
   };
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
@@ -317,13 +310,12 @@ FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double
       const WorkItem& item = *runner.item;
       const bool makes_way = item.movable && MakesWay(runner, left);
       if (!item.leaving && !makes_way) continue;
-      Add(HeldBy(*item.grant), in_the_end);
-      if (item.leaving) Add(HeldBy(*item.grant), room);
+      in_the_end += HeldBy(*item.grant);
+      if (item.leaving) room += HeldBy(*item.grant);
       if (!item.leaving && MayLeave(classes_[runner.of], item)) reported += item.grant->gpu_share;
     }
     if (!Fits(Takes(trials, spot.kind), in_the_end)) continue;
-    const double merit =
-        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShareAmount] + reported);
+    const double merit = trials.speeds[spot.kind] * static_cast<double>(2 * room.share + reported);
     if (merit <= most) continue;
     most = merit;
     best = &spot;
@@ -355,7 +347,7 @@ void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
     if (Spot* spot = SnuggestFor(trials, left)) {
       Start(trials, GrantOn(*spot, trials), plan);
     } else if (Spot* cleared = ClearedFor(trials, left)) {
-      Add(Takes(trials, cleared->kind), cleared->kept_free);
+      cleared->kept_free += Takes(trials, cleared->kind);
       cleared->kept_for = std::max(cleared->kept_for, left);
       kept_cpus_[Number(cleared->node) - 1] += trials.study->demand.cpus;
     } else {
@@ -372,10 +364,13 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
   Amounts room = RoomBeside(spot);
   Amounts all = room;
   const Node& node = free_.node(spot.node);
-  all[kCpusAmount] = node.cpus;
+  all.cpus = node.cpus;
   if (spot.device >= 0) {
-    all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
-           std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
+    all = {.share = kWhole,
+           .bandwidth = kWhole,
+           .memory_bytes = node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
+           .clients = kMostClients,
+           .cpus = std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1)};
   }
   std::vector<SetItem> items;
   std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and the trial if it runs
@@ -385,7 +380,7 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     const double left = LeftOf(trials, *runner.item).all;
     if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
     const Amounts holds = HeldBy(*runner.item->grant);
-    Add(holds, room);
+    room += holds;
     const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
     items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
     what.emplace_back(runner.of, runner.item);
@@ -399,8 +394,7 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     std::int64_t most = std::min<std::int64_t>(
         trials.slots,
         static_cast<std::int64_t>(trials.waiting.size() - trials.next) + trials.to_come);
-    for (std::size_t r = 0; r < room.size(); ++r)
-      if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
+    most = HowOftenFits(takes, room, most);
     if (most <= 0) continue;
     SetItem item{.worths = {}, .takes = takes};
     Class::Taken taken;
@@ -419,7 +413,7 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
   }
   if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
   const std::vector<int> best =
-      FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
+      FindBestSet(items, room, spot.device < 0 ? &Amounts::cpus : &Amounts::share);
   std::vector<const WorkItem*> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/amounts.h"
 #include "policy/policy.h"
-#include "policy/solve/packing_pattern.h"
 
 namespace sluice {
 

@@ -21,13 +21,13 @@ bool IsLight(const Demand& demand) {
 
 }  // namespace
 
-Room HyperSack::RoomOn(NodeId node, DeviceId device) const {
+Amounts HyperSack::RoomOn(NodeId node, DeviceId device) const {
   const DeviceUse& used = free_.Used(node)[Number(device)];
   return {.share = kWhole - used.share,
           .bandwidth = kWhole - used.bandwidth,
           .memory_bytes = free_.node(node).devices[Number(device)].memory_bytes - used.memory_bytes,
-          .cpus = free_.FreeCpus(node),
-          .clients = kMostClients - used.clients};
+          .clients = kMostClients - used.clients,
+          .cpus = free_.FreeCpus(node)};
 }
 
 void HyperSack::TakeStock(const Cluster& cluster) {
@@ -98,8 +98,8 @@ void HyperSack::Classify(const WorkView& work) {
       made.needs.push_back({.share = need.gpus,
                             .bandwidth = need.bandwidth,
                             .memory_bytes = study.demand.memory_bytes,
-                            .cpus = study.demand.cpus,
-                            .clients = 1});
+                            .clients = 1,
+                            .cpus = study.demand.cpus});
       made.size = std::max(made.size, need.gpus);
       const double speed = SpeedOn(work, study, kind.name, need.gpus);
       made.speeds.push_back(speed);
@@ -159,7 +159,7 @@ HyperSack::Spot HyperSack::FindSpot(const Class& trials) const {
   double most = -1;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     const Kind& kind = kinds_[k];
-    const Room& need = trials.needs[k];
+    const Amounts& need = trials.needs[k];
     const std::size_t device =
         options_.worst_fit ? kind.tree.Roomiest(need) : kind.tree.First(need);
     if (device == DeviceTree::kNone) continue;
@@ -185,7 +185,7 @@ Grant HyperSack::Find(const Class& trials) const {
 
 Grant HyperSack::GrantAt(const Class& trials, const Spot& spot) const {
   const auto& [node, device] = kinds_[spot.kind].devices[spot.device];
-  const Room& need = trials.needs[spot.kind];
+  const Amounts& need = trials.needs[spot.kind];
   return {.node = node,
           .cpus = need.cpus,
           .gpu_share = need.share,
@@ -221,7 +221,7 @@ void HyperSack::Start(const Entry& entry, int number, Grant grant, Plan& plan) {
 bool HyperSack::LacksMemory(const Class& trials) const {
   if (!IsLight(trials.study->demand) || trials.study->demand.memory_bytes == 0) return false;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    Room need = trials.needs[k];
+    Amounts need = trials.needs[k];
     need.memory_bytes = 0;
     if (kinds_[k].tree.First(need) != DeviceTree::kNone) return true;
   }
@@ -242,8 +242,7 @@ void HyperSack::Reserve(const Class& trials) {
     }
   }
   if (best.device == DeviceTree::kNone) return;
-  kinds_[best.kind].tree.Set(
-      best.device, {.share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1});
+  kinds_[best.kind].tree.Set(best.device, kNoRoom);
   const auto& [node, device] = kinds_[best.kind].devices[best.device];
   const Grant rest{.node = node, .gpu_share = free_.FreeShare(node, device), .devices = {device}};
   if (free_.Fits(rest)) free_.Take(rest);
@@ -282,7 +281,7 @@ void HyperSack::PlaceOptimally(Plan& plan) {
     const double seconds =
         classes_[c].seconds_per_unit *
         static_cast<double>(std::min<Work>(classes_[c].study->max_budget, 1'000'000'000));
-    for (const Room& need : classes_[c].needs) {
+    for (const Amounts& need : classes_[c].needs) {
       const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest);
       problem.classes[c].on_kinds.push_back(
           {.share = need.share,
@@ -293,14 +292,14 @@ void HyperSack::PlaceOptimally(Plan& plan) {
   std::vector<Spot> where;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (std::size_t i = 0; i < kinds_[k].devices.size(); ++i) {
-      const Room& room = kinds_[k].tree.at(i);
+      const Amounts& room = kinds_[k].tree.at(i);
       where.push_back({k, i});
       problem.bins.push_back({.kind = k,
                               .node = Number(kinds_[k].devices[i].first) - 1,
                               .share = room.share,
                               .bandwidth = room.bandwidth,
                               .memory_bytes = room.memory_bytes,
-                              .clients = room.clients});
+                              .clients = static_cast<int>(room.clients)});
     }
   }
   for (std::uint32_t n = 1; n <= spots_.size(); ++n)

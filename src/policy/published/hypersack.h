@@ -53,7 +53,7 @@ class HyperSack : public Policy {
   // The trials of one study: all need the same.
   struct Class {
     const StudyView* study = nullptr;
-    std::vector<Room> needs;      // on each kind
+    std::vector<Amounts> needs;   // on each kind
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // on the kind where it is fastest
     double shortest = 0;          // seconds left of the shortest trial that waits
@@ -86,7 +86,7 @@ class HyperSack : public Policy {
   Grant GrantAt(const Class& trials, const Spot& spot) const;
   void Take(const Grant& grant);
   void Start(const Entry& entry, int number, Grant grant, Plan& plan);
-  Room RoomOn(NodeId node, DeviceId device) const;
+  Amounts RoomOn(NodeId node, DeviceId device) const;
   void PlaceOptimally(Plan& plan);
   void PlaceInTurn(Plan& plan, Time now);
   bool HasSlot(const Class& trials) const;
@@ -102,7 +102,7 @@ class HyperSack : public Policy {
   std::vector<std::vector<Spot>> spots_;  // by node and device
   std::vector<Class> classes_;
   std::vector<Entry> queue_;
-  std::vector<Room> rooms_;
+  std::vector<Amounts> rooms_;
 };
 
 }  // namespace sluice

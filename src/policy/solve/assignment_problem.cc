@@ -51,16 +51,20 @@ constexpr std::int64_t kMostPricingWork = 100'000'000;
 constexpr std::int64_t kMostListingWork = 50'000'000;
 constexpr Milli kPlenty = 1'000'000'000 * kWhole;  // of processors
 
-enum Resource : std::size_t { kShare, kBandwidth, kMemory, kClients, kCpus };
-
 Amounts Takes(const PackingClass& job, std::size_t kind) {
-  return {job.on_kinds[kind].share, job.on_kinds[kind].bandwidth, job.memory_bytes, 1, job.cpus};
+  return {.share = job.on_kinds[kind].share,
+          .bandwidth = job.on_kinds[kind].bandwidth,
+          .memory_bytes = job.memory_bytes,
+          .clients = 1,
+          .cpus = job.cpus};
 }
 
 Amounts RoomOf(const PackingBin& bin, Milli cpus) {
-  Amounts room{bin.share, bin.bandwidth, bin.memory_bytes, bin.clients, cpus};
-  for (std::int64_t& amount : room) amount = std::max<std::int64_t>(amount, 0);
-  return room;
+  return AtLeastNothing({.share = bin.share,
+                         .bandwidth = bin.bandwidth,
+                         .memory_bytes = bin.memory_bytes,
+                         .clients = bin.clients,
+                         .cpus = cpus});
 }
 
 bool IsAlike(const PackingBin& a, const PackingBin& b) {
@@ -421,19 +425,16 @@ bool HoldsToLimits(const PackingProblem& problem, const std::vector<std::vector<
   std::vector<std::int64_t> placed(problem.classes.size());
   for (std::size_t b = 0; b < problem.bins.size(); ++b) {
     const PackingBin& bin = problem.bins[b];
-    Amounts used{};
+    Amounts used;
     for (std::size_t c = 0; c < problem.classes.size(); ++c) {
       const int count = jobs[c][b];
       if (count == 0) continue;
       if (count < 0 || !(problem.classes[c].on_kinds[bin.kind].value > 0)) return false;
       placed[c] += count;
-      const Amounts takes = Takes(problem.classes[c], bin.kind);
-      for (std::size_t r = 0; r < kPackingResources; ++r) used[r] += count * takes[r];
+      used += count * Takes(problem.classes[c], bin.kind);
     }
-    cpus[bin.node] += used[kCpus];
-    const Amounts room = RoomOf(bin, used[kCpus]);
-    for (std::size_t r = 0; r < kPackingResources; ++r)
-      if (used[r] > room[r]) return false;
+    cpus[bin.node] += used.cpus;
+    if (!Fits(used, RoomOf(bin, used.cpus))) return false;
   }
   for (std::size_t n = 0; n < cpus.size(); ++n)
     if (cpus[n] > std::max<Milli>(problem.node_cpus[n], 0)) return false;
