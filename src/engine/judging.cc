@@ -142,7 +142,7 @@ void Engine::Measure(Study& study, Trial& trial, const Reported& report) {
     const NodeId node = trial.grant.node;
     const auto& devices = cluster_.node(node).devices;
     if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
-    situation.kind = SpeedKind(devices[Number(device)]);
+    situation.SetDevice(devices[Number(device)]);
     const Milli others = cluster_.Used(node)[Number(device)].share - trial.grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }

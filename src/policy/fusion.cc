@@ -36,7 +36,7 @@ double Fusion::Quickness(const Device& device, int trials) const {
   if (!device.IsLent() || trials == 0) return 1;
   SpeedSituation own{.shape = std::string(study_.shape), .kind = device.kind, .fused = trials};
   const SpeedEstimate there = speeds_.Ask(own);
-  own.kind = SpeedKind(device);
+  own.lent = true;
   const SpeedEstimate here = speeds_.Ask(own);
   if (there.of_kind > 0 && here.of_kind > 0) return here.work_per_second / there.work_per_second;
   return static_cast<double>(device.open) / static_cast<double>(kWhole);

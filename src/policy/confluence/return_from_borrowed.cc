@@ -34,22 +34,23 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
   const bool has_others = study.waiting > 0 || study.coming > 0 || study.open;
   if ((has_others && !full) || !study.start_up_known) return {};
   const Fusion fusion(*work.speeds, study);
-  const auto speed = [&](const std::string& kind, int fused) {
-    return work.speeds->Ask({.shape = std::string(study.shape), .kind = kind, .fused = fused})
-        .work_per_second;
+  const auto speed = [&](const Device& device, int fused) {
+    SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .fused = fused};
+    at.SetDevice(device);
+    return work.speeds->Ask(at).work_per_second;
   };
   std::vector<Member> away;
   double longest = 0;  // the most work left of a trial on own devices
   int home = 0;
   int room = 0;
   int devices = 0;
-  std::string kind;
+  const Device* own = nullptr;  // stands for all own devices
   for (const Device* device : fusion.Home(cluster, work)) {
-    kind = device->kind;
+    own = device;
     room += fusion.MostOn(*device);
     ++devices;
   }
-  if (devices == 0) return {};
+  if (own == nullptr) return {};
   for (const WorkItem& item : work.items) {
     if (item.trial.study != study.study || !item.running || item.target == kNoLimit) continue;
     const Work end = study.judged ? std::max(item.target, study.max_budget) : item.target;
@@ -64,7 +65,7 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
     }
     if (item.leaving || !item.movable) continue;
     const int fused = std::max(1, cluster.BundleSize(item.grant->bundle));
-    away.push_back({&item, left, left / speed(SpeedKind(there[number]), fused)});
+    away.push_back({&item, left, left / speed(there[number], fused)});
   }
   std::ranges::stable_sort(away, std::greater(), &Member::seconds);
   const auto ends = [&](std::size_t leave) {
@@ -74,7 +75,7 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
     const int all = home + static_cast<int>(leave);
     const int fused = std::max(1, (all + devices - 1) / devices);
     const double start = leave > 0 ? 2 * Seconds(study.start_up) : 0;
-    return std::max(behind, start + most / speed(kind, fused));
+    return std::max(behind, start + most / speed(*own, fused));
   };
   std::size_t best = 0;
   for (std::size_t leave = 1; leave <= away.size() && home + static_cast<int>(leave) <= room;

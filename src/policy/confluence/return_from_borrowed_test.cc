@@ -29,7 +29,7 @@ class ReturnFromBorrowedTest : public testing::Test {
     study.start_up = std::chrono::seconds(1);
     for (int i = 0; i < 20; ++i) {
       t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
-      t.speeds.Learn({.shape = "study1", .kind = "A100, lent"}, 0.1, 1);
+      t.speeds.Learn({.shape = "study1", .kind = "A100", .lent = true}, 0.1, 1);
     }
   }
 
