@@ -7,10 +7,16 @@
 namespace sluice {
 namespace {
 
+// A program is doubled where that brings this many times its throughput. Near 1, bundles grow until
+// memory is full, and their members end late for little throughput. Near 2, nothing is fused. A
+// guess: not measured.
 constexpr double kFusionPays = 1.1;
 // The part of a device's memory that is left free: programs grow, and a profile sees only their
-// beginning.
+// beginning. A larger part costs members of each bundle. A guess: not measured.
 constexpr double kFusionMargin = 0.05;
+// The kind on which throughputs are compared. They are relative to one trial alone, so that any
+// kind gives the same.
+constexpr const char* kAnyKind = "A100";
 
 }  // namespace
 
@@ -28,7 +34,7 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
 double Fusion::Throughput(int trials) const {
   if (trials == 0) return 0;
   const double each =
-      speeds_.Prior({.shape = std::string(study_.shape), .kind = "A100", .fused = trials});
+      speeds_.Prior({.shape = std::string(study_.shape), .kind = kAnyKind, .fused = trials});
   return trials * each / alone_;
 }
 

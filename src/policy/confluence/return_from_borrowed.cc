@@ -8,9 +8,10 @@
 
 // Suppose that the n trials with the most seconds left leave the lent devices. Then the programs on
 // own devices grow to ceil((trials there + n) / devices) trials each. They end when their longest
-// trial has ended at that speed, after the price of two start-ups. What stays on lent devices ends
-// when its longest trial does. The best n is found by trying all, which are no more than own
-// devices have room for. The return must let everything end 5 % sooner.
+// trial has ended at that speed, after the price of the return (kStartUpsOfReturn). What stays on
+// lent devices ends when its longest trial does. The best n is found by trying all, which are no
+// more than own devices have room for. The return must let everything end clearly sooner
+// (kReturnPays).
 //
 // A judged trial counts as if it went on to its full budget: any that still runs may do so, and
 // trials that are stopped on their way delay nothing.
@@ -18,7 +19,13 @@
 namespace sluice {
 namespace {
 
+// All trials must end within this part of the time they would take without the return: speeds are
+// estimates. Lower: trials are left on lent devices. Near 1: trials return for nothing. A guess:
+// not measured.
 constexpr double kReturnPays = 0.95;
+// What a return costs, in start-ups: the trial's own, and as much again for saving, and for the
+// programs that it joins. A guess: not measured.
+constexpr double kStartUpsOfReturn = 2;
 
 struct Member {
   const WorkItem* item = nullptr;
@@ -74,7 +81,7 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
     for (std::size_t i = 0; i < leave; ++i) most = std::max(most, away[i].work);
     const int all = home + static_cast<int>(leave);
     const int fused = std::max(1, (all + devices - 1) / devices);
-    const double start = leave > 0 ? 2 * Seconds(study.start_up) : 0;
+    const double start = leave > 0 ? kStartUpsOfReturn * Seconds(study.start_up) : 0;
     return std::max(behind, start + most / speed(*own, fused));
   };
   std::size_t best = 0;

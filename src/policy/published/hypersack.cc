@@ -9,10 +9,19 @@
 namespace sluice {
 namespace {
 
-// A trial starves once it has waited for this many times the time of the longest queued trial.
+// A trial starves once it has waited for this many times the time of the longest queued trial, and
+// for this many seconds at least. While it starves, a device may be kept free for it. So less
+// patience leaves more of the devices idle, and more patience makes big trials end later. Guesses:
+// not measured.
 constexpr double kPatience = 2;
-constexpr double kShortestPatienceSeconds = 60;
+constexpr double kLeastPatienceSeconds = 60;
+// `optimal`: how much more the longest trial is worth than a short one of the same share. It must
+// not outweigh a difference in the compute in use. A guess: not measured.
 constexpr double kLongerIsBetter = 0.01;
+// `optimal`: limits that keep numbers finite where there is no limit. No node has as many devices,
+// and no budget as many units.
+constexpr std::size_t kMostDevicesOfNode = 64;
+constexpr Work kMostUnits = 1'000'000'000;
 
 // Whether a trial runs on a share of one device, or on one whole device.
 bool IsLight(const Demand& demand) {
@@ -254,7 +263,7 @@ bool HyperSack::HasSlot(const Class& trials) const {
 }
 
 // Places the trials with the highest total value. The value of a trial is its share of compute, and
-// up to 1 % more for a longer trial, since the longest trial ends last whatever else is done.
+// up to kLongerIsBetter more for a longer trial: the longest trial ends last whatever else is done.
 void HyperSack::PlaceOptimally(Plan& plan) {
   double longest = 1;
   PackingProblem problem;
@@ -266,8 +275,8 @@ void HyperSack::PlaceOptimally(Plan& plan) {
                           ? std::numeric_limits<int>::max()
                           : std::max(0, trials.study->parallelism - trials.study->running);
     int& jobs = problem.classes[entry.of].jobs;
-    // Jobs beyond what all devices can hold change nothing; a node counts as 64 devices.
-    const int most = kMostClients * static_cast<int>(spots_.size() * 64);
+    // Jobs beyond what all devices can hold change nothing.
+    const int most = kMostClients * static_cast<int>(spots_.size() * kMostDevicesOfNode);
     jobs = std::min({static_cast<int>(std::min<std::int64_t>(
                          static_cast<std::int64_t>(jobs) + entry.count, most)),
                      slots});
@@ -280,7 +289,7 @@ void HyperSack::PlaceOptimally(Plan& plan) {
     problem.classes[c].cpus = demand.cpus;
     const double seconds =
         classes_[c].seconds_per_unit *
-        static_cast<double>(std::min<Work>(classes_[c].study->max_budget, 1'000'000'000));
+        static_cast<double>(std::min<Work>(classes_[c].study->max_budget, kMostUnits));
     for (const Amounts& need : classes_[c].needs) {
       const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest);
       problem.classes[c].on_kinds.push_back(
@@ -378,7 +387,7 @@ void HyperSack::PlaceInTurn(Plan& plan, Time now) {
     if (entry.seconds < std::numeric_limits<double>::infinity())
       longest = std::max(longest, entry.seconds);
   }
-  const double patience = std::max(kPatience * longest, kShortestPatienceSeconds);
+  const double patience = std::max(kPatience * longest, kLeastPatienceSeconds);
   HelpStarving(plan, now, patience);
   for (const Entry& entry : queue_) {
     Class& trials = classes_[entry.of];

@@ -11,6 +11,10 @@
 namespace sluice {
 namespace {
 
+// A trial grows if it then does this many times the work by the deadline, and has reported this
+// often since it was started. Both keep trials from growing for an error of measurement, and from
+// starting up again and again; both delay growth that pays. They are part of HyperSched's rule as
+// docs/policies.md gives it. Other values were not measured.
 constexpr double kWideningPays = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 

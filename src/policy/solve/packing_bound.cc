@@ -40,6 +40,8 @@ struct Parts {
   double client = 0;
 };
 
+constexpr std::size_t kRowsOfKind = 4;  // one for each of the parts
+
 double PartOf(double amount, double whole) {
   if (amount <= 0) return 0;
   return whole > 0 ? amount / whole : std::numeric_limits<double>::infinity();
@@ -75,12 +77,12 @@ double LongestJob(const BoundProblem& problem) {
   return longest;
 }
 
-// Rows: one for each class, four for each kind, the processors, the longest job. Column 0 is T, in
-// units of the longest job, so that numbers are near 1 whatever the size of the jobs.
+// Rows: one for each class, kRowsOfKind for each kind, the processors, the longest job. Column 0 is
+// T, in units of the longest job, so that numbers are near 1 whatever the size of the jobs.
 LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const std::size_t classes = problem.classes.size();
   const std::size_t kinds = problem.kinds.size();
-  const std::size_t cpus_row = classes + 4 * kinds;
+  const std::size_t cpus_row = classes + kRowsOfKind * kinds;
   std::vector<LinearProgram::Row> rows;
   for (const BoundClass& job : problem.classes) {
     const double jobs = std::max(job.jobs, 0.0);
@@ -93,8 +95,8 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const double cpus = static_cast<double>(problem.cpus) / kWhole;
   std::vector<LinearProgram::Entry> time{{cpus_row, -cpus}, {cpus_row + 1, 1}};
   for (std::size_t k = 0; k < kinds; ++k)
-    for (std::size_t i = 0; i < 4; ++i)
-      time.push_back({classes + 4 * k + i, -problem.kinds[k].devices});
+    for (std::size_t i = 0; i < kRowsOfKind; ++i)
+      time.push_back({classes + kRowsOfKind * k + i, -problem.kinds[k].devices});
   program.AddColumn(-1, kUnbounded, time);
 
   for (std::size_t c = 0; c < classes; ++c) {
@@ -103,7 +105,7 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
       if (!CanRunOn(problem, job, k)) continue;
       const double time_units = job.on_kinds[k].seconds / unit_seconds;
       const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
-      const std::size_t row = classes + 4 * k;
+      const std::size_t row = classes + kRowsOfKind * k;
       const double job_cpus = static_cast<double>(job.cpus) / kWhole;
       program.AddColumn(0, kUnbounded,
                         {{c, 1},

@@ -10,6 +10,10 @@
 namespace sluice {
 namespace {
 
+// As a part of the bound. Rounding must not make the search visit patterns that are no better:
+// errors are below 1e-14, and differences that matter far above.
+constexpr double kRounding = 1e-12;
+
 // Depth-first search, item by item: each item first as often as it fits, then less and less often.
 // A branch is cut when even fractions of items could not fill the free room to the profit asked
 // for.
@@ -35,8 +39,7 @@ class PatternSearch {
     const bool finished = Visit(0, [&] {
       if (current_.profit <= best.pattern.profit) return;
       best.pattern = current_;
-      // Rounding must not make the search visit patterns that are no better.
-      asked_ = current_.profit + 1e-12 * best.bound;
+      asked_ = current_.profit + kRounding * best.bound;
     });
     if (finished) best.bound = best.pattern.profit;
     return best;
