@@ -143,9 +143,9 @@ DeadlinePlanner::DeadlinePlanner(const Cluster& cluster, const WorkView& work,
       wide_(std::clamp(std::min(MostWidth(study.demand), WidestFit(cluster, study.demand)), narrow_,
                        std::max(devices_, narrow_))),
       now_(now),
-      left_(Seconds(study.deadline - now)),
-      start_up_(Seconds(study.start_up)),
-      leaving_(Seconds(study.leaving)),
+      left_s_(Seconds(study.deadline - now)),
+      start_up_s_(Seconds(study.start_up)),
+      leaving_s_(Seconds(study.leaving)),
       expected_(std::numeric_limits<double>::quiet_NaN()) {
   SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .width = narrow_};
   if (study.demand.gpus > 0) at.kind = FirstKind(cluster);
@@ -172,7 +172,7 @@ void DeadlinePlanner::ListArms() {
     arms_.push_back({.item = &item,
                      .forecast = item.forecast,
                      .done = static_cast<double>(item.done),
-                     .credit = stays ? Seconds(now_ - item.heard) : 0,
+                     .credit_s = stays ? Seconds(now_ - item.heard) : 0,
                      .held = stays ? WidthOf(*item.grant) : 0,
                      .pace = item.pace});
   }
@@ -194,8 +194,8 @@ void DeadlinePlanner::RunEverybody() {
 std::vector<std::size_t> DeadlinePlanner::InOrder(double optimism) const {
   std::vector<double> keys;
   for (const Arm& arm : arms_) {
-    const double start = arm.held > 0 ? 0 : start_up_;
-    const double work = arm.done + std::max(left_ - start, 0.0) * Speed(wide_) * arm.pace;
+    const double start_s = arm.held > 0 ? 0 : start_up_s_;
+    const double work = arm.done + std::max(left_s_ - start_s, 0.0) * Speed(wide_) * arm.pace;
     keys.push_back(arm.forecast->At(work) - optimism * arm.forecast->SpreadAt(work));
   }
   std::vector<std::size_t> order(arms_.size());
@@ -278,27 +278,28 @@ DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& 
   return stage;
 }
 
-// The work of a trial at the deadline if it is chosen for the second stage, which has `rest`
+// The work of a trial at the deadline if it is chosen for the second stage, which has `rest_s`
 // seconds. `seen` is its work until then. It goes on as it is, or starts again at full width,
 // whichever gets further.
-double DeadlinePlanner::WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const {
-  const double wider = std::max(rest - leaving_ - start_up_, 0.0) * Speed(wide_) * arm.pace;
+double DeadlinePlanner::WorkAtEnd(const Arm& arm, double seen, double as_it_is,
+                                  double rest_s) const {
+  const double wider = std::max(rest_s - leaving_s_ - start_up_s_, 0.0) * Speed(wide_) * arm.pace;
   double end = seen + std::max(as_it_is, wider);
   if (study_.max_budget > 0) end = std::min(end, static_cast<double>(study_.max_budget));
   return std::max(arm.done, std::floor(end));
 }
 
 double DeadlinePlanner::StartCounts() const {
-  return std::clamp(start_up_ / std::max(left_, kLeastLeftSeconds), kStartCounts, 1.0);
+  return std::clamp(start_up_s_ / std::max(left_s_, kLeastLeftSeconds), kStartCounts, 1.0);
 }
 
 double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const {
-  const double seconds = kStages[length] * left_;
-  const double rest = left_ - seconds;
-  const double each =
+  const double seconds = kStages[length] * left_s_;
+  const double rest_s = left_s_ - seconds;
+  const double each_s =
       seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
   // Where running trials have to leave first, trials that start wait for that.
-  const double start = StartCounts() * start_up_ + (Leavers(stage) > 0 ? leaving_ : 0);
+  const double start_s = StartCounts() * start_up_s_ + (Leavers(stage) > 0 ? leaving_s_ : 0);
   std::vector<Outlook> outlooks;
   const Arm* last_arm = nullptr;
   Milli last_width = 0;
@@ -315,12 +316,12 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
     }
     last_arm = &arm;
     last_width = width;
-    const double lost = arm.held == width ? -arm.credit : start;
+    const double lost_s = arm.held == width ? -arm.credit_s : start_s;
     const double speed = Speed(width) * arm.pace;
-    const double seen = arm.done + std::max(each - lost, 0.0) * speed;
+    const double seen = arm.done + std::max(each_s - lost_s, 0.0) * speed;
     // The part of its start that is still to come when the first stage is over.
-    const double to_come = std::max(lost - each, 0.0);
-    const double end = WorkAtEnd(arm, seen, std::max(rest - to_come, 0.0) * speed, rest);
+    const double to_come_s = std::max(lost_s - each_s, 0.0);
+    const double end = WorkAtEnd(arm, seen, std::max(rest_s - to_come_s, 0.0) * speed, rest_s);
     const double then = WayLeft(*arm.forecast, std::min(seen, end));
     const double last = WayLeft(*arm.forecast, end);
     const double unknown = arm.spread * (arm.way - last);
@@ -347,8 +348,8 @@ void DeadlinePlanner::ListIdle() {
   for (std::size_t length = 0; length < kStages.size(); ++length) {
     for (std::size_t i = 0; i < arms_.size(); ++i) {
       if (arms_[i].item == nullptr) continue;
-      const double rest = (1 - kStages[length]) * left_;
-      const double end = WorkAtEnd(arms_[i], arms_[i].done, 0, rest);
+      const double rest_s = (1 - kStages[length]) * left_s_;
+      const double end = WorkAtEnd(arms_[i], arms_[i].done, 0, rest_s);
       idle_[length].emplace_back(arms_[i].forecast->At(end), i);
     }
     std::ranges::sort(idle_[length]);
@@ -381,10 +382,10 @@ void DeadlinePlanner::Decide() {
       std::isnan(study_.best)
           ? 0
           : std::max(study_.best - expected_, 0.0) /
-                (std::max(left_, kLeastPricedSeconds) * static_cast<double>(devices_));
+                (std::max(left_s_, kLeastPricedSeconds) * static_cast<double>(devices_));
   FindHopeless(price);
   // A trial that is changed now would not report again before the deadline.
-  const bool too_late = left_ < leaving_ + start_up_ + 1 / Speed(wide_);
+  const bool too_late = left_s_ < leaving_s_ + start_up_s_ + 1 / Speed(wide_);
   double to_beat = expected_ - kLeastImprovement * study_.fresh->spread;
   for (std::size_t count = 1; count <= std::min(arms_.size(), kTriedInASlot * slots());) {
     for (const auto* order : {&by_mean, &by_hope}) {
@@ -442,13 +443,13 @@ int DeadlinePlanner::Leavers(const Stage& stage) const {
 void DeadlinePlanner::FindHopeless(double price) {
   if (study_.judged) return;
   // Until a trial has left, leaving is assumed to take as long as a start.
-  const double leaving = study_.leaving_known ? leaving_ : start_up_;
+  const double leaving_s = study_.leaving_known ? leaving_s_ : start_up_s_;
   for (Arm& arm : arms_) {
     if (arm.held == 0 || IsFixed(*arm.item)) continue;
-    const double end = WorkAtEnd(arm, arm.done, 0, left_);
+    const double end = WorkAtEnd(arm, arm.done, 0, left_s_);
     const double gain =
         ExpectedGain(arm.forecast->At(end), kDoubt * arm.forecast->SpreadAt(end), expected_);
-    arm.hopeless = gain < price * leaving * static_cast<double>(arm.held);
+    arm.hopeless = gain < price * leaving_s * static_cast<double>(arm.held);
   }
 }
 
@@ -458,7 +459,7 @@ double DeadlinePlanner::Lost(const Stage& stage) const {
   double lost = 0;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
     if (arms_[i].held == 0 || Keeps(stage, i)) continue;
-    const double seconds = arms_[i].credit + (GivesUp(stage, i) ? 0 : leaving_);
+    const double seconds = arms_[i].credit_s + (GivesUp(stage, i) ? 0 : leaving_s_);
     lost += seconds * static_cast<double>(arms_[i].held);
   }
   return lost;

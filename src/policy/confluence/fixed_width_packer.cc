@@ -141,16 +141,16 @@ Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
 }
 
 // The seconds that a trial counts with when trials are compared.
-double FixedWidthPacker::Urgency(const Class& trials, double left) const {
-  if (left == kEndless) return left;
-  if (trials.study->ends_when_good_enough) return std::max(longest_ - left, 0.0);
-  if (!all_fixed_) return left;
-  return left +
-         kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, kLeastHorizonSeconds);
+double FixedWidthPacker::Urgency(const Class& trials, double left_s) const {
+  if (left_s == kEndless) return left_s;
+  if (trials.study->ends_when_good_enough) return std::max(longest_s_ - left_s, 0.0);
+  if (!all_fixed_) return left_s;
+  return left_s + kAlikeCounts * longest_s_ * trials.lost_alike_s /
+                      std::max(horizon_s_, kLeastHorizonSeconds);
 }
 
 double FixedWidthPacker::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
-  return LargestFraction(takes, all) * (1 + std::min(seconds / longest_, kLongestCounts));
+  return LargestFraction(takes, all) * (1 + std::min(seconds / longest_s_, kLongestCounts));
 }
 
 Grant FixedWidthPacker::GrantOn(const Spot& spot, const Class& trials) const {
@@ -183,19 +183,21 @@ void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
 // one device of another such study has less time left: that study then ends sooner, and this one no
 // later. The second call comes last, and no trial waits in it.
 void FixedWidthPacker::StartWide(Plan& plan, bool first) {
-  double longest = 0;
-  double shortest = kEndless;  // of studies that end once a trial is good enough
+  double longest_s = 0;
+  double shortest_s = kEndless;  // of studies that end once a trial is good enough
   for (const Class& trials : classes_) {
     if (!first || IsWide(trials.study->demand)) continue;
-    const double next = trials.LongestNext();
-    longest = std::max(longest, next);
-    if (trials.study->ends_when_good_enough && next > 0) shortest = std::min(shortest, next);
+    const double next_s = trials.LongestNext();
+    longest_s = std::max(longest_s, next_s);
+    if (trials.study->ends_when_good_enough && next_s > 0)
+      shortest_s = std::min(shortest_s, next_s);
   }
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
-      const double next = trials.LongestNext();
-      const bool waits = trials.study->ends_when_good_enough ? next > shortest : next < longest;
+      const double next_s = trials.LongestNext();
+      const bool waits =
+          trials.study->ends_when_good_enough ? next_s > shortest_s : next_s < longest_s;
       if (!trials.unknown && waits) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
@@ -213,8 +215,8 @@ bool FixedWidthPacker::MayLeave(const Class& trials, const WorkItem& item) const
 // 1/kTurns of the time until all work is done, and enough to pay for this turn and for its part in
 // the price of all turns.
 double FixedWidthPacker::TurnOf(const StudyView& study) const {
-  return std::max(horizon_ / kTurns,
-                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
+  return std::max(horizon_s_ / kTurns,
+                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_s_ / longest_s_));
 }
 
 // The device with the most free share, among the fastest devices with room; null if none has room.
@@ -252,12 +254,12 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
   bool all = true;
   while (all) {
     const Class* longest = nullptr;
-    double most = -1;
+    double most_s = -1;
     for (const std::size_t c : order) {
       if (taken[c].waiting + taken[c].to_come >= classes_[c].Known()) continue;
-      const double left = classes_[c].After(taken[c]).all;
-      if (left <= most) continue;
-      most = left;
+      const double left_s = classes_[c].After(taken[c]).all_s;
+      if (left_s <= most_s) continue;
+      most_s = left_s;
       longest = &classes_[c];
     }
     if (longest == nullptr) break;
@@ -276,57 +278,57 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
 
 // Whether all other work will have ended before the trial, even if the trial runs from now on, and
 // even if other trials pack badly with their like.
-bool FixedWidthPacker::IsLate(const Class& trials, double left) const {
-  return TakesTurns(*trials.study) && left < kEndless &&
-         left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
+bool FixedWidthPacker::IsLate(const Class& trials, double left_s) const {
+  return TakesTurns(*trials.study) && left_s < kEndless &&
+         left_s >= horizon_s_ + lost_alike_s_ + kOneTurn * PriceOf(*trials.study);
 }
 
 // Whether the trial is so slow on this kind that it would end after what ends last in any case.
-bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left) const {
-  return left * std::ranges::max(trials.speeds) >
-         std::max(horizon_, longest_) * trials.speeds[kind];
+bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left_s) const {
+  return left_s * std::ranges::max(trials.speeds) >
+         std::max(horizon_s_, longest_s_) * trials.speeds[kind];
 }
 
 // The device for a late trial that fits at once: of the fastest kind with room, the device with the
 // least free share. Kinds on which it would end even later are left out. Null if there is none.
-FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left) {
+FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
     return std::pair(trials.speeds[spot.kind], -RoomBeside(spot).share);
   };
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
-    if (EndsLater(trials, spot.kind, left)) continue;
+    if (EndsLater(trials, spot.kind, left_s)) continue;
     if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
   }
   return best;
 }
 
-// Whether a running trial leaves for a late trial with `late` seconds left. Not if it has about as
-// much left itself, or so little that leaving is not worth its price.
-bool FixedWidthPacker::MakesWay(const Runner& runner, double late) const {
+// Whether a running trial leaves for a late trial with `late_s` seconds left. Not if it has about
+// as much left itself, or so little that leaving is not worth its price.
+bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
   const Class& trials = classes_[runner.of];
-  const double left = LeftOf(trials, *runner.item).all;
-  const double price = PriceOf(*trials.study);
-  return TakesTurns(*trials.study) && !IsLate(trials, left) && left > price &&
-         left + kOneTurn * price < late;
+  const double left_s = LeftOf(trials, *runner.item).all_s;
+  const double price_s = PriceOf(*trials.study);
+  return TakesTurns(*trials.study) && !IsLate(trials, left_s) && left_s > price_s &&
+         left_s + kOneTurn * price_s < late_s;
 }
 
 // The device to clear for a late trial: it must fit there once other trials have made room. Chosen
 // by how much of the device is free, or held by trials that leave or have just reported. What is
 // free or being left counts twice, so that the next plan, which finds more of it free, chooses the
 // same device. Null if there is none.
-FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left) {
+FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   double most = 0;
   for (Spot& spot : spots_) {
-    if (spot.device < 0 || EndsLater(trials, spot.kind, left)) continue;
+    if (spot.device < 0 || EndsLater(trials, spot.kind, left_s)) continue;
     Amounts room = RoomBeside(spot);
     Amounts in_the_end = room;
     Milli reported = 0;
     for (const Runner& runner : spot.running) {
       const WorkItem& item = *runner.item;
-      const bool makes_way = item.movable && MakesWay(runner, left);
+      const bool makes_way = item.movable && MakesWay(runner, left_s);
       if (!item.leaving && !makes_way) continue;
       in_the_end += HeldBy(*item.grant);
       if (item.leaving) room += HeldBy(*item.grant);
@@ -351,23 +353,23 @@ void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
     if (trials.study->demand.gpus == 0 || IsWide(trials.study->demand)) continue;
     Class::Taken taken;
     for (std::int64_t i = trials.Known(); i > 0 && trials.WaitingComesNext(taken); --i) {
-      const double left = trials.After(taken).all;
-      if (!IsLate(trials, left) || late.size() >= classes_.size() * kMostLate) break;
-      late.emplace_back(left, c);
+      const double left_s = trials.After(taken).all_s;
+      if (!IsLate(trials, left_s) || late.size() >= classes_.size() * kMostLate) break;
+      late.emplace_back(left_s, c);
       trials.Take(taken);
     }
   }
   std::ranges::stable_sort(late, std::greater(), [](const auto& each) { return each.first; });
   if (late.size() > kMostLate) late.resize(kMostLate);
   std::vector<bool> in_vain(classes_.size());
-  for (const auto& [left, of] : late) {
+  for (const auto& [left_s, of] : late) {
     if (in_vain[of]) continue;
     Class& trials = classes_[of];
-    if (Spot* spot = SnuggestFor(trials, left)) {
+    if (Spot* spot = SnuggestFor(trials, left_s)) {
       Start(trials, GrantOn(*spot, trials), plan);
-    } else if (Spot* cleared = ClearedFor(trials, left)) {
+    } else if (Spot* cleared = ClearedFor(trials, left_s)) {
       cleared->kept_free += Takes(trials, cleared->kind);
-      cleared->kept_for = std::max(cleared->kept_for, left);
+      cleared->kept_for_s = std::max(cleared->kept_for_s, left_s);
       kept_cpus_[Number(cleared->node) - 1] += trials.study->demand.cpus;
     } else {
       in_vain[of] = true;
@@ -376,7 +378,7 @@ void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
 }
 
 bool FixedWidthPacker::KeepsRoom() const {
-  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for > 0; });
+  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for_s > 0; });
 }
 
 void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
@@ -396,12 +398,13 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
   for (const Runner& runner : spot.running) {
     const Class& trials = classes_[runner.of];
     if (!MayLeave(trials, *runner.item)) continue;
-    const double left = LeftOf(trials, *runner.item).all;
-    if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
+    const double left_s = LeftOf(trials, *runner.item).all_s;
+    if (IsLate(trials, left_s) || (spot.kept_for_s > 0 && !MakesWay(runner, spot.kept_for_s)))
+      continue;
     const Amounts holds = HeldBy(*runner.item->grant);
     room += holds;
-    const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
-    items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
+    const double worth = Worth(holds, all, Urgency(trials, left_s) + TurnOf(*trials.study));
+    items.push_back({{Suits(trials, spot.kind, left_s) * worth}, holds});
     what.emplace_back(runner.of, runner.item);
   }
   const std::size_t running = items.size();
@@ -417,20 +420,21 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     if (most <= 0) continue;
     SetItem item{.worths = {}, .takes = takes};
     Class::Taken taken;
-    const double first = trials.After(taken).all;
+    const double first_s = trials.After(taken).all_s;
     for (std::int64_t i = 0; i < most; ++i) {
-      const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
+      const double left_s = i == 0 && trials.unknown ? kEndless : trials.After(taken).all_s;
       // In a study that ends once a trial is good enough, no trial counts for more than the one
       // before: FindBestSet needs worths that do not rise.
-      const double counts = trials.study->ends_when_good_enough && left < kEndless ? first : left;
-      item.worths.push_back(Suits(trials, spot.kind, left) *
-                            Worth(takes, all, Urgency(trials, counts)));
+      const double counts_s =
+          trials.study->ends_when_good_enough && left_s < kEndless ? first_s : left_s;
+      item.worths.push_back(Suits(trials, spot.kind, left_s) *
+                            Worth(takes, all, Urgency(trials, counts_s)));
       trials.Take(taken);
     }
     items.push_back(std::move(item));
     what.emplace_back(c, nullptr);
   }
-  if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
+  if (items.empty() || (items.size() == running && spot.kept_for_s == 0)) return;
   const std::vector<int> best =
       FindBestSet(items, room, spot.device < 0 ? &Amounts::cpus : &Amounts::share);
   std::vector<const WorkItem*> leavers;

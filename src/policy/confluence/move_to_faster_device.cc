@@ -70,9 +70,9 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
       return static_cast<double>(item->target - item->done) /
              (work.speeds->Ask(at).work_per_second * item->pace);
     };
-    const double price = Seconds(study->start_up + study->leaving + (now - item->heard));
-    const double saved = seconds(here) - seconds(KindOf(cluster, grant));
-    if (saved <= (study->judged ? kMovePaysIfJudged : kMovePays) * price) continue;
+    const double price_s = Seconds(study->start_up + study->leaving + (now - item->heard));
+    const double saved_s = seconds(here) - seconds(KindOf(cluster, grant));
+    if (saved_s <= (study->judged ? kMovePaysIfJudged : kMovePays) * price_s) continue;
     books.Take(grant);
     moved.emplace(item->trial, std::move(grant));
   }

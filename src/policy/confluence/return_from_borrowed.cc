@@ -76,13 +76,13 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
   }
   std::ranges::stable_sort(away, std::greater(), &Member::seconds);
   const auto ends = [&](std::size_t leave) {
-    const double behind = leave < away.size() ? away[leave].seconds : 0;
+    const double behind_s = leave < away.size() ? away[leave].seconds : 0;
     double most = longest;
     for (std::size_t i = 0; i < leave; ++i) most = std::max(most, away[i].work);
     const int all = home + static_cast<int>(leave);
     const int fused = std::max(1, (all + devices - 1) / devices);
-    const double start = leave > 0 ? kStartUpsOfReturn * Seconds(study.start_up) : 0;
-    return std::max(behind, start + most / speed(*own, fused));
+    const double start_s = leave > 0 ? kStartUpsOfReturn * Seconds(study.start_up) : 0;
+    return std::max(behind_s, start_s + most / speed(*own, fused));
   };
   std::size_t best = 0;
   for (std::size_t leave = 1; leave <= away.size() && home + static_cast<int>(leave) <= room;

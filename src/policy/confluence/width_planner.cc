@@ -77,12 +77,12 @@ Milli Next(Milli width, Milli least) {
 }
 
 // The least length that fits, by bisection between a length that does not fit and one that does.
-double Halve(double too_short, double length, const std::function<bool(double)>& fits) {
-  for (int i = 0; i < kHalvings && length - too_short > kNearEnough * length; ++i) {
-    const double middle = (too_short + length) / 2;
-    (fits(middle) ? length : too_short) = middle;
+double Halve(double too_short_s, double length_s, const std::function<bool(double)>& fits) {
+  for (int i = 0; i < kHalvings && length_s - too_short_s > kNearEnough * length_s; ++i) {
+    const double middle_s = (too_short_s + length_s) / 2;
+    (fits(middle_s) ? length_s : too_short_s) = middle_s;
   }
-  return length;
+  return length_s;
 }
 
 bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
@@ -104,13 +104,13 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
   if (study.open) coming_ = study.left + study.coming;
   WorkItem fresh;
   fresh.target = study.max_budget;
-  to_come_ = TimesOf(fresh).seconds;
-  if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
-  typical_ = to_come_;
+  to_come_s_ = TimesOf(fresh).seconds;
+  if (!std::isfinite(to_come_s_[best_])) to_come_s_.assign(widths_.size(), 0);
+  typical_s_ = to_come_s_;
   if (study.typical_work > 0 && study.typical_work < static_cast<double>(study.max_budget)) {
-    const double start = Seconds(study.start_up);
+    const double start_s = Seconds(study.start_up);
     const double part = study.typical_work / static_cast<double>(study.max_budget);
-    for (double& seconds : typical_) seconds = start + (seconds - start) * part;
+    for (double& seconds : typical_s_) seconds = start_s + (seconds - start_s) * part;
   }
   // Of the trials that pause at their target one in eta goes on, or all do. Each is assumed to have
   // as much left as the trial with the most left. Which trials go on is decided as other trials
@@ -125,7 +125,7 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
   const auto longest = std::ranges::max_element(
       trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
-  to_return_ = TimesOf(fresh).seconds;
+  to_return_s_ = TimesOf(fresh).seconds;
   Settle();
 }
 
@@ -177,9 +177,9 @@ double WidthPlanner::SpeedOn(const Grant& grant, std::size_t width) {
 WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
   Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
   const bool stays = item.running && !item.leaving;
-  const double since = stays ? Seconds(now_ - item.heard) : 0;
-  const double start = Seconds(study_.start_up);
-  const double leaving = Seconds(study_.leaving);
+  const double since_s = stays ? Seconds(now_ - item.heard) : 0;
+  const double start_s = Seconds(study_.start_up);
+  const double leaving_s = Seconds(study_.leaving);
   // If its width is not among those listed, the next narrower one stands for it.
   if (stays && WidthOf(*item.grant) <= devices_) {
     const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
@@ -192,13 +192,13 @@ WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
       continue;
     }
     const double speed = i == trial.held ? SpeedOn(*item.grant, i) : speeds_[i];
-    const double left =
+    const double left_s =
         static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speed / item.pace;
     if (i == trial.held) {
-      trial.seconds.push_back(std::max(left - since, 0.0));
+      trial.seconds.push_back(std::max(left_s - since_s, 0.0));
     } else {
-      const double change = stays ? leaving + start + kLostCounts * since : start;
-      trial.seconds.push_back((left + change) * (stays ? kWideningMargin : 1));
+      const double change_s = stays ? leaving_s + start_s + kLostCounts * since_s : start_s;
+      trial.seconds.push_back((left_s + change_s) * (stays ? kWideningMargin : 1));
     }
   }
   return trial;
@@ -208,97 +208,97 @@ double WidthPlanner::Area(const std::vector<double>& seconds, std::size_t width)
   return seconds[width] * static_cast<double>(widths_[width]);
 }
 
-std::size_t WidthPlanner::Narrowest(const std::vector<double>& seconds, double length) const {
+std::size_t WidthPlanner::Narrowest(const std::vector<double>& seconds, double length_s) const {
   std::size_t best = widths_.size();
   for (std::size_t i = least_; i < widths_.size(); ++i) {
-    if (seconds[i] > length) continue;
+    if (seconds[i] > length_s) continue;
     if (best == widths_.size() || Area(seconds, i) < Area(seconds, best)) best = i;
   }
   return best;
 }
 
-std::size_t WidthPlanner::WidthFor(const Trial& trial, double length, Change change) const {
+std::size_t WidthPlanner::WidthFor(const Trial& trial, double length_s, Change change) const {
   const bool held = trial.held < widths_.size();
   if (held && change == Change::kNone) return trial.held;
-  if (held && change == Change::kLate && trial.seconds[trial.held] <= length) return trial.held;
-  return Narrowest(trial.seconds, length);
+  if (held && change == Change::kLate && trial.seconds[trial.held] <= length_s) return trial.held;
+  return Narrowest(trial.seconds, length_s);
 }
 
-bool WidthPlanner::Fits(double length, Change change) const {
-  const double room = length * static_cast<double>(devices_);
+bool WidthPlanner::Fits(double length_s, Change change) const {
+  const double room = length_s * static_cast<double>(devices_);
   double area = 0;
   if (coming_ > 0) {
-    const std::size_t width = Narrowest(to_come_, length);
+    const std::size_t width = Narrowest(to_come_s_, length_s);
     if (width == widths_.size()) return false;
-    area += coming_ * Area(typical_, Narrowest(typical_, length));
+    area += coming_ * Area(typical_s_, Narrowest(typical_s_, length_s));
   }
   if (returning_ > 0) {
-    const std::size_t width = Narrowest(to_return_, length);
+    const std::size_t width = Narrowest(to_return_s_, length_s);
     if (width == widths_.size()) return false;
-    area += returning_ * Area(to_return_, width);
+    area += returning_ * Area(to_return_s_, width);
   }
   for (const Trial& trial : trials_) {
     if (area > room) return false;
-    const std::size_t width = WidthFor(trial, length, change);
-    if (width == widths_.size() || trial.seconds[width] > length) return false;
+    const std::size_t width = WidthFor(trial, length_s, change);
+    if (width == widths_.size() || trial.seconds[width] > length_s) return false;
     area += Area(trial.seconds, width);
   }
   return area <= room;
 }
 
 double WidthPlanner::Bisect(Change change) const {
-  double short_length = 0;  // does not fit
-  double length = 1;
+  double short_length_s = 0;  // does not fit
+  double length_s = 1;
   for (const Trial& trial : trials_) {
-    const auto [least, most] = std::ranges::minmax(trial.seconds);
-    short_length = std::max(short_length, least);
-    length = std::max(length, most);
+    const auto [least_s, most_s] = std::ranges::minmax(trial.seconds);
+    short_length_s = std::max(short_length_s, least_s);
+    length_s = std::max(length_s, most_s);
   }
-  if (!std::isfinite(length)) return length;
-  while (!Fits(length, change)) length *= 2;
-  return Halve(short_length, length, [&](double middle) { return Fits(middle, change); });
+  if (!std::isfinite(length_s)) return length_s;
+  while (!Fits(length_s, change)) length_s *= 2;
+  return Halve(short_length_s, length_s, [&](double middle_s) { return Fits(middle_s, change); });
 }
 
 // Whether a change is worth its cost.
-bool WidthPlanner::IsWorth(double length, double instead_of) const {
-  return length + kStartUpsOfChange * Seconds(study_.start_up) <= kChangePays * instead_of;
+bool WidthPlanner::IsWorth(double length_s, double instead_of_s) const {
+  return length_s + kStartUpsOfChange * Seconds(study_.start_up) <= kChangePays * instead_of_s;
 }
 
 // Running trials are changed only if all work then ends clearly sooner. To change only the trials
 // that would end too late is preferred to changing any.
 void WidthPlanner::Settle() {
   Change change = Change::kNone;
-  length_ = Bisect(change);
-  if (!std::isfinite(length_)) {
+  length_s_ = Bisect(change);
+  if (!std::isfinite(length_s_)) {
     for (Trial& trial : trials_) trial.width = std::min(trial.held, best_);
     return;
   }
   for (const Change next : {Change::kLate, Change::kAny}) {
     if (!may_change_) break;
-    const double length = Bisect(next);
-    if (!IsWorth(length, length_)) continue;
+    const double length_s = Bisect(next);
+    if (!IsWorth(length_s, length_s_)) continue;
     change = next;
-    length_ = length;
+    length_s_ = length_s;
   }
-  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
+  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_s_, change);
   if (coming_ == 0) BeginAtOnce(change);
 }
 
 // Running trials keep their width if they end in time, or if no change is allowed. The others are
 // as narrow as they can be, even where a wider one has less area.
-std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
+std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length_s,
                                                                 Change change) const {
   std::vector<std::size_t> widths;
   Milli taken = 0;
   for (const Trial& trial : trials_) {
     const bool held = trial.held < widths_.size();
     std::size_t width = 0;
-    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length)) {
+    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length_s)) {
       width = trial.held;
     } else {
-      while (width < widths_.size() && trial.seconds[width] > length) ++width;
+      while (width < widths_.size() && trial.seconds[width] > length_s) ++width;
     }
-    if (width == widths_.size() || trial.seconds[width] > length) return std::nullopt;
+    if (width == widths_.size() || trial.seconds[width] > length_s) return std::nullopt;
     taken += widths_[width];
     if (taken > devices_) return std::nullopt;
     widths.push_back(width);
@@ -312,19 +312,20 @@ std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
 void WidthPlanner::BeginAtOnce(Change change) {
   const auto [in, out, spare] = LetIn(trials_);
   if (out.empty() || in.size() + out.size() < trials_.size()) return;
-  double first = std::numeric_limits<double>::infinity();
-  for (const Trial* trial : in) first = std::min(first, trial->seconds[trial->width]);
-  double last = 0;
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const Trial* trial : in) first_s = std::min(first_s, trial->seconds[trial->width]);
+  double last_s = 0;
   for (const Trial* trial : out) {
     double seconds = trial->seconds[trial->width];
     for (std::size_t i = 0; i < widths_.size() && std::ssize(out) * widths_[i] <= devices_; ++i)
       seconds = std::min(seconds, trial->seconds[i]);
-    last = std::max(last, seconds);
+    last_s = std::max(last_s, seconds);
   }
-  const double in_turn = std::max(length_, first + last) * (1 + kEqual);
-  if (!AllAtOnce(in_turn, change)) return;
-  length_ = Halve(0, in_turn, [&](double length) { return AllAtOnce(length, change).has_value(); });
-  const std::vector<std::size_t> widths = *AllAtOnce(length_, change);
+  const double in_turn_s = std::max(length_s_, first_s + last_s) * (1 + kEqual);
+  if (!AllAtOnce(in_turn_s, change)) return;
+  length_s_ =
+      Halve(0, in_turn_s, [&](double length_s) { return AllAtOnce(length_s, change).has_value(); });
+  const std::vector<std::size_t> widths = *AllAtOnce(length_s_, change);
   for (std::size_t i = 0; i < widths.size(); ++i) trials_[i].width = widths[i];
 }
 
@@ -352,7 +353,7 @@ void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
   };
   std::ranges::stable_sort(order, std::greater(), ends);
   for (std::vector<Trial*>* group : order) {
-    const double before = ends(group);
+    const double before_s = ends(group);
     const Milli had = spare;
     std::vector<std::size_t> widths;
     for (const Trial* trial : *group) widths.push_back(trial->width);
@@ -363,7 +364,7 @@ void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
       const Trial& trial = *(*group)[i];
       moves = moves || (trial.held == widths[i] && trial.width != widths[i]);
     }
-    if (!moves || IsWorth(ends(group), before)) continue;
+    if (!moves || IsWorth(ends(group), before_s)) continue;
     for (std::size_t i = 0; i < widths.size(); ++i) (*group)[i]->width = widths[i];
     spare = had;
   }

@@ -79,10 +79,10 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
   };
   const RemainingTimes remaining(*work.speeds, cluster);
   std::vector<Left> left;
-  double sum = 0;
+  double sum_s = 0;
   for (const WorkItem& item : work.items) {
     left.push_back({&item, remaining.Alone(item)});
-    sum += left.back().seconds;
+    sum_s += left.back().seconds;
   }
   std::ranges::stable_sort(left, ComesBefore);
 
@@ -100,7 +100,7 @@ Plan Fluid::Propose(const Cluster& cluster, const WorkView& work, Time /*now*/) 
       width = WidthOf(*item->grant);
     } else if (mode_ == Mode::kDynamic || width == 0) {
       const Milli devices = TotalWidth(cluster, item->demand);
-      width = FluidWidth(sum > 0 ? seconds / sum : 0, item->demand, devices);
+      width = FluidWidth(sum_s > 0 ? seconds / sum_s : 0, item->demand, devices);
       if (mode_ == Mode::kStatic) plan.widths.push_back({item->trial, width});
     }
     wanted.push_back({item, width});

@@ -96,7 +96,7 @@ void HyperSack::Classify(const WorkView& work) {
     const StudyView& study = work.studies[i];
     made.study = &study;
     made.started = made.asked = 0;
-    made.shortest = std::numeric_limits<double>::infinity();
+    made.shortest_s = std::numeric_limits<double>::infinity();
     made.full = made.lacks_memory = false;
     made.size = 0;
     made.needs.clear();
@@ -131,13 +131,13 @@ void HyperSack::Queue(const WorkView& work) {
     while (classes_[of].study->study != item.trial.study) of = (of + 1) % classes_.size();
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
-    const double takes = seconds(of, left);
-    classes_[of].shortest = std::min(classes_[of].shortest, takes);
-    if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes) {
+    const double takes_s = seconds(of, left);
+    classes_[of].shortest_s = std::min(classes_[of].shortest_s, takes_s);
+    if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes_s) {
       ++queue_.back().count;
       continue;
     }
-    queue_.push_back({.seconds = takes,
+    queue_.push_back({.seconds = takes_s,
                       .size = classes_[of].size,
                       .of = static_cast<std::uint32_t>(of),
                       .item = &item});
@@ -147,7 +147,7 @@ void HyperSack::Queue(const WorkView& work) {
     if (!study.open) continue;
     Entry entry{.size = classes_[i].size, .of = static_cast<std::uint32_t>(i), .item = nullptr};
     // A trial still to be proposed never delays a waiting trial of its own study.
-    entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest);
+    entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest_s);
     entry.count = study.left + study.coming;
     if (entry.count > 0) queue_.push_back(entry);
     if (study.left > 0) continue;
@@ -265,7 +265,7 @@ bool HyperSack::HasSlot(const Class& trials) const {
 // Places the trials with the highest total value. The value of a trial is its share of compute, and
 // up to kLongerIsBetter more for a longer trial: the longest trial ends last whatever else is done.
 void HyperSack::PlaceOptimally(Plan& plan) {
-  double longest = 1;
+  double longest_s = 1;
   PackingProblem problem;
   problem.classes.resize(classes_.size());
   for (const Entry& entry : queue_) {
@@ -281,7 +281,7 @@ void HyperSack::PlaceOptimally(Plan& plan) {
                          static_cast<std::int64_t>(jobs) + entry.count, most)),
                      slots});
     if (entry.seconds < std::numeric_limits<double>::infinity())
-      longest = std::max(longest, entry.seconds);
+      longest_s = std::max(longest_s, entry.seconds);
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Demand& demand = classes_[c].study->demand;
@@ -291,7 +291,7 @@ void HyperSack::PlaceOptimally(Plan& plan) {
         classes_[c].seconds_per_unit *
         static_cast<double>(std::min<Work>(classes_[c].study->max_budget, kMostUnits));
     for (const Amounts& need : classes_[c].needs) {
-      const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest);
+      const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest_s);
       problem.classes[c].on_kinds.push_back(
           {.share = need.share,
            .bandwidth = need.bandwidth,
@@ -358,14 +358,15 @@ bool HyperSack::IsBig(const Class& trials) const {
 }
 
 // Considers trials that need a larger part of a device's memory than of its compute. The one that
-// has waited longest, if longer than `patience`, comes before all others. If it lacks memory, a
+// has waited longest, if longer than `patience_s`, comes before all others. If it lacks memory, a
 // device is kept free for it.
-void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
+void HyperSack::HelpStarving(Plan& plan, Time now, double patience_s) {
   Entry* starving = nullptr;
   for (Entry& entry : queue_) {
     const Class& trials = classes_[entry.of];
-    if (entry.item == nullptr || !HasSlot(trials) || Seconds(now - entry.item->since) <= patience ||
-        !IsLight(trials.study->demand) || !IsBig(trials))
+    if (entry.item == nullptr || !HasSlot(trials) ||
+        Seconds(now - entry.item->since) <= patience_s || !IsLight(trials.study->demand) ||
+        !IsBig(trials))
       continue;
     if (starving == nullptr || entry.item->since < starving->item->since) starving = &entry;
   }
@@ -382,13 +383,13 @@ void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
 }
 
 void HyperSack::PlaceInTurn(Plan& plan, Time now) {
-  double longest = 0;
+  double longest_s = 0;
   for (const Entry& entry : queue_) {
     if (entry.seconds < std::numeric_limits<double>::infinity())
-      longest = std::max(longest, entry.seconds);
+      longest_s = std::max(longest_s, entry.seconds);
   }
-  const double patience = std::max(kPatience * longest, kLeastPatienceSeconds);
-  HelpStarving(plan, now, patience);
+  const double patience_s = std::max(kPatience * longest_s, kLeastPatienceSeconds);
+  HelpStarving(plan, now, patience_s);
   for (const Entry& entry : queue_) {
     Class& trials = classes_[entry.of];
     for (int i = 0; i < entry.count && HasSlot(trials); ++i) {

@@ -56,7 +56,7 @@ class HyperSack : public Policy {
     std::vector<Amounts> needs;   // on each kind
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // on the kind where it is fastest
-    double shortest = 0;          // seconds left of the shortest trial that waits
+    double shortest_s = 0;        // left of the shortest trial that waits
     Milli size = 0;               // the largest share of a device it takes on any kind
     int started = 0;              // by this plan
     int asked = 0;                // of those started: trials still to be proposed
@@ -90,7 +90,7 @@ class HyperSack : public Policy {
   void PlaceOptimally(Plan& plan);
   void PlaceInTurn(Plan& plan, Time now);
   bool HasSlot(const Class& trials) const;
-  void HelpStarving(Plan& plan, Time now, double patience);
+  void HelpStarving(Plan& plan, Time now, double patience_s);
   bool IsBig(const Class& trials) const;
   bool LacksMemory(const Class& trials) const;
   void Reserve(const Class& trials);

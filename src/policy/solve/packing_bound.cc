@@ -64,17 +64,17 @@ bool CanRunOn(const BoundProblem& problem, const BoundClass& job, std::size_t k)
 
 // The time of the longest job, each job alone on the kind where it is fastest.
 double LongestJob(const BoundProblem& problem) {
-  double longest = 0;
+  double longest_s = 0;
   for (const BoundClass& job : problem.classes) {
     SLUICE_CHECK(job.on_kinds.size() == problem.kinds.size(),
                  "a class knows every kind of devices");
     if (job.jobs <= 0) continue;
-    double quickest = std::numeric_limits<double>::infinity();
+    double quickest_s = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < problem.kinds.size(); ++k)
-      if (CanRunOn(problem, job, k)) quickest = std::min(quickest, job.on_kinds[k].seconds);
-    longest = std::max(longest, quickest);
+      if (CanRunOn(problem, job, k)) quickest_s = std::min(quickest_s, job.on_kinds[k].seconds);
+    longest_s = std::max(longest_s, quickest_s);
   }
-  return longest;
+  return longest_s;
 }
 
 // Rows: one for each class, kRowsOfKind for each kind, the processors, the longest job. Column 0 is
@@ -122,11 +122,11 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
 }  // namespace
 
 double PackingBound(const BoundProblem& problem) {
-  const double longest = LongestJob(problem);
-  if (longest <= 0 || !std::isfinite(longest)) return longest;
-  const LinearSolution solution = SolveLinear(ProgramOf(problem, longest));
+  const double longest_s = LongestJob(problem);
+  if (longest_s <= 0 || !std::isfinite(longest_s)) return longest_s;
+  const LinearSolution solution = SolveLinear(ProgramOf(problem, longest_s));
   // Without a solution the longest job is still a bound.
-  return solution.optimal ? longest * std::max(1.0, solution.x[0]) : longest;
+  return solution.optimal ? longest_s * std::max(1.0, solution.x[0]) : longest_s;
 }
 
 }  // namespace sluice
