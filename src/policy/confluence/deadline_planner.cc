@@ -19,9 +19,9 @@
 // Few trials and a short first stage get far, but perhaps with the wrong trial. Many trials and a
 // long first stage find the right trial, but have no time left to train it.
 //
-// Candidates are trials that run, trials that wait, and trials that are not proposed yet. For the
-// last, the study's forecast of a new trial stands. Every plan chooses anew: only giving a trial up
-// is final.
+// Candidates are trials that run, trials that wait, and trials that are not proposed yet. A trial
+// that is not proposed yet has the study's forecast of a new trial. Every plan chooses anew: only
+// giving a trial up is final.
 //
 // What is expected: each trial's loss at the deadline is a normal variable. Its mean is the trial's
 // forecast at the work it would have done by then. Its standard deviation is not all that is
@@ -156,7 +156,7 @@ DeadlinePlanner::DeadlinePlanner(const Cluster& cluster, const WorkView& work,
   if (measured && study.start_up_known && study.fresh != nullptr && study.fresh->known) {
     Decide();
   } else {
-    RunEverybody();
+    RunAll();
   }
 }
 
@@ -183,7 +183,7 @@ void DeadlinePlanner::ListArms() {
 }
 
 // While speeds, start-ups or curves are unknown: running trials go on, others take what is free.
-void DeadlinePlanner::RunEverybody() {
+void DeadlinePlanner::RunAll() {
   std::vector<std::size_t> order(arms_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Adopt(Stay(order));
@@ -373,8 +373,8 @@ void DeadlinePlanner::Decide() {
   const std::vector<std::size_t> by_hope = InOrder(1);
   Stage best = Stay(by_hope);
   if (best.arms.empty()) return;
-  // Without the shortest first stage: a change that is better made at once would otherwise be put
-  // off again and again.
+  // The shortest first stage is not considered here. With it, a change that is better made at once
+  // would be put off again and again.
   expected_ = ValueOf(best, /*at_least=*/1);
   // What a second of a device is worth: the improvement still expected, divided by all device time
   // left.
@@ -402,8 +402,9 @@ void DeadlinePlanner::Decide() {
   Adopt(best);
 }
 
-// How long leaving takes is learned from the first trial that leaves: the worst of those that are
-// to. Until that is known no other trial leaves, except trials that are given up.
+// How long leaving takes is learned from the first trial that leaves. Of the trials that are to
+// leave, the worst one goes first. Until it has left, no other trial leaves, except trials that are
+// given up.
 DeadlinePlanner::Stage DeadlinePlanner::Try(const Stage& stage,
                                             const std::vector<std::size_t>& by_hope,
                                             const std::vector<std::size_t>& by_mean) const {

@@ -52,7 +52,7 @@ class DeadlinePlanner {
   static constexpr std::array<double, 7> kStages = {0.04, 0.1, 0.2, 0.35, 0.5, 0.75, 1};
 
   void ListArms();
-  void RunEverybody();
+  void RunAll();
   void Decide();
   std::vector<std::size_t> InOrder(double optimism) const;
   template <typename MayHave>

@@ -39,10 +39,9 @@ Milli Held(const WorkView& work, const StudyView& study) {
 // of some speeds, and below every difference that is measured.
 constexpr double kTie = 1e-9;
 
-// The width with the most throughput per device, averaged over all devices. Between equal widths of
-// up to one device the narrowest wins: waiting trials are started at that width too. Between equal
-// widths of several devices the widest wins: a study that makes as much of many devices is to have
-// its part of them.
+// The width with the most throughput per device, averaged over all devices. Of equal widths up to
+// one device the narrowest wins: waiting trials start at that width too. Of equal widths of several
+// devices the widest wins: a study that uses many devices as well as few keeps its claim to many.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));

@@ -166,8 +166,9 @@ double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
 }
 
 // Compares what studies cost on each kind. The cost of a trial on a kind is the share of a device
-// that it takes there, times the seconds that a unit of work takes. A study's thrift is 1 on the
-// kind where its cost is least, measured by the costs of all studies there.
+// that it takes there, times the seconds that a unit of work takes. Each cost is divided by what is
+// usual on that kind, over all studies. A study's thrift is 1 on the kind where the result is
+// lowest, and less on the others: the lowest result divided by the one there.
 void FixedWidthPacker::CompareKinds() {
   const auto takes = [&](const Class& trials, std::size_t kind) {
     const double speed = trials.speeds[kind];

@@ -16,7 +16,7 @@
 // Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, one of
 // 0.51 leaves half. Such trials count as if they had more work left, in proportion to the time they
 // would lose with only each other for neighbours. So they run while other trials can fill the gaps.
-// This does not hold if any study is judged: chains of judged trials end last, and so come first.
+// The rule is off if any study is judged: the chains of judged trials end last, so they come first.
 //
 // Studies that end once a trial is good enough. What counts is how soon each of them ends, so short
 // trials come first.
@@ -25,14 +25,14 @@
 // proposed. A device waits until its whole set is there. Proposals come one by one, and the first
 // to arrive would take the place of another.
 //
-// Several kinds of devices. Each kind is for the trials that it suits. Say a trial takes half as
-// much of kind A as of kind B, and most trials take only a third as much: then it is better left to
-// B. So the worth of a trial is multiplied by a factor: 1 on the kind that suits it best, and less
-// on others. The factor is squared, for two reasons: a device of the wrong kind wastes room on the
-// trial, and keeps that room from trials that would not waste it. Of five powers tried on the mixed
-// clusters of HyperSack's search spaces, the square was best. The worth is cut in the same way
-// where the trial is so slow that all other work would end before it. The linear program of the
-// lower bound would choose much the same; this takes no program.
+// Several kinds of devices. Each kind is for the trials that it suits. An example: most trials take
+// a third as much of a device of kind A as of one of kind B. A trial that takes half as much is
+// then better left to B. So the worth of a trial is multiplied by a factor: 1 on the kind that
+// suits it best, and less on others. The factor is squared, for two reasons: a device of the wrong
+// kind wastes room on the trial, and keeps that room from trials that would not waste it. Of five
+// powers tried on the mixed clusters of HyperSack's search spaces, the square was best. The worth
+// is cut in the same way where the trial is so slow that all other work would end before it. The
+// linear program of the lower bound would choose much the same; this takes no program.
 //
 // Room for all. Neighbours slow each other down. So if all trials find room at once, none of this
 // is needed. Each trial goes to the fastest kind of device with room, and there to the device with
@@ -46,12 +46,12 @@
 //
 // Turns. Where a study's trials are not judged, its work is fixed, and what matters is that
 // everything ends together. A trial that has just reported makes room for a trial with clearly more
-// work left, if that is worth saving the first and starting it again. All such turns together save
-// no more than the longest trial, which would otherwise run alone at the end. So the further off
-// the end is, the fewer turns are worth their price. Where turns cost nothing, HyperSack's search
-// spaces end 5 % after the lower bound on average and 12 % at most. Where turns are dear, they are
-// left for the end. A study that ends once a trial is good enough takes no turns: many trials that
-// are half done are of no use to it.
+// work left, if that is worth saving the first and starting it again. All turns together save at
+// most the time of the longest trial: without turns, that trial runs alone at the end. So the
+// further off the end is, the fewer turns are worth their price. Where turns cost nothing,
+// HyperSack's search spaces end 5 % after the lower bound on average and 12 % at most. Where turns
+// are dear, they are left for the end. A study that ends once a trial is good enough takes no
+// turns: many trials that are half done are of no use to it.
 //
 // Late trials. A trial that takes much of a device would rarely find a turn, since the trials that
 // share a device report at different times. It is late once all other work would end before it.
@@ -314,10 +314,10 @@ bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
          left_s + kOneTurn * price_s < late_s;
 }
 
-// The device to clear for a late trial: it must fit there once other trials have made room. Chosen
-// by how much of the device is free, or held by trials that leave or have just reported. What is
-// free or being left counts twice, so that the next plan, which finds more of it free, chooses the
-// same device. Null if there is none.
+// The device to clear for a late trial: it must fit there once other trials have made room. The
+// device is chosen by its speed for the trial, times its share that is free, is being left, or is
+// held by trials that have just reported. What is free or being left counts more (kFreeCounts).
+// Null if there is none.
 FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   double most = 0;
@@ -455,9 +455,9 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     }
     complete = complete && trials.asked == asked;
   }
-  // Until the whole set is there, no trial leaves for it and none of it starts. Otherwise another
-  // trial would take the place of one that is about to come, or trials would leave for one that the
-  // study turns out not to have.
+  // Until the whole set is there, none of its trials starts, and no trial leaves for it. Otherwise
+  // another trial would take the place of one that is about to come. Or trials would leave for a
+  // trial that the study turns out not to have.
   if (!complete && leavers.empty()) return;
   if (!complete) {
     for (const Grant& grant : grants) free_.Release(grant);

@@ -42,10 +42,10 @@ class FixedWidthPacker {
     const StudyView* study = nullptr;
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
-    std::vector<double> thrift;     // on each kind; 1: costs least there, beside other trials
+    std::vector<double> thrift;     // on each kind; 1: where it costs least (CompareKinds)
     double at_once = 1;             // trials on all devices, if others fill the gaps
     double alike_at_once = 1;       // the same without others
-    double lost_alike_s = 0;        // that all of them take longer without others
+    double lost_alike_s = 0;        // by which all of them take longer without others
     double seconds_per_unit = 1;    // on the fastest kind
     bool unknown = true;            // speed not measured, and no trial runs to measure it
     std::vector<Waiting> waiting;   // by seconds left, most first

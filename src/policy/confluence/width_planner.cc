@@ -12,8 +12,8 @@
 // L needs at least some width w(L). It then takes the area w * seconds(w) out of the n * L
 // device-seconds there are. Of the widths that are wide enough, the one with the least area is
 // taken. That is mostly the narrowest, since a trial makes less of each device the wider it runs.
-// It is another one where a narrow share wastes what a trial could use. The smallest L at which all
-// areas fit is the length of the plan.
+// It is a wider one where the trial is slower on a narrow share by more than the share is narrower.
+// The smallest L at which all areas fit is the length of the plan.
 //
 // Trials that are yet to be proposed count too, so that no trial is widened while others would fill
 // the devices. Where most trials are stopped early, each counts with the area of an average trial.
@@ -32,8 +32,9 @@
 // at every width but the one it has. So a trial is moved only if it ends sooner all the same. At
 // the width it has, a trial goes on at the speed of the devices it has. At another width it is
 // assumed to be as fast as on the cluster's first kind of device, where it is placed if there is
-// room. Beside other studies that kind is mostly taken, and a trial that left slow devices would
-// find slow ones again. So with several studies all devices count as the first kind.
+// room. Where other studies run too, devices of that kind are mostly taken, and a trial that left
+// slow devices would find slow ones again. So with several studies all devices count as the first
+// kind.
 //
 // Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no
 // speed curves and is worse than fifo where trials are alike and as many as devices; strip packing

@@ -74,8 +74,9 @@ class WidthPlanner {
   std::vector<Milli> widths_;
   std::vector<double> speeds_;                               // at each width, on devices of `kind_`
   std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that trials hold
-  // Indices in widths_. Below least_, as many trials as may run at once would leave devices idle.
-  // From there on, best_ has the most throughput per device.
+  // Indices in widths_. least_: the narrowest width in use. With narrower trials, a study that
+  // limits how many run at once would leave devices idle. best_: of the widths from there on, the
+  // one with the most throughput per device.
   std::size_t least_ = 0;
   std::size_t best_ = 0;
   std::vector<Trial> trials_;
@@ -84,7 +85,8 @@ class WidthPlanner {
   int coming_ = 0;                   // how many are still to be proposed
   std::vector<double> to_return_s_;  // seconds of a paused trial that goes on
   int returning_ = 0;                // how many are expected to pause and go on
-  int away_ = 0;  // how many trials a part of the devices is kept for, until they run again
+  // Trials that do not run now and are expected to: a part of the devices is kept for them.
+  int away_ = 0;
   double length_s_ = 0;
   bool may_change_ = false;  // what a change costs is known
 };

@@ -131,8 +131,8 @@ class HydroStudyPlan {
       if (!node.up || device >= node.devices.size()) continue;
       bundle.device = &node.devices[device];
       bundle.lent = bundle.device->IsLent();
-      // A trial that joins later ends later. So a bundle on a lent device takes in none once it has
-      // begun, or its end would be delayed.
+      // A trial that joins later ends later. So a bundle on a lent device takes in no trial once it
+      // has begun: that would delay its end.
       bundle.most = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
       bundles_.push_back(bundle);
     }
@@ -268,8 +268,9 @@ class HydroStudyPlan {
   int even_ = 1;  // trials of a bundle, if all bundles are of one size
   // With moves: the same on lent devices, for the trials that own devices have no room for.
   int even_lent_ = 0;
-  int home_ = 0;            // with moves: how many more trials own devices hold, now or once free
-  std::ptrdiff_t all_ = 0;  // with moves: trials that run or are to run
+  // With moves: how many more trials own devices have room for, at once or when they become free.
+  int home_ = 0;
+  std::ptrdiff_t all_ = 0;        // with moves: trials that run or are to run
   bool others_are_home_ = false;  // other studies hold all own devices
   bool to_come_ = true;
   std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by a device's `open` and its most trials

@@ -72,9 +72,9 @@ void HyperSack::TakeStock(const Cluster& cluster) {
   }
 }
 
-// Units of work per second. For a shape without measurements only the ratio between kinds means
-// something. It is then taken at a whole device: a share is assumed to be all the trial can use, so
-// that it does not slow the trial down.
+// Units of work per second. Without measurements of the shape, only ratios between kinds mean
+// something. The speed on a whole device is then taken: a share is assumed to be all that the trial
+// can use, so that the trial is as fast on it.
 double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
                           Milli share) const {
   // With one kind and in queue order, only the patience of HelpStarving depends on speeds. It then

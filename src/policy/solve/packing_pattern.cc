@@ -21,9 +21,9 @@ constexpr double kRounding = 1e-12;
 // That bound weighs all resources together into one. The weights are the prices of the relaxed
 // problem, so that at the start the bound is that of the relaxation. With one resource the best
 // fractions are found by going through the items by profit per weight, which is also the best order
-// to try them in. One bound looks at the few items that fill a device. Only the limit bounds the
-// number of looks. A table over amounts (dynamic programming) would be bounded, but needs a
-// dimension for each resource.
+// to try them in. Computing a bound looks at the few items that fill a device. How many bounds are
+// computed is limited only by `work`. A table over amounts (dynamic programming) would be bounded,
+// but needs a dimension for each resource.
 class PatternSearch {
  public:
   PatternSearch(const PatternProblem& problem, std::int64_t& work)
