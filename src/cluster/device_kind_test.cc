@@ -20,7 +20,7 @@ TEST(DeviceKindTest, JobsThatFillADeviceGainMore) {
   }
 }
 
-TEST(DeviceKindTest, AKindNobodyKnowsIsTakenForAnA100) {
+TEST(DeviceKindTest, AnUnknownKindIsTakenForAnA100) {
   EXPECT_EQ(FindDeviceKind("TPU"), nullptr);
   EXPECT_EQ(RelativeSpeed("TPU", "A100", 0.5), 1);
   EXPECT_EQ(RelativeSpeed("A100", "A100", 0.5), 1);

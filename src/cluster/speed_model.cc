@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "cluster/device_kind.h"
 
@@ -29,7 +30,7 @@ double Doublings(double a, double b) { return std::abs(std::log2(a / b)); }
 
 // The variance to add when what was learned in one situation is used in the other.
 double Distance(const SpeedSituation& a, const SpeedSituation& b) {
-  double variance = a.kind == b.kind ? 0 : kKindVariance;
+  double variance = a.kind == b.kind && a.lent == b.lent ? 0 : kKindVariance;
   variance +=
       kDoublingVariance * Doublings(static_cast<double>(a.width), static_cast<double>(b.width));
   variance += kDoublingVariance * Doublings(a.fused, b.fused);
@@ -38,16 +39,31 @@ double Distance(const SpeedSituation& a, const SpeedSituation& b) {
   return variance;
 }
 
-// Measurements on lent devices say nothing about devices that are not lent, and vice versa.
-constexpr std::string_view kLent = ", lent";
-bool IsLent(std::string_view kind) { return kind.ends_with(kLent); }
+// In a saved model, and so in a digest, the kind of a lent device has this suffix: that is how
+// snapshots were written when there was no field for it, and they stay the same byte for byte.
+constexpr std::string_view kLentSuffix = ", lent";
 
-std::string_view WithoutLent(std::string_view kind) {
-  if (IsLent(kind)) kind.remove_suffix(kLent.size());
-  return kind;
+std::string SavedKind(const SpeedSituation& situation) {
+  return situation.lent ? situation.kind + std::string(kLentSuffix) : situation.kind;
+}
+
+// Takes the suffix off a kind that was saved.
+void TakeOffSuffix(SpeedSituation& situation) {
+  if (situation.lent || !situation.kind.ends_with(kLentSuffix)) return;
+  situation.kind.erase(situation.kind.size() - kLentSuffix.size());
+  situation.lent = true;
+}
+
+// The order of SavedKind. Situations are saved and summed up in this order. It differs from that of
+// the two fields where the name of one kind begins with the name of the other.
+std::strong_ordering CompareKinds(const SpeedSituation& a, const SpeedSituation& b) {
+  if (a.kind == b.kind) return a.lent <=> b.lent;
+  if (!a.lent && !b.lent) return a.kind <=> b.kind;
+  return SavedKind(a) <=> SavedKind(b);
 }
 
 SpeedSituation Sane(SpeedSituation situation) {
+  TakeOffSuffix(situation);  // no two situations are saved under one name
   situation.width = std::max<Milli>(situation.width, 1);
   situation.fused = std::max(situation.fused, 1);
   situation.neighbours = std::clamp<Milli>(situation.neighbours, 0, kMostNeighbours);
@@ -56,8 +72,15 @@ SpeedSituation Sane(SpeedSituation situation) {
 
 }  // namespace
 
-std::string SpeedKind(const Device& device) {
-  return device.IsLent() ? device.kind + std::string(kLent) : device.kind;
+std::strong_ordering operator<=>(const SpeedSituation& a, const SpeedSituation& b) {
+  if (const auto order = a.shape <=> b.shape; order != 0) return order;
+  if (const auto order = CompareKinds(a, b); order != 0) return order;
+  return std::tie(a.width, a.fused, a.neighbours) <=> std::tie(b.width, b.fused, b.neighbours);
+}
+
+void SpeedSituation::SetDevice(const Device& device) {
+  kind = device.kind;
+  lent = device.IsLent();
 }
 
 double SpeedModel::Prior(const SpeedSituation& situation) const {
@@ -66,7 +89,7 @@ double SpeedModel::Prior(const SpeedSituation& situation) const {
   // A share below what the trial alone keeps busy caps its speed. A larger one changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
-  return RelativeSpeed(WithoutLent(situation.kind), "A100", priors_.busy) * wide *
+  return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide *
          priors_.fusion.At(situation.fused) / situation.fused / (1 + priors_.interference * beside);
 }
 
@@ -96,7 +119,8 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
   for (auto at = beliefs_.lower_bound(first);
        at != beliefs_.end() && at->first.shape == situation.shape; ++at) {
     const auto& [known, belief] = *at;
-    if (IsLent(known.kind) != IsLent(situation.kind)) continue;
+    // Measurements on lent devices say nothing about devices that are not lent, and vice versa.
+    if (known.lent != situation.lent) continue;
     estimate.measured += belief.count;
     if (known.kind == situation.kind) estimate.of_kind += belief.count;
     if (known == situation) estimate.count = belief.count;
@@ -121,7 +145,7 @@ void SpeedModel::Save(StateWriter& writer) const {
   writer.Put(beliefs_.size());
   for (const auto& [situation, belief] : beliefs_) {
     writer.Put(std::string_view(situation.shape));
-    writer.Put(std::string_view(situation.kind));
+    writer.Put(std::string_view(SavedKind(situation)));
     writer.Put(situation.width);
     writer.Put(situation.fused);
     writer.Put(situation.neighbours);
@@ -138,6 +162,7 @@ Status SpeedModel::Load(StateReader& reader) {
     Belief belief;
     reader.Get(situation.shape);
     reader.Get(situation.kind);
+    TakeOffSuffix(situation);
     reader.Get(situation.width);
     reader.Get(situation.fused);
     reader.Get(situation.neighbours);

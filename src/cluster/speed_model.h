@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,15 +16,18 @@ namespace sluice {
 // The circumstances under which a trial runs. Every measurement of speed is tagged with them.
 struct SpeedSituation {
   std::string shape;     // trials of one shape do the same work in one unit
-  std::string kind;      // of its devices (SpeedKind)
+  std::string kind;      // of its devices
+  bool lent = false;     // they are lent; a device is then as a kind of its own
   Milli width = kWhole;  // devices, or a share of one
   int fused = 1;         // trials in its program, including itself
   Milli neighbours = 0;  // the largest share that other trials hold of any of its devices
-  friend auto operator<=>(const SpeedSituation&, const SpeedSituation&) = default;
-};
+  friend bool operator==(const SpeedSituation&, const SpeedSituation&) = default;
+  // In the order of the fields, except that kinds are compared as they are saved (speed_model.cc).
+  friend std::strong_ordering operator<=>(const SpeedSituation& a, const SpeedSituation& b);
 
-// The name of a device's kind in a situation. A lent device counts as a kind of its own.
-std::string SpeedKind(const Device& device);
+  // Says that the trial runs on this device.
+  void SetDevice(const Device& device);
+};
 
 // An estimate of a trial's speed.
 struct SpeedEstimate {

@@ -120,5 +120,46 @@ TEST(SpeedModelTest, SurvivesASnapshot) {
   }
 }
 
+// As snapshots were written when lent devices had no field of their own: with a suffix of the kind,
+// and in the order of the kinds with that suffix.
+TEST(SpeedModelTest, ASnapshotNamesLentDevicesByASuffixOfTheirKind) {
+  SpeedModel model;
+  for (const char* kind : {"A100", "A100 80GB", "A100X"}) {
+    for (const bool lent : {false, true}) {
+      SpeedSituation at = On(kind);
+      at.lent = lent;
+      model.Learn(at, lent ? 1 : 2, 1);
+    }
+  }
+  StateWriter writer;
+  model.Save(writer);
+  StateReader reader(writer.bytes());
+  ASSERT_EQ(reader.Count(), 6U);
+  for (const char* expected :
+       {"A100", "A100 80GB", "A100 80GB, lent", "A100, lent", "A100X", "A100X, lent"}) {
+    std::string shape, kind;
+    std::int64_t whole = 0;
+    int fused = 0;
+    double real = 0;
+    reader.Get(shape);
+    reader.Get(kind);
+    reader.Get(whole);  // the width
+    reader.Get(fused);
+    reader.Get(whole);  // of neighbours
+    reader.Get(whole);  // the count
+    reader.Get(real);   // the mean
+    reader.Get(real);   // the variance
+    EXPECT_EQ(kind, expected);
+  }
+  SpeedModel again;
+  StateReader from_the_start(writer.bytes());
+  ASSERT_TRUE(again.Load(from_the_start));
+  SpeedSituation lent = On("A100X");
+  lent.lent = true;
+  EXPECT_EQ(again.Ask(lent).of_kind, 1);
+  EXPECT_NEAR(again.Ask(lent).work_per_second, 1, 0.1);
+  EXPECT_NEAR(again.Ask(On("A100X")).work_per_second, 2, 0.1);
+}
+
 }  // namespace
 }  // namespace sluice

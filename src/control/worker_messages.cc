@@ -71,7 +71,7 @@ void Workforce::Heard(PeerId id, std::string_view line) {
   }
   const bool from_worker =
       *step == wire::WorkerLink::Step::kReady || *step == wire::WorkerLink::Step::kNumbered;
-  SLUICE_CHECK(peer.host != nullptr || !from_worker, "who was greeted has a host");
+  SLUICE_CHECK(peer.host != nullptr || !from_worker, "a worker that was greeted has a host");
   switch (*step) {
     case wire::WorkerLink::Step::kGreeted: return Greeted(peer);
     case wire::WorkerLink::Step::kAlive: return;

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cluster/cluster.h"
+#include "policy/policy_table.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
 #include "space/point_part.h"
@@ -99,7 +100,7 @@ struct StudySpec {
   Objective objective;
   SamplerSpec sampler;
   StopperSpec stopper;
-  std::string policy = "fifo";
+  std::string policy{kDefaultPolicy};
   std::string unit = "epoch";
   int trials = 0;
   std::vector<StopAt> stop_at;

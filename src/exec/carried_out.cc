@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "policy/policy_table.h"
+
 namespace sluice {
 
 Status CheckCarriedOut(const StudySpec& spec) {
-  const bool packs = spec.policy.starts_with("hypersack") ||
-                     (spec.policy == "confluence" && spec.demand.kinds != nullptr);
+  const PolicyAbilities& can = TraitsOf(spec.policy).can;
+  const bool packs = can.packs == Packing::kAlways ||
+                     (can.packs == Packing::kByProfile && spec.demand.kinds != nullptr);
   if (packs && spec.demand.gpus > 0) {
     return FailedPrecondition(fmt::format(
         "policy: {} packs trials onto a GPU by shares of compute and memory that MPS has to "
@@ -14,7 +17,7 @@ Status CheckCarriedOut(const StudySpec& spec) {
         "tune with fifo and 'resources: {{gpus: 0.5}}'",
         spec.policy));
   }
-  if ((spec.policy == "hydro" || spec.policy == "confluence") && spec.demand.fused_most > 1) {
+  if (can.fuses && spec.demand.fused_most > 1) {
     return FailedPrecondition(fmt::format(
         "policy: {} fuses trials into bundles, one program for several of them, and Sluice does "
         "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'",

@@ -149,7 +149,8 @@ Result<int> ConnectTo(const std::string& path) {
   if (descriptor < 0 || connect(descriptor, address.get(), sizeof address.address) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
-    return Unavailable(fmt::format("{}: nobody answers here: {}", path, std::strerror(error)));
+    return Unavailable(
+        fmt::format("{}: no controller answers here: {}", path, std::strerror(error)));
   }
   return descriptor;
 }

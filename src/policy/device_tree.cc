@@ -7,50 +7,48 @@
 namespace sluice {
 namespace {
 
-bool Holds(const Room& room, const Room& need) {
+// Unlike Fits, this also looks at resources that the trial does not need: so kNoRoom holds nothing.
+bool Holds(const Amounts& room, const Amounts& need) {
   return room.share >= need.share && room.memory_bytes >= need.memory_bytes &&
          room.cpus >= need.cpus && room.clients >= need.clients && room.bandwidth >= need.bandwidth;
 }
 
-Room MostOf(const Room& a, const Room& b) {
+Amounts MostOf(const Amounts& a, const Amounts& b) {
   return {.share = std::max(a.share, b.share),
           .bandwidth = std::max(a.bandwidth, b.bandwidth),
           .memory_bytes = std::max(a.memory_bytes, b.memory_bytes),
-          .cpus = std::max(a.cpus, b.cpus),
-          .clients = std::max(a.clients, b.clients)};
+          .clients = std::max(a.clients, b.clients),
+          .cpus = std::max(a.cpus, b.cpus)};
 }
 
 // Whether a is the better choice, where both have room for a trial.
-bool IsRoomier(const Room& a, const Room& b) {
+bool IsRoomier(const Amounts& a, const Amounts& b) {
   return std::pair(a.share, a.memory_bytes) > std::pair(b.share, b.memory_bytes);
 }
 
-constexpr Room kNothing{
-    .share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1};
-
 }  // namespace
 
-void DeviceTree::Assign(const std::vector<Room>& devices) {
+void DeviceTree::Assign(const std::vector<Amounts>& devices) {
   size_ = devices.size();
   leaves_ = std::bit_ceil(std::max<std::size_t>(size_, 1));
-  nodes_.assign(2 * leaves_, kNothing);
+  nodes_.assign(2 * leaves_, kNoRoom);
   std::ranges::copy(devices, nodes_.begin() + static_cast<std::ptrdiff_t>(leaves_));
   for (std::size_t node = leaves_ - 1; node > 0; --node)
     nodes_[node] = MostOf(nodes_[2 * node], nodes_[2 * node + 1]);
 }
 
-void DeviceTree::Set(std::size_t device, const Room& room) {
+void DeviceTree::Set(std::size_t device, const Amounts& room) {
   std::size_t node = leaves_ + device;
   if (nodes_[node] == room) return;
   nodes_[node] = room;
   for (node /= 2; node > 0; node /= 2) {
-    const Room most = MostOf(nodes_[2 * node], nodes_[2 * node + 1]);
+    const Amounts most = MostOf(nodes_[2 * node], nodes_[2 * node + 1]);
     if (nodes_[node] == most) return;
     nodes_[node] = most;
   }
 }
 
-std::size_t DeviceTree::First(const Room& need) const {
+std::size_t DeviceTree::First(const Amounts& need) const {
   std::size_t node = 1;
   while (true) {
     if (Holds(nodes_[node], need)) {
@@ -65,8 +63,8 @@ std::size_t DeviceTree::First(const Room& need) const {
   }
 }
 
-void DeviceTree::FindRoomiest(std::size_t node, const Room& need, std::size_t& best) const {
-  const Room& room = nodes_[node];
+void DeviceTree::FindRoomiest(std::size_t node, const Amounts& need, std::size_t& best) const {
+  const Amounts& room = nodes_[node];
   if (!Holds(room, need)) return;
   if (best != kNone && !IsRoomier(room, nodes_[best])) {
     // This subtree can only be better by the same room on an earlier device.
@@ -85,7 +83,7 @@ void DeviceTree::FindRoomiest(std::size_t node, const Room& need, std::size_t& b
   FindRoomiest(right_first ? left : left + 1, need, best);
 }
 
-std::size_t DeviceTree::Roomiest(const Room& need) const {
+std::size_t DeviceTree::Roomiest(const Amounts& need) const {
   std::size_t best = kNone;
   FindRoomiest(1, need, best);
   return best == kNone ? kNone : best - leaves_;

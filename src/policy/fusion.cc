@@ -7,10 +7,16 @@
 namespace sluice {
 namespace {
 
+// A program is doubled where that brings this many times its throughput. Near 1, bundles grow until
+// memory is full, and their members end late for little throughput. Near 2, nothing is fused. A
+// guess: not measured.
 constexpr double kFusionPays = 1.1;
 // The part of a device's memory that is left free: programs grow, and a profile sees only their
-// beginning.
+// beginning. A larger part costs members of each bundle. A guess: not measured.
 constexpr double kFusionMargin = 0.05;
+// The kind on which throughputs are compared. They are relative to one trial alone, so that any
+// kind gives the same.
+constexpr const char* kAnyKind = "A100";
 
 }  // namespace
 
@@ -28,7 +34,7 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
 double Fusion::Throughput(int trials) const {
   if (trials == 0) return 0;
   const double each =
-      speeds_.Prior({.shape = std::string(study_.shape), .kind = "A100", .fused = trials});
+      speeds_.Prior({.shape = std::string(study_.shape), .kind = kAnyKind, .fused = trials});
   return trials * each / alone_;
 }
 
@@ -36,7 +42,7 @@ double Fusion::Quickness(const Device& device, int trials) const {
   if (!device.IsLent() || trials == 0) return 1;
   SpeedSituation own{.shape = std::string(study_.shape), .kind = device.kind, .fused = trials};
   const SpeedEstimate there = speeds_.Ask(own);
-  own.kind = SpeedKind(device);
+  own.lent = true;
   const SpeedEstimate here = speeds_.Ask(own);
   if (there.of_kind > 0 && here.of_kind > 0) return here.work_per_second / there.work_per_second;
   return static_cast<double>(device.open) / static_cast<double>(kWhole);

@@ -50,7 +50,7 @@ TEST(FusionTest, ADeviceThatIsLentIsAsQuickAsItIsOpenUntilItWasMeasured) {
   EXPECT_DOUBLE_EQ(Fusion(speeds, study).Quickness(DeviceOf(kGB), 4), 1);
   for (int i = 0; i < 64; ++i) {
     speeds.Learn({.shape = "resnet18", .kind = "A100", .fused = 4}, 1, 1);
-    speeds.Learn({.shape = "resnet18", .kind = SpeedKind(lent), .fused = 4}, 1, 8);
+    speeds.Learn({.shape = "resnet18", .kind = lent.kind, .lent = true, .fused = 4}, 1, 8);
   }
   EXPECT_NEAR(Fusion(speeds, study).Quickness(lent, 4), 1.0 / 8, 0.01);
 }

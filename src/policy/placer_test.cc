@@ -19,7 +19,7 @@ std::vector<std::string> Listed(const std::vector<Placement>& placements) {
   return TestViews::Placed(plan);
 }
 
-TEST(PlacerTest, WhoRunsAtItsWidthStaysWhereItIs) {
+TEST(PlacerTest, ATrialAtItsWidthStaysWhereItIs) {
   TestViews t(4);
   t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
@@ -30,7 +30,7 @@ TEST(PlacerTest, WhoRunsAtItsWidthStaysWhereItIs) {
   EXPECT_THAT(placed[1].grant.devices, ElementsAre(DeviceId(0), DeviceId(2)));
 }
 
-TEST(PlacerTest, ThoseBehindSomebodyWhoFindsNoRoomAreTried) {
+TEST(PlacerTest, TrialsBehindOneThatFindsNoRoomAreTried) {
   TestViews t(3);
   t.Study(1, kQuarterToEight);
   for (std::uint32_t trial : {1, 2, 3}) t.Waiting(1, trial, 1);
@@ -39,7 +39,7 @@ TEST(PlacerTest, ThoseBehindSomebodyWhoFindsNoRoomAreTried) {
               ElementsAre("1:2", "3:1"));
 }
 
-TEST(PlacerTest, WhoComesFirstIsLetInBeforeOneThatRuns) {
+TEST(PlacerTest, TheFirstInOrderIsLetInBeforeOneThatRuns) {
   TestViews t(2);
   t.Study(1, kQuarterToEight);
   t.Running(1, 1, 1, 1000);
@@ -48,7 +48,7 @@ TEST(PlacerTest, WhoComesFirstIsLetInBeforeOneThatRuns) {
               ElementsAre("2:2"));
 }
 
-TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
+TEST(PlacerTest, ATrialThatDoesNotFitAtItsWidthIsNarrower) {
   TestViews t(4);
   t.Study(1, kQuarterToEight);
   // Each on a device of its own.
@@ -70,7 +70,7 @@ TEST(PlacerTest, WhoDoesNotFitAtItsWidthIsNarrower) {
   EXPECT_THAT(Listed(placed), ElementsAre("2:0.5", "3:0.5", "1:2", "4:0.5"));
 }
 
-TEST(PlacerTest, NobodyWhoCouldStayLeavesForNothing) {
+TEST(PlacerTest, NoTrialThatCouldStayLeavesForNothing) {
   TestViews t(2);
   t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(2)});
   t.Study(1, kQuarterToEight);
@@ -91,7 +91,7 @@ TEST(PlacerTest, OneThatLeavesIsPlacedLikeOneThatWaits) {
   EXPECT_THAT(Listed(placed), ElementsAre("1:2"));
 }
 
-TEST(PlacerTest, NobodyIsWiderThanANode) {
+TEST(PlacerTest, NoTrialIsWiderThanANode) {
   TestViews t(2);
   t.cluster.Join({.name = "m", .cpus = 64'000, .devices = std::vector<Device>(3)});
   t.Study(1, kQuarterToEight);
@@ -119,7 +119,7 @@ TEST(PlacerTest, SharesFillUpDevicesSoThatWholeOnesStayWhole) {
   EXPECT_EQ(placed[0].grant.devices, placed[1].grant.devices);
 }
 
-TEST(PlacerTest, WhoIsNewTakesWhatNobodyHoldsBeforeWhatSomebodyLeaves) {
+TEST(PlacerTest, ANewTrialTakesFreeDevicesBeforeThoseThatATrialIsToLeave) {
   TestViews t(2);
   t.Study(1, kQuarterToEight);
   t.Waiting(1, 1, 1);

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cluster/cluster.h"
 #include "cluster/speed_model.h"
+#include "policy/policy_table.h"
 
 namespace sluice {
 
@@ -124,30 +125,26 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual Plan Propose(const Cluster& cluster, const WorkView& work, Time now) = 0;
-  // Whether plans depend on which items run. A policy that says no may be shown waiting items only.
-  virtual bool LooksAtRunning() const { return true; }
-  // Whether plans depend on how quick trials are: then the view's speed model learns from reports.
-  virtual bool LooksAtSpeeds() const { return false; }
-  // Whether plans depend on how quick each trial is beside others of its shape.
-  virtual bool LooksAtPaces() const { return false; }
-  // Whether plans depend on forecasts of trials' losses.
-  virtual bool LooksAtForecasts() const { return false; }
-  // Whether a study that trains the best trial of another study may begin before that one has
-  // ended.
-  virtual bool TransfersEarly() const { return false; }
-  // Whether the policy wants to be asked after every report too.
-  virtual bool AsksAtReports() const { return false; }
+
+  // Its row of the table. A policy that MakePolicy did not make has kUnlistedPolicy.
+  const PolicyTraits& traits() const { return *traits_; }
+  bool LooksAtRunning() const { return traits_->inputs.running; }
+  bool LooksAtSpeeds() const { return traits_->inputs.speeds; }
+  bool LooksAtPaces() const { return traits_->inputs.paces; }
+  bool LooksAtForecasts() const { return traits_->inputs.forecasts; }
+  bool TransfersEarly() const { return traits_->can.transfers_early; }
+  bool AsksAtReports() const { return traits_->asks_at_reports; }
+
+ protected:
+  // A policy that stands for another one has the row of that one.
+  void SetTraits(const PolicyTraits& traits) { traits_ = &traits; }
+
+ private:
+  friend Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name);
+  const PolicyTraits* traits_ = &kUnlistedPolicy;
 };
 
-// What a study must say for a policy to work.
-struct PolicyNeeds {
-  bool max_budget = false;  // how far its trials go
-  bool deadline = false;
-  bool memory = false;  // how much of a GPU's memory its trials take
-};
-PolicyNeeds NeedsOf(std::string_view name);
-
-const std::vector<std::string>& PolicyNames();
+// Fails with invalid_argument for a name that is not in the table, suggesting the nearest.
 Result<std::unique_ptr<Policy>> MakePolicy(const std::string& name);
 
 }  // namespace sluice

@@ -36,9 +36,9 @@ double RemainingTimes::SpeedAt(const WorkItem& item, Milli width) const {
 
 double RemainingTimes::Alone(const WorkItem& item) const {
   if (item.target == kNoLimit) return std::numeric_limits<double>::infinity();
-  const double measured = SecondsPerUnit(item.shape, item.demand);
-  const double unit = measured > 0 ? measured : 1;
-  return unit * static_cast<double>(std::max<Work>(item.target - item.done, 0));
+  const double measured_s = SecondsPerUnit(item.shape, item.demand);
+  const double unit_s = measured_s > 0 ? measured_s : 1;
+  return unit_s * static_cast<double>(std::max<Work>(item.target - item.done, 0));
 }
 
 }  // namespace sluice

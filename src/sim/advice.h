@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/policy_table.h"
 #include "sim/metrics.h"
 
 namespace sluice {
@@ -27,7 +28,7 @@ struct Comparison {
 };
 
 struct AdviceOptions {
-  std::string_view simplest = "fifo";
+  std::string_view simplest = kDefaultPolicy;
   // A difference of at most this part of the other policy's loss counts as none.
   double least_gain = 0;
 };

@@ -162,8 +162,8 @@ class Assuming {
     for (const char* key : {"start_up", "save", "restore"}) {
       if (given_.Has(key)) {
         return InvalidArgument(fmt::format(
-            "a time for {} says nothing while nobody knows how long the work itself takes: {}", key,
-            kGive));
+            "a time for {} says nothing while it is not known how long the work itself takes: {}",
+            key, kGive));
       }
     }
     made_.in_trials = true;

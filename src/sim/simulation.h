@@ -39,7 +39,7 @@ struct SimulationProgress {
 };
 
 struct SimulationOptions {
-  std::string policy = "fifo";
+  std::string policy{kDefaultPolicy};
   std::uint64_t seed = 1;
   bool record_intervals = false;
   // Nanoseconds of any clock, by which the policy's decisions are measured. Without it they are

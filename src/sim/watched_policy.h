@@ -22,14 +22,10 @@ class WatchedPolicy final : public Policy {
  public:
   WatchedPolicy(std::unique_ptr<Policy> policy, const std::function<std::int64_t()>& stopwatch_ns,
                 DecisionTimes& times)
-      : policy_(std::move(policy)), stopwatch_ns_(stopwatch_ns), times_(times) {}
+      : policy_(std::move(policy)), stopwatch_ns_(stopwatch_ns), times_(times) {
+    SetTraits(policy_->traits());
+  }
 
-  bool LooksAtRunning() const override { return policy_->LooksAtRunning(); }
-  bool LooksAtSpeeds() const override { return policy_->LooksAtSpeeds(); }
-  bool LooksAtPaces() const override { return policy_->LooksAtPaces(); }
-  bool LooksAtForecasts() const override { return policy_->LooksAtForecasts(); }
-  bool TransfersEarly() const override { return policy_->TransfersEarly(); }
-  bool AsksAtReports() const override { return policy_->AsksAtReports(); }
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
     ++times_.plans;
     const std::int64_t begin = stopwatch_ns_ ? stopwatch_ns_() : 0;

@@ -200,7 +200,7 @@ TEST(WorkBoundTest, NoPolicyIsBelowIt) {
                                    World(elastic, "{kind: A100, count: 6}")}) {
     const Scenario scenario = Read(world);
     for (const std::string& policy : PolicyNames()) {
-      if (NeedsOf(policy).deadline) continue;
+      if (TraitsOf(policy).needs.deadline) continue;
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const SimulationResult result = PlayedUnder(scenario, policy, seed);
         const auto bound = WorkBound(scenario, result);

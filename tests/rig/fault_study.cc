@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "policy/policy.h"
+#include "policy/policy_table.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
 
@@ -79,10 +79,9 @@ std::string DrawStudy(Random drawn) {
   } else if (drawn.Chance(0.3)) {
     policy = policies[drawn.Below(policies.size())];
   }
-  const PolicyNeeds needs = NeedsOf(policy);
-  if (policy == "hypersack-mip" || (needs.max_budget && !bounded)) policy = "fifo";
+  if (policy == "hypersack-mip" || (TraitsOf(policy).needs.max_budget && !bounded)) policy = "fifo";
   text += fmt::format("policy: {}\n", policy);
-  if (NeedsOf(policy).deadline || drawn.Chance(0.2)) {
+  if (TraitsOf(policy).needs.deadline || drawn.Chance(0.2)) {
     text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
                               : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
   }

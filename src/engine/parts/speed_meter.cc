@@ -36,7 +36,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   for (const DeviceId device : grant.devices) {
     const auto& devices = state_.cluster.node(grant.node).devices;
     if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
-    situation.kind = SpeedKind(devices[Number(device)]);
+    situation.SetDevice(devices[Number(device)]);
     const Milli others = state_.cluster.Used(grant.node)[Number(device)].share - grant.gpu_share;
     situation.neighbours = std::max(situation.neighbours, others);
   }

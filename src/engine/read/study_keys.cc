@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "config/scalar.h"
 #include "engine/read/foreign_keys.h"
-#include "policy/policy.h"
+#include "policy/policy_table.h"
 
 namespace sluice {
 namespace {
@@ -108,7 +108,6 @@ class RunningReader {
       const auto name = node->OneOf(PolicyNames());
       if (!name) return;
       spec_.policy = *name;
-      if (const auto policy = MakePolicy(*name); !policy) node->Report(policy.error().message);
       if (const Status status = CheckPolicy(*name, spec_); !status)
         node->Report(status.error().message);
     }
@@ -120,9 +119,12 @@ class RunningReader {
         node != nullptr ? node->Number({.min = kLeastWeight, .max = kMostWeight}) : std::nullopt;
     if (!weight) return;
     spec_.weight = *weight;
-    if (*weight != 1 && spec_.policy != "confluence")
-      spec_.notes.push_back(fmt::format(
-          "weight: has no effect under the policy {}, only under confluence", spec_.policy));
+    if (*weight == 1 || TraitsOf(spec_.policy).can.takes_weights) return;
+    std::vector<std::string> weighing;
+    for (const PolicyTraits& policy : Policies())
+      if (policy.can.takes_weights) weighing.emplace_back(policy.name);
+    spec_.notes.push_back(fmt::format("weight: has no effect under the policy {}, only under {}",
+                                      spec_.policy, Join(weighing)));
   }
 
   void ReadDeadline() {
@@ -407,7 +409,7 @@ StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, Stu
 }
 
 Status CheckPolicy(std::string_view policy, const StudySpec& spec) {
-  const PolicyNeeds needs = NeedsOf(policy);
+  const PolicyNeeds& needs = TraitsOf(policy).needs;
   if (needs.max_budget && spec.stopper.max_budget == kNoLimit) {
     return FailedPrecondition(
         fmt::format("the policy {} plans by what is left of each trial, and nothing says how far "

@@ -25,8 +25,8 @@ bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
   const std::vector<Milli> shares = SharesOf(cluster, work);
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
-    const WidthPlanner widening(cluster, work, study, shares[i], now);
-    if (!(widening.length() < Seconds(study.deadline - now))) return true;
+    const WidthPlanner planner(cluster, work, study, shares[i], now);
+    if (!(planner.length() < Seconds(study.deadline - now))) return true;
   }
   return false;
 }
@@ -38,11 +38,11 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   std::vector<Wanted> wanted;
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];
-    const DeadlinePlanner focus(cluster, work, study, shares[i], now);
-    if (focus.fresh() > study.coming) plan.wanted_room.push_back({study.study, focus.fresh()});
+    const DeadlinePlanner planner(cluster, work, study, shares[i], now);
+    if (planner.fresh() > study.coming) plan.wanted_room.push_back({study.study, planner.fresh()});
     plan.keeps_running = plan.keeps_running || study.coming > 0 || !plan.wanted_room.empty();
-    wanted.insert(wanted.end(), focus.chosen().begin(), focus.chosen().end());
-    plan.given_up.insert(plan.given_up.end(), focus.given_up().begin(), focus.given_up().end());
+    wanted.insert(wanted.end(), planner.chosen().begin(), planner.chosen().end());
+    plan.given_up.insert(plan.given_up.end(), planner.given_up().begin(), planner.given_up().end());
   }
   // Which trials run is decided once all proposed trials are there.
   if (plan.keeps_running) {
@@ -102,7 +102,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
   const auto is_elastic = [&](const WorkItem& item) {
     return std::ranges::find(elastic, item.trial.study, &StudyView::study) != elastic.end();
   };
-  FixedWidthPacker filling(free, work, fixed, now);
+  FixedWidthPacker packer(free, work, fixed, now);
   for (const WorkItem& item : work.items) {
     const bool moves = is_elastic(item);
     const bool is_fixed =
@@ -112,11 +112,12 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
-    // Not just a sliver of a device: a trial that needs a whole device could not use the rest.
+    // At least a whole device, or all that the study can use: a trial that needs a whole device
+    // could do nothing with a part of one.
     const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
                                  std::min(kWhole, MostUsed(*study)));
-    const WidthPlanner widening(cluster, work, *study, share, now);
-    const int room = widening.MostAlive() - study->running - study->waiting;
+    const WidthPlanner planner(cluster, work, *study, share, now);
+    const int room = planner.MostAlive() - study->running - study->waiting;
     if (study->open && room > study->coming) plan.wanted_room.push_back({study->study, room});
     if (!plan.wanted_room.empty() || study->coming > 0) {
       plan.keeps_running = true;
@@ -124,7 +125,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     }
     for (const WorkItem* item : held)
       if (item->trial.study == study->study) free.Release(*item->grant);
-    const std::vector<Placement> placed = PlaceIn(free, cluster, widening.Choose(), work.speeds);
+    const std::vector<Placement> placed = PlaceIn(free, cluster, planner.Choose(), work.speeds);
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {
@@ -143,8 +144,8 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
       leaving.insert(leaving.end(), home.begin(), home.end());
     }
   }
-  filling.Fill(plan, leaving);
-  keeps_room = filling.KeepsRoom();
+  packer.Fill(plan, leaving);
+  keeps_room = packer.KeepsRoom();
   plan.keeps_running = leaving.empty() && elastic.empty();
   if (plan.keeps_running) return plan;
   for (const WorkItem& item : work.items) {

@@ -60,7 +60,7 @@ TEST(ConfluenceTest, AnElasticStudyHasADeviceRatherThanASliverThatKeepsOthersOut
   EXPECT_EQ(plan.wanted_room[0].trials, 4);
 }
 
-TEST(ConfluenceTest, NobodyMakesWayForATrialOfAnotherStudy) {
+TEST(ConfluenceTest, NoTrialMakesWayForOneOfAnotherStudy) {
   TestViews t(4);
   Widen(t);
   for (const std::uint32_t study : {1, 2}) t.Study(study, kOneToFour).max_budget = 100;
@@ -84,7 +84,7 @@ TEST(ConfluenceTest, TrialsThatFuseGoIntoBundles) {
     EXPECT_EQ(placement.grant.bundle, plan.placements[0].grant.bundle);
 }
 
-TEST(ConfluenceTest, WhoeverRunsAndIsNotMovedStays) {
+TEST(ConfluenceTest, ARunningTrialThatIsNotMovedStays) {
   TestViews t(2);
   t.Study(1, {.cpus = 1000, .gpus = 1000});
   t.Running(1, 1, 10, 1000);
@@ -130,7 +130,7 @@ TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
   EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
-TEST(ConfluenceTest, WhoRunsOnANodeThatHasShrunkIsLeftAlone) {
+TEST(ConfluenceTest, ATrialOnANodeThatHasShrunkIsLeftAlone) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
   t.Study(1, {.cpus = 1000, .gpus = 1000}).start_up_known = true;

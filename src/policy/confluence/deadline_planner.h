@@ -33,8 +33,8 @@ class DeadlinePlanner {
     const WorkItem* item = nullptr;  // null: to be proposed
     const Forecast* forecast = nullptr;
     double done = 0;
-    double credit = 0;  // seconds since its last report; lost if it leaves
-    Milli held = 0;     // the width it runs at; 0: it does not run
+    double credit_s = 0;  // since its last report; lost if it leaves
+    Milli held = 0;       // the width it runs at; 0: it does not run
     double pace = 1;
     double way = 1;         // the part of the whole drop in loss that is still to come
     double spread = 0;      // standard deviation of the whole drop
@@ -46,11 +46,13 @@ class DeadlinePlanner {
     std::vector<std::size_t> arms;
     std::vector<Milli> widths;  // of the first arms, which run now; the others follow
   };
-  // Lengths of the first stage to choose from, as parts of the time left.
+  // Lengths of the first stage to choose from, as parts of the time left: closer where it is short,
+  // since plans are made again at every report, and only what a plan begins with is carried out.
+  // Each more costs a seventh of a plan's time. A guess: not measured.
   static constexpr std::array<double, 7> kStages = {0.04, 0.1, 0.2, 0.35, 0.5, 0.75, 1};
 
   void ListArms();
-  void RunEverybody();
+  void RunAll();
   void Decide();
   std::vector<std::size_t> InOrder(double optimism) const;
   template <typename MayHave>
@@ -65,7 +67,7 @@ class DeadlinePlanner {
   double ValueWith(const Stage& stage, std::size_t length) const;
   double ValueOf(const Stage& stage, std::size_t at_least) const;
   double StartCounts() const;  // the part of a start-up that is charged
-  double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest) const;
+  double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest_s) const;
   void ListIdle();
   bool Keeps(const Stage& stage, std::size_t arm) const;
   bool GivesUp(const Stage& stage, std::size_t arm) const;
@@ -81,9 +83,9 @@ class DeadlinePlanner {
   Milli narrow_;  // the least width a trial is given
   Milli wide_;    // the most width a trial can use
   Time now_;
-  double left_;                 // seconds until the deadline
-  double start_up_;             // seconds of a launch until its first step
-  double leaving_;              // seconds for a launch to save and leave
+  double left_s_;               // until the deadline
+  double start_up_s_;           // of a launch until its first step
+  double leaving_s_;            // for a launch to save and leave
   std::vector<double> speeds_;  // at each multiple of narrow_
   std::vector<Arm> arms_;
   // For each length: the expected loss of each existing trial, with its arm, if it runs only after

@@ -75,25 +75,25 @@ class DeadlinePlannerTest : public testing::Test {
   std::deque<Forecast> forecasts_;
 };
 
-TEST_F(DeadlinePlannerTest, AtFirstEverybodyHasADevice) {
+TEST_F(DeadlinePlannerTest, AtFirstEveryTrialHasADevice) {
   study().fresh = nullptr;
   study().open = true;
   study().left = 10;
   EXPECT_THAT(Chosen(), ElementsAre("new:4"));
 }
 
-TEST_F(DeadlinePlannerTest, WhoIsSureToBeBestHasAllDevices) {
+TEST_F(DeadlinePlannerTest, ATrialThatIsSureToBeBestHasAllDevices) {
   Runs(1, 8, Curve(0.1, 0.01));
   for (const std::uint32_t trial : {2u, 3u, 4u}) Runs(trial, 8, Curve(0.5, 0.01));
   EXPECT_THAT(Chosen(), ElementsAre("1:4"));
 }
 
-TEST_F(DeadlinePlannerTest, WhileNobodyKnowsWhoIsBestAllGoOn) {
+TEST_F(DeadlinePlannerTest, WhileTheBestTrialIsUnknownAllGoOn) {
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 1, Curve(0.4, 0.2));
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(DeadlinePlannerTest, NobodyStartsWhatCannotBecomeGoodInTime) {
+TEST_F(DeadlinePlannerTest, NoTrialStartsThatCannotBecomeGoodInTime) {
   Runs(1, 8, Curve(0.1, 0.01), 4 * kWhole);
   study().open = true;
   study().left = 10;
@@ -131,7 +131,7 @@ TEST_F(DeadlinePlannerTest, WhatLeavingTakesIsPartOfThePrice) {
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(DeadlinePlannerTest, WhoIsNotWorthSavingIsGivenUp) {
+TEST_F(DeadlinePlannerTest, ATrialThatIsNotWorthSavingIsGivenUp) {
   study().best = 0.7;
   study().leaving = std::chrono::seconds(20);
   for (const std::uint32_t trial : {1u, 2u, 3u, 4u}) Runs(trial, 8, Curve(0.6, 0.01));
@@ -163,7 +163,7 @@ TEST_F(DeadlinePlannerTest, WhatLeavingTakesIsLearnedFromOne) {
   EXPECT_THAT(Chosen(), testing::Contains("3:1"));
 }
 
-TEST_F(DeadlinePlannerTest, WhoIsGivenUpNeedNotWaitUntilThatIsLearned) {
+TEST_F(DeadlinePlannerTest, ATrialThatIsGivenUpNeedNotWaitUntilThatIsLearned) {
   study().leaving_known = false;
   study().best = 0.7;
   Runs(1, 8, Curve(0.6, 0.4));
@@ -194,7 +194,7 @@ TEST_F(DeadlinePlannerTest, BeforeAStartHasItsPriceNothingIsChanged) {
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:1", "2:1", "3:1", "4:1"));
 }
 
-TEST_F(DeadlinePlannerTest, WhoCannotBeMovedStays) {
+TEST_F(DeadlinePlannerTest, ATrialThatCannotBeMovedStays) {
   Runs(1, 8, Curve(0.1, 0.01));
   Runs(2, 0, *study().fresh).movable = false;
   EXPECT_THAT(Chosen(), UnorderedElementsAre("1:3", "2:1"));
@@ -208,7 +208,7 @@ TEST_F(DeadlinePlannerTest, NotMoreAreAliveThanMayBe) {
   EXPECT_THAT(Chosen(), ElementsAre("new:2"));
 }
 
-TEST_F(DeadlinePlannerTest, WhoTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
+TEST_F(DeadlinePlannerTest, ATrialThatTakesThePlaceOfAnotherWaitsUntilThatOneHasLeft) {
   for (const std::uint32_t trial : {1u, 2u}) Runs(trial, 8, Curve(0.6, 0.01));
   WorkItem& paused = views_.Waiting(1, 5, 1000);
   paused.done = 8;

@@ -80,18 +80,18 @@ double MostSpeed(const SpeedTable& widths, const ElasticRoom& room, std::size_t 
 
 double ElasticBound(std::span<const double> seconds_alone, const SpeedTable& widths,
                     const ElasticRoom& room) {
-  std::vector<double> longest(seconds_alone.begin(), seconds_alone.end());
-  std::ranges::sort(longest, std::greater());
+  std::vector<double> longest_s(seconds_alone.begin(), seconds_alone.end());
+  std::ranges::sort(longest_s, std::greater());
   const Envelope envelope = EnvelopeOf(widths, room);
-  double bound = 0;
+  double bound_s = 0;
   double seconds = 0;
-  for (std::size_t i = 0; i < longest.size() && longest[i] > 0; ++i) {
-    seconds += longest[i];
+  for (std::size_t i = 0; i < longest_s.size() && longest_s[i] > 0; ++i) {
+    seconds += longest_s[i];
     const double speed = MostSpeed(envelope, room, i + 1);
     if (speed <= 0) return std::numeric_limits<double>::infinity();
-    bound = std::max(bound, seconds / speed);
+    bound_s = std::max(bound_s, seconds / speed);
   }
-  return bound;
+  return bound_s;
 }
 
 }  // namespace sluice

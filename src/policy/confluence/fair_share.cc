@@ -35,10 +35,13 @@ Milli Held(const WorkView& work, const StudyView& study) {
   return study.demand.fused_most > 1 ? 0 : held;  // the trials of a bundle hold one device together
 }
 
-// The width with the most throughput per device, averaged over all devices. Between equal widths of
-// up to one device the narrowest wins: waiting trials are started at that width too. Between equal
-// widths of several devices the widest wins: a study that makes as much of many devices is to have
-// its part of them.
+// Throughputs that differ by no more than this part are equal: above the rounding errors of a sum
+// of some speeds, and below every difference that is measured.
+constexpr double kTie = 1e-9;
+
+// The width with the most throughput per device, averaged over all devices. Of equal widths up to
+// one device the narrowest wins: waiting trials start at that width too. Of equal widths of several
+// devices the widest wins: a study that uses many devices as well as few keeps its claim to many.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));
@@ -60,7 +63,7 @@ Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const Study
       speed += count * speeds.Ask(at).work_per_second;
     }
     speed /= static_cast<double>(width);
-    if (speed < does * (width > kWhole ? 1 - 1e-9 : 1 + 1e-9)) continue;
+    if (speed < does * (width > kWhole ? 1 - kTie : 1 + kTie)) continue;
     best = width;
     does = speed;
   }

@@ -36,7 +36,7 @@ TEST(FairShareTest, WeightsCount) {
               ElementsAre(6000, 3000, 1000));
 }
 
-TEST(FairShareTest, WhatIsLeftOfADivisionGoesToWhoLacksMostOfItsPart) {
+TEST(FairShareTest, WhatIsLeftOfADivisionGoesToTheClaimThatLacksMost) {
   // 5.33 and 2.67 devices, in either order.
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 2}, {.most = 9000, .weight = 1}}),
               ElementsAre(5000, 3000));
@@ -57,7 +57,7 @@ TEST(FairShareTest, StudiesHaveTheWeightsTheySay) {
   EXPECT_THAT(SharesOf(t.cluster, t.view), ElementsAre(4000, 2000));
 }
 
-TEST(FairShareTest, NobodyIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
+TEST(FairShareTest, NoTrialIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
   TestViews t(6);
   Slow(t);
   t.Study(1, kOneToFour);
@@ -68,7 +68,7 @@ TEST(FairShareTest, NobodyIsWiderThanPaysWhileAnotherStudyCouldUseTheDevices) {
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(1000, 5000));
 }
 
-TEST(FairShareTest, WhatNobodyCanUseThriftilyIsForWhoeverCanBeWider) {
+TEST(FairShareTest, WhatNoStudyUsesThriftilyIsForTrialsThatCanBeWider) {
   TestViews t(6);
   Slow(t);
   t.Study(1, kOneToFour);
@@ -78,7 +78,7 @@ TEST(FairShareTest, WhatNobodyCanUseThriftilyIsForWhoeverCanBeWider) {
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
 }
 
-TEST(FairShareTest, WhoRunsWiderAlreadyIsNotMadeNarrower) {
+TEST(FairShareTest, ATrialThatRunsWiderAlreadyIsNotMadeNarrower) {
   TestViews t(6);
   Slow(t);
   t.Study(1, kOneToFour);
@@ -88,7 +88,7 @@ TEST(FairShareTest, WhoRunsWiderAlreadyIsNotMadeNarrower) {
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(2000, 4000));
 }
 
-TEST(FairShareTest, WhoAskedForAPartByAWeightHasIt) {
+TEST(FairShareTest, AStudyWithAWeightHasItsPart) {
   TestViews t(6);
   Slow(t);
   t.Study(1, kOneToFour).weight = 2;
@@ -122,7 +122,7 @@ TEST(FairShareTest, TrialsThatPausedAndHardlyGoOnHaveNoPart) {
   EXPECT_THAT(ThriftySharesOf(t.cluster, t.view), ElementsAre(3000, 3000));
 }
 
-TEST(FairShareTest, NothingAndNobody) {
+TEST(FairShareTest, NothingToDealAndNoClaims) {
   EXPECT_THAT(FairShares(0, {{.most = 1000}}), ElementsAre(0));
   EXPECT_TRUE(FairShares(1000, {}).empty());
 }

@@ -37,20 +37,20 @@ void FixedWidthPacker::ListSpots() {
 }
 
 FixedWidthPacker::Left FixedWidthPacker::LeftOf(const Class& trials, const WorkItem& item) const {
-  if (item.target == kNoLimit) return {.next = kEndless, .all = kEndless};
+  if (item.target == kNoLimit) return {.next_s = kEndless, .all_s = kEndless};
   const StudyView& study = *trials.study;
   const auto seconds = [&](Work work) {
     return static_cast<double>(std::max<Work>(work, 0)) * trials.seconds_per_unit / item.pace;
   };
-  const double next = seconds(item.target - item.done);
-  if (!study.judged || study.max_budget <= item.target) return {.next = next, .all = next};
-  const double all = seconds(study.max_budget - item.done);
-  if (!study.all_go_on) return {.next = next, .all = all};
+  const double next_s = seconds(item.target - item.done);
+  if (!study.judged || study.max_budget <= item.target) return {.next_s = next_s, .all_s = next_s};
+  const double all_s = seconds(study.max_budget - item.done);
+  if (!study.all_go_on) return {.next_s = next_s, .all_s = all_s};
   // A population: each further leg ends with a stop and a start.
   const Work leg = std::max<Work>(item.target - item.done, 1);
   const Work legs = (study.max_budget - item.target) / leg;
   const auto changes = static_cast<double>(legs);
-  return {.next = all + changes * PriceOf(study), .all = all + changes * PriceOf(study)};
+  return {.next_s = all_s + changes * PriceOf(study), .all_s = all_s + changes * PriceOf(study)};
 }
 
 void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
@@ -93,13 +93,13 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
         classes_, [&](const Class& trials) { return trials.study->study == item.trial.study; });
   };
   const auto count = [&](Class& trials, const Left& left, double number) {
-    if (left.all == kEndless) return;
-    longest_ = std::max(longest_, left.all);
-    const double seconds = left.next * number;
-    horizon_ += seconds / trials.at_once;
-    const double lost = seconds / trials.alike_at_once - seconds / trials.at_once;
-    trials.lost_alike += lost;
-    lost_alike_ += lost;
+    if (left.all_s == kEndless) return;
+    longest_s_ = std::max(longest_s_, left.all_s);
+    const double seconds = left.next_s * number;
+    horizon_s_ += seconds / trials.at_once;
+    const double lost_s = seconds / trials.alike_at_once - seconds / trials.at_once;
+    trials.lost_alike_s += lost_s;
+    lost_alike_s_ += lost_s;
   };
   for (const WorkItem& item : work_.items) {
     const auto trials = owner(item);
@@ -123,7 +123,7 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
   }
   for (Class& trials : classes_) {
     std::ranges::stable_sort(trials.waiting, std::greater(),
-                             [](const Waiting& each) { return each.left.next; });
+                             [](const Waiting& each) { return each.left.next_s; });
     const StudyView& study = *trials.study;
     const int expected = (study.open ? study.left : 0) + study.coming;
     if (!study.open && study.coming == 0) continue;
@@ -135,7 +135,8 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
     // A waiting trial is not kept back by one of its own study that is not proposed yet, unless all
     // trials of the study run to the end.
     if (!trials.waiting.empty() && study.judged)
-      trials.of_coming.next = std::min(trials.of_coming.next, trials.waiting.back().left.next);
+      trials.of_coming.next_s =
+          std::min(trials.of_coming.next_s, trials.waiting.back().left.next_s);
     if (expected == 0) trials.of_coming = {};
   }
   CompareKinds();
@@ -165,8 +166,9 @@ double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
 }
 
 // Compares what studies cost on each kind. The cost of a trial on a kind is the share of a device
-// that it takes there, times the seconds that a unit of work takes. A study's thrift is 1 on the
-// kind where its cost is least, measured by the costs of all studies there.
+// that it takes there, times the seconds that a unit of work takes. Each cost is divided by what is
+// usual on that kind, over all studies. A study's thrift is 1 on the kind where the result is
+// lowest, and less on the others: the lowest result divided by the one there.
 void FixedWidthPacker::CompareKinds() {
   const auto takes = [&](const Class& trials, std::size_t kind) {
     const double speed = trials.speeds[kind];
@@ -189,11 +191,11 @@ void FixedWidthPacker::CompareKinds() {
 }
 
 // The factor on the worth of a trial on this kind; 1: no kind suits it better.
-double FixedWidthPacker::Suits(const Class& trials, std::size_t kind, double left) const {
+double FixedWidthPacker::Suits(const Class& trials, std::size_t kind, double left_s) const {
   double suits = trials.thrift[kind];
-  if (left < kEndless && trials.speeds[kind] > 0) {
-    const double here = left * std::ranges::max(trials.speeds) / trials.speeds[kind];
-    suits *= std::min(1.0, std::max(horizon_, longest_) / here);
+  if (left_s < kEndless && trials.speeds[kind] > 0) {
+    const double here_s = left_s * std::ranges::max(trials.speeds) / trials.speeds[kind];
+    suits *= std::min(1.0, std::max(horizon_s_, longest_s_) / here_s);
   }
   return suits * suits;
 }
@@ -201,7 +203,7 @@ double FixedWidthPacker::Suits(const Class& trials, std::size_t kind, double lef
 bool FixedWidthPacker::Class::WaitingComesNext(const Taken& taken) const {
   const std::size_t at = next + static_cast<std::size_t>(taken.waiting);
   if (at >= waiting.size()) return false;
-  return taken.to_come >= to_come || waiting[at].left.next >= of_coming.next;
+  return taken.to_come >= to_come || waiting[at].left.next_s >= of_coming.next_s;
 }
 
 const FixedWidthPacker::Left& FixedWidthPacker::Class::After(const Taken& taken) const {
@@ -215,10 +217,10 @@ void FixedWidthPacker::Class::Take(Taken& taken) const {
 
 double FixedWidthPacker::Class::LongestNext() const {
   if (slots == 0) return 0;
-  double longest = to_come > 0 ? of_coming.all : 0;
+  double longest_s = to_come > 0 ? of_coming.all_s : 0;
   for (std::size_t i = next; i < waiting.size(); ++i)
-    longest = std::max(longest, waiting[i].left.all);
-  return longest;
+    longest_s = std::max(longest_s, waiting[i].left.all_s);
+  return longest_s;
 }
 
 // How many trials could start, as far as their number is known.

@@ -16,7 +16,7 @@
 // Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, one of
 // 0.51 leaves half. Such trials count as if they had more work left, in proportion to the time they
 // would lose with only each other for neighbours. So they run while other trials can fill the gaps.
-// This does not hold if any study is judged: chains of judged trials end last, and so come first.
+// The rule is off if any study is judged: the chains of judged trials end last, so they come first.
 //
 // Studies that end once a trial is good enough. What counts is how soon each of them ends, so short
 // trials come first.
@@ -25,13 +25,14 @@
 // proposed. A device waits until its whole set is there. Proposals come one by one, and the first
 // to arrive would take the place of another.
 //
-// Several kinds of devices. Each kind is for the trials that it suits. Say a trial takes half as
-// much of kind A as of kind B, and most trials take only a third as much: then it is better left to
-// B. So the worth of a trial is multiplied by a factor: 1 on the kind that suits it best, and less
-// on others. The factor is squared, for two reasons: a device of the wrong kind wastes room on the
-// trial, and keeps that room from trials that would not waste it. The worth is cut in the same way
-// where the trial is so slow that all other work would end before it. The linear program of the
-// lower bound would choose much the same; this takes no program.
+// Several kinds of devices. Each kind is for the trials that it suits. An example: most trials take
+// a third as much of a device of kind A as of one of kind B. A trial that takes half as much is
+// then better left to B. So the worth of a trial is multiplied by a factor: 1 on the kind that
+// suits it best, and less on others. The factor is squared, for two reasons: a device of the wrong
+// kind wastes room on the trial, and keeps that room from trials that would not waste it. Of five
+// powers tried on the mixed clusters of HyperSack's search spaces, the square was best. The worth
+// is cut in the same way where the trial is so slow that all other work would end before it. The
+// linear program of the lower bound would choose much the same; this takes no program.
 //
 // Room for all. Neighbours slow each other down. So if all trials find room at once, none of this
 // is needed. Each trial goes to the fastest kind of device with room, and there to the device with
@@ -45,12 +46,12 @@
 //
 // Turns. Where a study's trials are not judged, its work is fixed, and what matters is that
 // everything ends together. A trial that has just reported makes room for a trial with clearly more
-// work left, if that is worth saving the first and starting it again. All such turns together save
-// no more than the longest trial, which would otherwise run alone at the end. So the further off
-// the end is, the fewer turns are worth their price. Where turns cost nothing, HyperSack's search
-// spaces end 5 % after the lower bound on average and 12 % at most. Where turns are dear, they are
-// left for the end. A study that ends once a trial is good enough takes no turns: many trials that
-// are half done are of no use to it.
+// work left, if that is worth saving the first and starting it again. All turns together save at
+// most the time of the longest trial: without turns, that trial runs alone at the end. So the
+// further off the end is, the fewer turns are worth their price. Where turns cost nothing,
+// HyperSack's search spaces end 5 % after the lower bound on average and 12 % at most. Where turns
+// are dear, they are left for the end. A study that ends once a trial is good enough takes no
+// turns: many trials that are half done are of no use to it.
 //
 // Late trials. A trial that takes much of a device would rarely find a turn, since the trials that
 // share a device report at different times. It is late once all other work would end before it.
@@ -68,29 +69,37 @@
 namespace sluice {
 namespace {
 
-enum AmountIndex : std::uint8_t {
-  kShareAmount,
-  kBandwidthAmount,
-  kMemoryAmount,
-  kCpusAmount,
-  kClientsAmount
-};
-constexpr double kTurns = 20;         // about this many at most, until all work is done
-constexpr double kOneTurn = 2;        // a turn must bring this many times its price
-constexpr double kAllTurns = 5;       // all turns together must bring this many times their price
-constexpr double kAlikeCounts = 4;    // weight of the time lost by trials that pack badly
-constexpr double kLongestCounts = 4;  // cap on time left / longest; endless trials have it
-
-constexpr std::size_t kMostLate = 32;  // in one plan; the others come in the next
+// About this many turns at most, until all work is done. More turns let trials end closer together,
+// and each costs its price. Chosen on the scenarios of docs/evidence.md, with results in sight.
+constexpr double kTurns = 20;
+// A turn must bring this many times its price, since the times that trials have left are estimates.
+// All turns together save no more than the longest trial, and must bring this many times their
+// price. With lower demands, trials take turns that do not pay. With higher ones, long trials are
+// left over at the end. Guesses: not measured.
+constexpr double kOneTurn = 2;
+constexpr double kAllTurns = 5;
+// The weight of the time lost by trials that pack badly with their like. Chosen with all 24 cases
+// of HyperSack's search spaces in sight; 3 to 6 do as well (docs/evidence.md).
+constexpr double kAlikeCounts = 4;
+// Cap on time left / longest. It binds for endless trials, and for trials that pack badly: so the
+// worth of a trial is at most 5 times its fraction of the device. A guess: not measured.
+constexpr double kLongestCounts = 4;
+// Late trials in one plan; the others come in the next. Each costs a look at all devices. More late
+// trials than devices that can be cleared change nothing. A guess: not measured.
+constexpr std::size_t kMostLate = 32;
+// How often free share counts where a device is chosen to be cleared. Any number above 1 makes the
+// next plan, which finds more of that device free, choose the same device.
+constexpr Milli kFreeCounts = 2;
+// Floor for the time that all work takes, where something is divided by it.
+constexpr double kLeastHorizonSeconds = 1;
 
 // What a running trial holds of its one device, or of its node's cores.
 Amounts HeldBy(const Grant& grant) {
-  return {grant.gpu_share, grant.bandwidth, grant.memory_bytes, grant.cpus,
-          grant.devices.empty() ? 0 : 1};
-}
-
-void Add(const Amounts& amounts, Amounts& to) {
-  for (std::size_t r = 0; r < to.size(); ++r) to[r] += amounts[r];
+  return {.share = grant.gpu_share,
+          .bandwidth = grant.bandwidth,
+          .memory_bytes = grant.memory_bytes,
+          .clients = grant.devices.empty() ? 0 : 1,
+          .cpus = grant.cpus};
 }
 
 bool TakesTurns(const StudyView& study) {
@@ -103,43 +112,45 @@ bool IsWide(const Demand& demand) { return demand.gpus > kWhole && demand.kinds 
 
 Amounts FixedWidthPacker::Takes(const Class& trials, std::size_t kind) const {
   const Demand& demand = trials.study->demand;
-  return {kind == 0 ? 0 : trials.needs[kind].gpus, kind == 0 ? 0 : trials.needs[kind].bandwidth,
-          kind == 0 ? 0 : demand.memory_bytes, demand.cpus, kind == 0 ? 0 : 1};
+  if (kind == 0) return {.cpus = demand.cpus};
+  return {.share = trials.needs[kind].gpus,
+          .bandwidth = trials.needs[kind].bandwidth,
+          .memory_bytes = demand.memory_bytes,
+          .clients = 1,
+          .cpus = demand.cpus};
 }
 
 Amounts FixedWidthPacker::RoomOn(const Spot& spot) const {
   const Milli cpus = free_.FreeCpus(spot.node);
-  if (spot.device < 0) return {0, 0, 0, cpus, 0};
+  if (spot.device < 0) return {.cpus = cpus};
   const auto d = static_cast<std::size_t>(spot.device);
   const DeviceUse& used = free_.Used(spot.node)[d];
-  return {kWhole - used.share, kWhole - used.bandwidth,
-          free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes, cpus,
-          kMostClients - used.clients};
+  return {.share = kWhole - used.share,
+          .bandwidth = kWhole - used.bandwidth,
+          .memory_bytes = free_.node(spot.node).devices[d].memory_bytes - used.memory_bytes,
+          .clients = kMostClients - used.clients,
+          .cpus = cpus};
 }
 
 // What is free, less the room kept for late trials. Cores are kept on the node as a whole.
 Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   Amounts room = RoomOn(spot);
-  for (std::size_t r = 0; r < room.size(); ++r)
-    room[r] -= r == kCpusAmount ? kept_cpus_[Number(spot.node) - 1] : spot.kept_free[r];
-  return room;
+  Amounts kept = spot.kept_free;
+  kept.cpus = kept_cpus_[Number(spot.node) - 1];
+  return room -= kept;
 }
 
 // The seconds that a trial counts with when trials are compared.
-double FixedWidthPacker::Urgency(const Class& trials, double left) const {
-  if (left == kEndless) return left;
-  if (trials.study->ends_when_good_enough) return std::max(longest_ - left, 0.0);
-  if (!all_fixed_) return left;
-  return left + kAlikeCounts * longest_ * trials.lost_alike / std::max(horizon_, 1.0);
+double FixedWidthPacker::Urgency(const Class& trials, double left_s) const {
+  if (left_s == kEndless) return left_s;
+  if (trials.study->ends_when_good_enough) return std::max(longest_s_ - left_s, 0.0);
+  if (!all_fixed_) return left_s;
+  return left_s + kAlikeCounts * longest_s_ * trials.lost_alike_s /
+                      std::max(horizon_s_, kLeastHorizonSeconds);
 }
 
 double FixedWidthPacker::Worth(const Amounts& takes, const Amounts& all, double seconds) const {
-  double part = 0;
-  for (std::size_t r = 0; r < takes.size(); ++r)
-    if (takes[r] > 0)
-      part = std::max(part, static_cast<double>(takes[r]) /
-                                static_cast<double>(std::max<std::int64_t>(all[r], 1)));
-  return part * (1 + std::min(seconds / longest_, kLongestCounts));
+  return LargestFraction(takes, all) * (1 + std::min(seconds / longest_s_, kLongestCounts));
 }
 
 Grant FixedWidthPacker::GrantOn(const Spot& spot, const Class& trials) const {
@@ -172,19 +183,21 @@ void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
 // one device of another such study has less time left: that study then ends sooner, and this one no
 // later. The second call comes last, and no trial waits in it.
 void FixedWidthPacker::StartWide(Plan& plan, bool first) {
-  double longest = 0;
-  double shortest = kEndless;  // of studies that end once a trial is good enough
+  double longest_s = 0;
+  double shortest_s = kEndless;  // of studies that end once a trial is good enough
   for (const Class& trials : classes_) {
     if (!first || IsWide(trials.study->demand)) continue;
-    const double next = trials.LongestNext();
-    longest = std::max(longest, next);
-    if (trials.study->ends_when_good_enough && next > 0) shortest = std::min(shortest, next);
+    const double next_s = trials.LongestNext();
+    longest_s = std::max(longest_s, next_s);
+    if (trials.study->ends_when_good_enough && next_s > 0)
+      shortest_s = std::min(shortest_s, next_s);
   }
   for (Class& trials : classes_) {
     if (!IsWide(trials.study->demand)) continue;
     while (trials.slots > 0 && (trials.next < trials.waiting.size() || trials.to_come > 0)) {
-      const double next = trials.LongestNext();
-      const bool waits = trials.study->ends_when_good_enough ? next > shortest : next < longest;
+      const double next_s = trials.LongestNext();
+      const bool waits =
+          trials.study->ends_when_good_enough ? next_s > shortest_s : next_s < longest_s;
       if (!trials.unknown && waits) break;
       Grant grant = FirstFit(free_, trials.study->demand);
       if (!IsSet(grant.node)) break;
@@ -202,15 +215,15 @@ bool FixedWidthPacker::MayLeave(const Class& trials, const WorkItem& item) const
 // 1/kTurns of the time until all work is done, and enough to pay for this turn and for its part in
 // the price of all turns.
 double FixedWidthPacker::TurnOf(const StudyView& study) const {
-  return std::max(horizon_ / kTurns,
-                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_ / longest_));
+  return std::max(horizon_s_ / kTurns,
+                  PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_s_ / longest_s_));
 }
 
 // The device with the most free share, among the fastest devices with room; null if none has room.
 const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials) const {
   const Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], RoomOn(spot)[kShareAmount]);
+    return std::pair(trials.speeds[spot.kind], RoomOn(spot).share);
   };
   for (const Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomOn(spot))) continue;
@@ -224,7 +237,7 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
   Milli room = 0;
-  for (const Spot& spot : spots_) room += RoomOn(spot)[kShareAmount];
+  for (const Spot& spot : spots_) room += RoomOn(spot).share;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Class& trials = classes_[c];
     const Demand& demand = trials.study->demand;
@@ -241,12 +254,12 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
   bool all = true;
   while (all) {
     const Class* longest = nullptr;
-    double most = -1;
+    double most_s = -1;
     for (const std::size_t c : order) {
       if (taken[c].waiting + taken[c].to_come >= classes_[c].Known()) continue;
-      const double left = classes_[c].After(taken[c]).all;
-      if (left <= most) continue;
-      most = left;
+      const double left_s = classes_[c].After(taken[c]).all_s;
+      if (left_s <= most_s) continue;
+      most_s = left_s;
       longest = &classes_[c];
     }
     if (longest == nullptr) break;
@@ -265,65 +278,65 @@ void FixedWidthPacker::SpreadAll(Plan& plan) {
 
 // Whether all other work will have ended before the trial, even if the trial runs from now on, and
 // even if other trials pack badly with their like.
-bool FixedWidthPacker::IsLate(const Class& trials, double left) const {
-  return TakesTurns(*trials.study) && left < kEndless &&
-         left >= horizon_ + lost_alike_ + kOneTurn * PriceOf(*trials.study);
+bool FixedWidthPacker::IsLate(const Class& trials, double left_s) const {
+  return TakesTurns(*trials.study) && left_s < kEndless &&
+         left_s >= horizon_s_ + lost_alike_s_ + kOneTurn * PriceOf(*trials.study);
 }
 
 // Whether the trial is so slow on this kind that it would end after what ends last in any case.
-bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left) const {
-  return left * std::ranges::max(trials.speeds) >
-         std::max(horizon_, longest_) * trials.speeds[kind];
+bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left_s) const {
+  return left_s * std::ranges::max(trials.speeds) >
+         std::max(horizon_s_, longest_s_) * trials.speeds[kind];
 }
 
 // The device for a late trial that fits at once: of the fastest kind with room, the device with the
 // least free share. Kinds on which it would end even later are left out. Null if there is none.
-FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left) {
+FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
-    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot)[kShareAmount]);
+    return std::pair(trials.speeds[spot.kind], -RoomBeside(spot).share);
   };
   for (Spot& spot : spots_) {
     if (spot.device < 0 || !Fits(Takes(trials, spot.kind), RoomBeside(spot))) continue;
-    if (EndsLater(trials, spot.kind, left)) continue;
+    if (EndsLater(trials, spot.kind, left_s)) continue;
     if (best == nullptr || merit(spot) > merit(*best)) best = &spot;
   }
   return best;
 }
 
-// Whether a running trial leaves for a late trial with `late` seconds left. Not if it has about as
-// much left itself, or so little that leaving is not worth its price.
-bool FixedWidthPacker::MakesWay(const Runner& runner, double late) const {
+// Whether a running trial leaves for a late trial with `late_s` seconds left. Not if it has about
+// as much left itself, or so little that leaving is not worth its price.
+bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
   const Class& trials = classes_[runner.of];
-  const double left = LeftOf(trials, *runner.item).all;
-  const double price = PriceOf(*trials.study);
-  return TakesTurns(*trials.study) && !IsLate(trials, left) && left > price &&
-         left + kOneTurn * price < late;
+  const double left_s = LeftOf(trials, *runner.item).all_s;
+  const double price_s = PriceOf(*trials.study);
+  return TakesTurns(*trials.study) && !IsLate(trials, left_s) && left_s > price_s &&
+         left_s + kOneTurn * price_s < late_s;
 }
 
-// The device to clear for a late trial: it must fit there once other trials have made room. Chosen
-// by how much of the device is free, or held by trials that leave or have just reported. What is
-// free or being left counts twice, so that the next plan, which finds more of it free, chooses the
-// same device. Null if there is none.
-FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left) {
+// The device to clear for a late trial: it must fit there once other trials have made room. The
+// device is chosen by its speed for the trial, times its share that is free, is being left, or is
+// held by trials that have just reported. What is free or being left counts more (kFreeCounts).
+// Null if there is none.
+FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   double most = 0;
   for (Spot& spot : spots_) {
-    if (spot.device < 0 || EndsLater(trials, spot.kind, left)) continue;
+    if (spot.device < 0 || EndsLater(trials, spot.kind, left_s)) continue;
     Amounts room = RoomBeside(spot);
     Amounts in_the_end = room;
     Milli reported = 0;
     for (const Runner& runner : spot.running) {
       const WorkItem& item = *runner.item;
-      const bool makes_way = item.movable && MakesWay(runner, left);
+      const bool makes_way = item.movable && MakesWay(runner, left_s);
       if (!item.leaving && !makes_way) continue;
-      Add(HeldBy(*item.grant), in_the_end);
-      if (item.leaving) Add(HeldBy(*item.grant), room);
+      in_the_end += HeldBy(*item.grant);
+      if (item.leaving) room += HeldBy(*item.grant);
       if (!item.leaving && MayLeave(classes_[runner.of], item)) reported += item.grant->gpu_share;
     }
     if (!Fits(Takes(trials, spot.kind), in_the_end)) continue;
     const double merit =
-        trials.speeds[spot.kind] * static_cast<double>(2 * room[kShareAmount] + reported);
+        trials.speeds[spot.kind] * static_cast<double>(kFreeCounts * room.share + reported);
     if (merit <= most) continue;
     most = merit;
     best = &spot;
@@ -340,23 +353,23 @@ void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
     if (trials.study->demand.gpus == 0 || IsWide(trials.study->demand)) continue;
     Class::Taken taken;
     for (std::int64_t i = trials.Known(); i > 0 && trials.WaitingComesNext(taken); --i) {
-      const double left = trials.After(taken).all;
-      if (!IsLate(trials, left) || late.size() >= classes_.size() * kMostLate) break;
-      late.emplace_back(left, c);
+      const double left_s = trials.After(taken).all_s;
+      if (!IsLate(trials, left_s) || late.size() >= classes_.size() * kMostLate) break;
+      late.emplace_back(left_s, c);
       trials.Take(taken);
     }
   }
   std::ranges::stable_sort(late, std::greater(), [](const auto& each) { return each.first; });
   if (late.size() > kMostLate) late.resize(kMostLate);
   std::vector<bool> in_vain(classes_.size());
-  for (const auto& [left, of] : late) {
+  for (const auto& [left_s, of] : late) {
     if (in_vain[of]) continue;
     Class& trials = classes_[of];
-    if (Spot* spot = SnuggestFor(trials, left)) {
+    if (Spot* spot = SnuggestFor(trials, left_s)) {
       Start(trials, GrantOn(*spot, trials), plan);
-    } else if (Spot* cleared = ClearedFor(trials, left)) {
-      Add(Takes(trials, cleared->kind), cleared->kept_free);
-      cleared->kept_for = std::max(cleared->kept_for, left);
+    } else if (Spot* cleared = ClearedFor(trials, left_s)) {
+      cleared->kept_free += Takes(trials, cleared->kind);
+      cleared->kept_for_s = std::max(cleared->kept_for_s, left_s);
       kept_cpus_[Number(cleared->node) - 1] += trials.study->demand.cpus;
     } else {
       in_vain[of] = true;
@@ -365,29 +378,33 @@ void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
 }
 
 bool FixedWidthPacker::KeepsRoom() const {
-  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for > 0; });
+  return std::ranges::any_of(spots_, [](const Spot& spot) { return spot.kept_for_s > 0; });
 }
 
 void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving) {
   Amounts room = RoomBeside(spot);
   Amounts all = room;
   const Node& node = free_.node(spot.node);
-  all[kCpusAmount] = node.cpus;
+  all.cpus = node.cpus;
   if (spot.device >= 0) {
-    all = {kWhole, kWhole, node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
-           std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1), kMostClients};
+    all = {.share = kWhole,
+           .bandwidth = kWhole,
+           .memory_bytes = node.devices[static_cast<std::size_t>(spot.device)].memory_bytes,
+           .clients = kMostClients,
+           .cpus = std::max<Milli>(node.cpus / std::max<Milli>(OwnDevices(node), 1), 1)};
   }
   std::vector<SetItem> items;
   std::vector<std::pair<std::size_t, const WorkItem*>> what;  // class, and the trial if it runs
   for (const Runner& runner : spot.running) {
     const Class& trials = classes_[runner.of];
     if (!MayLeave(trials, *runner.item)) continue;
-    const double left = LeftOf(trials, *runner.item).all;
-    if (IsLate(trials, left) || (spot.kept_for > 0 && !MakesWay(runner, spot.kept_for))) continue;
+    const double left_s = LeftOf(trials, *runner.item).all_s;
+    if (IsLate(trials, left_s) || (spot.kept_for_s > 0 && !MakesWay(runner, spot.kept_for_s)))
+      continue;
     const Amounts holds = HeldBy(*runner.item->grant);
-    Add(holds, room);
-    const double worth = Worth(holds, all, Urgency(trials, left) + TurnOf(*trials.study));
-    items.push_back({{Suits(trials, spot.kind, left) * worth}, holds});
+    room += holds;
+    const double worth = Worth(holds, all, Urgency(trials, left_s) + TurnOf(*trials.study));
+    items.push_back({{Suits(trials, spot.kind, left_s) * worth}, holds});
     what.emplace_back(runner.of, runner.item);
   }
   const std::size_t running = items.size();
@@ -399,27 +416,27 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     std::int64_t most = std::min<std::int64_t>(
         trials.slots,
         static_cast<std::int64_t>(trials.waiting.size() - trials.next) + trials.to_come);
-    for (std::size_t r = 0; r < room.size(); ++r)
-      if (takes[r] > 0) most = std::min(most, room[r] / takes[r]);
+    most = HowOftenFits(takes, room, most);
     if (most <= 0) continue;
     SetItem item{.worths = {}, .takes = takes};
     Class::Taken taken;
-    const double first = trials.After(taken).all;
+    const double first_s = trials.After(taken).all_s;
     for (std::int64_t i = 0; i < most; ++i) {
-      const double left = i == 0 && trials.unknown ? kEndless : trials.After(taken).all;
+      const double left_s = i == 0 && trials.unknown ? kEndless : trials.After(taken).all_s;
       // In a study that ends once a trial is good enough, no trial counts for more than the one
       // before: FindBestSet needs worths that do not rise.
-      const double counts = trials.study->ends_when_good_enough && left < kEndless ? first : left;
-      item.worths.push_back(Suits(trials, spot.kind, left) *
-                            Worth(takes, all, Urgency(trials, counts)));
+      const double counts_s =
+          trials.study->ends_when_good_enough && left_s < kEndless ? first_s : left_s;
+      item.worths.push_back(Suits(trials, spot.kind, left_s) *
+                            Worth(takes, all, Urgency(trials, counts_s)));
       trials.Take(taken);
     }
     items.push_back(std::move(item));
     what.emplace_back(c, nullptr);
   }
-  if (items.empty() || (items.size() == running && spot.kept_for == 0)) return;
+  if (items.empty() || (items.size() == running && spot.kept_for_s == 0)) return;
   const std::vector<int> best =
-      FindBestSet(items, room, spot.device < 0 ? kCpusAmount : kShareAmount);
+      FindBestSet(items, room, spot.device < 0 ? &Amounts::cpus : &Amounts::share);
   std::vector<const WorkItem*> leavers;
   for (std::size_t i = 0; i < running; ++i) {
     if (best[i] > 0) continue;
@@ -438,9 +455,9 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     }
     complete = complete && trials.asked == asked;
   }
-  // Until the whole set is there, no trial leaves for it and none of it starts. Otherwise another
-  // trial would take the place of one that is about to come, or trials would leave for one that the
-  // study turns out not to have.
+  // Until the whole set is there, none of its trials starts, and no trial leaves for it. Otherwise
+  // another trial would take the place of one that is about to come. Or trials would leave for a
+  // trial that the study turns out not to have.
   if (!complete && leavers.empty()) return;
   if (!complete) {
     for (const Grant& grant : grants) free_.Release(grant);

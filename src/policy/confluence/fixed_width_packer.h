@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/amounts.h"
 #include "policy/policy.h"
-#include "policy/solve/packing_pattern.h"
 
 namespace sluice {
 
@@ -25,13 +25,13 @@ class FixedWidthPacker {
   bool KeepsRoom() const;
 
  private:
-  static constexpr double kEndless = std::numeric_limits<double>::max();
+  static constexpr double kEndless = std::numeric_limits<double>::max();  // seconds
   static constexpr std::int64_t kMany = 1 << 20;  // trials, where their number is not known
 
-  // Seconds that a trial has left.
+  // Time that a trial has left.
   struct Left {
-    double next = 0;  // until it is judged next
-    double all = 0;   // until its full budget, if it goes on
+    double next_s = 0;  // until it is judged next
+    double all_s = 0;   // until its full budget, if it goes on
   };
   struct Waiting {
     Left left;
@@ -42,10 +42,10 @@ class FixedWidthPacker {
     const StudyView* study = nullptr;
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
-    std::vector<double> thrift;     // on each kind; 1: costs least there, beside other trials
+    std::vector<double> thrift;     // on each kind; 1: where it costs least (CompareKinds)
     double at_once = 1;             // trials on all devices, if others fill the gaps
     double alike_at_once = 1;       // the same without others
-    double lost_alike = 0;          // seconds that all of them take longer without others
+    double lost_alike_s = 0;        // by which all of them take longer without others
     double seconds_per_unit = 1;    // on the fastest kind
     bool unknown = true;            // speed not measured, and no trial runs to measure it
     std::vector<Waiting> waiting;   // by seconds left, most first
@@ -80,21 +80,21 @@ class FixedWidthPacker {
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
     std::vector<Runner> running;
-    Amounts kept_free{};  // room kept for late trials,
-    double kept_for = 0;  // of which the longest has this many seconds left
+    Amounts kept_free{};    // room kept for late trials,
+    double kept_for_s = 0;  // of which the longest has this much time left
   };
   void ListSpots();
   void Classify(const std::vector<const StudyView*>& studies);
   void CompareKinds();
   double AtOnce(const Class& trials, bool alike) const;
-  double Suits(const Class& trials, std::size_t kind, double left) const;
+  double Suits(const Class& trials, std::size_t kind, double left_s) const;
   void StartWide(Plan& plan, bool first);
   void SpreadAll(Plan& plan);
-  bool IsLate(const Class& trials, double left) const;
-  bool EndsLater(const Class& trials, std::size_t kind, double left) const;
-  Spot* SnuggestFor(const Class& trials, double left);
-  Spot* ClearedFor(const Class& trials, double left);
-  bool MakesWay(const Runner& runner, double late) const;
+  bool IsLate(const Class& trials, double left_s) const;
+  bool EndsLater(const Class& trials, std::size_t kind, double left_s) const;
+  Spot* SnuggestFor(const Class& trials, double left_s);
+  Spot* ClearedFor(const Class& trials, double left_s);
+  bool MakesWay(const Runner& runner, double late_s) const;
   void MakeRoomForLate(Plan& plan);
   const Spot* RoomiestFor(const Class& trials) const;
   void FillSpot(const Spot& spot, Plan& plan, std::vector<TrialKey>& leaving);
@@ -102,7 +102,7 @@ class FixedWidthPacker {
   Amounts RoomOn(const Spot& spot) const;
   Amounts RoomBeside(const Spot& spot) const;
   Left LeftOf(const Class& trials, const WorkItem& item) const;
-  double Urgency(const Class& trials, double left) const;
+  double Urgency(const Class& trials, double left_s) const;
   double Worth(const Amounts& takes, const Amounts& all, double seconds) const;
   Grant GrantOn(const Spot& spot, const Class& trials) const;
   void Start(Class& trials, Grant grant, Plan& plan);
@@ -116,10 +116,10 @@ class FixedWidthPacker {
   std::vector<std::string_view> kinds_;  // of devices; the first stands for cores
   std::vector<Spot> spots_;
   std::vector<Class> classes_;
-  bool all_fixed_ = true;  // no trial is judged
-  double longest_ = 1;     // seconds that the longest trial has left
-  double horizon_ = 0;     // seconds that all work left takes at least
-  double lost_alike_ = 0;  // seconds more that it may take, since trials pack badly with their like
+  bool all_fixed_ = true;         // no trial is judged
+  double longest_s_ = 1;          // that the longest trial has left
+  double horizon_s_ = 0;          // that all work left takes at least
+  double lost_alike_s_ = 0;       // more that it may take, since trials pack badly with their like
   std::vector<Milli> kept_cpus_;  // of each node, kept for late trials
 };
 

@@ -69,7 +69,7 @@ TEST(FixedWidthPackerTest, WhatFitsBadlyBesideItsLikeGoesFirstWhileItFitsBesideO
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.35", "2:0.35", "3:0.3"));
 }
 
-TEST(FixedWidthPackerTest, WhoCannotHaveItsLikeBesideItRunsBesideOthersWhileThereAreAny) {
+TEST(FixedWidthPackerTest, ATrialThatDoesNotFitBesideItsLikeRunsWhileThereAreOthers) {
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 510});
   t.Study(2, {.cpus = 0, .gpus = 480});
@@ -97,7 +97,7 @@ TEST(FixedWidthPackerTest, WhereOneGoodTrialIsEnoughShortOnesComeFirst) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FixedWidthPackerTest, WhereOneGoodTrialIsEnoughWhoNeedsSeveralDevicesWaitsForShortOnes) {
+TEST(FixedWidthPackerTest, WhereOneGoodTrialIsEnoughAWideOneWaitsForShortOnes) {
   TestViews t(2);
   t.Study(1, {.cpus = 0, .gpus = 2000}).ends_when_good_enough = true;
   t.Study(2, {.cpus = 0, .gpus = 1000}).ends_when_good_enough = true;
@@ -116,7 +116,7 @@ TEST(FixedWidthPackerTest, TheLongestComesFirst) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FixedWidthPackerTest, WhoMayGoOnCountsToItsEnd) {
+TEST(FixedWidthPackerTest, ATrialThatMayGoOnCountsToItsEnd) {
   TestViews t(1);
   StudyView& judged = t.Study(1, {.cpus = 0, .gpus = 1000});
   judged.judged = true;
@@ -129,7 +129,7 @@ TEST(FixedWidthPackerTest, WhoMayGoOnCountsToItsEnd) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("2:1"));
 }
 
-TEST(FixedWidthPackerTest, OfAPopulationWhoIsBehindComesFirst) {
+TEST(FixedWidthPackerTest, OfAPopulationTheTrialThatIsBehindComesFirst) {
   TestViews t(1);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
   study.judged = true;
@@ -220,7 +220,7 @@ TEST(FixedWidthPackerTest, EachKindTakesThoseItSuits) {
     EXPECT_EQ(grant.node, Number(trial.study) == 1 ? NodeId(1) : NodeId(2));
 }
 
-TEST(FixedWidthPackerTest, WhoWouldBeTheLastOnASlowDeviceWaitsForAQuickOne) {
+TEST(FixedWidthPackerTest, ATrialThatWouldBeTheLastOnASlowDeviceWaitsForAFastOne) {
   TestViews t = WithTwoKinds();
   for (std::uint32_t study = 1; study <= 3; ++study) t.Study(study, {.cpus = 0, .gpus = 1000});
   t.Waiting(1, 1, 100);
@@ -260,7 +260,7 @@ TEST(FixedWidthPackerTest, TrialsToComeAreAskedFor) {
   EXPECT_EQ(plan.wanted_room[0].trials, 3);
 }
 
-TEST(FixedWidthPackerTest, WhoIsOnItsWayCountsWithAllItsWork) {
+TEST(FixedWidthPackerTest, ATrialOnItsWayCountsWithAllItsWork) {
   TestViews t(1);
   StudyView& study = t.Study(1, {.cpus = 0, .gpus = 1000});
   study.open = true;
@@ -286,7 +286,7 @@ TEST(FixedWidthPackerTest, AStudyThatHasEndedIsAskedForNoMore) {
   EXPECT_EQ(plan.wanted_room[0].trials, 1) << "that it is on its way is known";
 }
 
-TEST(FixedWidthPackerTest, NobodyLeavesForOneThatIsNotThere) {
+TEST(FixedWidthPackerTest, NoTrialLeavesForOneThatIsNotThere) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
@@ -326,7 +326,7 @@ TEST(FixedWidthPackerTest, NoMoreThanAStudyMayRunAtOnce) {
   EXPECT_EQ(Fill(t).plan.placements.size(), 2U);
 }
 
-TEST(FixedWidthPackerTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
+TEST(FixedWidthPackerTest, AWideTrialComesBeforeThoseThatFillItsDevices) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
@@ -336,7 +336,7 @@ TEST(FixedWidthPackerTest, WhoNeedsSeveralDevicesComesBeforeThoseThatFillThem) {
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), ElementsAre("1:2", "1:1"));
 }
 
-TEST(FixedWidthPackerTest, WhoNeedsSeveralDevicesForShortWaitsForThoseThatTakeLong) {
+TEST(FixedWidthPackerTest, AShortWideTrialWaitsForThoseThatTakeLong) {
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 1000});
   t.Study(2, {.cpus = 0, .gpus = 2000});
@@ -391,7 +391,7 @@ TEST(FixedWidthPackerTest, RoomIsKeptForOneThatWouldBeTheLast) {
   EXPECT_THAT(TestViews::Placed(filled.plan), ElementsAre("4:0.9"));
 }
 
-TEST(FixedWidthPackerTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
+TEST(FixedWidthPackerTest, WhileOneLeavesForTheLastNoOtherHasTo) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(3);
   t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;
@@ -406,7 +406,7 @@ TEST(FixedWidthPackerTest, WhileOneLeavesForTheLastNobodyElseHasTo) {
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(5)}));
 }
 
-TEST(FixedWidthPackerTest, NobodyMakesWayForTheLastWhoIsAboutToEnd) {
+TEST(FixedWidthPackerTest, NoTrialThatIsAboutToEndMakesWayForTheLast) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t = WithOneLate(now);
   t.view.speeds = &t.speeds;
@@ -435,7 +435,7 @@ TEST(FixedWidthPackerTest, NoRoomIsKeptWhileOthersHaveAsMuchToDo) {
   EXPECT_THAT(TestViews::Placed(Fill(t, now).plan), ElementsAre("5:0.5"));
 }
 
-TEST(FixedWidthPackerTest, NobodyMakesWayWhereOneGoodTrialIsEnough) {
+TEST(FixedWidthPackerTest, NoTrialMakesWayWhereOneGoodTrialIsEnough) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;
@@ -468,7 +468,7 @@ TEST(FixedWidthPackerTest, DearTurnsAreLeftForTheEnd) {
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-TEST(FixedWidthPackerTest, NobodyMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
+TEST(FixedWidthPackerTest, NoTrialMakesWayWhereThatCostsMuchOrTrialsAreJudged) {
   const Time now = Time(std::chrono::seconds(100));
   TestViews t(1);
   t.Study(1, {.cpus = 0, .gpus = 1000}).start_up_known = true;

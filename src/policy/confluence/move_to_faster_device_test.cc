@@ -37,7 +37,7 @@ class MoveToFasterDeviceTest : public testing::Test {
   Plan plan;
 };
 
-TEST_F(MoveToFasterDeviceTest, WhoIsOnASlowDeviceMovesToAQuickOneThatIsIdle) {
+TEST_F(MoveToFasterDeviceTest, ATrialOnASlowDeviceMovesToAFastOneThatIsIdle) {
   EXPECT_EQ(Where(), 2U);
   plan.keeps_running = false;
   plan.placements = {{t.view.items[0].trial, *t.view.items[0].grant}};
@@ -58,7 +58,7 @@ TEST_F(MoveToFasterDeviceTest, TheOthersStayWhereTheyAre) {
   EXPECT_EQ(plan.placements[1].grant, quick_one);
 }
 
-TEST_F(MoveToFasterDeviceTest, NobodyMovesForLessThanThatCosts) {
+TEST_F(MoveToFasterDeviceTest, NoTrialMovesForLessThanThatCosts) {
   t.view.studies[0].leaving = std::chrono::seconds(40);
   EXPECT_EQ(Where(), 1U);
   t.view.studies[0].leaving = {};
@@ -69,7 +69,7 @@ TEST_F(MoveToFasterDeviceTest, NobodyMovesForLessThanThatCosts) {
   EXPECT_EQ(Where(), 1U);
 }
 
-TEST_F(MoveToFasterDeviceTest, WhoIsJudgedMovesForMore) {
+TEST_F(MoveToFasterDeviceTest, AJudgedTrialMovesForMore) {
   t.view.studies[0].judged = true;
   EXPECT_EQ(Where(), 2U);
   t.view.studies[0].leaving = std::chrono::seconds(10);
@@ -78,7 +78,7 @@ TEST_F(MoveToFasterDeviceTest, WhoIsJudgedMovesForMore) {
   EXPECT_EQ(Where(), 2U);
 }
 
-TEST_F(MoveToFasterDeviceTest, NobodyMovesWhereAnotherIsToRun) {
+TEST_F(MoveToFasterDeviceTest, NoTrialMovesWhereAnotherIsToRun) {
   t.Waiting(1, 2, 100);
   plan.placements = {{t.view.items[1].trial, quick_one}};
   EXPECT_EQ(Where(), 1U);
@@ -90,7 +90,7 @@ TEST_F(MoveToFasterDeviceTest, NobodyMovesWhereAnotherIsToRun) {
   EXPECT_EQ(Where(), 1U);
 }
 
-TEST_F(MoveToFasterDeviceTest, WhoLeavesOrCannotBeMovedIsNotMoved) {
+TEST_F(MoveToFasterDeviceTest, ATrialThatLeavesOrCannotBeMovedIsNotMoved) {
   t.view.items[0].movable = false;
   EXPECT_EQ(Where(), 1U);
   t.view.items[0].movable = true;
@@ -98,7 +98,7 @@ TEST_F(MoveToFasterDeviceTest, WhoLeavesOrCannotBeMovedIsNotMoved) {
   EXPECT_EQ(Where(), 0U);
 }
 
-TEST_F(MoveToFasterDeviceTest, NobodyMovesWhereDevicesAreAsQuick) {
+TEST_F(MoveToFasterDeviceTest, NoTrialMovesWhereDevicesAreAsFast) {
   for (int i = 0; i < 50; ++i) t.speeds.Learn({.shape = "study1", .kind = "H100"}, 1, 1);
   EXPECT_EQ(Where(), 1U);
 }

@@ -8,9 +8,10 @@
 
 // Suppose that the n trials with the most seconds left leave the lent devices. Then the programs on
 // own devices grow to ceil((trials there + n) / devices) trials each. They end when their longest
-// trial has ended at that speed, after the price of two start-ups. What stays on lent devices ends
-// when its longest trial does. The best n is found by trying all, which are no more than own
-// devices have room for. The return must let everything end 5 % sooner.
+// trial has ended at that speed, after the price of the return (kStartUpsOfReturn). What stays on
+// lent devices ends when its longest trial does. The best n is found by trying all, which are no
+// more than own devices have room for. The return must let everything end clearly sooner
+// (kReturnPays).
 //
 // A judged trial counts as if it went on to its full budget: any that still runs may do so, and
 // trials that are stopped on their way delay nothing.
@@ -18,7 +19,13 @@
 namespace sluice {
 namespace {
 
+// All trials must end within this part of the time they would take without the return: speeds are
+// estimates. Lower: trials are left on lent devices. Near 1: trials return for nothing. A guess:
+// not measured.
 constexpr double kReturnPays = 0.95;
+// What a return costs, in start-ups: the trial's own, and as much again for saving, and for the
+// programs that it joins. A guess: not measured.
+constexpr double kStartUpsOfReturn = 2;
 
 struct Member {
   const WorkItem* item = nullptr;
@@ -34,22 +41,23 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
   const bool has_others = study.waiting > 0 || study.coming > 0 || study.open;
   if ((has_others && !full) || !study.start_up_known) return {};
   const Fusion fusion(*work.speeds, study);
-  const auto speed = [&](const std::string& kind, int fused) {
-    return work.speeds->Ask({.shape = std::string(study.shape), .kind = kind, .fused = fused})
-        .work_per_second;
+  const auto speed = [&](const Device& device, int fused) {
+    SpeedSituation at{.shape = std::string(study.shape), .kind = {}, .fused = fused};
+    at.SetDevice(device);
+    return work.speeds->Ask(at).work_per_second;
   };
   std::vector<Member> away;
   double longest = 0;  // the most work left of a trial on own devices
   int home = 0;
   int room = 0;
   int devices = 0;
-  std::string kind;
+  const Device* own = nullptr;  // stands for all own devices
   for (const Device* device : fusion.Home(cluster, work)) {
-    kind = device->kind;
+    own = device;
     room += fusion.MostOn(*device);
     ++devices;
   }
-  if (devices == 0) return {};
+  if (own == nullptr) return {};
   for (const WorkItem& item : work.items) {
     if (item.trial.study != study.study || !item.running || item.target == kNoLimit) continue;
     const Work end = study.judged ? std::max(item.target, study.max_budget) : item.target;
@@ -64,17 +72,17 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
     }
     if (item.leaving || !item.movable) continue;
     const int fused = std::max(1, cluster.BundleSize(item.grant->bundle));
-    away.push_back({&item, left, left / speed(SpeedKind(there[number]), fused)});
+    away.push_back({&item, left, left / speed(there[number], fused)});
   }
   std::ranges::stable_sort(away, std::greater(), &Member::seconds);
   const auto ends = [&](std::size_t leave) {
-    const double behind = leave < away.size() ? away[leave].seconds : 0;
+    const double behind_s = leave < away.size() ? away[leave].seconds : 0;
     double most = longest;
     for (std::size_t i = 0; i < leave; ++i) most = std::max(most, away[i].work);
     const int all = home + static_cast<int>(leave);
     const int fused = std::max(1, (all + devices - 1) / devices);
-    const double start = leave > 0 ? 2 * Seconds(study.start_up) : 0;
-    return std::max(behind, start + most / speed(kind, fused));
+    const double start_s = leave > 0 ? kStartUpsOfReturn * Seconds(study.start_up) : 0;
+    return std::max(behind_s, start_s + most / speed(*own, fused));
   };
   std::size_t best = 0;
   for (std::size_t leave = 1; leave <= away.size() && home + static_cast<int>(leave) <= room;

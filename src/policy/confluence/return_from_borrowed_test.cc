@@ -29,7 +29,7 @@ class ReturnFromBorrowedTest : public testing::Test {
     study.start_up = std::chrono::seconds(1);
     for (int i = 0; i < 20; ++i) {
       t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
-      t.speeds.Learn({.shape = "study1", .kind = "A100, lent"}, 0.1, 1);
+      t.speeds.Learn({.shape = "study1", .kind = "A100", .lent = true}, 0.1, 1);
     }
   }
 
@@ -54,19 +54,19 @@ class ReturnFromBorrowedTest : public testing::Test {
   std::deque<Grant> grants_;
 };
 
-TEST_F(ReturnFromBorrowedTest, WhoIsSlowElsewhereComesHomeIfThereIsRoom) {
+TEST_F(ReturnFromBorrowedTest, ATrialThatIsSlowElsewhereComesHomeIfThereIsRoom) {
   Runs(1, NodeId(2), 100);
   Runs(2, NodeId(2), 100);
   EXPECT_THAT(Leave(), SizeIs(2));
 }
 
-TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhileOthersWaitForTheRoom) {
+TEST_F(ReturnFromBorrowedTest, NoTrialLeavesWhileOthersWaitForTheRoom) {
   Runs(1, NodeId(2), 100);
   t.Waiting(1, 2, 100);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(ReturnFromBorrowedTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
+TEST_F(ReturnFromBorrowedTest, AWaitingTrialKeepsNoneAwayIfNoMoreMayRunAtOnce) {
   Runs(1, NodeId(2), 100);
   t.Waiting(1, 2, 100);
   t.view.studies[0].running = 1;
@@ -76,20 +76,20 @@ TEST_F(ReturnFromBorrowedTest, WhoWaitsKeepsNobodyAwayIfNoMoreMayRunAtOnce) {
   EXPECT_THAT(Leave(), SizeIs(1));
 }
 
-TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhoHasNearlyEnded) {
+TEST_F(ReturnFromBorrowedTest, NoTrialLeavesThatHasNearlyEnded) {
   Runs(1, NodeId(2), 100);
   t.view.studies[0].start_up = std::chrono::hours(1);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(ReturnFromBorrowedTest, NobodyLeavesWhereAnotherStudyHoldsTheirHome) {
+TEST_F(ReturnFromBorrowedTest, NoTrialLeavesWhereAnotherStudyHoldsItsHome) {
   Runs(1, NodeId(2), 100);
   t.Study(2, {.cpus = 0, .gpus = 1000});
   t.Running(2, 1, 100, 1000);
   EXPECT_THAT(Leave(), IsEmpty());
 }
 
-TEST_F(ReturnFromBorrowedTest, WhoMayGoOnCountsToItsEnd) {
+TEST_F(ReturnFromBorrowedTest, ATrialThatMayGoOnCountsToItsEnd) {
   Runs(1, NodeId(2), 1);
   t.view.studies[0].start_up = std::chrono::seconds(10);
   EXPECT_THAT(Leave(), IsEmpty());

@@ -12,8 +12,8 @@
 // L needs at least some width w(L). It then takes the area w * seconds(w) out of the n * L
 // device-seconds there are. Of the widths that are wide enough, the one with the least area is
 // taken. That is mostly the narrowest, since a trial makes less of each device the wider it runs.
-// It is another one where a narrow share wastes what a trial could use. The smallest L at which all
-// areas fit is the length of the plan.
+// It is a wider one where the trial is slower on a narrow share by more than the share is narrower.
+// The smallest L at which all areas fit is the length of the plan.
 //
 // Trials that are yet to be proposed count too, so that no trial is widened while others would fill
 // the devices. Where most trials are stopped early, each counts with the area of an average trial.
@@ -32,8 +32,9 @@
 // at every width but the one it has. So a trial is moved only if it ends sooner all the same. At
 // the width it has, a trial goes on at the speed of the devices it has. At another width it is
 // assumed to be as fast as on the cluster's first kind of device, where it is placed if there is
-// room. Beside other studies that kind is mostly taken, and a trial that left slow devices would
-// find slow ones again. So with several studies all devices count as the first kind.
+// room. Where other studies run too, devices of that kind are mostly taken, and a trial that left
+// slow devices would find slow ones again. So with several studies all devices count as the first
+// kind.
 //
 // Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no
 // speed curves and is worse than fifo where trials are alike and as many as devices; strip packing
@@ -42,30 +43,47 @@
 namespace sluice {
 namespace {
 
+// The bisection ends at this part of the length, a millionth: far below the error of any speed. 20
+// halvings reach it from an interval as long as the length; there are more for wider intervals.
+constexpr double kNearEnough = 1e-6;
 constexpr int kHalvings = 30;
+// More trials than any cluster holds, and far from what an int can hold.
 constexpr Milli kMostTrials = 1'000'000;
-// Speeds are estimates. A change must promise more than their error.
+// Widths of up to 16 devices are tried one by one, larger ones in steps of an eighth to a
+// sixteenth. Finer steps of a large width make no difference, and each width costs time in every
+// halving.
+constexpr Milli kFineSteps = 16;
+// Speeds and lengths that differ by no more than this part are equal: more than rounding errors,
+// and less than any measured difference.
+constexpr double kEqual = 1e-9;
+// Speeds are estimates. A changed trial counts as slower by this factor, and all work must end
+// within this part of the time it takes without the change, less two start-ups: one change often
+// brings another. With higher demands, widths stay as they are although others would be better.
+// With lower ones, trials are moved back and forth. Chosen on the scenarios of docs/evidence.md,
+// with results in sight; the margin of 1.05 is a guess: not measured on its own.
 constexpr double kWideningMargin = 1.05;
 constexpr double kChangePays = 0.9;
+constexpr double kStartUpsOfChange = 2;
 // A move loses the work since the last report. Right after the next report it would lose nothing.
-// So this time counts many times over, and a move waits for a report.
+// So this time counts many times over, and a move waits for a report. The scenario elastic ends 3 %
+// sooner than with 1 (docs/evidence.md before and after). Any number that makes a second since the
+// last report dearer than what a move saves does the same.
 constexpr double kLostCounts = 100;
 
 Milli Next(Milli width, Milli least) {
   if (width < kWhole) return std::min(std::max(2 * width, least), kWhole);
-  // Finer steps of a large width make no difference.
   Milli step = kWhole;
-  while (step * 16 <= width) step *= 2;
+  while (step * kFineSteps <= width) step *= 2;
   return width + step;
 }
 
 // The least length that fits, by bisection between a length that does not fit and one that does.
-double Halve(double too_short, double length, const std::function<bool(double)>& fits) {
-  for (int i = 0; i < kHalvings && length - too_short > 1e-6 * length; ++i) {
-    const double middle = (too_short + length) / 2;
-    (fits(middle) ? length : too_short) = middle;
+double Halve(double too_short_s, double length_s, const std::function<bool(double)>& fits) {
+  for (int i = 0; i < kHalvings && length_s - too_short_s > kNearEnough * length_s; ++i) {
+    const double middle_s = (too_short_s + length_s) / 2;
+    (fits(middle_s) ? length_s : too_short_s) = middle_s;
   }
-  return length;
+  return length_s;
 }
 
 bool HasBegun(const WorkItem& item) { return item.running || item.admitted; }
@@ -87,13 +105,13 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
   if (study.open) coming_ = study.left + study.coming;
   WorkItem fresh;
   fresh.target = study.max_budget;
-  to_come_ = TimesOf(fresh).seconds;
-  if (!std::isfinite(to_come_[best_])) to_come_.assign(widths_.size(), 0);
-  typical_ = to_come_;
+  to_come_s_ = TimesOf(fresh).seconds;
+  if (!std::isfinite(to_come_s_[best_])) to_come_s_.assign(widths_.size(), 0);
+  typical_s_ = to_come_s_;
   if (study.typical_work > 0 && study.typical_work < static_cast<double>(study.max_budget)) {
-    const double start = Seconds(study.start_up);
+    const double start_s = Seconds(study.start_up);
     const double part = study.typical_work / static_cast<double>(study.max_budget);
-    for (double& seconds : typical_) seconds = start + (seconds - start) * part;
+    for (double& seconds : typical_s_) seconds = start_s + (seconds - start_s) * part;
   }
   // Of the trials that pause at their target one in eta goes on, or all do. Each is assumed to have
   // as much left as the trial with the most left. Which trials go on is decided as other trials
@@ -108,7 +126,7 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
   const auto longest = std::ranges::max_element(
       trials_, {}, [](const Trial& t) { return t.item->target - t.item->done; });
   fresh.target = longest == trials_.end() ? 0 : longest->item->target - longest->item->done;
-  to_return_ = TimesOf(fresh).seconds;
+  to_return_s_ = TimesOf(fresh).seconds;
   Settle();
 }
 
@@ -127,7 +145,7 @@ void WidthPlanner::ListWidths(const Cluster& cluster) {
   best_ = least_;
   for (std::size_t i = best_ + 1; i < widths_.size(); ++i) {
     const double now = speeds_[best_] / static_cast<double>(widths_[best_]);
-    if (speeds_[i] / static_cast<double>(widths_[i]) > now * (1 + 1e-9)) best_ = i;
+    if (speeds_[i] / static_cast<double>(widths_[i]) > now * (1 + kEqual)) best_ = i;
   }
 }
 
@@ -160,9 +178,9 @@ double WidthPlanner::SpeedOn(const Grant& grant, std::size_t width) {
 WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
   Trial trial{.item = &item, .seconds = {}, .width = 0, .held = widths_.size()};
   const bool stays = item.running && !item.leaving;
-  const double since = stays ? Seconds(now_ - item.heard) : 0;
-  const double start = Seconds(study_.start_up);
-  const double leaving = Seconds(study_.leaving);
+  const double since_s = stays ? Seconds(now_ - item.heard) : 0;
+  const double start_s = Seconds(study_.start_up);
+  const double leaving_s = Seconds(study_.leaving);
   // If its width is not among those listed, the next narrower one stands for it.
   if (stays && WidthOf(*item.grant) <= devices_) {
     const auto wider = std::ranges::upper_bound(widths_, WidthOf(*item.grant));
@@ -175,13 +193,13 @@ WidthPlanner::Trial WidthPlanner::TimesOf(const WorkItem& item) {
       continue;
     }
     const double speed = i == trial.held ? SpeedOn(*item.grant, i) : speeds_[i];
-    const double left =
+    const double left_s =
         static_cast<double>(std::max<Work>(item.target - item.done, 0)) / speed / item.pace;
     if (i == trial.held) {
-      trial.seconds.push_back(std::max(left - since, 0.0));
+      trial.seconds.push_back(std::max(left_s - since_s, 0.0));
     } else {
-      const double change = stays ? leaving + start + kLostCounts * since : start;
-      trial.seconds.push_back((left + change) * (stays ? kWideningMargin : 1));
+      const double change_s = stays ? leaving_s + start_s + kLostCounts * since_s : start_s;
+      trial.seconds.push_back((left_s + change_s) * (stays ? kWideningMargin : 1));
     }
   }
   return trial;
@@ -191,98 +209,97 @@ double WidthPlanner::Area(const std::vector<double>& seconds, std::size_t width)
   return seconds[width] * static_cast<double>(widths_[width]);
 }
 
-std::size_t WidthPlanner::Narrowest(const std::vector<double>& seconds, double length) const {
+std::size_t WidthPlanner::Narrowest(const std::vector<double>& seconds, double length_s) const {
   std::size_t best = widths_.size();
   for (std::size_t i = least_; i < widths_.size(); ++i) {
-    if (seconds[i] > length) continue;
+    if (seconds[i] > length_s) continue;
     if (best == widths_.size() || Area(seconds, i) < Area(seconds, best)) best = i;
   }
   return best;
 }
 
-std::size_t WidthPlanner::WidthFor(const Trial& trial, double length, Change change) const {
+std::size_t WidthPlanner::WidthFor(const Trial& trial, double length_s, Change change) const {
   const bool held = trial.held < widths_.size();
   if (held && change == Change::kNone) return trial.held;
-  if (held && change == Change::kLate && trial.seconds[trial.held] <= length) return trial.held;
-  return Narrowest(trial.seconds, length);
+  if (held && change == Change::kLate && trial.seconds[trial.held] <= length_s) return trial.held;
+  return Narrowest(trial.seconds, length_s);
 }
 
-bool WidthPlanner::Fits(double length, Change change) const {
-  const double room = length * static_cast<double>(devices_);
+bool WidthPlanner::Fits(double length_s, Change change) const {
+  const double room = length_s * static_cast<double>(devices_);
   double area = 0;
   if (coming_ > 0) {
-    const std::size_t width = Narrowest(to_come_, length);
+    const std::size_t width = Narrowest(to_come_s_, length_s);
     if (width == widths_.size()) return false;
-    area += coming_ * Area(typical_, Narrowest(typical_, length));
+    area += coming_ * Area(typical_s_, Narrowest(typical_s_, length_s));
   }
   if (returning_ > 0) {
-    const std::size_t width = Narrowest(to_return_, length);
+    const std::size_t width = Narrowest(to_return_s_, length_s);
     if (width == widths_.size()) return false;
-    area += returning_ * Area(to_return_, width);
+    area += returning_ * Area(to_return_s_, width);
   }
   for (const Trial& trial : trials_) {
     if (area > room) return false;
-    const std::size_t width = WidthFor(trial, length, change);
-    if (width == widths_.size() || trial.seconds[width] > length) return false;
+    const std::size_t width = WidthFor(trial, length_s, change);
+    if (width == widths_.size() || trial.seconds[width] > length_s) return false;
     area += Area(trial.seconds, width);
   }
   return area <= room;
 }
 
 double WidthPlanner::Bisect(Change change) const {
-  double short_length = 0;  // does not fit
-  double length = 1;
+  double short_length_s = 0;  // does not fit
+  double length_s = 1;
   for (const Trial& trial : trials_) {
-    const auto [least, most] = std::ranges::minmax(trial.seconds);
-    short_length = std::max(short_length, least);
-    length = std::max(length, most);
+    const auto [least_s, most_s] = std::ranges::minmax(trial.seconds);
+    short_length_s = std::max(short_length_s, least_s);
+    length_s = std::max(length_s, most_s);
   }
-  if (!std::isfinite(length)) return length;
-  while (!Fits(length, change)) length *= 2;
-  return Halve(short_length, length, [&](double middle) { return Fits(middle, change); });
+  if (!std::isfinite(length_s)) return length_s;
+  while (!Fits(length_s, change)) length_s *= 2;
+  return Halve(short_length_s, length_s, [&](double middle_s) { return Fits(middle_s, change); });
 }
 
-// Whether a change is worth its cost. One change often brings another, so it must save more than
-// two cost.
-bool WidthPlanner::IsWorth(double length, double instead_of) const {
-  return length + 2 * Seconds(study_.start_up) <= kChangePays * instead_of;
+// Whether a change is worth its cost.
+bool WidthPlanner::IsWorth(double length_s, double instead_of_s) const {
+  return length_s + kStartUpsOfChange * Seconds(study_.start_up) <= kChangePays * instead_of_s;
 }
 
 // Running trials are changed only if all work then ends clearly sooner. To change only the trials
 // that would end too late is preferred to changing any.
 void WidthPlanner::Settle() {
   Change change = Change::kNone;
-  length_ = Bisect(change);
-  if (!std::isfinite(length_)) {
+  length_s_ = Bisect(change);
+  if (!std::isfinite(length_s_)) {
     for (Trial& trial : trials_) trial.width = std::min(trial.held, best_);
     return;
   }
   for (const Change next : {Change::kLate, Change::kAny}) {
     if (!may_change_) break;
-    const double length = Bisect(next);
-    if (!IsWorth(length, length_)) continue;
+    const double length_s = Bisect(next);
+    if (!IsWorth(length_s, length_s_)) continue;
     change = next;
-    length_ = length;
+    length_s_ = length_s;
   }
-  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_, change);
+  for (Trial& trial : trials_) trial.width = WidthFor(trial, length_s_, change);
   if (coming_ == 0) BeginAtOnce(change);
 }
 
 // Running trials keep their width if they end in time, or if no change is allowed. The others are
 // as narrow as they can be, even where a wider one has less area.
-std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
+std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length_s,
                                                                 Change change) const {
   std::vector<std::size_t> widths;
   Milli taken = 0;
   for (const Trial& trial : trials_) {
     const bool held = trial.held < widths_.size();
     std::size_t width = 0;
-    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length)) {
+    if (held && (change == Change::kNone || trial.seconds[trial.held] <= length_s)) {
       width = trial.held;
     } else {
-      while (width < widths_.size() && trial.seconds[width] > length) ++width;
+      while (width < widths_.size() && trial.seconds[width] > length_s) ++width;
     }
-    if (width == widths_.size() || trial.seconds[width] > length) return std::nullopt;
+    if (width == widths_.size() || trial.seconds[width] > length_s) return std::nullopt;
     taken += widths_[width];
     if (taken > devices_) return std::nullopt;
     widths.push_back(width);
@@ -296,19 +313,20 @@ std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length,
 void WidthPlanner::BeginAtOnce(Change change) {
   const auto [in, out, spare] = LetIn(trials_);
   if (out.empty() || in.size() + out.size() < trials_.size()) return;
-  double first = std::numeric_limits<double>::infinity();
-  for (const Trial* trial : in) first = std::min(first, trial->seconds[trial->width]);
-  double last = 0;
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const Trial* trial : in) first_s = std::min(first_s, trial->seconds[trial->width]);
+  double last_s = 0;
   for (const Trial* trial : out) {
     double seconds = trial->seconds[trial->width];
     for (std::size_t i = 0; i < widths_.size() && std::ssize(out) * widths_[i] <= devices_; ++i)
       seconds = std::min(seconds, trial->seconds[i]);
-    last = std::max(last, seconds);
+    last_s = std::max(last_s, seconds);
   }
-  const double in_turn = std::max(length_, first + last) * (1 + 1e-9);
-  if (!AllAtOnce(in_turn, change)) return;
-  length_ = Halve(0, in_turn, [&](double length) { return AllAtOnce(length, change).has_value(); });
-  const std::vector<std::size_t> widths = *AllAtOnce(length_, change);
+  const double in_turn_s = std::max(length_s_, first_s + last_s) * (1 + kEqual);
+  if (!AllAtOnce(in_turn_s, change)) return;
+  length_s_ =
+      Halve(0, in_turn_s, [&](double length_s) { return AllAtOnce(length_s, change).has_value(); });
+  const std::vector<std::size_t> widths = *AllAtOnce(length_s_, change);
   for (std::size_t i = 0; i < widths.size(); ++i) trials_[i].width = widths[i];
 }
 
@@ -336,7 +354,7 @@ void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
   };
   std::ranges::stable_sort(order, std::greater(), ends);
   for (std::vector<Trial*>* group : order) {
-    const double before = ends(group);
+    const double before_s = ends(group);
     const Milli had = spare;
     std::vector<std::size_t> widths;
     for (const Trial* trial : *group) widths.push_back(trial->width);
@@ -347,7 +365,7 @@ void WidthPlanner::Spend(std::vector<Trial*>& in, Milli spare) const {
       const Trial& trial = *(*group)[i];
       moves = moves || (trial.held == widths[i] && trial.width != widths[i]);
     }
-    if (!moves || IsWorth(ends(group), before)) continue;
+    if (!moves || IsWorth(ends(group), before_s)) continue;
     for (std::size_t i = 0; i < widths.size(); ++i) (*group)[i]->width = widths[i];
     spare = had;
   }

@@ -24,7 +24,7 @@ class WidthPlanner {
   // those that find room, trials that have begun come first, then trials with the most time left.
   std::vector<Wanted> Choose() const;
   // Seconds until all known work is done; infinite if a trial's work has no bound.
-  double length() const { return length_; }
+  double length() const { return length_s_; }
 
  private:
   // A trial, and the seconds it has left at each width. The cost of changing to that width is
@@ -49,16 +49,16 @@ class WidthPlanner {
   // Which running trials may change their width: none, those that would end too late, or any.
   enum class Change { kNone, kLate, kAny };
   // The width with the least area, in device-seconds, of those at which the trial ends within
-  // `length`; the count of widths if there is none.
-  std::size_t Narrowest(const std::vector<double>& seconds, double length) const;
-  std::size_t WidthFor(const Trial& trial, double length, Change change) const;
+  // `length_s`; the count of widths if there is none.
+  std::size_t Narrowest(const std::vector<double>& seconds, double length_s) const;
+  std::size_t WidthFor(const Trial& trial, double length_s, Change change) const;
   double Area(const std::vector<double>& seconds, std::size_t width) const;
-  bool Fits(double length, Change change) const;
+  bool Fits(double length_s, Change change) const;
   double Bisect(Change change) const;
-  bool IsWorth(double length, double instead_of) const;
+  bool IsWorth(double length_s, double instead_of_s) const;
   void Settle();
-  // Widths at which all trials run at once and end within `length`, if there are such widths.
-  std::optional<std::vector<std::size_t>> AllAtOnce(double length, Change change) const;
+  // Widths at which all trials run at once and end within `length_s`, if there are such widths.
+  std::optional<std::vector<std::size_t>> AllAtOnce(double length_s, Change change) const;
   void BeginAtOnce(Change change);
   Admission LetIn(std::vector<Trial>& trials) const;
   Milli Chosen(const Trial& trial) const;
@@ -74,18 +74,20 @@ class WidthPlanner {
   std::vector<Milli> widths_;
   std::vector<double> speeds_;                               // at each width, on devices of `kind_`
   std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that trials hold
-  // Indices in widths_. Below least_, as many trials as may run at once would leave devices idle.
-  // From there on, best_ has the most throughput per device.
+  // Indices in widths_. least_: the narrowest width in use. With narrower trials, a study that
+  // limits how many run at once would leave devices idle. best_: of the widths from there on, the
+  // one with the most throughput per device.
   std::size_t least_ = 0;
   std::size_t best_ = 0;
   std::vector<Trial> trials_;
-  std::vector<double> to_come_;    // seconds of a trial still to be proposed, to its full budget
-  std::vector<double> typical_;    // the same for a trial that does average work
-  int coming_ = 0;                 // how many are still to be proposed
-  std::vector<double> to_return_;  // seconds of a paused trial that goes on
-  int returning_ = 0;              // how many are expected to pause and go on
-  int away_ = 0;  // how many trials a part of the devices is kept for, until they run again
-  double length_ = 0;
+  std::vector<double> to_come_s_;    // seconds of a trial still to be proposed, to its full budget
+  std::vector<double> typical_s_;    // the same for a trial that does average work
+  int coming_ = 0;                   // how many are still to be proposed
+  std::vector<double> to_return_s_;  // seconds of a paused trial that goes on
+  int returning_ = 0;                // how many are expected to pause and go on
+  // Trials that do not run now and are expected to: a part of the devices is kept for them.
+  int away_ = 0;
+  double length_s_ = 0;
   bool may_change_ = false;  // what a change costs is known
 };
 

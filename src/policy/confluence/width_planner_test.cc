@@ -65,7 +65,7 @@ TEST(WidthPlannerTest, AShareThatIsAsQuickIsPreferredWhileOthersWait) {
   EXPECT_EQ(WidthPlanner(t.cluster, t.view, t.view.studies[0], 2000, {}).MostAlive(), 4);
 }
 
-TEST(WidthPlannerTest, NobodyIsWidenedWhileOthersAreToCome) {
+TEST(WidthPlannerTest, NoTrialIsWidenedWhileOthersAreToCome) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -98,7 +98,7 @@ TEST(WidthPlannerTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) 
   EXPECT_THAT(ChosenWidths(t, 8000), UnorderedElementsAre(Pair(1, 3000), Pair(2, 3000)));
 }
 
-TEST(WidthPlannerTest, AllBeginAtOnceIfNobodyThenEndsLater) {
+TEST(WidthPlannerTest, AllBeginAtOnceIfNoneThenEndsLater) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = 100;
   MeasureWidths(t, /*on_half=*/0.51);
@@ -121,7 +121,7 @@ TEST(WidthPlannerTest, ASlowTrialCountsByItsPace) {
   EXPECT_GT(widths.at(1), widths.at(2));
 }
 
-TEST(WidthPlannerTest, WhoRunsIsMovedOnlyIfThatPays) {
+TEST(WidthPlannerTest, ARunningTrialIsMovedOnlyIfThatPays) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 1000;
@@ -166,7 +166,7 @@ TEST(WidthPlannerTest, TrialsToComeThatAreMostlyStoppedAreNoReasonToStayNarrow) 
   EXPECT_GT(ChosenWidths(t, 4000).at(1), 1000);
 }
 
-TEST(WidthPlannerTest, WhoRunsOnSlowDevicesIsLate) {
+TEST(WidthPlannerTest, ATrialOnSlowDevicesIsLate) {
   TestViews t(0);
   Node fast{.name = "fast", .cpus = 64000, .devices = {}};
   Node slow{.name = "slow", .cpus = 64000, .devices = {}};
@@ -203,7 +203,7 @@ TEST(WidthPlannerTest, AWidthBetweenThoseThatAreTriedIsKept) {
   EXPECT_EQ(ChosenWidths(t, 64000).at(1), 17000);
 }
 
-TEST(WidthPlannerTest, WhoIsAwayKeepsItsPart) {
+TEST(WidthPlannerTest, ATrialThatIsAwayKeepsItsPart) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 1000;
@@ -216,7 +216,7 @@ TEST(WidthPlannerTest, WhoIsAwayKeepsItsPart) {
   EXPECT_EQ(ChosenWidths(t, 4000).at(1), 4000);
 }
 
-TEST(WidthPlannerTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
+TEST(WidthPlannerTest, NoPartIsKeptForTrialsThatAreNotToGoOn) {
   TestViews t(4);
   StudyView& study = t.Study(1, kHalfToFour);
   study.max_budget = 100;
@@ -231,7 +231,7 @@ TEST(WidthPlannerTest, NoPartIsKeptForThoseThatNobodyLetsGoOn) {
   for (const auto& [trial, width] : ChosenWidths(t, 4000)) EXPECT_EQ(width, 1000) << trial;
 }
 
-TEST(WidthPlannerTest, WithoutAnEndEverybodyHasTheBestWidth) {
+TEST(WidthPlannerTest, WithoutAnEndEveryTrialHasTheBestWidth) {
   TestViews t(4);
   t.Study(1, kHalfToFour).max_budget = kNoLimit;
   MeasureWidths(t);

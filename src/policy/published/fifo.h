@@ -11,7 +11,6 @@ namespace sluice {
 class Fifo : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtRunning() const override { return false; }
 
  private:
   // Members only to reuse their memory from plan to plan.

@@ -95,7 +95,7 @@ TEST(FifoTest, StartsInTheOrderTheyCameAndKeepsWhatRuns) {
   EXPECT_EQ(plan.ask_again, kNever);
 }
 
-TEST(FifoTest, NobodyOvertakesATrialThatWaitsForMoreRoom) {
+TEST(FifoTest, NoTrialOvertakesOneThatWaitsForMoreRoom) {
   Bench bench(3000);
   bench.Study(kA, 2000, 0, /*open=*/true);
   bench.Study(kB, 500, 0, /*open=*/true);
@@ -107,7 +107,7 @@ TEST(FifoTest, NobodyOvertakesATrialThatWaitsForMoreRoom) {
   EXPECT_THAT(plan.wanted_room, IsEmpty());
 }
 
-TEST(FifoTest, AStudyAtItsOwnLimitHoldsUpNobodyElse) {
+TEST(FifoTest, AStudyAtItsOwnLimitHoldsUpNoOther) {
   Bench bench(4000);
   bench.Study(kA, 1000, 1, /*open=*/true);
   bench.Study(kB, 1000, 2, /*open=*/true);

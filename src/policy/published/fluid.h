@@ -29,7 +29,6 @@ class Fluid : public Policy {
   explicit Fluid(Mode mode) : mode_(mode) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtSpeeds() const override { return true; }
 
  private:
   Mode mode_;

@@ -83,7 +83,7 @@ TEST(FluidTest, NothingChangesUntilTheWholeGroupIsThere) {
   }
 }
 
-TEST(FluidTest, WhoCannotBeMovedStays) {
+TEST(FluidTest, ATrialThatCannotBeMovedStays) {
   TestViews t(8);
   t.Study(1, kHalfToFour);
   t.Running(1, 1, 8, 1000).movable = false;
@@ -93,14 +93,14 @@ TEST(FluidTest, WhoCannotBeMovedStays) {
   EXPECT_EQ(plan.placements[0].grant, *t.view.items[0].grant);
 }
 
-TEST(FluidTest, StaticLeavesWhoRunsAsItIs) {
+TEST(FluidTest, StaticLeavesRunningTrialsAsTheyAre) {
   TestViews t(8);
   t.Study(1, kHalfToFour);
   t.Running(1, 1, 8, 1000).width = 1000;
   EXPECT_THAT(TestViews::Placed(FluidPlan(Fluid::Mode::kStatic, t)), ElementsAre("1:1"));
 }
 
-TEST(FluidTest, DynamicMovesWhoHasAnotherWidthAndNobodyElse) {
+TEST(FluidTest, DynamicMovesTrialsWithAnotherWidthAndNoOthers) {
   TestViews t(8);
   t.Study(1, kHalfToFour);
   t.Running(1, 1, 4, 1000);
@@ -110,7 +110,7 @@ TEST(FluidTest, DynamicMovesWhoHasAnotherWidthAndNobodyElse) {
   EXPECT_EQ(plan.placements[0].grant, *t.view.items[1].grant);
 }
 
-TEST(FluidTest, ALongTrialThatWaitsDrivesOutNobody) {
+TEST(FluidTest, ALongTrialThatWaitsDrivesOutNoOther) {
   TestViews t(5);
   t.Study(1, kHalfToFour);
   for (std::uint32_t trial : {1, 2, 3}) t.Running(1, trial, 1, 500);
@@ -120,7 +120,7 @@ TEST(FluidTest, ALongTrialThatWaitsDrivesOutNobody) {
               ElementsAre("1:0.5", "2:0.5", "3:0.5", "4:3"));
 }
 
-TEST(FluidTest, WhoRanBeforeComesBeforeNewOnes) {
+TEST(FluidTest, ATrialThatRanBeforeComesBeforeNewOnes) {
   TestViews t(1);
   t.Study(1, kHalfToFour);
   t.Waiting(1, 1, 30);

@@ -12,6 +12,16 @@
 namespace sluice {
 namespace {
 
+// The part of a search's trials that have ended when a study that trains its best trial begins. An
+// earlier start trains more trials that are not the best in the end, a later one leaves devices
+// idle. Part of Hydro's rule as docs/policies.md gives it. Other values were not measured.
+constexpr double kTransferFrom = 0.5;
+// With moves: trials on a lent device must report within this part of the time that own devices
+// need for all trials. Without a limit, trials reported too late to be moved back, and all work
+// took up to 88 % longer (docs/evidence.md, generated scenarios 535 and 725). That it is a half is
+// a guess: not measured.
+constexpr double kReportsWithin = 0.5;
+
 // A bundle that runs or is to be started.
 struct Bundle {
   Grant grant;  // of each further member
@@ -44,7 +54,7 @@ class HydroStudyPlan {
 
   // Eager transfer: a study that trains the best of a search begins when half of that is over.
   bool Wants() const {
-    if (slots_ == 0 || study_.leader_progress < 0.5) return false;
+    if (slots_ == 0 || study_.leader_progress < kTransferFrom) return false;
     return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
   }
 
@@ -75,6 +85,7 @@ class HydroStudyPlan {
   }
 
  private:
+  // Trials. Stands for no limit: more than any cluster holds, and far from what an int can hold.
   static constexpr int kMany = 1 << 20;
 
   // Starts trials unfused, by first fit.
@@ -120,8 +131,8 @@ class HydroStudyPlan {
       if (!node.up || device >= node.devices.size()) continue;
       bundle.device = &node.devices[device];
       bundle.lent = bundle.device->IsLent();
-      // A trial that joins later ends later. So a bundle on a lent device takes in none once it has
-      // begun, or its end would be delayed.
+      // A trial that joins later ends later. So a bundle on a lent device takes in no trial once it
+      // has begun: that would delay its end.
       bundle.most = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
       bundles_.push_back(bundle);
     }
@@ -205,9 +216,9 @@ class HydroStudyPlan {
     return known->second;
   }
 
-  // With moves: as many trials as report on this device within half of the time that own devices
-  // need for all trials. A trial cannot be moved back before it has reported, and own devices then
-  // have to do the rest of its work. No such limit where other studies hold all own devices.
+  // With moves: as many trials as report on this device in time (kReportsWithin). A trial cannot be
+  // moved back before it has reported, and own devices then have to do the rest of its work. No
+  // such limit where other studies hold all own devices.
   int MostAway(const Device& device, const Cluster& cluster, int most) {
     if (others_are_home_) return most;  // for an unknown time
     const double own = std::max(1, CountDevices(cluster, /*lent=*/false)) *
@@ -215,7 +226,7 @@ class HydroStudyPlan {
     const double rest = static_cast<double>(all_) / own;
     for (; most > 0; --most) {
       const double speed = fusion_.Throughput(most) * fusion_.Quickness(device, most);
-      if (most * ReportPart() <= rest / 2 * speed) break;
+      if (most * ReportPart() <= kReportsWithin * rest * speed) break;
     }
     return most;
   }
@@ -257,8 +268,9 @@ class HydroStudyPlan {
   int even_ = 1;  // trials of a bundle, if all bundles are of one size
   // With moves: the same on lent devices, for the trials that own devices have no room for.
   int even_lent_ = 0;
-  int home_ = 0;            // with moves: how many more trials own devices hold, now or once free
-  std::ptrdiff_t all_ = 0;  // with moves: trials that run or are to run
+  // With moves: how many more trials own devices have room for, at once or when they become free.
+  int home_ = 0;
+  std::ptrdiff_t all_ = 0;        // with moves: trials that run or are to run
   bool others_are_home_ = false;  // other studies hold all own devices
   bool to_come_ = true;
   std::map<std::pair<Milli, int>, int> lent_;  // MostLent, by a device's `open` and its most trials

@@ -30,8 +30,6 @@ class Hydro : public Policy {
   // Plans only for these studies.
   Plan ProposeFor(const std::vector<const StudyView*>& some, const Cluster& cluster,
                   const WorkView& work) const;
-  bool LooksAtSpeeds() const override { return true; }
-  bool TransfersEarly() const override { return true; }
 
  private:
   bool moves_;

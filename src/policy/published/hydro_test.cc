@@ -138,7 +138,7 @@ Grant RunsAtHome(TestViews& t, std::uint32_t trial) {
   return grant;
 }
 
-TEST(HydroTest, WithMovesWhoeverHasRoomAtHomeSoonWaitsForIt) {
+TEST(HydroTest, WithMovesATrialThatSoonHasRoomAtHomeWaitsForIt) {
   TestViews t = WithLent(200);
   t.view.speeds = &t.speeds;
   t.Study(1, kFusable);
@@ -161,7 +161,7 @@ TEST(HydroTest, WithMovesWhatAnotherStudyHoldsIsNoHome) {
   EXPECT_THAT(Sizes(Hydro(/*moves=*/true).Propose(t.cluster, t.view, {})), ElementsAre(4, 4));
 }
 
-TEST(HydroTest, WithMovesNobodyGoesWhereItReportsTooLateToComeHome) {
+TEST(HydroTest, WithMovesNoTrialGoesWhereItReportsTooLateToComeHome) {
   TestViews t = WithLent(50);
   t.view.speeds = &t.speeds;
   t.Study(1, kFusable);
@@ -180,7 +180,7 @@ TEST(HydroTest, WithMovesNobodyGoesWhereItReportsTooLateToComeHome) {
   EXPECT_EQ(lent(), 0);
 }
 
-TEST(HydroTest, NobodyElseRunsInBubbles) {
+TEST(HydroTest, NoOtherPolicyRunsTrialsInBubbles) {
   TestViews t = WithLent(200);
   t.view.speeds = &t.speeds;
   t.Study(1, {.cpus = 1000, .gpus = 1000, .memory_bytes = 1});

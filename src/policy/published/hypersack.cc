@@ -9,10 +9,19 @@
 namespace sluice {
 namespace {
 
-// A trial starves once it has waited for this many times the time of the longest queued trial.
+// A trial starves once it has waited for this many times the time of the longest queued trial, and
+// for this many seconds at least. While it starves, a device may be kept free for it. So less
+// patience leaves more of the devices idle, and more patience makes big trials end later. Guesses:
+// not measured.
 constexpr double kPatience = 2;
-constexpr double kShortestPatienceSeconds = 60;
+constexpr double kLeastPatienceSeconds = 60;
+// `optimal`: how much more the longest trial is worth than a short one of the same share. It must
+// not outweigh a difference in the compute in use. A guess: not measured.
 constexpr double kLongerIsBetter = 0.01;
+// `optimal`: limits that keep numbers finite where there is no limit. No node has as many devices,
+// and no budget as many units.
+constexpr std::size_t kMostDevicesOfNode = 64;
+constexpr Work kMostUnits = 1'000'000'000;
 
 // Whether a trial runs on a share of one device, or on one whole device.
 bool IsLight(const Demand& demand) {
@@ -21,13 +30,13 @@ bool IsLight(const Demand& demand) {
 
 }  // namespace
 
-Room HyperSack::RoomOn(NodeId node, DeviceId device) const {
+Amounts HyperSack::RoomOn(NodeId node, DeviceId device) const {
   const DeviceUse& used = free_.Used(node)[Number(device)];
   return {.share = kWhole - used.share,
           .bandwidth = kWhole - used.bandwidth,
           .memory_bytes = free_.node(node).devices[Number(device)].memory_bytes - used.memory_bytes,
-          .cpus = free_.FreeCpus(node),
-          .clients = kMostClients - used.clients};
+          .clients = kMostClients - used.clients,
+          .cpus = free_.FreeCpus(node)};
 }
 
 void HyperSack::TakeStock(const Cluster& cluster) {
@@ -63,9 +72,9 @@ void HyperSack::TakeStock(const Cluster& cluster) {
   }
 }
 
-// Units of work per second. For a shape without measurements only the ratio between kinds means
-// something. It is then taken at a whole device: a share is assumed to be all the trial can use, so
-// that it does not slow the trial down.
+// Units of work per second. Without measurements of the shape, only ratios between kinds mean
+// something. The speed on a whole device is then taken: a share is assumed to be all that the trial
+// can use, so that the trial is as fast on it.
 double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
                           Milli share) const {
   // With one kind and in queue order, only the patience of HelpStarving depends on speeds. It then
@@ -87,7 +96,7 @@ void HyperSack::Classify(const WorkView& work) {
     const StudyView& study = work.studies[i];
     made.study = &study;
     made.started = made.asked = 0;
-    made.shortest = std::numeric_limits<double>::infinity();
+    made.shortest_s = std::numeric_limits<double>::infinity();
     made.full = made.lacks_memory = false;
     made.size = 0;
     made.needs.clear();
@@ -98,8 +107,8 @@ void HyperSack::Classify(const WorkView& work) {
       made.needs.push_back({.share = need.gpus,
                             .bandwidth = need.bandwidth,
                             .memory_bytes = study.demand.memory_bytes,
-                            .cpus = study.demand.cpus,
-                            .clients = 1});
+                            .clients = 1,
+                            .cpus = study.demand.cpus});
       made.size = std::max(made.size, need.gpus);
       const double speed = SpeedOn(work, study, kind.name, need.gpus);
       made.speeds.push_back(speed);
@@ -122,13 +131,13 @@ void HyperSack::Queue(const WorkView& work) {
     while (classes_[of].study->study != item.trial.study) of = (of + 1) % classes_.size();
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
-    const double takes = seconds(of, left);
-    classes_[of].shortest = std::min(classes_[of].shortest, takes);
-    if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes) {
+    const double takes_s = seconds(of, left);
+    classes_[of].shortest_s = std::min(classes_[of].shortest_s, takes_s);
+    if (!queue_.empty() && queue_.back().of == of && queue_.back().seconds == takes_s) {
       ++queue_.back().count;
       continue;
     }
-    queue_.push_back({.seconds = takes,
+    queue_.push_back({.seconds = takes_s,
                       .size = classes_[of].size,
                       .of = static_cast<std::uint32_t>(of),
                       .item = &item});
@@ -138,7 +147,7 @@ void HyperSack::Queue(const WorkView& work) {
     if (!study.open) continue;
     Entry entry{.size = classes_[i].size, .of = static_cast<std::uint32_t>(i), .item = nullptr};
     // A trial still to be proposed never delays a waiting trial of its own study.
-    entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest);
+    entry.seconds = std::min(seconds(i, study.max_budget), classes_[i].shortest_s);
     entry.count = study.left + study.coming;
     if (entry.count > 0) queue_.push_back(entry);
     if (study.left > 0) continue;
@@ -159,7 +168,7 @@ HyperSack::Spot HyperSack::FindSpot(const Class& trials) const {
   double most = -1;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     const Kind& kind = kinds_[k];
-    const Room& need = trials.needs[k];
+    const Amounts& need = trials.needs[k];
     const std::size_t device =
         options_.worst_fit ? kind.tree.Roomiest(need) : kind.tree.First(need);
     if (device == DeviceTree::kNone) continue;
@@ -185,7 +194,7 @@ Grant HyperSack::Find(const Class& trials) const {
 
 Grant HyperSack::GrantAt(const Class& trials, const Spot& spot) const {
   const auto& [node, device] = kinds_[spot.kind].devices[spot.device];
-  const Room& need = trials.needs[spot.kind];
+  const Amounts& need = trials.needs[spot.kind];
   return {.node = node,
           .cpus = need.cpus,
           .gpu_share = need.share,
@@ -221,7 +230,7 @@ void HyperSack::Start(const Entry& entry, int number, Grant grant, Plan& plan) {
 bool HyperSack::LacksMemory(const Class& trials) const {
   if (!IsLight(trials.study->demand) || trials.study->demand.memory_bytes == 0) return false;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    Room need = trials.needs[k];
+    Amounts need = trials.needs[k];
     need.memory_bytes = 0;
     if (kinds_[k].tree.First(need) != DeviceTree::kNone) return true;
   }
@@ -242,8 +251,7 @@ void HyperSack::Reserve(const Class& trials) {
     }
   }
   if (best.device == DeviceTree::kNone) return;
-  kinds_[best.kind].tree.Set(
-      best.device, {.share = -1, .bandwidth = -1, .memory_bytes = -1, .cpus = -1, .clients = -1});
+  kinds_[best.kind].tree.Set(best.device, kNoRoom);
   const auto& [node, device] = kinds_[best.kind].devices[best.device];
   const Grant rest{.node = node, .gpu_share = free_.FreeShare(node, device), .devices = {device}};
   if (free_.Fits(rest)) free_.Take(rest);
@@ -255,9 +263,9 @@ bool HyperSack::HasSlot(const Class& trials) const {
 }
 
 // Places the trials with the highest total value. The value of a trial is its share of compute, and
-// up to 1 % more for a longer trial, since the longest trial ends last whatever else is done.
+// up to kLongerIsBetter more for a longer trial: the longest trial ends last whatever else is done.
 void HyperSack::PlaceOptimally(Plan& plan) {
-  double longest = 1;
+  double longest_s = 1;
   PackingProblem problem;
   problem.classes.resize(classes_.size());
   for (const Entry& entry : queue_) {
@@ -267,13 +275,13 @@ void HyperSack::PlaceOptimally(Plan& plan) {
                           ? std::numeric_limits<int>::max()
                           : std::max(0, trials.study->parallelism - trials.study->running);
     int& jobs = problem.classes[entry.of].jobs;
-    // Jobs beyond what all devices can hold change nothing; a node counts as 64 devices.
-    const int most = kMostClients * static_cast<int>(spots_.size() * 64);
+    // Jobs beyond what all devices can hold change nothing.
+    const int most = kMostClients * static_cast<int>(spots_.size() * kMostDevicesOfNode);
     jobs = std::min({static_cast<int>(std::min<std::int64_t>(
                          static_cast<std::int64_t>(jobs) + entry.count, most)),
                      slots});
     if (entry.seconds < std::numeric_limits<double>::infinity())
-      longest = std::max(longest, entry.seconds);
+      longest_s = std::max(longest_s, entry.seconds);
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const Demand& demand = classes_[c].study->demand;
@@ -281,9 +289,9 @@ void HyperSack::PlaceOptimally(Plan& plan) {
     problem.classes[c].cpus = demand.cpus;
     const double seconds =
         classes_[c].seconds_per_unit *
-        static_cast<double>(std::min<Work>(classes_[c].study->max_budget, 1'000'000'000));
-    for (const Room& need : classes_[c].needs) {
-      const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest);
+        static_cast<double>(std::min<Work>(classes_[c].study->max_budget, kMostUnits));
+    for (const Amounts& need : classes_[c].needs) {
+      const double bonus = kLongerIsBetter * std::min(1.0, seconds / longest_s);
       problem.classes[c].on_kinds.push_back(
           {.share = need.share,
            .bandwidth = need.bandwidth,
@@ -293,14 +301,14 @@ void HyperSack::PlaceOptimally(Plan& plan) {
   std::vector<Spot> where;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     for (std::size_t i = 0; i < kinds_[k].devices.size(); ++i) {
-      const Room& room = kinds_[k].tree.at(i);
+      const Amounts& room = kinds_[k].tree.at(i);
       where.push_back({k, i});
       problem.bins.push_back({.kind = k,
                               .node = Number(kinds_[k].devices[i].first) - 1,
                               .share = room.share,
                               .bandwidth = room.bandwidth,
                               .memory_bytes = room.memory_bytes,
-                              .clients = room.clients});
+                              .clients = static_cast<int>(room.clients)});
     }
   }
   for (std::uint32_t n = 1; n <= spots_.size(); ++n)
@@ -350,14 +358,15 @@ bool HyperSack::IsBig(const Class& trials) const {
 }
 
 // Considers trials that need a larger part of a device's memory than of its compute. The one that
-// has waited longest, if longer than `patience`, comes before all others. If it lacks memory, a
+// has waited longest, if longer than `patience_s`, comes before all others. If it lacks memory, a
 // device is kept free for it.
-void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
+void HyperSack::HelpStarving(Plan& plan, Time now, double patience_s) {
   Entry* starving = nullptr;
   for (Entry& entry : queue_) {
     const Class& trials = classes_[entry.of];
-    if (entry.item == nullptr || !HasSlot(trials) || Seconds(now - entry.item->since) <= patience ||
-        !IsLight(trials.study->demand) || !IsBig(trials))
+    if (entry.item == nullptr || !HasSlot(trials) ||
+        Seconds(now - entry.item->since) <= patience_s || !IsLight(trials.study->demand) ||
+        !IsBig(trials))
       continue;
     if (starving == nullptr || entry.item->since < starving->item->since) starving = &entry;
   }
@@ -374,13 +383,13 @@ void HyperSack::HelpStarving(Plan& plan, Time now, double patience) {
 }
 
 void HyperSack::PlaceInTurn(Plan& plan, Time now) {
-  double longest = 0;
+  double longest_s = 0;
   for (const Entry& entry : queue_) {
     if (entry.seconds < std::numeric_limits<double>::infinity())
-      longest = std::max(longest, entry.seconds);
+      longest_s = std::max(longest_s, entry.seconds);
   }
-  const double patience = std::max(kPatience * longest, kShortestPatienceSeconds);
-  HelpStarving(plan, now, patience);
+  const double patience_s = std::max(kPatience * longest_s, kLeastPatienceSeconds);
+  HelpStarving(plan, now, patience_s);
   for (const Entry& entry : queue_) {
     Class& trials = classes_[entry.of];
     for (int i = 0; i < entry.count && HasSlot(trials); ++i) {

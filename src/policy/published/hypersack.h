@@ -42,8 +42,6 @@ class HyperSack : public Policy {
   explicit HyperSack(Options options) : options_(options) {}
 
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtRunning() const override { return false; }
-  bool LooksAtSpeeds() const override { return true; }
 
  private:
   // Devices of one kind.
@@ -55,10 +53,10 @@ class HyperSack : public Policy {
   // The trials of one study: all need the same.
   struct Class {
     const StudyView* study = nullptr;
-    std::vector<Room> needs;      // on each kind
+    std::vector<Amounts> needs;   // on each kind
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // on the kind where it is fastest
-    double shortest = 0;          // seconds left of the shortest trial that waits
+    double shortest_s = 0;        // left of the shortest trial that waits
     Milli size = 0;               // the largest share of a device it takes on any kind
     int started = 0;              // by this plan
     int asked = 0;                // of those started: trials still to be proposed
@@ -88,11 +86,11 @@ class HyperSack : public Policy {
   Grant GrantAt(const Class& trials, const Spot& spot) const;
   void Take(const Grant& grant);
   void Start(const Entry& entry, int number, Grant grant, Plan& plan);
-  Room RoomOn(NodeId node, DeviceId device) const;
+  Amounts RoomOn(NodeId node, DeviceId device) const;
   void PlaceOptimally(Plan& plan);
   void PlaceInTurn(Plan& plan, Time now);
   bool HasSlot(const Class& trials) const;
-  void HelpStarving(Plan& plan, Time now, double patience);
+  void HelpStarving(Plan& plan, Time now, double patience_s);
   bool IsBig(const Class& trials) const;
   bool LacksMemory(const Class& trials) const;
   void Reserve(const Class& trials);
@@ -104,7 +102,7 @@ class HyperSack : public Policy {
   std::vector<std::vector<Spot>> spots_;  // by node and device
   std::vector<Class> classes_;
   std::vector<Entry> queue_;
-  std::vector<Room> rooms_;
+  std::vector<Amounts> rooms_;
 };
 
 }  // namespace sluice

@@ -43,7 +43,7 @@ TEST(HyperSackTest, TheFirstDeviceThatFitsAgainstTheOneWithTheMostFreeCompute) {
   EXPECT_THAT(Where(HyperSackPlan(kWorstFit, t)), ElementsAre("1@0", "2@1", "3@2", "4@0", "5@1"));
 }
 
-TEST(HyperSackTest, TheLongestFirstAndWhoFindsNoRoomIsPassedOver) {
+TEST(HyperSackTest, TheLongestFirstAndATrialWithoutRoomIsPassedOver) {
   TestViews t(1);
   t.Study(1, Light(700));
   t.Study(2, Light(300));
@@ -63,7 +63,7 @@ TEST(HyperSackTest, WhatIsLeftCountsNotWhatWas) {
   EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("2@0"));
 }
 
-TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
+TEST(HyperSackTest, AWaitingTrialComesBeforeThoseItsStudyHasYetToPropose) {
   constexpr HyperSack::Options kOptimal{.longest_first = true, .optimal = true};
   for (const HyperSack::Options options : {kFirstFitDecreasing, kWorstFitDecreasing, kOptimal}) {
     TestViews t(1);
@@ -78,7 +78,7 @@ TEST(HyperSackTest, WhoWaitsComesBeforeWhomItsStudyHasYetToPropose) {
   }
 }
 
-TEST(HyperSackTest, WhoMayNotBeThereKeepsNobodyWaiting) {
+TEST(HyperSackTest, ATrialThatMayNeverComeKeepsNoOtherWaiting) {
   TestViews t(1);
   StudyView& resumes = t.Study(1, Light(600));
   resumes.open = true;
@@ -170,7 +170,7 @@ TEST(HyperSackTest, TrialsThatAreStillToBeProposedTakeTheirPlaceInTheOrder) {
   EXPECT_EQ(in_order.wanted_room[0].trials, 1);
 }
 
-TEST(HyperSackTest, NobodyIsKeptWaitingByTrialsOfItsOwnStudyThatAreNotThereYet) {
+TEST(HyperSackTest, NoTrialWaitsForTrialsOfItsOwnStudyThatAreNotThereYet) {
   TestViews t(1);
   t.Study(1, Light(500)).max_budget = 100;
   t.view.studies[0].open = true;
@@ -195,7 +195,7 @@ TEST(HyperSackTest, AStudyKeepsToItsParallelism) {
   EXPECT_EQ(plan.wanted_room[0].trials, 1);
 }
 
-TEST(HyperSackTest, WhoIsPassedOverForLackOfMemoryIsNotPassedOverForEver) {
+TEST(HyperSackTest, ATrialThatLacksMemoryIsNotPassedOverForEver) {
   constexpr std::int64_t kBig = 30 << 10;
   TestViews t(2);
   t.Study(1, Light(100, kBig));

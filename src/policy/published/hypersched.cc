@@ -11,6 +11,10 @@
 namespace sluice {
 namespace {
 
+// A trial grows if it then does this many times the work by the deadline, and has reported this
+// often since it was started. Both keep trials from growing for an error of measurement, and from
+// starting up again and again; both delay growth that pays. They are part of HyperSched's rule as
+// docs/policies.md gives it. Other values were not measured.
 constexpr double kWideningPays = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
@@ -27,7 +31,7 @@ class HyperSchedStudyPlan {
       : work_(work),
         study_(study),
         speeds_(*work.speeds, cluster),
-        left_(study.deadline == kNever ? INFINITY : Seconds(study.deadline - now)) {}
+        left_s_(study.deadline == kNever ? INFINITY : Seconds(study.deadline - now)) {}
 
   bool Admits() const {
     const auto begun = [&](const WorkItem& item) {
@@ -35,11 +39,11 @@ class HyperSchedStudyPlan {
     };
     // Otherwise the devices would stay idle.
     if (study_.ending == 0 && std::ranges::none_of(work_.items, begun)) return true;
-    const double unit = speeds_.SecondsPerUnit(study_.shape, study_.demand);
-    if (!(unit > 0)) return true;
-    const double far = static_cast<double>(study_.furthest) * unit;
-    const double full = static_cast<double>(study_.max_budget) * unit;
-    return left_ > std::min(far * static_cast<double>(study_.eta), full);
+    const double unit_s = speeds_.SecondsPerUnit(study_.shape, study_.demand);
+    if (!(unit_s > 0)) return true;
+    const double far_s = static_cast<double>(study_.furthest) * unit_s;
+    const double full_s = static_cast<double>(study_.max_budget) * unit_s;
+    return left_s_ > std::min(far_s * static_cast<double>(study_.eta), full_s);
   }
 
   // All trials that run, then waiting ones while a slot is left for each.
@@ -96,14 +100,14 @@ class HyperSchedStudyPlan {
     if (item.launch_reports < kReportsBetween) return false;
     const double now = speeds_.SpeedAt(item, WidthOf(*item.grant));
     const double then = speeds_.SpeedAt(item, width);
-    if (std::isinf(left_)) return then > now * kWideningPays;
-    return then * (left_ - Seconds(study_.start_up)) > kWideningPays * now * left_;
+    if (std::isinf(left_s_)) return then > now * kWideningPays;
+    return then * (left_s_ - Seconds(study_.start_up)) > kWideningPays * now * left_s_;
   }
 
   const WorkView& work_;
   const StudyView& study_;
   RemainingTimes speeds_;
-  double left_;
+  double left_s_;
 };
 
 }  // namespace

@@ -21,8 +21,6 @@ namespace sluice {
 class HyperSched : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtSpeeds() const override { return true; }
-  bool AsksAtReports() const override { return true; }
 };
 
 }  // namespace sluice

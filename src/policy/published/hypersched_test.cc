@@ -42,14 +42,14 @@ TEST(HyperSchedTest, WhatIsLeftOverGoesRoundTheBestFirst) {
   EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("4:2", "2:2", "3:2", "1:1", "5:1"));
 }
 
-TEST(HyperSchedTest, NobodyIsWiderThanItCanBe) {
+TEST(HyperSchedTest, NoTrialIsWiderThanItCanBe) {
   TestViews t(8);
   AddStudy(t).demand.most = 3000;
   t.Waiting(1, 1, 9);
   EXPECT_THAT(PlacedByHyperSched(t), ElementsAre("1:3"));
 }
 
-TEST(HyperSchedTest, WhoIsNotElasticGetsWhatItDemands) {
+TEST(HyperSchedTest, ATrialThatIsNotElasticGetsWhatItDemands) {
   TestViews t(2);
   StudyView& study = AddStudy(t);
   study.demand = {.cpus = 1000, .gpus = 500};

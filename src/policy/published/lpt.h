@@ -9,8 +9,6 @@ namespace sluice {
 class Lpt : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override;
-  bool LooksAtRunning() const override { return false; }
-  bool LooksAtSpeeds() const override { return true; }
 };
 
 }  // namespace sluice

@@ -23,7 +23,7 @@ TEST(LptTest, TheLongestByMeasuredTimeComesFirst) {
   EXPECT_THAT(TestViews::Placed(Lpt().Propose(t.cluster, t.view, {})), ElementsAre("3:1", "2:1"));
 }
 
-TEST(LptTest, EqualTrialsStartInTheOrderTheyCameAndNobodyIsMoved) {
+TEST(LptTest, EqualTrialsStartInTheOrderTheyCameAndNoneIsMoved) {
   TestViews t(3);
   t.Study(1, {.cpus = 1000, .gpus = 1000}).open = true;
   t.Running(1, 9, 1, 1000);

@@ -40,27 +40,44 @@ namespace {
 // kOptimal allows a thousandth: half of it for the patterns that step 4 leaves out, half for the
 // gap at which CBC may stop.
 constexpr double kHalfGap = 0.0005;
-constexpr int kSearches = 3;
+// Column generation ends this near to the bound. A hundredth of the half gap, so that it takes next
+// to nothing of what CBC may leave.
+constexpr double kColumnsGap = kHalfGap / 100;
+// The limits below bound the time of a plan by counts, so that it does not depend on the machine.
+// Larger limits prove more plans optimal and take longer. At these, hypersack-sp4 takes about a
+// millisecond a plan, 11 ms at most, and every plan is proved optimal (bench/results/policies.md).
+constexpr int kSearches = 3;                           // of CBC: step 3, and two lists in step 4
 constexpr std::size_t kMostListed[] = {1'000, 5'000};  // patterns, of all sorts together
-constexpr int kMostHalvings = 10;
-constexpr int kMostRounds = 400;
+constexpr int kMostHalvings = 10;                      // of the loss that a listed pattern may have
+constexpr int kMostRounds = 400;                       // of column generation
 // Looks of the pattern search at an item. A second has some 100 million.
 constexpr std::int64_t kGreedyWork = 1'000'000;   // for one bin
 constexpr std::int64_t kPricingWork = 2'000'000;  // for one pattern
 constexpr std::int64_t kMostPricingWork = 100'000'000;
 constexpr std::int64_t kMostListingWork = 50'000'000;
-constexpr Milli kPlenty = 1'000'000'000 * kWhole;  // of processors
-
-enum Resource : std::size_t { kShare, kBandwidth, kMemory, kClients, kCpus };
+// Of processors: more than any bin can use, and far from what 64 bits can hold.
+constexpr Milli kPlenty = 1'000'000'000 * kWhole;
+// Tolerances for numbers that come from the solvers. A node is short of processors from this part
+// of them on. A column must gain more than this part of the value. A number of bins this near below
+// a whole number is that number.
+constexpr double kAlmostAll = 0.999;
+constexpr double kLeastGain = 1e-9;
+constexpr double kAlmostWhole = 1e-6;
 
 Amounts Takes(const PackingClass& job, std::size_t kind) {
-  return {job.on_kinds[kind].share, job.on_kinds[kind].bandwidth, job.memory_bytes, 1, job.cpus};
+  return {.share = job.on_kinds[kind].share,
+          .bandwidth = job.on_kinds[kind].bandwidth,
+          .memory_bytes = job.memory_bytes,
+          .clients = 1,
+          .cpus = job.cpus};
 }
 
 Amounts RoomOf(const PackingBin& bin, Milli cpus) {
-  Amounts room{bin.share, bin.bandwidth, bin.memory_bytes, bin.clients, cpus};
-  for (std::int64_t& amount : room) amount = std::max<std::int64_t>(amount, 0);
-  return room;
+  return AtLeastNothing({.share = bin.share,
+                         .bandwidth = bin.bandwidth,
+                         .memory_bytes = bin.memory_bytes,
+                         .clients = bin.clients,
+                         .cpus = cpus});
 }
 
 bool IsAlike(const PackingBin& a, const PackingBin& b) {
@@ -180,7 +197,8 @@ class Packer {
     }
     for (std::size_t i = 0; i < problem_.bins.size(); ++i) {
       const PackingBin& bin = problem_.bins[i];
-      const bool short_of_cpus = needed[bin.node] > 0.999 * static_cast<double>(Cpus(bin.node));
+      const bool short_of_cpus =
+          needed[bin.node] > kAlmostAll * static_cast<double>(Cpus(bin.node));
       const auto alike = std::ranges::find_if(sorts_, [&](const Sort& sort) {
         return IsAlike(sort.like, bin) && sort.short_of_cpus == short_of_cpus &&
                (!short_of_cpus || sort.like.node == bin.node);
@@ -318,7 +336,7 @@ class Packer {
       work_left += work;
       prices.best.push_back(best.bound);
       prices.bound += best.bound * static_cast<double>(sorts_[s].bins.size());
-      if (best.pattern.profit > *row(classes() + s) + 1e-9 * relaxed.value)
+      if (best.pattern.profit > *row(classes() + s) + kLeastGain * relaxed.value)
         added |= AddColumn({s, std::move(best.pattern.counts)});
     }
     return added;
@@ -338,11 +356,11 @@ class Packer {
         bound_ = prices.bound;
         prices_ = std::move(prices);
       }
-      if (!added || bound_ <= relaxed.value * (1 + kHalfGap / 100)) break;
+      if (!added || bound_ <= relaxed.value * (1 + kColumnsGap)) break;
     }
     std::vector<Filled> whole;
     for (std::size_t i = 0; i < relaxed.x.size(); ++i)
-      if (const int bins = static_cast<int>(relaxed.x[i] + 1e-6); bins > 0)
+      if (const int bins = static_cast<int>(relaxed.x[i] + kAlmostWhole); bins > 0)
         whole.push_back({.filling = fillings_[i], .bins = bins});
     return whole;
   }
@@ -421,19 +439,16 @@ bool HoldsToLimits(const PackingProblem& problem, const std::vector<std::vector<
   std::vector<std::int64_t> placed(problem.classes.size());
   for (std::size_t b = 0; b < problem.bins.size(); ++b) {
     const PackingBin& bin = problem.bins[b];
-    Amounts used{};
+    Amounts used;
     for (std::size_t c = 0; c < problem.classes.size(); ++c) {
       const int count = jobs[c][b];
       if (count == 0) continue;
       if (count < 0 || !(problem.classes[c].on_kinds[bin.kind].value > 0)) return false;
       placed[c] += count;
-      const Amounts takes = Takes(problem.classes[c], bin.kind);
-      for (std::size_t r = 0; r < kPackingResources; ++r) used[r] += count * takes[r];
+      used += count * Takes(problem.classes[c], bin.kind);
     }
-    cpus[bin.node] += used[kCpus];
-    const Amounts room = RoomOf(bin, used[kCpus]);
-    for (std::size_t r = 0; r < kPackingResources; ++r)
-      if (used[r] > room[r]) return false;
+    cpus[bin.node] += used.cpus;
+    if (!Fits(used, RoomOf(bin, used.cpus))) return false;
   }
   for (std::size_t n = 0; n < cpus.size(); ++n)
     if (cpus[n] > std::max<Milli>(problem.node_cpus[n], 0)) return false;

@@ -40,6 +40,8 @@ struct Parts {
   double client = 0;
 };
 
+constexpr std::size_t kRowsOfKind = 4;  // one for each of the parts
+
 double PartOf(double amount, double whole) {
   if (amount <= 0) return 0;
   return whole > 0 ? amount / whole : std::numeric_limits<double>::infinity();
@@ -53,7 +55,7 @@ Parts PartsOf(const BoundClass& job, const BoundNeed& need, const BoundKind& kin
           .client = PartOf(1, kind.clients)};
 }
 
-bool Fits(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
+bool CanRunOn(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
   const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
   return std::isfinite(job.on_kinds[k].seconds) && problem.kinds[k].devices > 0 &&
          job.cpus <= problem.cpus &&
@@ -62,25 +64,25 @@ bool Fits(const BoundProblem& problem, const BoundClass& job, std::size_t k) {
 
 // The time of the longest job, each job alone on the kind where it is fastest.
 double LongestJob(const BoundProblem& problem) {
-  double longest = 0;
+  double longest_s = 0;
   for (const BoundClass& job : problem.classes) {
     SLUICE_CHECK(job.on_kinds.size() == problem.kinds.size(),
                  "a class knows every kind of devices");
     if (job.jobs <= 0) continue;
-    double quickest = std::numeric_limits<double>::infinity();
+    double quickest_s = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < problem.kinds.size(); ++k)
-      if (Fits(problem, job, k)) quickest = std::min(quickest, job.on_kinds[k].seconds);
-    longest = std::max(longest, quickest);
+      if (CanRunOn(problem, job, k)) quickest_s = std::min(quickest_s, job.on_kinds[k].seconds);
+    longest_s = std::max(longest_s, quickest_s);
   }
-  return longest;
+  return longest_s;
 }
 
-// Rows: one for each class, four for each kind, the processors, the longest job. Column 0 is T, in
-// units of the longest job, so that numbers are near 1 whatever the size of the jobs.
+// Rows: one for each class, kRowsOfKind for each kind, the processors, the longest job. Column 0 is
+// T, in units of the longest job, so that numbers are near 1 whatever the size of the jobs.
 LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const std::size_t classes = problem.classes.size();
   const std::size_t kinds = problem.kinds.size();
-  const std::size_t cpus_row = classes + 4 * kinds;
+  const std::size_t cpus_row = classes + kRowsOfKind * kinds;
   std::vector<LinearProgram::Row> rows;
   for (const BoundClass& job : problem.classes) {
     const double jobs = std::max(job.jobs, 0.0);
@@ -93,17 +95,17 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const double cpus = static_cast<double>(problem.cpus) / kWhole;
   std::vector<LinearProgram::Entry> time{{cpus_row, -cpus}, {cpus_row + 1, 1}};
   for (std::size_t k = 0; k < kinds; ++k)
-    for (std::size_t i = 0; i < 4; ++i)
-      time.push_back({classes + 4 * k + i, -problem.kinds[k].devices});
+    for (std::size_t i = 0; i < kRowsOfKind; ++i)
+      time.push_back({classes + kRowsOfKind * k + i, -problem.kinds[k].devices});
   program.AddColumn(-1, kUnbounded, time);
 
   for (std::size_t c = 0; c < classes; ++c) {
     const BoundClass& job = problem.classes[c];
     for (std::size_t k = 0; k < kinds; ++k) {
-      if (!Fits(problem, job, k)) continue;
+      if (!CanRunOn(problem, job, k)) continue;
       const double time_units = job.on_kinds[k].seconds / unit_seconds;
       const Parts parts = PartsOf(job, job.on_kinds[k], problem.kinds[k]);
-      const std::size_t row = classes + 4 * k;
+      const std::size_t row = classes + kRowsOfKind * k;
       const double job_cpus = static_cast<double>(job.cpus) / kWhole;
       program.AddColumn(0, kUnbounded,
                         {{c, 1},
@@ -120,11 +122,11 @@ LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
 }  // namespace
 
 double PackingBound(const BoundProblem& problem) {
-  const double longest = LongestJob(problem);
-  if (longest <= 0 || !std::isfinite(longest)) return longest;
-  const LinearSolution solution = SolveLinear(ProgramOf(problem, longest));
+  const double longest_s = LongestJob(problem);
+  if (longest_s <= 0 || !std::isfinite(longest_s)) return longest_s;
+  const LinearSolution solution = SolveLinear(ProgramOf(problem, longest_s));
   // Without a solution the longest job is still a bound.
-  return solution.optimal ? longest * std::max(1.0, solution.x[0]) : longest;
+  return solution.optimal ? longest_s * std::max(1.0, solution.x[0]) : longest_s;
 }
 
 }  // namespace sluice

@@ -28,7 +28,7 @@ struct BoundClass {
 struct BoundKind {
   double devices = 0;
   std::int64_t memory_bytes = 0;  // of each
-  int clients = 48;               // jobs on each at once
+  int clients = kMostClients;     // jobs on each at once
 };
 
 struct BoundProblem {

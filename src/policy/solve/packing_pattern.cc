@@ -1,6 +1,7 @@
 #include "policy/solve/packing_pattern.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -9,6 +10,10 @@
 namespace sluice {
 namespace {
 
+// As a part of the bound. Rounding must not make the search visit patterns that are no better:
+// errors are below 1e-14, and differences that matter far above.
+constexpr double kRounding = 1e-12;
+
 // Depth-first search, item by item: each item first as often as it fits, then less and less often.
 // A branch is cut when even fractions of items could not fill the free room to the profit asked
 // for.
@@ -16,14 +21,13 @@ namespace {
 // That bound weighs all resources together into one. The weights are the prices of the relaxed
 // problem, so that at the start the bound is that of the relaxation. With one resource the best
 // fractions are found by going through the items by profit per weight, which is also the best order
-// to try them in. One bound looks at the few items that fill a device. Only the limit bounds the
-// number of looks. A table over amounts (dynamic programming) would be bounded, but needs a
-// dimension for each resource.
+// to try them in. Computing a bound looks at the few items that fill a device. How many bounds are
+// computed is limited only by `work`. A table over amounts (dynamic programming) would be bounded,
+// but needs a dimension for each resource.
 class PatternSearch {
  public:
   PatternSearch(const PatternProblem& problem, std::int64_t& work)
-      : free_(problem.room), work_(work) {
-    for (std::int64_t& room : free_) room = std::max<std::int64_t>(room, 0);
+      : free_(AtLeastNothing(problem.room)), work_(work) {
     items_ = problem.items;
     for (PatternItem& item : items_) item.most = Fitting(item);
     Weigh();
@@ -35,8 +39,7 @@ class PatternSearch {
     const bool finished = Visit(0, [&] {
       if (current_.profit <= best.pattern.profit) return;
       best.pattern = current_;
-      // Rounding must not make the search visit patterns that are no better.
-      asked_ = current_.profit + 1e-12 * best.bound;
+      asked_ = current_.profit + kRounding * best.bound;
     });
     if (finished) best.bound = best.pattern.profit;
     return best;
@@ -57,37 +60,36 @@ class PatternSearch {
   const PatternItem& item(std::size_t rank) const { return items_[order_[rank]]; }
 
   int Fitting(const PatternItem& item) const {
-    std::int64_t count = item.most;
-    for (std::size_t r = 0; r < kPackingResources; ++r)
-      if (item.takes[r] > 0) count = std::min(count, free_[r] / item.takes[r]);
+    const std::int64_t count = HowOftenFits(item.takes, free_, item.most);
     return static_cast<int>(std::max<std::int64_t>(count, 0));
   }
 
   double Weight(const Amounts& amounts) const {
     double weight = 0;
-    for (std::size_t r = 0; r < kPackingResources; ++r)
-      weight += prices_[r] * static_cast<double>(amounts[r]);
+    for (std::size_t r = 0; r < kResources.size(); ++r)
+      weight += prices_[r] * static_cast<double>(amounts.*kResources[r]);
     return weight;
   }
 
   void Weigh() {
     std::vector<LinearProgram::Row> rows;
-    std::array<double, kPackingResources> scale{};
-    for (std::size_t r = 0; r < kPackingResources; ++r) {
-      scale[r] = 1 / std::max(1.0, static_cast<double>(free_[r]));
-      rows.push_back({.most = static_cast<double>(free_[r]) * scale[r]});
+    std::array<double, kResources.size()> scale{};
+    for (std::size_t r = 0; r < kResources.size(); ++r) {
+      const auto free = static_cast<double>(free_.*kResources[r]);
+      scale[r] = 1 / std::max(1.0, free);
+      rows.push_back({.most = free * scale[r]});
     }
     LinearProgram relaxed(std::move(rows));
     for (const PatternItem& item : items_) {
       if (item.profit <= 0 || item.most == 0) continue;
       std::vector<LinearProgram::Entry> entries;
-      for (std::size_t r = 0; r < kPackingResources; ++r)
-        if (item.takes[r] > 0)
-          entries.push_back({r, static_cast<double>(item.takes[r]) * scale[r]});
+      for (std::size_t r = 0; r < kResources.size(); ++r)
+        if (const std::int64_t takes = item.takes.*kResources[r]; takes > 0)
+          entries.push_back({r, static_cast<double>(takes) * scale[r]});
       relaxed.AddColumn(item.profit, item.most, entries);
     }
     const LinearSolution solution = SolveLinear(relaxed);
-    for (std::size_t r = 0; r < kPackingResources; ++r)
+    for (std::size_t r = 0; r < kResources.size(); ++r)
       prices_[r] = scale[r] * (solution.optimal ? solution.prices[r] : 1);
 
     std::vector<double> density;
@@ -120,7 +122,7 @@ class PatternSearch {
   }
 
   void Put(std::size_t rank, int count) {
-    for (std::size_t r = 0; r < kPackingResources; ++r) free_[r] -= count * item(rank).takes[r];
+    free_ -= count * item(rank).takes;
     current_.counts[order_[rank]] += count;
     current_.profit += count * item(rank).profit;
   }
@@ -149,10 +151,10 @@ class PatternSearch {
   Amounts free_;
   std::int64_t& work_;
   std::vector<PatternItem> items_;
-  std::array<double, kPackingResources> prices_{};
-  std::vector<double> weights_;     // of items
-  std::vector<std::size_t> order_;  // items by rank
-  double asked_ = 0;                // the profit
+  std::array<double, kResources.size()> prices_{};  // of kResources
+  std::vector<double> weights_;                     // of items
+  std::vector<std::size_t> order_;                  // items by rank
+  double asked_ = 0;                                // the profit
   bool full_ = false;
   Pattern current_;
 };

@@ -1,26 +1,25 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "policy/amounts.h"
 
 namespace sluice {
 
 // The knapsack problem of one device: how many of each item to put on it, where each item takes
 // some of every resource. It is the subproblem of the assignment problem
 // (policy/solve/assignment_problem.h).
-constexpr std::size_t kPackingResources = 5;
-using Amounts = std::array<std::int64_t, kPackingResources>;
 
 struct PatternItem {
-  Amounts takes{};    // of each resource, never below 0
+  Amounts takes{};    // never below 0
   double profit = 0;  // of one copy; may be below 0
   int most = 0;       // copies
 };
 
 struct PatternProblem {
-  Amounts room{};  // of each resource; below 0 counts as 0
+  Amounts room{};  // below 0 counts as 0
   std::vector<PatternItem> items;
 };
 

@@ -31,8 +31,8 @@ std::vector<Pattern> AllPatterns(const PatternProblem& problem) {
     for (int count = 0; count <= problem.items[i].most; ++count) {
       pattern.counts[i] = count;
       visit(i + 1, room);
-      for (std::size_t r = 0; r < kPackingResources; ++r) room[r] -= problem.items[i].takes[r];
-      if (std::ranges::any_of(room, [](auto free) { return free < 0; })) break;
+      room -= problem.items[i].takes;
+      if (room != AtLeastNothing(room)) break;
     }
     pattern.counts[i] = 0;
   };
@@ -42,11 +42,13 @@ std::vector<Pattern> AllPatterns(const PatternProblem& problem) {
 
 PatternProblem RandomPatternProblem(Random& random) {
   PatternProblem problem;
-  for (auto& room : problem.room) room = static_cast<std::int64_t>(random.Below(30));
+  for (const Resource resource : kResources)
+    problem.room.*resource = static_cast<std::int64_t>(random.Below(30));
   const std::size_t items = random.Below(6);
   for (std::size_t i = 0; i < items; ++i) {
     PatternItem item;
-    for (auto& takes : item.takes) takes = static_cast<std::int64_t>(random.Below(12));
+    for (const Resource resource : kResources)
+      item.takes.*resource = static_cast<std::int64_t>(random.Below(12));
     item.profit = random.Uniform(-0.3, 1);
     item.most = static_cast<int>(random.Below(4));
     problem.items.push_back(item);
@@ -88,8 +90,8 @@ TEST(PackingPatternTest, TheListHasAllThatReachTheProfitAndNoOther) {
 }
 
 TEST(PackingPatternTest, AListThatIsCutSaysSo) {
-  const PatternProblem problem{.room = {10, 10, 10, 10, 10},
-                               .items = {{.takes = {1, 0, 0, 0, 0}, .profit = 1, .most = 10}}};
+  const PatternProblem problem{.room = {.share = 10},
+                               .items = {{.takes = {.share = 1}, .profit = 1, .most = 10}}};
   std::int64_t work = kEnough;
   EXPECT_TRUE(ListPatterns(problem, 0, 12, work).complete);
   EXPECT_FALSE(ListPatterns(problem, 0, 5, work).complete);
@@ -98,9 +100,9 @@ TEST(PackingPatternTest, AListThatIsCutSaysSo) {
 }
 
 TEST(PackingPatternTest, AnItemThatTakesNothingIsTakenAsOftenAsThereIs) {
-  const PatternProblem problem{.room = {-5, 0, 0, 0, 0},
+  const PatternProblem problem{.room = {.share = -5},
                                .items = {{.takes = {}, .profit = 0.5, .most = 7},
-                                         {.takes = {1, 0, 0, 0, 0}, .profit = 9, .most = 1}}};
+                                         {.takes = {.share = 1}, .profit = 9, .most = 1}}};
   std::int64_t work = kEnough;
   EXPECT_THAT(FindBestPattern(problem, work).pattern.counts, ElementsAre(7, 0));
 }

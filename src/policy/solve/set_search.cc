@@ -6,16 +6,20 @@
 namespace sluice {
 namespace {
 
+// Looks at an item, after which the best set found so far is taken. It bounds the time of a plan
+// for one device. A guess: what more looks would find was not measured.
 constexpr int kLooks = 4000;
+// A set must be worth this many times as much to count as better. It keeps rounding errors, below
+// 1e-14, from choosing between sets of equal worth: the first one found stays.
 constexpr double kClearly = 1 + 1e-12;
 
 // Items with the most worth per amount of the bounding resource come first.
 class SetSearch {
  public:
-  SetSearch(const std::vector<SetItem>& items, const Amounts& room, std::size_t bound)
+  SetSearch(const std::vector<SetItem>& items, const Amounts& room, Resource bound)
       : items_(items), free_(room), bound_(bound), counts_(items.size()), best_(items.size()) {
     for (const SetItem& item : items) {
-      const auto takes = static_cast<double>(std::max<std::int64_t>(item.takes[bound], 1));
+      const auto takes = static_cast<double>(std::max<std::int64_t>(item.takes.*bound, 1));
       densities_.push_back(item.worths.front() / takes);
       order_.push_back(order_.size());
     }
@@ -33,21 +37,21 @@ class SetSearch {
     for (std::size_t rank = from; rank < order_.size(); ++rank) {
       if (--looks_ < 0) return;
       const std::size_t i = order_[rank];
-      const double at_most = worth + densities_[i] * static_cast<double>(free_[bound_]);
+      const double at_most = worth + densities_[i] * static_cast<double>(free_.*bound_);
       if (at_most <= most_ * kClearly) return;
       const SetItem& item = items_[i];
       if (counts_[i] >= std::ssize(item.worths) || !Fits(item.takes, free_)) continue;
-      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] -= item.takes[r];
+      free_ -= item.takes;
       const double more = item.worths[static_cast<std::size_t>(counts_[i]++)];
       Visit(rank, worth + more);
       --counts_[i];
-      for (std::size_t r = 0; r < free_.size(); ++r) free_[r] += item.takes[r];
+      free_ += item.takes;
     }
   }
 
   const std::vector<SetItem>& items_;
   Amounts free_;
-  std::size_t bound_;
+  Resource bound_;
   std::vector<double> densities_;
   std::vector<std::size_t> order_;
   std::vector<int> counts_;
@@ -58,14 +62,8 @@ class SetSearch {
 
 }  // namespace
 
-bool Fits(const Amounts& takes, const Amounts& room) {
-  for (std::size_t r = 0; r < room.size(); ++r)
-    if (takes[r] > 0 && takes[r] > room[r]) return false;
-  return true;
-}
-
 std::vector<int> FindBestSet(const std::vector<SetItem>& items, const Amounts& room,
-                             std::size_t bound) {
+                             Resource bound) {
   return SetSearch(items, room, bound).best();
 }
 

@@ -20,7 +20,7 @@ bool IsWithin(const std::vector<SetItem>& items, const std::vector<int>& counts,
   for (std::size_t i = 0; i < items.size(); ++i) {
     for (int j = 0; j < counts[i]; ++j) {
       if (!Fits(items[i].takes, room)) return false;
-      for (std::size_t r = 0; r < room.size(); ++r) room[r] -= items[i].takes[r];
+      room -= items[i].takes;
     }
   }
   return true;
@@ -42,35 +42,41 @@ double BruteForce(const std::vector<SetItem>& items, const Amounts& room) {
 TEST(SetSearchTest, NoSetIsWorthMore) {
   Random random(7);
   for (int round = 0; round < 300; ++round) {
-    const Amounts room{1000, 1000, 64, 8000, 6};
+    const Amounts room{
+        .share = 1000, .bandwidth = 1000, .memory_bytes = 64, .clients = 6, .cpus = 8000};
     std::vector<SetItem> items(1 + random.Below(5));
     for (SetItem& item : items) {
       const auto some = [&](std::uint64_t most) {
         return static_cast<std::int64_t>(1 + random.Below(most));
       };
-      item.takes = {some(600), some(400), some(30), some(3000), 1};
+      item.takes.share = some(600);
+      item.takes.bandwidth = some(400);
+      item.takes.memory_bytes = some(30);
+      item.takes.cpus = some(3000);
+      item.takes.clients = 1;
       item.worths.push_back(static_cast<double>(some(1000)));
       while (random.Below(3) != 0 && item.worths.size() < 4)
         item.worths.push_back(item.worths.back() * 0.9);
     }
-    const std::vector<int> best = FindBestSet(items, room, 0);
+    const std::vector<int> best = FindBestSet(items, room, &Amounts::share);
     EXPECT_TRUE(IsWithin(items, best, room));
     EXPECT_NEAR(WorthOf(items, best), BruteForce(items, room), 1e-9) << "round " << round;
   }
 }
 
 TEST(SetSearchTest, WhatTakesNothingOfAResourceFitsWhereNoneIsLeft) {
-  EXPECT_TRUE(Fits({1, 0, 0, 0, 0}, {1, 0, -1, 0, 0}));
-  EXPECT_FALSE(Fits({1, 0, 1, 0, 0}, {1, 0, -1, 0, 0}));
+  const Amounts room{.share = 1, .memory_bytes = -1};
+  EXPECT_TRUE(Fits({.share = 1}, room));
+  EXPECT_FALSE(Fits({.share = 1, .memory_bytes = 1}, room));
 }
 
 TEST(SetSearchTest, ManyItemsStillGiveASetThatFits) {
   std::vector<SetItem> items;
   for (std::int64_t i = 1; i <= 60; ++i)
     items.push_back({.worths = std::vector<double>(8, static_cast<double>(100 + i)),
-                     .takes = {37 + i % 11, 0, 1 + i % 7, 0, 1}});
-  const Amounts room{1000, 1000, 64, 0, 48};
-  const std::vector<int> best = FindBestSet(items, room, 0);
+                     .takes = {.share = 37 + i % 11, .memory_bytes = 1 + i % 7, .clients = 1}});
+  const Amounts room{.share = 1000, .bandwidth = 1000, .memory_bytes = 64, .clients = 48};
+  const std::vector<int> best = FindBestSet(items, room, &Amounts::share);
   EXPECT_TRUE(IsWithin(items, best, room));
   EXPECT_GT(WorthOf(items, best), 0);
 }

@@ -37,7 +37,7 @@ bool Bracket::HasArrived(const Member& member) const {
 }
 
 void Bracket::Admit(TrialId trial) {
-  SLUICE_CHECK(!full(), "a full bracket takes nobody");
+  SLUICE_CHECK(!full(), "a full bracket takes no trial");
   SLUICE_CHECK(members_.empty() || members_.back().trial < trial, "trials come in order of ids");
   members_.push_back({.trial = trial, .values = {}});
   Enter(members_.size() - 1);
@@ -46,7 +46,7 @@ void Bracket::Admit(TrialId trial) {
 std::vector<Bracket::Member> Bracket::Report(TrialId trial, Work work, double value) {
   const std::size_t index = IndexOf(trial);
   Member& member = members_[index];
-  SLUICE_CHECK(member.phase != Phase::kOver, "nobody is judged after the end");
+  SLUICE_CHECK(member.phase != Phase::kOver, "no trial is judged after its end");
   const bool expected = !HasArrived(member);
   while (member.values.size() < levels_.size() && levels_[member.values.size()] <= work) {
     member.values.push_back(value);
@@ -79,7 +79,7 @@ std::vector<Bracket::Member> Bracket::Close() {
 
 void Bracket::Release(TrialId trial) {
   Member& member = members_[IndexOf(trial)];
-  SLUICE_CHECK(member.phase == Phase::kReady, "who is told to go on was to go on");
+  SLUICE_CHECK(member.phase == Phase::kReady, "a trial that is told to go on was to go on");
   member.phase = Phase::kRunning;
 }
 

@@ -157,7 +157,7 @@ class HalvingPlay {
           break;
         case Verdict::kPause: state = HalvingState::kPaused; break;
         case Verdict::kStop: state = HalvingState::kStopped; break;
-        case Verdict::kFork: FAIL() << "halving forks nobody";
+        case Verdict::kFork: FAIL() << "halving forks no trial";
       }
     }
   }
@@ -198,7 +198,7 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
         const HalvingState state = play.StateOf(trial);
         const bool wins = passed == bracket.levels.size();
         const Work target = wins ? spec.max_budget : bracket.levels[passed];
-        ASSERT_NE(state, HalvingState::kPaused) << "somebody waits for ever";
+        ASSERT_NE(state, HalvingState::kPaused) << "a trial waits for ever";
         ASSERT_TRUE(state == HalvingState::kEnded || !wins) << Number(trial);
         // A trial that went past levels unasked is judged there without being told to go there.
         if (wild) {

@@ -22,7 +22,8 @@ TEST(PbtAsyncTest, TheWorstQuarterIsReplacedByForksOfTheBest) {
       .trial = TrialId(2), .verdict = Verdict::kFork, .target = 10, .from = TrialId(1)};
   EXPECT_EQ(pbt.Report(TrialId(2), 5, 3), std::vector{forked});
   pbt.AdmitFork(TrialId(5), TrialId(2));
-  EXPECT_TRUE(pbt.Report(TrialId(2), 6, 0).empty()) << "who lost is not asked again";
+  EXPECT_TRUE(pbt.Report(TrialId(2), 6, 0).empty())
+      << "a trial that lost its place is not asked again";
   EXPECT_TRUE(pbt.Report(TrialId(5), 8, 7).empty()) << "a fork is judged at its own stage";
   EXPECT_EQ(pbt.Report(TrialId(5), 10, 0.5).front().verdict, Verdict::kGoOn);
 }

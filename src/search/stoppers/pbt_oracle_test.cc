@@ -262,7 +262,7 @@ class PbtPlay {
       switch (ruling.verdict) {
         case Verdict::kGoOn: GoesOn(ruling.trial, ruling.target); break;
         case Verdict::kPause: states_[ruling.trial] = PbtState::kPaused; break;
-        case Verdict::kStop: FAIL() << "nobody is stopped without a fork"; break;
+        case Verdict::kStop: FAIL() << "no trial is stopped without a fork"; break;
         case Verdict::kFork:
           states_[ruling.trial] = PbtState::kOver;
           seen.push_back({ruling.trial, ruling.from, ruling.target});
@@ -317,7 +317,7 @@ TEST(PbtOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
       if (random.Chance(0.3) || !play.running()) play.Resume();
       play.CheckEarly();
     }
-    ASSERT_FALSE(play.waiting()) << "somebody waits for ever";
+    ASSERT_FALSE(play.waiting()) << "a trial waits for ever";
     forks += play.forks();
     early += play.early();
   }

@@ -22,7 +22,7 @@ Population::Place& Population::At(TrialId trial) {
 }
 
 void Population::Admit(TrialId trial) {
-  SLUICE_CHECK(!closed_, "a closed population takes nobody");
+  SLUICE_CHECK(!closed_, "a closed population takes no trial");
   index_[trial] = places_.size();
   places_.push_back({.trial = trial, .ahead = {}});
   Enter(places_.back());
@@ -30,7 +30,7 @@ void Population::Admit(TrialId trial) {
 
 void Population::Replace(TrialId loser, TrialId fork) {
   const auto found = index_.extract(loser);
-  SLUICE_CHECK(!found.empty(), "a fork takes the place of one who lost it");
+  SLUICE_CHECK(!found.empty(), "a fork takes the place of a trial that lost it");
   Place& place = places_[found.mapped()];
   place.trial = fork;
   index_[fork] = found.mapped();
@@ -38,7 +38,7 @@ void Population::Replace(TrialId loser, TrialId fork) {
 
 Population::Settled Population::Report(TrialId trial, Work work, double value) {
   Place& place = At(trial);
-  SLUICE_CHECK(place.phase != Phase::kOver, "nobody is judged after the end");
+  SLUICE_CHECK(place.phase != Phase::kOver, "no trial is judged after its end");
   place.work = work;
   const bool arrives = place.ahead.empty() && place.stage < rule_.Passed(work);
   while (place.stage + place.ahead.size() < rule_.Passed(work)) place.ahead.push_back(value);
@@ -67,13 +67,14 @@ Population::Settled Population::Close() {
 
 void Population::Release(TrialId trial) {
   Place& place = At(trial);
-  SLUICE_CHECK(place.phase == Phase::kReady, "who is told to go on was to go on");
+  SLUICE_CHECK(place.phase == Phase::kReady, "a trial that is told to go on was to go on");
   place.phase = Phase::kRunning;
 }
 
 void Population::Hold(TrialId trial) {
   Place& place = At(trial);
-  SLUICE_CHECK(place.phase == Phase::kRunning && place.ahead.empty(), "who is held may go on");
+  SLUICE_CHECK(place.phase == Phase::kRunning && place.ahead.empty(),
+               "a trial that is held may go on");
   place.phase = Phase::kReady;
 }
 

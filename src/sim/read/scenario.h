@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cluster/cluster.h"
 #include "engine/study.h"
+#include "policy/policy_table.h"
 #include "sim/learning_curve.h"
 #include "sim/pipeline_job.h"
 #include "sim/true_speed.h"
@@ -65,7 +66,8 @@ struct Scenario {
   std::vector<ScenarioStudy> studies;           // those that fit
   std::vector<std::string> left_out;            // a message for each study that fits nowhere
   std::vector<ScenarioPolicy> policies;
-  std::vector<std::string> compare = {"fifo"};  // labels or policies to run, by default
+  // Labels or policies to run, by default.
+  std::vector<std::string> compare = {std::string(kDefaultPolicy)};
 };
 
 // What a file may ask for at most.

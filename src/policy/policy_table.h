@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+class Policy;
+
+// What a study must say for a policy to work.
+struct PolicyNeeds {
+  bool max_budget = false;  // how far its trials go
+  bool deadline = false;
+  bool memory = false;  // how much of a GPU's memory its trials take
+};
+
+// What the plans of a policy depend on. The engine measures, and shows to the policy, only this.
+struct PolicyInputs {
+  // Which items run. A policy without this may be shown waiting items only.
+  bool running = true;
+  // How fast trials are. The view's speed model then learns from reports.
+  bool speeds = false;
+  // How fast each trial is beside others of its shape.
+  bool paces = false;
+  // Forecasts of trials' losses.
+  bool forecasts = false;
+};
+
+// Whether a policy gives trials shares of a GPU's compute and memory that an MPS server has to
+// enforce. A share in `resources: {gpus: 0.5}` is not such a share: each policy grants it, and the
+// trial is trusted to keep to it.
+enum class Packing {
+  kNever,
+  kByProfile,  // where a profile says what trials take of each kind of GPU
+  kAlways,
+};
+
+// What a policy can do.
+struct PolicyAbilities {
+  Packing packs = Packing::kNever;
+  bool fuses = false;          // trains several trials in one program
+  bool borrows = false;        // runs trials on lent devices
+  bool takes_weights = false;  // studies have devices in proportion to their weights
+  // A study that trains the best trial of another study may begin before that one has ended.
+  bool transfers_early = false;
+};
+
+// A row of the table of policies.
+struct PolicyTraits {
+  std::string_view name;
+  std::string_view what;  // the policy in a line
+  PolicyNeeds needs = {};
+  PolicyInputs inputs = {};
+  bool asks_at_reports = false;  // it wants to be asked after every report too
+  PolicyAbilities can = {};
+  std::unique_ptr<Policy> (*make)() = nullptr;
+};
+
+// The row of a policy that is not in the table.
+inline constexpr PolicyTraits kUnlistedPolicy{};
+
+// The table, in policy_table.cc. A new policy is its files and a row there: all else that depends
+// on which policy a study has asks the row.
+std::span<const PolicyTraits> Policies();
+// Null for a name that is not in the table.
+const PolicyTraits* FindPolicy(std::string_view name);
+// kUnlistedPolicy for a name that is not in the table.
+const PolicyTraits& TraitsOf(std::string_view name);
+// In the order of the table.
+const std::vector<std::string>& PolicyNames();
+
+// The policy of a study that names none: the simplest one.
+inline constexpr std::string_view kDefaultPolicy = "fifo";
+
+}  // namespace sluice
