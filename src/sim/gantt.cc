@@ -165,7 +165,7 @@ class Drawing {
                          : fmt::format("{} cores", result.rows[i]);
     }
     const std::vector<std::size_t> studies = StudiesOf(result);
-    for (const Interval& interval : result.intervals) {
+    for (const Interval& interval : result.usage.intervals) {
       all[interval.row].bars.push_back(
           {.interval = &interval, .study = studies[Number(interval.study) - 1]});
     }

@@ -11,7 +11,7 @@
 #include "cluster/cluster.h"
 #include "engine/event.h"
 #include "sim/learning_curve.h"
-#include "sim/shared_devices.h"
+#include "sim/world/shared_devices.h"
 
 namespace sluice {
 

@@ -20,8 +20,10 @@ struct Tenant {
 // The devices of a world, in the nodes' order, and the launches that share them.
 class SharedDevices {
  public:
+  // The nodes must outlive this.
   explicit SharedDevices(const std::vector<Node>& nodes);
 
+  std::size_t size() const { return devices_.size(); }
   std::size_t IndexOf(const Grant& grant, DeviceId device) const {
     return first_[Number(grant.node) - 1] + Number(device);
   }
