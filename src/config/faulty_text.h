@@ -33,7 +33,7 @@ class FaultyText {
   std::string Indented(int line, std::string_view text) const;
   // The faulty line, with another value behind the key of its pair.
   std::string WithValue(const YamlPair& pair, std::string_view value) const;
-  // The whole text, with the mended line of the cure in its place.
+  // The whole text, with the cure's line in place of the one it mends.
   std::string With(const Cure& cure) const;
 
  private:

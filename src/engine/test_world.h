@@ -126,7 +126,7 @@ class World {
   void CarryOut(const Propose& command) { proposals_.push_back(command); }
   void CarryOut(const CopyCheckpoint& command) {
     const Trial& fork = study().trial(command.to);
-    if (fork.parent != command.from) Say("a copy for somebody else's fork");
+    if (fork.parent != command.from) Say("a copy for another trial's fork");
     const auto saved = disk_.find(command.from);
     if (!disk_.contains(command.to)) {
       if (saved == disk_.end()) return Say("a checkpoint is copied that is not there");
@@ -162,7 +162,7 @@ class World {
   void CarryOut(const SetBudget& command) {
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
-      return Say("a budget for nobody");
+      return Say("a budget for a launch that does not run");
     if (command.target <= found->second.work && found->second.hears)
       Say("a budget that is used up already");
     found->second.target = command.target;
@@ -174,7 +174,7 @@ class World {
     if (std::ranges::find(lost_, std::pair(command.trial, command.launch)) != lost_.end()) return;
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
-      return Say("a stop for nobody");
+      return Say("a stop for a launch that does not run");
     found->second.leave_reason = command.reason;
   }
   void CarryOut(const Evict& command) {

@@ -73,7 +73,7 @@ Result<PipelineSchedule> PipelineSchedule::Make(PipelineSpec spec) {
   return schedule;
 }
 
-// Goes over the stages again and again: each stage does the passes with inputs that are there.
+// Goes over the stages again and again. Each stage does the passes that have their inputs.
 // Every round does at least one pass, since the dependencies of 1F1B have no cycle.
 void PipelineSchedule::Run() {
   const auto stages = static_cast<std::size_t>(spec_.stages);

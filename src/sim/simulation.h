@@ -53,7 +53,8 @@ struct StudyResult {
   Finish finish = Finish::kNot;
   std::array<int, kTrialStates> counts{};
   std::vector<TrialResult> trials = {};  // by number, from 1 on
-  // The best result so far, each time it changed: for the better, unless last reports count.
+  // The best result so far, each time it changed. It gets better each time, unless a trial counts
+  // with its last report.
   std::vector<std::pair<Time, double>> incumbents = {};
 };
 

@@ -53,7 +53,7 @@ TEST(SimulationFailuresTest, ItGoesElsewhereWhereThereIsRoom) {
   EXPECT_EQ(result.usage.intervals.back().row, 1U);
 }
 
-TEST(SimulationFailuresTest, NobodyRunsOnANodeThatIsDown) {
+TEST(SimulationFailuresTest, NoTrialRunsOnANodeThatIsDown) {
   const std::string failures = "[{node: n1, at: 60s, for: 2m}, {node: n2, at: 200s, for: 30s}]";
   const auto result = PlayedText(FailingWorld(2, 9, failures));
   EXPECT_EQ(Complete(result.studies[0]), 9);

@@ -163,7 +163,7 @@ TEST(SimulationPolicyTest, ElasticInCores) {
 
 // Two trials on a device each. The one with half the work ends, and the other takes its device
 // over.
-TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
+TEST(SimulationPolicyTest, DynamicFluidWidensTheTrialThatIsLeft) {
   const std::string short_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
                                       "    trials: 1\n    budget: {max: 4}\n"
                                       "    resources: {gpus: [1, 2]}\n");

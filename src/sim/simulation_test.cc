@@ -271,7 +271,7 @@ TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
                   "    fuse: 8\n"),
             "{kind: A100}"));
   const auto result = Played(scenario, "hydro");
-  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 9) << "nobody ran out of memory";
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 9) << "no trial ran out of memory";
 }
 
 // A search, and a study that trains its best.

@@ -102,7 +102,7 @@ TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
       << "the longest";
 }
 
-TEST(WorkBoundTest, WhoComesLaterBeginsLater) {
+TEST(WorkBoundTest, AStudyThatComesLaterBeginsLater) {
   const auto both = [](int trials_of_first, const std::string& arrives) {
     const std::string keys = "budget: {max: 4}, resources: {gpus: 1}";
     return World(Brief("unit_time: 10s", fmt::format("trials: {}, {}", trials_of_first, keys)) +

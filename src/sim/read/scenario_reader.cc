@@ -26,8 +26,8 @@ const std::vector<std::string>& GoalNames() {
 
 constexpr int kMostSeeds = 10'000;
 constexpr std::size_t kMostStudies = 1000;
-// The most values that are read, counted as often as they are read: the defaults count for every
-// study, and all of that for every entry of `policies`.
+// The most values that are read. A value counts as often as it is read: the defaults are read for
+// every study, and every study is read again for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 
 // Reads the keys of a scenario one by one. A key with mistakes leaves the default, so that the

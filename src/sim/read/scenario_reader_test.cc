@@ -142,7 +142,7 @@ TEST(ScenarioReaderTest, WhatIsComparedMustBeAbleToRun) {
               HasSubstr("s.yaml:10: compare[0]: study 'plain': the policy hypersched is after"));
 }
 
-TEST(ScenarioReaderTest, WhoTransfersFollowsAStudyThatSearchesTheSame) {
+TEST(ScenarioReaderTest, AStudyThatTransfersFollowsOneThatSearchesTheSame) {
   const auto text = [](const std::string& target, const std::string& space = "lr") {
     return "nodes: [{cpus: 8}]\n"
            "defaults: {objective: {maximize: accuracy}, budget: {max: 3}, workload: {unit_time: "

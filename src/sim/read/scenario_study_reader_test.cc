@@ -105,7 +105,7 @@ TEST(ScenarioStudyReaderTest, RefusesWhatCannotBeSimulated) {
   EXPECT_THAT(message, HasSubstr("'report_every: 1001'"));
 }
 
-TEST(ScenarioStudyReaderTest, WhoRunsInBubblesGetsOnThere) {
+TEST(ScenarioStudyReaderTest, ATrialThatRunsInBubblesMakesProgressThere) {
   // Bubbles of 1 ms, half of which is left by the gate.
   const auto fused = [](std::string_view segment, std::string_view lent) {
     return Working("memory: 1GB, segment: " + std::string(segment),

@@ -64,7 +64,7 @@ TEST(SharedDevicesTest, BundlesAreProgramsOfTheirOwn) {
   EXPECT_EQ(devices.Fused(one, Member(0, BundleId(1))), 1);
 }
 
-TEST(SharedDevicesTest, NobodyDisturbsItsOwnBundle) {
+TEST(SharedDevicesTest, ALaunchDoesNotDisturbItsOwnBundle) {
   const std::vector<Node> nodes = TwoDevices();
   SharedDevices devices(nodes);
   const Tenant member = Member(0, BundleId(1));

@@ -27,7 +27,7 @@ struct SimulatedLaunch {
   Phase phase = Phase::kStartUp;
   bool leaving = false;
   bool idle = false;   // at its target, without a verdict
-  bool saves = false;  // when it leaves: a checkpoint of `work`
+  bool saves = false;  // a checkpoint of `work`, before it leaves
   Ending ending = Ending::kDone;
   std::string reason;
   std::uint64_t seq = 0;
