@@ -93,7 +93,7 @@ int Speed(const std::string& name, std::uint64_t seed, std::uint32_t trials, int
                       .value = Loss(point)});
   }
   constexpr std::uint32_t kTimes = 100;
-  const double start = CpuSeconds();
+  const double start_s = CpuSeconds();
   for (std::uint32_t i = 0; i < kTimes; ++i) {
     const Point point = sampler->Propose(trials + i).value();
     const auto trial = TrialId(trials + i + 1);
@@ -104,7 +104,7 @@ int Speed(const std::string& name, std::uint64_t seed, std::uint32_t trials, int
                       .work = 1,
                       .value = Loss(point)});
   }
-  fmt::print("{:.6f}\n", (CpuSeconds() - start) / kTimes * 1e3);
+  fmt::print("{:.6f}\n", (CpuSeconds() - start_s) / kTimes * 1e3);
   return 0;
 }
 

@@ -75,15 +75,15 @@ def house():
 def sync_ms(folder, times=50):
     """The median time of one synced write of a page, what a commit costs at least."""
     path = pathlib.Path(folder) / "sync"
-    took = []
+    took_ms = []
     with open(path, "wb", buffering=0) as file:
         for _ in range(times):
             file.write(b"x" * 4096)
             start = time.monotonic()
             os.fdatasync(file.fileno())
-            took.append((time.monotonic() - start) * 1e3)
+            took_ms.append((time.monotonic() - start) * 1e3)
     path.unlink()
-    return statistics.median(took)
+    return statistics.median(took_ms)
 
 
 def arguments(description, **defaults):

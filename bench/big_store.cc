@@ -43,7 +43,7 @@ T Must(Result<T> result) {
   return *std::move(result);
 }
 
-double Now() {
+double NowSeconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
@@ -144,18 +144,18 @@ class Maker {
 
 void MeasureRecovery(const std::string& store) {
   const auto database = Must(OpenStoreForReading(store));
-  const double start = Now();
+  const double start_s = NowSeconds();
   const auto from_snapshot = Must(RecoverEngine(*database, kStudy, Recover::kFromSnapshot));
-  const double recovered = Now();
+  const double recovered_s = NowSeconds();
   const std::string state = from_snapshot->Save();
-  const double saved = Now();
+  const double saved_s = NowSeconds();
   const auto from_events = Must(RecoverEngine(*database, kStudy, Recover::kFromEvents));
-  const double replayed = Now();
+  const double replayed_s = NowSeconds();
   SLUICE_CHECK(from_events->Digest() == from_snapshot->Digest(), "both ways give the same engine");
   fmt::print(
       "{{\"from_snapshot_s\": {}, \"save_s\": {}, \"snapshot_bytes\": {}, \"from_events_s\": "
       "{}}}\n",
-      recovered - start, saved - recovered, state.size(), replayed - saved);
+      recovered_s - start_s, saved_s - recovered_s, state.size(), replayed_s - saved_s);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ def main():
             seconds[target_of(output)] += end - start
             units[target_of(output)] += 1
         print(f"\n## {folder}\n\n| room or target | units | core seconds |\n|---|---:|---:|")
-        for target, took in seconds.most_common():
-            print(f"| {target} | {units[target]} | {took:.1f} |")
+        for target, took_s in seconds.most_common():
+            print(f"| {target} | {units[target]} | {took_s:.1f} |")
         print(f"| all | {units.total()} | {seconds.total():.1f} |")
 
 

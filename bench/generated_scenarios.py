@@ -186,7 +186,7 @@ class Drawing:
             shapes = [kind] * self.pick([1, 1, 1, 2, 3])
         if self.cores_only:
             shapes = ["fixed" if shape == "packed" else shape for shape in shapes]
-        self.horizon = 0
+        self.horizon_s = 0
         made = []
         for shape in shapes:
             study = self.study(shape, len(made) + 1)
@@ -196,10 +196,10 @@ class Drawing:
         return made
 
     def study(self, shape, ordinal):
-        arrives = 0 if ordinal == 1 else self.between(0, 1) * self.horizon
+        arrives_s = 0 if ordinal == 1 else self.between(0, 1) * self.horizon_s
         study = {"study": f"{shape.replace('_', '-')}-{ordinal}"}
-        if arrives > 1:
-            study["arrives"] = _seconds(arrives)
+        if arrives_s > 1:
+            study["arrives"] = _seconds(arrives_s)
         names = list(PARAMETERS)
         study["space"] = {name: PARAMETERS[name] for name in names[: self.whole(2, len(names))]}
         maximizes = self.chance(0.75)
@@ -214,18 +214,18 @@ class Drawing:
         if study["stopper"] == "none" and self.chance(0.2):
             workload["report_every"] = self.pick([2, 5])
         study["workload"] = workload
-        seconds = _number(workload["unit_time"])
+        unit_s = _number(workload["unit_time"])
         if self.family == "deadline":
-            whole_trial = most * seconds + _number(workload.get("start_up", "0s"))
-            least = 4 * seconds + 2 * _number(workload.get("start_up", "0s"))
-            study["deadline"] = _seconds(max(least, whole_trial * self.spread_out(0.08, 1)))
+            whole_trial_s = most * unit_s + _number(workload.get("start_up", "0s"))
+            least_s = 4 * unit_s + 2 * _number(workload.get("start_up", "0s"))
+            study["deadline"] = _seconds(max(least_s, whole_trial_s * self.spread_out(0.08, 1)))
         elif self.family == "target":
             study["stop_at"] = self.stop_at(workload["curve"], most, maximizes)
         part = 0.25 if _judges_at_rungs(study["stopper"]) else 1
-        length = study["trials"] * most * part * seconds / self.power
+        length_s = study["trials"] * most * part * unit_s / self.power
         if self.family == "deadline":
-            length = _number(study["deadline"])
-        self.horizon = max(self.horizon, arrives + length)
+            length_s = _number(study["deadline"])
+        self.horizon_s = max(self.horizon_s, arrives_s + length_s)
         return study
 
     def search(self, study):
@@ -392,8 +392,8 @@ class Drawing:
             made.append(
                 {
                     "node": names.pop(int(self.uniform() * len(names))),
-                    "at": _seconds(self.horizon * self.between(0.05, 1)),
-                    "for": _seconds(30 + self.horizon * self.between(0.02, 0.3)),
+                    "at": _seconds(self.horizon_s * self.between(0.05, 1)),
+                    "for": _seconds(30 + self.horizon_s * self.between(0.02, 0.3)),
                 }
             )
         return made

@@ -48,7 +48,7 @@ def seconds_a_trial(binary, name, script, trials):
         words = [binary, "tune", "study.yaml", "-q", "--store", "store.db"]
         begin = time.monotonic()
         subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        took = time.monotonic() - begin
+        took_s = time.monotonic() - begin
         shown = subprocess.run(
             [binary, "status", "--json", "--store", "store.db"],
             cwd=folder,
@@ -56,7 +56,7 @@ def seconds_a_trial(binary, name, script, trials):
             capture_output=True,
         )
         assert f'"complete":{trials}' in shown.stdout.decode().replace(" ", ""), shown.stdout
-        return took / trials
+        return took_s / trials
 
 
 def main():

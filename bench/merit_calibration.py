@@ -80,13 +80,13 @@ def save_seconds(launches):
 def start_seconds(launches, done):
     """The median time from the beginning of a launch to its first step. `done` has, by trial, the
     work that the launch goes on from; launches of other trials do not count."""
-    took = []
+    took_s = []
     for each in launches:
         if each.began is None or not each.unit_seconds or each.trial not in done:
             continue
         first, work, _ = each.reports[0]
-        took.append(first - each.began - each.unit_seconds * (work - done[each.trial]))
-    return statistics.median(took)
+        took_s.append(first - each.began - each.unit_seconds * (work - done[each.trial]))
+    return statistics.median(took_s)
 
 
 def restore_seconds(narrow, moved):

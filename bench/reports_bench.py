@@ -43,13 +43,13 @@ def sluice_rates(reports, **environment):
         text = STUDY.format(
             sender=bench.PROGRAMS / "sender", reports=reports, senders=SENDERS, cpus=cpus
         )
-        wall, _ = house.run("tune", house.write("study.yaml", text), "-q", **environment)
+        wall_s, _ = house.run("tune", house.write("study.yaml", text), "-q", **environment)
         times = [json.loads(house.run("logs", trial)[1]) for trial in range(1, SENDERS + 1)]
         with contextlib.closing(sqlite3.connect(house.store)) as database:
             kept = database.execute("SELECT count(*) FROM reports").fetchone()[0]
         assert kept == SENDERS * reports, f"{kept} reports are on disk"
     seconds = (max(t["last_ns"] for t in times) - min(t["first_ns"] for t in times)) / 1e9
-    return SENDERS * reports / seconds, SENDERS * reports / wall
+    return SENDERS * reports / seconds, SENDERS * reports / wall_s
 
 
 def _optuna_sender(make_storage, trial_id, reports, gate, times):
@@ -135,7 +135,7 @@ def main():
     )
     values = bench.rounds(options.rounds, *measurements)
     for ours in (0, 1):
-        walls = [wall for _, wall in values[ours]]
+        walls = [whole for _, whole in values[ours]]
         values[ours] = [rate for rate, _ in values[ours]]
         facts.append(
             f"over the whole run of `tune`{', with syncs of 4 ms' if ours else ''}, "

@@ -91,7 +91,7 @@ def measure_big(options):
         big_store = str(bench.PROGRAMS / "big_store")
         start = time.monotonic()
         subprocess.run([big_store, "make", house.store, study, str(REPORTS)], check=True)
-        made = time.monotonic() - start
+        made_s = time.monotonic() - start
         size = house.store.stat().st_size
 
         status = [verb_ms(house, "status", "big") for _ in range(options.times)]
@@ -140,7 +140,7 @@ def measure_big(options):
         [
             "store on disk",
             f"{size / 2**20:,.0f} MiB, {size / options.trials:,.0f} bytes a trial; "
-            f"made in {made:.0f} s",
+            f"made in {made_s:.0f} s",
             "",
         ],
     ]

@@ -223,6 +223,40 @@ def test_lines_keep_to_their_columns():
     assert long_lines("a.cc", "// " + "x" * 98)
 
 
+# A longer file says near its top why it is one idea: "Long because: ...".
+MOST_LINES = 500
+REASON_WITHIN_LINES = 10
+REASON = re.compile(r"\bLong because: \S")
+SOURCE_SUFFIXES = (".h", ".cc", ".c", ".cu", ".cuh", ".py", ".sh")
+
+
+def too_long(path, text):
+    lines = text.splitlines()
+    if len(lines) <= MOST_LINES or REASON.search("\n".join(lines[:REASON_WITHIN_LINES])):
+        return []
+    return [f"{path}: {len(lines)} lines, more than {MOST_LINES}: split it by idea, or say in its "
+            f"first {REASON_WITHIN_LINES} lines why it is one ('Long because: ...')"]
+
+
+def test_files_are_short_or_say_why_not():
+    folders = ("src", "apps", "tests", "bench", "python", "setup", "examples")
+    files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*"))
+             if path.suffix in SOURCE_SUFFIXES]
+    assert len(files) > 500, "where are the sources?"
+    found = [message for path in files
+             for message in too_long(path.relative_to(ROOT), path.read_text(encoding="utf-8"))]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_long_file_is_found():
+    line = "int x;\n"
+    assert not too_long("a.cc", line * 500)
+    assert too_long("a.cc", line * 501)
+    assert not too_long("a.cc", "// Long because: it is one table.\n" + line * 500)
+    assert too_long("a.cc", "// Long because:\n" + line * 500), "a reason is more than its name"
+    assert too_long("a.cc", line * 10 + "// Long because: it is one table.\n" + line * 490)
+
+
 def test_no_folder_of_sources_has_more_than_forty_files():
     folders = collections.Counter(pathlib.PurePosixPath(path).parent for path, _ in sources())
     found = [f"{folder}: {count} files" for folder, count in folders.items() if count > 40]

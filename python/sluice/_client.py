@@ -1,13 +1,15 @@
 """The connection to the controller (docs/protocol.md, the worker's side)."""
 
 import os
-from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket
-from _thread import allocate_lock, start_new_thread
-from select import POLLIN, POLLOUT, poll
+from _thread import start_new_thread
+from select import POLLIN, poll
 from time import monotonic
 
 from sluice import _spool
+from sluice._connection import Connection
 from sluice._lock import OwnedLock
+from sluice._outbox import Outbox, is_about, open_conversation
+from sluice._waiting import Waiters, WakeUp
 from sluice._wire import decode, encode
 
 _VERSION = 1
@@ -18,9 +20,7 @@ _LONGEST_FAREWELL_S = 30.0
 _PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
 _BETWEEN_NOTES_S = 0.1  # of acknowledgements that come in quick succession
 _HEARTBEATS_PER_LEASE = 4  # the protocol asks for at least three
-_LONGEST_SOCKET_PATH_BYTES = 107
 _LONGEST_REASON = 4000
-_CONVERSATION = 1 << 40  # message numbers that each process of a launch has for itself
 _PATIENCE_IDLE_S = 3.0  # without a controller, for a worker that has no trial
 _PATIENCE_TO_SAVE_S = 5.0  # for acknowledgements, where messages cannot be spooled
 _HEARTBEAT = encode({"type": "heartbeat"})
@@ -55,16 +55,11 @@ class Client:
         self._hear_terms(trial._terms)
         # Re-entrant for signal handlers that report while their thread is in here.
         self._lock = OwnedLock()
-        self._waiters = []
+        self._waiters = Waiters(self._lock)
         self._postponed = []  # messages of such handlers
-        self._unacknowledged = []  # (trial, seq, line), in the order of sending
-        self._heard_acks = {}  # trial -> last acknowledged seq, not noted in its folder yet
-        self._is_started = False
-        self._wake_reader = self._wake_writer = -1
-        self._socket = None
-        self._out = bytearray()  # what the kernel has not taken yet, on this connection
-        self._is_broken = False
-        self._is_welcome = False
+        self._outbox = Outbox()
+        self._wake_up = None  # by which the background thread is woken, once it runs
+        self._connection = None
         self._alone_since = None  # when the controller was last known to listen; None: it does
         self._may_deliver = True  # connected, or no attempt to connect has failed yet
         self._wants_trial = False
@@ -85,14 +80,14 @@ class Client:
         """Makes all messages so far outlive the process and the machine. Raises OSError."""
         with self._lock:
             self._post_postponed()
-            if not self._unacknowledged:
+            if not self._outbox:
                 return
             try:
-                self._keep_unacknowledged(is_synced=True)
+                self._outbox.spool(is_synced=True)
             except OSError:
                 deadline = monotonic() + _PATIENCE_TO_SAVE_S
-                self._wait(lambda: not self._unacknowledged, deadline)
-                if self._unacknowledged:
+                self._waiters.wait(lambda: not self._outbox, deadline)
+                if self._outbox:
                     raise
 
     def should_stop(self, trial) -> bool:
@@ -100,7 +95,7 @@ class Client:
         if not self._lock.is_mine():
             with self._lock:
                 self._start()
-                self._wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
+                self._waiters.wait(lambda: self._must_leave(trial) or not _awaits_verdict(trial))
         if not self._must_leave(trial):
             return False
         trial._was_cut_short = True
@@ -109,7 +104,7 @@ class Client:
     def take_more_trials(self) -> None:
         """From the next hello on. A connection whose hello said otherwise is made again."""
         with self._lock:
-            if not self.takes_more_trials and self._socket is not None:
+            if not self.takes_more_trials and self._connection is not None:
                 self._break()
             self.takes_more_trials = True
 
@@ -128,14 +123,14 @@ class Client:
                 self._wants_trial = True
                 self._send(_READY)
                 self._flush()
-                self._wait(lambda: self._assigned or self._is_dismissed or self._ended)
+                self._waiters.wait(lambda: self._assigned or self._is_dismissed or self._ended)
                 self._wants_trial = False
             assigned, self._assigned = self._assigned, None
             return assigned
 
     def begin(self, trial) -> None:
         with self._lock:
-            self._note_acks()
+            self._outbox.note_acks()
             if self._trial._acknowledged is not None:
                 self._trial._acknowledged.close()
             self._trial = trial
@@ -148,7 +143,7 @@ class Client:
             self._await_delivery(monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s))
             self._end("the process is at its end")
             self._post_postponed()
-            self._note_acks()
+            self._outbox.note_acks()
             if _is_to_be_resumed(self._trial) and not self._trial._over:
                 self._keep(_spool.mark_paused, self._trial._folder)
 
@@ -162,11 +157,10 @@ class Client:
 
     def abandon(self) -> None:
         """After a fork, in the child: closes its copy of the parent's connection."""
-        if self._socket is not None:
-            self._socket.close()
-        if self._is_started:
-            os.close(self._wake_reader)
-            os.close(self._wake_writer)
+        if self._connection is not None:
+            self._connection.close()
+        if self._wake_up is not None:
+            self._wake_up.close()
 
     def _say(self, trial, kind: str, content: dict, work=None) -> None:
         """Called without the lock, unless by a signal handler in the middle of things."""
@@ -182,24 +176,21 @@ class Client:
 
     def _post(self, trial, kind: str, content: dict, work=None) -> None:
         """Waits for room in the window. `work`, where given, must rise."""
-        self._wait(self._has_room)
+        self._waiters.wait(self._has_room)
         if trial._over:
             raise RuntimeError(f"trial {trial.number} is over: it takes no more {kind}")
-        _open_conversation(trial)
-        names = {"type": kind, "trial": trial.number, "launch": trial.launch}
-        line = encode({**names, "seq": trial._seq + 1, **content})
+        line = self._outbox.encode(trial, kind, content)
         if work is not None:
             trial._advance(work, content["values"])
-        trial._seq += 1
-        self._unacknowledged.append((trial, trial._seq, line))
+        self._outbox.add(trial, line)
         self._send(line)
         if self._ended:
             self._spool()
-        elif self._socket is None:
+        elif self._connection is None:
             self._keep_if_possible()
 
     def _has_room(self) -> bool:
-        return len(self._unacknowledged) < self._window or self._ended is not None
+        return len(self._outbox) < self._window or self._ended is not None
 
     def _post_postponed(self) -> None:
         """Never waits: the background thread calls it too. Sends whatever is unsent besides."""
@@ -214,14 +205,14 @@ class Client:
         """Waits until all is acknowledged, or until that is no longer likely."""
 
         def is_settled():
-            return self._ended or not (self._unacknowledged or self._postponed)
+            return self._ended or not (self._outbox or self._postponed)
 
         while not is_settled() and monotonic() < deadline:
-            self._wait(lambda: is_settled() or not self._may_deliver, deadline)
+            self._waiters.wait(lambda: is_settled() or not self._may_deliver, deadline)
             if self._may_deliver:
                 return
             patience = min(deadline, self._alone_since + _PATIENCE_ALONE_S)
-            self._wait(lambda: is_settled() or self._may_deliver, patience)
+            self._waiters.wait(lambda: is_settled() or self._may_deliver, patience)
             if not self._may_deliver:
                 return
 
@@ -234,13 +225,11 @@ class Client:
         return bool(trial._over or trial._verdict or self._ended)
 
     def _start(self) -> None:
-        if self._is_started:
+        if self._wake_up is not None:
             return
-        self._is_started = True
+        self._wake_up = WakeUp()
         self._alone_since = monotonic()
-        _open_conversation(self._trial)  # before there are two threads that take turns
-        self._wake_reader, self._wake_writer = os.pipe()
-        os.set_blocking(self._wake_writer, False)
+        open_conversation(self._trial)  # before there are two threads that take turns
         self._connect()
         try:
             start_new_thread(self._run, ())
@@ -248,24 +237,23 @@ class Client:
             self._end(str(error))
 
     def _connect(self) -> None:
-        """Leaves the socket None where it fails. Never blocks."""
-        connection = socket(AF_UNIX, SOCK_STREAM)
-        connection.setblocking(False)
+        """Leaves the connection None where it fails. Never blocks."""
+        connection = Connection()
         try:
-            _connect_to(connection, self._socket_path)
-        except BlockingIOError:  # the controller's queue of new connections is full
+            connection.open(self._socket_path)
+        except BlockingIOError:
             connection.close()
             return
         except OSError:
             connection.close()
             self._may_deliver = False
-            self._notify()
+            self._waiters.notify()
             return
-        self._socket = connection
+        self._connection = connection
         self._may_deliver = True
-        self._notify()
+        self._waiters.notify()
         self._send(self._hello())
-        for _, _, line in self._unacknowledged:
+        for line in self._outbox.lines():
             self._send(line)
         if self._wants_trial:
             self._send(_READY)
@@ -284,66 +272,39 @@ class Client:
             fields["secret"] = self._secret
         trial = self._trial
         # To the controller, the trial is this worker's until its last message is acknowledged.
-        if not trial._over or self._unacknowledged:
+        if not trial._over or self._outbox:
             fields.update(study=trial.study, trial=trial.number, launch=trial.launch)
         return encode(fields)
 
     def _send(self, line: bytes) -> None:
-        if self._socket is not None:
-            self._out += line
+        if self._connection is not None:
+            self._connection.add(line)
 
     def _flush(self) -> None:
         """Gives the kernel what it takes now; the background thread sees to the rest."""
-        if self._socket is None or not self._out:
+        if self._connection is None:
             return
         try:
-            while self._out:
-                del self._out[: self._socket.send(self._out, MSG_NOSIGNAL)]
-        except BlockingIOError:
-            self._wake()
+            if not self._connection.flush():
+                self._wake()
         except OSError:
             self._break()
             self._keep_if_possible()
 
     def _break(self) -> None:
-        self._is_broken = True
+        self._connection.is_broken = True
         self._wake()
 
     def _wake(self) -> None:
-        if self._is_started:
-            try:
-                os.write(self._wake_writer, b"w")
-            except BlockingIOError:
-                pass  # the pipe is full of calls that the background thread has yet to read
-
-    def _wait(self, is_ready, deadline=None) -> None:
-        """Lets go of the lock until is_ready() or the deadline."""
-        while not is_ready():
-            timeout_s = -1 if deadline is None else deadline - monotonic()
-            if deadline is not None and timeout_s <= 0:
-                return
-            waiter = allocate_lock()
-            waiter.acquire()
-            self._waiters.append(waiter)
-            self._lock.release()
-            try:
-                waiter.acquire(True, timeout_s)
-            finally:
-                self._lock.acquire()
-                if waiter in self._waiters:
-                    self._waiters.remove(waiter)
-
-    def _notify(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            waiter.release()
+        if self._wake_up is not None:
+            self._wake_up.call()
 
     def _run(self) -> None:
         """The background thread; takes the lock itself."""
         try:
             backoff_s = _FIRST_BACKOFF_S
             while not self._ended:
-                if self._socket is not None and self._converse():
+                if self._connection is not None and self._converse():
                     backoff_s = _FIRST_BACKOFF_S
                 with self._lock:
                     self._end_if_alone_too_long()
@@ -363,68 +324,57 @@ class Client:
     def _rest(self, longest_s: float) -> None:
         """Without the lock."""
         poller = poll()
-        poller.register(self._wake_reader, POLLIN)
+        poller.register(self._wake_up, POLLIN)
         until = min(monotonic() + longest_s, self._alone_since + self._patience_s())
         while not self._ended and (left_s := until - monotonic()) > 0:
             if poller.poll(left_s * 1000 + 1):
-                os.read(self._wake_reader, 4096)
+                self._wake_up.drain()
 
     def _converse(self) -> bool:
         """Without the lock, until the connection is lost. True if the controller said welcome."""
         poller = poll()
-        poller.register(self._wake_reader, POLLIN)
-        poller.register(self._socket, POLLIN)
+        connection, wake_up = self._connection, self._wake_up
+        poller.register(wake_up, POLLIN)
+        poller.register(connection, POLLIN)
         heard = b""
         last_heartbeat = monotonic()
         next_note = last_heartbeat
-        while not (self._is_broken or self._ended):
-            poller.modify(self._socket, POLLIN | POLLOUT if self._out else POLLIN)
+        while not (connection.is_broken or self._ended):
+            poller.modify(connection, connection.awaited())
             next_heartbeat = last_heartbeat + self._lease_s / _HEARTBEATS_PER_LEASE
-            wake_at = min(next_heartbeat, next_note) if self._heard_acks else next_heartbeat
+            has_acks = self._outbox.has_acks_to_note()
+            wake_at = min(next_heartbeat, next_note) if has_acks else next_heartbeat
             ready = dict(poller.poll(max(0, wake_at - monotonic()) * 1000 + 1))
-            if ready.pop(self._wake_reader, 0):
-                os.read(self._wake_reader, 4096)
+            if ready.pop(wake_up.fileno(), 0):
+                wake_up.drain()
             with self._lock:
                 if ready:
-                    *lines, heard = (heard + self._receive()).split(b"\n")
+                    *lines, heard = (heard + connection.receive()).split(b"\n")
                     for line in lines:
                         self._hear(line)
                 now = monotonic()
-                if self._heard_acks and now >= next_note:
+                if self._outbox.has_acks_to_note() and now >= next_note:
                     next_note = now + _BETWEEN_NOTES_S
-                    self._note_acks()
+                    self._outbox.note_acks()
                 if now >= next_heartbeat:
                     last_heartbeat = now
                     self._end_if_alone_too_long()
-                    if not self._out:
+                    if not connection.has_unsent():
                         self._send(_HEARTBEAT)
                 self._post_postponed()
         with self._lock:
             return self._hang_up()
 
-    def _receive(self) -> bytes:
-        try:
-            received = self._socket.recv(1 << 16)
-            if not received:
-                self._is_broken = True
-            return received
-        except BlockingIOError:
-            return b""
-        except OSError:
-            self._is_broken = True
-            return b""
-
     def _hang_up(self) -> bool:
-        was_welcome = self._is_welcome
-        self._note_acks()
-        self._socket.close()
-        self._socket = None
-        self._out.clear()
-        self._is_broken = self._is_welcome = self._may_deliver = False
+        was_welcome = self._connection.is_welcome
+        self._outbox.note_acks()
+        self._connection.close()
+        self._connection = None
+        self._may_deliver = False
         self._keep_if_possible()
         if self._alone_since is None:
             self._alone_since = monotonic()
-        self._notify()
+        self._waiters.notify()
         return was_welcome
 
     def _hear(self, line: bytes) -> None:
@@ -432,13 +382,13 @@ class Client:
             message = decode(line)
         except ValueError as error:
             _tell(f"the controller is not understood: {error}")
-            self._is_broken = True
+            self._connection.is_broken = True
             return
         kind = message.get("type")
         if kind == "ack":
-            self._hear_ack(message)
+            self._outbox.hear_ack(message)
         elif kind == "welcome":
-            self._is_welcome = True
+            self._connection.is_welcome = True
             self._alone_since = None
             self._hear_terms(message)
         elif kind == "assign":
@@ -448,42 +398,20 @@ class Client:
             self._is_dismissed = True
         elif kind == "refuse":
             self._end(f"the controller refused this launch: {message.get('reason', '')}")
-        elif kind in ("budget", "pause", "stop") and _is_about(message, self._trial):
+        elif kind in ("budget", "pause", "stop") and is_about(message, self._trial):
             if kind == "budget":
                 self._trial.target = message.get("target")
             elif self._trial._verdict != "stop":
                 self._trial._verdict = kind
                 self._trial._why = message.get("why")
-        self._notify()
-
-    def _hear_ack(self, message: dict) -> None:
-        """An ack is about the oldest trial that waits for one: the controller keeps the order."""
-        waiting = self._unacknowledged
-        if not waiting or not _is_about(message, waiting[0][0]):
-            return
-        count = 0
-        while (
-            count < len(waiting)
-            and waiting[count][0] is waiting[0][0]
-            and waiting[count][1] <= message["seq"]
-        ):
-            count += 1
-        if count:
-            trial, seq, _ = waiting[count - 1]
-            self._heard_acks[trial] = seq
-            del waiting[:count]
-
-    def _note_acks(self) -> None:
-        for trial, seq in self._heard_acks.items():
-            trial._acknowledged.note(seq)
-        self._heard_acks.clear()
+        self._waiters.notify()
 
     def _hear_terms(self, terms: dict) -> None:
         self._lease_s = terms.get("lease_ms", self._lease_s * 1000) / 1000
         self._window = max(1, terms.get("window", self._window))
 
     def _patience_s(self) -> float:
-        is_idle = self._wants_trial and not self._unacknowledged
+        is_idle = self._wants_trial and not self._outbox
         return min(self._lease_s, _PATIENCE_IDLE_S) if is_idle else self._lease_s
 
     def _end_if_alone_too_long(self) -> None:
@@ -498,36 +426,22 @@ class Client:
         self._ended = why
         self._spool()
         self._wake()
-        self._notify()
+        self._waiters.notify()
 
     def _spool(self) -> None:
-        if not self._unacknowledged:
+        if not self._outbox:
             return
         _tell(f"{self._ended}; results are kept in spool.jsonl")
         try:
-            self._keep_unacknowledged(is_synced=True)
+            self._outbox.spool(is_synced=True)
         except OSError as error:
             _tell(f"the launch's last words are lost: {error}")
-        self._unacknowledged.clear()
-
-    def _keep_unacknowledged(self, is_synced: bool) -> None:
-        """Writes what is not in the spool yet, and if synced, syncs all of it. Raises OSError."""
-        left = {}
-        for trial, seq, line in self._unacknowledged:
-            lines = left.setdefault(trial, [])
-            if seq > trial._spooled:
-                lines.append(line)
-        for trial, lines in left.items():
-            if trial._folder is None:
-                raise OSError("the launch has no folder")
-            if lines or is_synced:
-                _spool.append(trial._folder, lines, is_synced)
-            trial._spooled = trial._seq
+        self._outbox.clear()
 
     def _keep_if_possible(self) -> None:
         """While no controller listens. A failed write is tried again with the next message."""
         try:
-            self._keep_unacknowledged(is_synced=False)
+            self._outbox.spool(is_synced=False)
         except OSError:
             pass
 
@@ -540,13 +454,6 @@ class Client:
             _tell(f"the launch's last words are lost: {error}")
 
 
-def _open_conversation(trial) -> None:
-    if trial._seq is None:
-        trial._seq = _spool.next_conversation(trial._folder) * _CONVERSATION
-        trial._spooled = trial._seq
-        trial._acknowledged = _spool.Acknowledged(trial._folder)
-
-
 def _is_to_be_resumed(trial) -> bool:
     """Whether the trial was told to leave, by a pause or by the loss of the controller."""
     return trial._was_cut_short and trial._verdict != "stop"
@@ -554,11 +461,6 @@ def _is_to_be_resumed(trial) -> bool:
 
 def _awaits_verdict(trial) -> bool:
     return trial.target is not None and trial._reported >= trial.target
-
-
-def _is_about(message: dict, trial) -> bool:
-    is_launch = message.get("launch") == trial.launch
-    return is_launch and message.get("trial", trial.number) == trial.number
 
 
 def _printable(text: str) -> str:
@@ -571,18 +473,3 @@ def _tell(text: str) -> None:
         os.write(2, f"sluice: {text}\n".encode(errors="replace"))
     except OSError:
         pass
-
-
-def _connect_to(connection, path) -> None:
-    """Raises OSError. A path too long for the system is reached through its folder."""
-    if not path:
-        raise OSError("SLUICE_SOCKET is not set")
-    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH_BYTES:
-        connection.connect(path)
-        return
-    folder, name = os.path.split(path)
-    descriptor = os.open(folder or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        connection.connect(f"/proc/self/fd/{descriptor}/{name}")
-    finally:
-        os.close(descriptor)

@@ -44,30 +44,32 @@ print(os.listdir(sluice.checkpoint_dir()))
     assert len(controller.of_type("saved")) == 1
 
 
-@pytest.mark.parametrize("step", range(1, 16))
-def test_killed_anywhere_a_whole_checkpoint_remains(controller, launch, step):
-    """Kills at the step-th change to the file system of the second save, before and after it."""
-    process = launch(
-        SAVE
-        + f"""
-save(1)
+# Kills the process at the STEP-th moment before or after a change to the file system.
+DEADLY = """
 count = 0
 def deadly(function):
     def call(*arguments, **options):
         global count
         count += 1
-        if count == {step}: os.kill(os.getpid(), 9)
+        if count == STEP: os.kill(os.getpid(), 9)
         result = function(*arguments, **options)
         count += 1
-        if count == {step}: os.kill(os.getpid(), 9)
+        if count == STEP: os.kill(os.getpid(), 9)
         return result
     return call
 os.rename, os.fsync, os.rmdir = deadly(os.rename), deadly(os.fsync), deadly(os.rmdir)
-with sluice.checkpoint(2) as folder:
-    (folder / "sub").mkdir()
-    (folder / "sub" / "model").write_text("2")
 """
-    )
+
+
+def deadly_at(step):
+    """A script that makes the changes after it deadly."""
+    return DEADLY.replace("STEP", str(step))
+
+
+@pytest.mark.parametrize("step", range(1, 16))
+def test_killed_anywhere_a_whole_checkpoint_remains(controller, launch, step):
+    """Kills at the step-th change to the file system of the second save, before and after it."""
+    process = launch(SAVE + "save(1)" + deadly_at(step) + "save(2)")
     process.process.communicate()
     (seen,) = launch(SAVE + "show()", assign={"launch": 2}).end()
     assert seen in ("1", "2")
@@ -138,22 +140,7 @@ print((mine / "model").read_text())
 @pytest.mark.parametrize("step", range(1, 22))
 def test_killed_anywhere_the_best_checkpoint_remains(launch, step):
     """Kills at each change to the file system of the save after the best one."""
-    script = f"""
-epoch(1, 0.5); epoch(2, 0.9)
-count = 0
-def deadly(function):
-    def call(*arguments, **options):
-        global count
-        count += 1
-        if count == {step}: os.kill(os.getpid(), 9)
-        result = function(*arguments, **options)
-        count += 1
-        if count == {step}: os.kill(os.getpid(), 9)
-        return result
-    return call
-os.rename, os.fsync, os.rmdir = deadly(os.rename), deadly(os.fsync), deadly(os.rmdir)
-epoch(3, 0.7)
-"""
+    script = "epoch(1, 0.5); epoch(2, 0.9)" + deadly_at(step) + "epoch(3, 0.7)"
     launch(SAVE + EPOCH + script, assign=BEST).process.communicate()
     later = {**BEST, "launch": 2, "work": 3, "best": 0.9, "best_work": 2}
     seen = launch(SAVE + EPOCH + "best(); epoch(4, 0.1); best()", assign=later).end()

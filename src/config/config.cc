@@ -151,7 +151,8 @@ std::string ConfigNode::Show() const {
     for (const ConfigNode& layer : below_) AddMissingShown(*layer.raw_, whole);
     ShowInto(whole, out);
   }
-  // Closing brackets may stand behind a scalar that was shortened already.
+  // A scalar that was shortened already may have closing brackets behind it: a few bytes more than
+  // kLongestShown are let through.
   return out.size() <= kLongestShown + 10 ? out
                                           : std::string(FirstBytes(out, kLongestShown)) + "...";
 }

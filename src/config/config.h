@@ -77,8 +77,8 @@ class ConfigNode {
 
   // As the file has it, on one line, shortened if it is long.
   std::string Show() const;
-  // All of it on one line. Two values give the same text exactly if they are written alike, apart
-  // from layout.
+  // All of it on one line. Values that differ only in their layout have the same text; other values
+  // do not.
   std::string Whole() const;
   // How many values it holds, itself included. Aliases count as often as they are used. Lower
   // layers do not count.
@@ -118,7 +118,7 @@ class ConfigMap {
   // tool it suggests what `foreign` says to write.
   void AllowOnly(std::span<const std::string> keys,
                  std::span<const std::pair<std::string, std::string>> foreign = {}) const;
-  // Require will not report this key as missing, because it was found in a wrong place.
+  // For a key that was found in a wrong place: Require does not report it as missing.
   void Excuse(std::string_view key) const;
   // The same map without this key.
   ConfigMap Without(std::string_view key) const;
@@ -152,8 +152,8 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigNode root() const;
-  // The value at a path such as "resources.memory" or "constraints.0", or the last one on the way
-  // that exists.
+  // The value at a path such as "resources.memory" or "constraints.0". Where the path leads beyond
+  // what the file has, the last value on it.
   ConfigNode At(std::string_view path) const;
 
   // Every problem reported so far, one on a line, in order of lines; the first hundred if there are

@@ -36,7 +36,7 @@ struct ConfigData {
   std::deque<ConfigRawNode> nodes;
   const ConfigRawNode* root = nullptr;
   std::vector<Problem> problems;
-  // All reports so far. A part that is read twice, as layers are, is reported once.
+  // All reports so far. A layer may be read several times; its problems are reported once.
   std::set<std::string> said;
 
   // "PATH.KEY" of keys that the file has in a wrong place or that an unknown key resembles. They

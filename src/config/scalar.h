@@ -19,11 +19,11 @@ std::optional<bool> ParseBoolean(std::string_view text);
 std::optional<std::int64_t> ParseSize(std::string_view text);
 
 // Suggests how to write a number that YAML would not take for one: 10^-3, 1/8, 50%, 10k, 27 epochs,
-// 3,5. Nothing if the number cannot be told.
+// 3,5. Nothing if it is not clear which number is meant.
 std::string SuggestNumber(std::string_view text);
 
 // Suggests how to write a duration or a size: "write '2h'" for 2 hours, "write '2GB'" for 2 gb.
-// Nothing if the value cannot be told.
+// Nothing if it is not clear what is meant.
 std::string SuggestDuration(std::string_view text);
 std::string SuggestSize(std::string_view text);
 

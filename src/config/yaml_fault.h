@@ -37,7 +37,7 @@ using FindFault = std::function<std::optional<int>(std::string_view text)>;
 // Explains the fault in plain words, with the line to change. That is often not the parser's line,
 // so the text is searched for common mistakes: a colon without a blank, lines indented unlike their
 // neighbours, a '#' or ': ' in a text without quotes, the fence of a listing. A line that is
-// proposed has been tried: with it the text reads at least beyond this fault. `open` is the
+// proposed has been tried: with it, the parser gets beyond this fault. `open` is the
 // innermost list or map that was begun and not ended, if any.
 Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
                         const FindFault& find_fault);

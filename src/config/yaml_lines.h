@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// Lines of a YAML text as a person reads them, for what the parser could not read.
+// These look at single lines of a YAML text, without a parser. They are for texts that the parser
+// could not read.
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 

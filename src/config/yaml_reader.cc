@@ -46,8 +46,8 @@ bool BeginsKey(std::string_view line) {
   return end != line.end() && *end == ':' && (end + 1 == line.end() || *(end + 1) == ' ');
 }
 
-// Throws for bytes that must not reach yaml-cpp. It guesses UTF-16 from NULs and takes byte 4 for
-// the end of the file, and its messages about tabs are hard to understand.
+// Throws for bytes that must not reach yaml-cpp. yaml-cpp guesses UTF-16 from NULs, takes byte 4
+// for the end of the file, and has messages about tabs that are hard to understand.
 void CheckBytes(std::string_view text) {
   int line = 1;
   bool indenting = true;
@@ -110,8 +110,8 @@ bool QuoteCloses(std::string_view text, std::size_t position) {
   return false;
 }
 
-// Builds our nodes from yaml-cpp's events. Every level of yaml-cpp's recursion begins with an
-// event, so refusing a deep start here bounds its stack too.
+// Builds our nodes from yaml-cpp's events. yaml-cpp recurses once for each list or map inside
+// another, and sends an event first. So a limit on the depth here also bounds yaml-cpp's stack.
 class Builder : public YAML::EventHandler {
  public:
   Builder(ConfigData& data, std::string_view text) : data_(data), text_(text) {}

@@ -127,7 +127,7 @@ struct StudySpec {
   std::optional<WarmStart> warm_start;
 };
 
-// Reads a study, or a sweep of W&B (read/sweep_reader.h), from YAML text. `file` is what messages
+// Reads a study, or a sweep of W&B (read/sweep), from YAML text. `file` is what messages
 // call it ("study.yaml:12: lr: expected ..."). A study without a name takes `default_name`.
 // Everything the text can say wrongly is reported here, all of it at once, one message a line. A
 // spec that is returned can be run, unless its constraints leave no point (read/new_study.h). At

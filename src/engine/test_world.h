@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -18,8 +18,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/legal_change.h"
 #include "engine/test_engine.h"
+#include "engine/test_world/drawn_study.h"
+#include "engine/test_world/invariants.h"
 #include "search/sampler.h"
 #include "search/samplers/explore.h"
 #include "search/samplers/test_history.h"
@@ -38,7 +39,7 @@ class World {
   };
 
   explicit World(const Options& options) : random_(Random(options.seed).Fork("world")) {
-    const std::string source = SourceOf(DrawStudy(options));
+    const std::string source = SourceOf(DrawnStudy(random_, options.sampler, options.stopper));
     created_ = {.study = kStudy,
                 .source = source,
                 .folder = "/",
@@ -103,45 +104,6 @@ class World {
     std::optional<Reported> last;  // to be sent again
   };
 
-  // One draw in each call: compilers differ in which argument they work out first.
-  std::string DrawStudy(const Options& options) {
-    std::string text = fmt::format("trials: {}\n", 1 + random_.Below(12));
-    text +=
-        fmt::format("sampler: {}\nstopper: {}\n", options.sampler, DrawStopper(options.stopper));
-    text += options.sampler == "grid" ? "space: {n: {int: [1, 5]}, c: {choice: [a, b]}}\n"
-                                      : "space: {lr: {float: [0, 1]}}\n";
-    if (options.stopper != "none" || random_.Chance(0.5)) {
-      text += fmt::format("budget: {{min: {}", 1 + random_.Below(2));
-      text += fmt::format(", max: {}", 2 + random_.Below(25));
-      text += fmt::format(", eta: {}}}\n", 2 + random_.Below(3));
-    }
-    if (random_.Chance(0.5)) text += fmt::format("parallelism: {}\n", 1 + random_.Below(3));
-    if (random_.Chance(0.3)) text += "resources: {cpus: 0.5, gpus: 0.5}\n";
-    if (random_.Chance(0.3)) text += "timeouts: {trial: 40s, report: 9s}\n";
-    if (random_.Chance(0.2)) text += fmt::format("deadline: {}s\n", 20 + random_.Below(200));
-    if (random_.Chance(0.15)) text += "stop_at: {loss: -1.5}\n";
-    if (random_.Chance(0.4)) text += "checkpoint_cap: 100\n";
-    return text + fmt::format("retries: {}\nbackoff: 2s\n", random_.Below(3));
-  }
-
-  std::string DrawStopper(const std::string& name) {
-    std::string text = "{name: " + name;
-    for (const std::string& option : StopperOptions(name)) {
-      if (option == "mutate") continue;
-      if (option == "min_delta") continue;
-      if (option == "interval") {  // less than the full budget, whatever that is
-        if (random_.Chance(0.5)) text += ", interval: 1";
-        continue;
-      }
-      if (option == "quantile") {
-        text += fmt::format(", quantile: 0.{}", 1 + random_.Below(5));
-        continue;
-      }
-      text += fmt::format(", {}: {}", option, 1 + random_.Below(option == "percentile" ? 60 : 4));
-    }
-    return text + "}";
-  }
-
   void Say(std::string problem) {
     if (problem_.empty()) problem_ = std::move(problem);
   }
@@ -154,7 +116,7 @@ class World {
     std::vector<Command> commands = engine_->Apply(event);
     history_.push_back(event);
     if (keep_digests_) digests_.push_back(engine_->Digest());
-    CheckInvariants(retry);
+    Say(invariants_.Broken(*engine_, study(), node_, given_, retry));
     if (lose_commands_) return;  // the controller died before it could carry them out
     for (const Command& command : commands) {
       std::visit([this](const auto& each) { this->CarryOut(each); }, command);
@@ -164,7 +126,7 @@ class World {
   void CarryOut(const Propose& command) { proposals_.push_back(command); }
   void CarryOut(const CopyCheckpoint& command) {
     const Trial& fork = study().trial(command.to);
-    if (fork.parent != command.from) Say("a copy for somebody else's fork");
+    if (fork.parent != command.from) Say("a copy for another trial's fork");
     const auto saved = disk_.find(command.from);
     if (!disk_.contains(command.to)) {
       if (saved == disk_.end()) return Say("a checkpoint is copied that is not there");
@@ -200,7 +162,7 @@ class World {
   void CarryOut(const SetBudget& command) {
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
-      return Say("a budget for nobody");
+      return Say("a budget for a launch that does not run");
     if (command.target <= found->second.work && found->second.hears)
       Say("a budget that is used up already");
     found->second.target = command.target;
@@ -212,7 +174,7 @@ class World {
     if (std::ranges::find(lost_, std::pair(command.trial, command.launch)) != lost_.end()) return;
     const auto found = processes_.find(command.trial);
     if (found == processes_.end() || found->second.launch != command.launch)
-      return Say("a stop for nobody");
+      return Say("a stop for a launch that does not run");
     found->second.leave_reason = command.reason;
   }
   void CarryOut(const Evict& command) {
@@ -486,8 +448,6 @@ class World {
     }
   }
 
-  void CheckInvariants(bool retry);
-
   Random random_;
   StudyCreated created_;
   std::unique_ptr<Sampler> sampler_;
@@ -505,82 +465,9 @@ class World {
   bool keep_digests_ = false;
   std::vector<Event> history_;
   std::vector<std::uint64_t> digests_;
-  std::vector<TrialState> states_;
+  Invariants invariants_;
   Sights sights_;
   std::string problem_;
 };
-
-inline void World::CheckInvariants(bool retry) {
-  const Study& s = study();
-  std::array<int, kTrialStates> counts{};
-  std::int64_t saved = 0;
-  std::int64_t held = 0;
-  Milli cpus = 0;
-  std::vector<Milli> shares(node_.devices.size());
-  TrialId best{};
-  int forks = 0;
-  for (const Trial& trial : s.trials) {
-    ++counts[static_cast<std::size_t>(trial.state)];
-    saved += trial.saved_bytes;
-    if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
-    forks += trial.IsFork() ? 1 : 0;
-    if (trial.IsFork() && trial.work < trial.forked_at) Say("a fork before its beginning");
-    if (trial.IsFork() && trial.HasResult() && trial.result_work <= trial.forked_at)
-      Say("a fork has its parent's result");
-    const std::size_t index = Number(trial.id) - 1;
-    if (index < states_.size() && !IsLegalChange(states_[index], trial.state, retry)) {
-      Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(states_[index]),
-                      Name(trial.state)));
-    }
-    if (trial.target > s.spec.stopper.max_budget) Say("a target beyond the full budget");
-    if (trial.failures > static_cast<std::uint32_t>(s.spec.retries) + 1)
-      Say("more failures than retries allow");
-    if (trial.HasResult() && (!IsSet(best) || s.spec.objective.Loss(trial.result) <
-                                                  s.spec.objective.Loss(s.trial(best).result)))
-      best = trial.id;
-    if (trial.state != TrialState::kRunning) continue;
-    cpus += trial.launch.grant.cpus;
-    for (DeviceId device : trial.launch.grant.devices)
-      shares[Number(device)] += trial.launch.grant.gpu_share;
-  }
-  states_.clear();
-  for (const Trial& trial : s.trials) states_.push_back(trial.state);
-  if (counts != s.counts) Say("the counts are not those of the trials");
-  if (cpus > node_.cpus || std::ranges::any_of(shares, [](Milli share) { return share > kWhole; }))
-    Say("over-committed");
-  if (!engine_->cluster().nodes().empty() &&
-      engine_->cluster().FreeCpus(NodeId{1}) != node_.cpus - cpus)
-    Say("the cluster's books are wrong");
-  if (saved != s.checkpoint_bytes) Say("checkpoint bytes do not add up");
-  if (saved > s.spec.checkpoint_cap_bytes && saved != held) Say("checkpoints beyond their cap");
-  if (IsSet(best) && s.trial(best).result != s.trial(s.best).result)
-    Say("the best is not the best");
-  const auto in_state = [&](const std::vector<TrialId>& ids, TrialState state) {
-    std::vector<TrialId> sorted = ids;
-    std::ranges::sort(sorted);
-    return std::ranges::unique(sorted).empty() &&
-           ids.size() == static_cast<std::size_t>(s.count(state)) &&
-           std::ranges::all_of(ids, [&](TrialId id) { return s.trial(id).state == state; });
-  };
-  if (!in_state(s.running, TrialState::kRunning)) Say("the list of running trials is wrong");
-  if (!in_state(s.waiting, TrialState::kWaiting)) Say("the list of waiting trials is wrong");
-  if (s.spec.parallelism > 0 && static_cast<int>(s.running.size()) > s.spec.parallelism)
-    Say("too many at once");
-  if (forks != s.forks) Say("the forks are not counted");
-  if (static_cast<int>(s.trials.size()) - forks > s.trials_wanted) Say("more trials than wanted");
-  if (s.finished && !s.running.empty()) Say("finished while a trial runs");
-  const bool synchronous = s.spec.stopper.name == "sha" || s.spec.stopper.name == "hyperband" ||
-                           s.spec.stopper.name == "pbt";
-  const bool through = s.ending == Finish::kTrials || s.ending == Finish::kExhausted;
-  if (s.finished && through && synchronous && s.count(TrialState::kPaused) > 0)
-    Say("finished while a trial waits for its fate");
-  std::vector<Point> tried;
-  for (const Trial& trial : s.trials) {
-    if (trial.enqueued) tried.push_back(trial.point);
-  }
-  tried.insert(tried.end(), s.queue.begin(), s.queue.end());
-  if (tried != given_ || s.enqueued != given_.size())
-    Say("enqueued points are lost, doubled or out of order");
-}
 
 }  // namespace sluice

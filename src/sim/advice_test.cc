@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(AdviceTest, TakesWhoeverIsBetterByMost) {
+TEST(AdviceTest, TakesThePolicyThatIsBetterByMost) {
   const std::vector<Contender> contenders = {{"fifo", {100, 110, 120, 130}},
                                              {"lpt", {91, 99, 111, 119}},
                                              {"fluid", {51, 54, 61, 66}},
@@ -66,7 +66,7 @@ TEST(AdviceTest, WhatIsTooSmallToMatterDoesNot) {
   EXPECT_EQ(Advise(rounded, {}).advised, 0U);
 }
 
-TEST(AdviceTest, WhoCannotRunIsNotAdvisedButSaid) {
+TEST(AdviceTest, APolicyThatCannotRunIsSaidButNotAdvised) {
   const std::vector<Contender> contenders = {{"fifo", {100, 110, 120}},
                                              {"lpt", {80, 89, 101}},
                                              {"pack", {40, 45, 50}, false},
@@ -89,8 +89,8 @@ TEST(AdviceTest, WhatCameToNothingIsTheWorst) {
   const std::vector<Contender> contenders = {{"fifo", {kNan, kNan, kNan, -0.5}},
                                              {"hypersched", {-0.9, -0.9, -0.91, -0.9}}};
   EXPECT_EQ(Advise(contenders, {}).advised, 1U);
-  const std::vector<Contender> nobody = {{"fifo", {kNan, kNan}}, {"lpt", {kNan, kNan}}};
-  EXPECT_EQ(Advise(nobody, {}).advised, 0U);
+  const std::vector<Contender> none_ran = {{"fifo", {kNan, kNan}}, {"lpt", {kNan, kNan}}};
+  EXPECT_EQ(Advise(none_ran, {}).advised, 0U);
 }
 
 // Of ten that do the same, one is seldom said to be better.

@@ -54,7 +54,7 @@ std::string TickLabel(std::int64_t micros) {
   return text;
 }
 
-// The distance between ticks: round in the usual units of time, with at most so many ticks.
+// The distance between ticks: a round time that gives at most so many ticks.
 std::int64_t TickStep(std::int64_t span_us, int most) {
   std::vector<std::int64_t> steps;
   for (std::int64_t decade = 1; decade < 1'000'000; decade *= 10)
@@ -165,7 +165,7 @@ class Drawing {
                          : fmt::format("{} cores", result.rows[i]);
     }
     const std::vector<std::size_t> studies = StudiesOf(result);
-    for (const Interval& interval : result.intervals) {
+    for (const Interval& interval : result.usage.intervals) {
       all[interval.row].bars.push_back(
           {.interval = &interval, .study = studies[Number(interval.study) - 1]});
     }
@@ -344,8 +344,8 @@ class Drawing {
     }
   }
 
-  // What a lane has not drawn yet: bars too short to be seen, which become one bar in the end, and
-  // before them a stretch of such merged bars in one colour.
+  // What a lane has not drawn yet. First comes a stretch of one colour, made of merged bars. Behind
+  // it come the latest bars that are too short to be seen; they are merged next.
   struct Merged {
     double from = 0;
     double to = 0;
@@ -447,7 +447,7 @@ class Drawing {
     }
   }
 
-  // Arrivals after the beginning, and deadlines, of the first studies.
+  // Marks when the studies of the legend arrive, unless at the beginning, and their deadlines.
   void DrawMarks(const SimulationResult& result, double top, double bottom,
                  std::string& out) const {
     const std::vector<std::size_t> studies = StudiesOf(result);

@@ -17,8 +17,8 @@ struct GanttPanel {
 
 struct GanttOptions {
   int width = 1280;                // pixels
-  std::size_t most_rows = 256;     // of a panel; the others are left out, and counted
-  std::size_t most_bars = 20'000;  // about; shorter bars are merged until there are no more
+  std::size_t most_rows = 256;     // of a panel, which says how many more there are
+  std::size_t most_bars = 20'000;  // roughly; where there are more, the shortest are merged
 };
 
 // An SVG of which trial ran where. Each run is a panel; the panels lie one below the other on one

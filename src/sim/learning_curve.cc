@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// Categories have no neighbours, so each has a cost of its own. A list longer than this is a list
-// of numbers in disguise: the choices beyond it cost what the last one within it costs.
+// Categories have no neighbours, so each has a cost of its own. A list with more choices than these
+// is a list of numbers in disguise: all further choices cost what the last of these costs.
 constexpr std::size_t kMostChoices = 1000;
 
 double Exponential(Random& draws, double mean) { return -mean * std::log(1 - draws.Uniform()); }
@@ -57,7 +57,8 @@ LearningCurves::LearningCurves(const CurveSpec& curve, const StudySpec& study,
   double length = 0;
   double total = 0;
   for (const Parameter& parameter : space_.parameters()) {
-    // Away from the edges, where a sampler that tries corners first would find the point by luck.
+    // The best point is kept away from the edges: a sampler that tries corners first would find it
+    // there by luck.
     optimum_.push_back(draws.Uniform(0.2, 0.8));
     direction_.push_back(draws.Normal());
     length += direction_.back() * direction_.back();
@@ -128,7 +129,7 @@ LearningCurve LearningCurves::PowerAt(const Place& place, Random own) const {
   curve.noise_stream_ = own.Fork("noise");
 
   Random accidents = own.Fork("accidents");
-  const double about = 4 * curve_.half_work;  // where accidents happen
+  const double about = 4 * curve_.half_work;  // the work around which accidents happen
   const auto when = [&] { return std::ceil(std::max(1.0, about * accidents.Uniform())); };
   curve.plateau_from_ = std::numeric_limits<double>::infinity();
   if (accidents.Chance(curve_.plateaus)) {

@@ -86,11 +86,11 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
   metrics.mean_completion_seconds /= static_cast<double>(result.studies.size());
   metrics.makespan_seconds = Seconds(result.end - first);
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
-    metrics.device_seconds += result.device_seconds[phase];
-    metrics.core_seconds += result.core_seconds[phase];
+    metrics.device_seconds += result.usage.device_seconds[phase];
+    metrics.core_seconds += result.usage.core_seconds[phase];
   }
   const bool devices = result.devices > 0;
-  const auto& held = devices ? result.device_seconds : result.core_seconds;
+  const auto& held = devices ? result.usage.device_seconds : result.usage.core_seconds;
   const double capacity =
       metrics.makespan_seconds *
       (devices ? static_cast<double>(result.devices) : static_cast<double>(result.cpus) / kWhole);
@@ -101,8 +101,8 @@ RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, b
                        capacity;
   }
   if (devices) {
-    metrics.occupancy =
-        static_cast<double>(result.most_shares) / kWhole / static_cast<double>(result.devices);
+    metrics.occupancy = static_cast<double>(result.usage.most_shares) / kWhole /
+                        static_cast<double>(result.devices);
   }
   metrics.decisions = result.decisions.plans;
   metrics.unproven = result.decisions.unproven;

@@ -27,10 +27,9 @@ struct StudyMetrics {
 struct RunMetrics {
   double makespan_seconds = 0;         // from the first arrival to the end of the last study
   double mean_completion_seconds = 0;  // of the studies
-  // The part of all devices' time (of all cores', where there are no devices) in which launches
-  // held them and worked, and the part in which launches started up, restored or saved.
-  double utilisation = 0;
-  double overhead = 0;
+  // Parts of the time of all devices, or of all cores where there are no devices.
+  double utilisation = 0;  // in which launches held them and worked
+  double overhead = 0;     // in which launches held them, and started up, restored or saved
   // The largest part of all devices that was held at once; NaN where there are no devices.
   double occupancy = std::numeric_limits<double>::quiet_NaN();
   double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
@@ -58,11 +57,12 @@ struct Estimate {
 Estimate EstimateOf(std::span<const double> values, double chance = 0.05);
 
 // The interval in which the value of one more run would fall, 95 times in 100, if values are
-// normal: by Student's t, mean - half_width to mean + half_width. Otherwise as EstimateOf.
+// normal: by Student's t, mean - half_width to mean + half_width. Missing values and single values
+// are treated as by EstimateOf.
 Estimate ForecastOf(std::span<const double> values);
 
-// The distance from 0 that Student's t, with so many degrees of freedom, exceeds to either side
-// with this chance: 2.78 for 4 degrees and 0.05.
+// A quantile of Student's t with so many degrees of freedom: the chance of a value farther from 0,
+// on either side, is `chance`. It is 2.78 for 4 degrees and a chance of 0.05.
 double StudentT(int degrees, double chance);
 
 }  // namespace sluice

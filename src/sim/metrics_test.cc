@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "base/test_numbers.h"
+#include "sim/test_simulation.h"
 
 namespace sluice {
 namespace {
@@ -146,53 +148,42 @@ TEST(MetricsTest, ABundleHoldsItsDeviceOnce) {
   EXPECT_EQ(metrics.studies[0].complete, 8);
 }
 
+// A study with a deadline after 25 s, on one device. Its first trial reports after 10 and 20 s.
+struct DeadlineRun {
+  explicit DeadlineRun(const std::string& workload)
+      : scenario(Read(World("  - study: a\n"
+                            "    space: {x: {float: [0, 1]}}\n"
+                            "    objective: {maximize: accuracy}\n"
+                            "    sampler: random\n"
+                            "    trials: 3\n"
+                            "    budget: {max: 5}\n"
+                            "    deadline: 25s\n"
+                            "    resources: {gpus: 1}\n"
+                            "    workload: {unit_time: 10s, curve: {noise: 0}" +
+                                workload + "}\n",
+                            "{kind: A100}"))),
+        result(Played(scenario)),
+        study(MetricsOf(scenario, result, /*measured=*/false).studies[0]) {}
+
+  Scenario scenario;
+  SimulationResult result;
+  StudyMetrics study;
+};
+
 TEST(MetricsTest, WhatComesAfterTheDeadlineDoesNotCount) {
-  const auto read = ReadScenario(R"(
-nodes: [{cpus: 8, devices: {kind: A100, count: 1}}]
-studies:
-  - study: a
-    space: {x: {float: [0, 1]}}
-    objective: {maximize: accuracy}
-    sampler: random
-    trials: 3
-    budget: {max: 5}
-    deadline: 25s
-    resources: {gpus: 1}
-    workload: {unit_time: 10s, curve: {noise: 0}}
-)",
-                                 "s.yaml", "s");
-  ASSERT_TRUE(read) << read.error().message;
-  const auto result = Simulate(*read, {});
-  ASSERT_TRUE(result);
-  const RunMetrics metrics = MetricsOf(*read, *result, false);
-  EXPECT_EQ(metrics.studies[0].best_at_deadline, metrics.studies[0].best);
-  EXPECT_DOUBLE_EQ(metrics.studies[0].completion_seconds, 25) << "what runs saves and leaves";
-  EXPECT_TRUE(std::isnan(metrics.studies[0].seconds_to_target));
+  const StudyMetrics study = DeadlineRun("").study;
+  EXPECT_EQ(study.best_at_deadline, study.best);
+  EXPECT_DOUBLE_EQ(study.completion_seconds, 25) << "what runs saves and leaves";
+  EXPECT_TRUE(std::isnan(study.seconds_to_target));
 }
 
 TEST(MetricsTest, WhatCannotBeSavedByTheDeadlineDoesNotCount) {
-  const auto read = ReadScenario(R"(
-nodes: [{cpus: 8, devices: {kind: A100, count: 1}}]
-studies:
-  - study: a
-    space: {x: {float: [0, 1]}}
-    objective: {maximize: accuracy}
-    sampler: random
-    trials: 3
-    budget: {max: 5}
-    deadline: 25s
-    resources: {gpus: 1}
-    workload: {unit_time: 10s, save: 6s, curve: {noise: 0}}
-)",
-                                 "s.yaml", "s");
-  ASSERT_TRUE(read) << read.error().message;
-  const auto result = Simulate(*read, {});
-  ASSERT_TRUE(result);
-  const RunMetrics metrics = MetricsOf(*read, *result, false);
+  const DeadlineRun run(", save: 6s");
   // The second report, after 20 s, is saved a second too late.
-  ASSERT_EQ(result->studies[0].incumbents.size(), 2);
-  EXPECT_EQ(metrics.studies[0].best_at_deadline, result->studies[0].incumbents[0].second);
-  EXPECT_EQ(metrics.studies[0].best, result->studies[0].incumbents[1].second);
+  const auto& incumbents = run.result.studies[0].incumbents;
+  ASSERT_EQ(incumbents.size(), 2);
+  EXPECT_EQ(run.study.best_at_deadline, incumbents[0].second);
+  EXPECT_EQ(run.study.best, incumbents[1].second);
 }
 
 }  // namespace

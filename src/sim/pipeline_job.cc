@@ -73,7 +73,7 @@ Result<PipelineSchedule> PipelineSchedule::Make(PipelineSpec spec) {
   return schedule;
 }
 
-// Goes over the stages again and again: each stage does the passes with inputs that are there.
+// Goes over the stages again and again. Each stage does the passes that have their inputs.
 // Every round does at least one pass, since the dependencies of 1F1B have no cycle.
 void PipelineSchedule::Run() {
   const auto stages = static_cast<std::size_t>(spec_.stages);
@@ -132,28 +132,28 @@ void PipelineSchedule::FindWindows() {
 }
 
 double PipelineSchedule::idle_share(int stage) const {
-  double idle = 0;
+  double idle_s = 0;
   for (const BubbleWindow& window : windows_) {
-    if (window.stage == stage) idle += Seconds(window.length());
+    if (window.stage == stage) idle_s += Seconds(window.length());
   }
-  return idle / Seconds(step_);
+  return idle_s / Seconds(step_);
 }
 
 double PipelineSchedule::usable_share(int stage, Duration segment) const {
-  double used = 0;
+  double used_s = 0;
   for (const BubbleWindow& window : windows_) {
     const Duration open = window.length() - spec_.gate;
     if (window.stage != stage || open <= Duration(0)) continue;
-    used += segment > Duration(0) ? Seconds(segment) * static_cast<double>(open / segment)
-                                  : Seconds(open);
+    used_s += segment > Duration(0) ? Seconds(segment) * static_cast<double>(open / segment)
+                                    : Seconds(open);
   }
-  return used / Seconds(step_);
+  return used_s / Seconds(step_);
 }
 
 double PipelineSchedule::bubble_share() const {
-  double idle = 0;
-  for (const BubbleWindow& window : windows_) idle += Seconds(window.length());
-  return idle / (Seconds(step_) * spec_.stages);
+  double idle_s = 0;
+  for (const BubbleWindow& window : windows_) idle_s += Seconds(window.length());
+  return idle_s / (Seconds(step_) * spec_.stages);
 }
 
 }  // namespace sluice

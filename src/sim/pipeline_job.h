@@ -25,8 +25,8 @@ struct PipelineSpec {
   int replicas = 1;                      // of the whole pipeline, beside each other
   int lends = 0;                         // how many of all their devices are lent during bubbles
   Milli cpus_lent = 4 * kWhole;          // with each lent device
-  // The time of each bubble that a guest cannot use: until it hears of the bubble and works, and
-  // what it keeps off the end, both together.
+  // How much of each bubble a guest cannot use: the time until it has heard of the bubble and
+  // works, plus the margin that it leaves at the end.
   Duration gate = std::chrono::microseconds(200);
 };
 
@@ -73,7 +73,7 @@ class PipelineSchedule {
   // The idle part of one stage's time.
   double idle_share(int stage) const;
   // The part of the time in which a guest on this stage's device works. Its work comes in segments
-  // of this length: it starts no segment that would not end before the bubble does.
+  // of this length. It starts a segment only if that ends before the bubble does.
   double usable_share(int stage, Duration segment) const;
 
  private:

@@ -4,73 +4,34 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <deque>
-#include <limits>
-#include <map>
 #include <memory>
-#include <optional>
 
-#include "base/check.h"
 #include "base/digest.h"
-#include "base/random.h"
-#include "cluster/width.h"
 #include "engine/observation.h"
-#include "engine/points.h"
 #include "engine/read/study_keys.h"
 #include "policy/policy.h"
-#include "search/sampler.h"
 #include "search/samplers/explore.h"
-#include "sim/event_queue.h"
-#include "sim/shared_devices.h"
-#include "sim/simulated_launch.h"
 #include "sim/watched_policy.h"
+#include "sim/world/device_usage.h"
+#include "sim/world/event_queue.h"
+#include "sim/world/launch_speeds.h"
+#include "sim/world/launch_table.h"
+#include "sim/world/shared_devices.h"
+#include "sim/world/simulated_launch.h"
+#include "sim/world/simulated_study.h"
 
 namespace sluice {
 namespace {
 
+// In events.
 constexpr std::int64_t kProgressEvery = 1 << 16;
-constexpr std::int64_t kForgetEvery = 1 << 10;
-
-constexpr double kSlowest = 1e-6;  // units a second
-
-constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+// Samplers are told what changed at least this often: the engine's list of changes stays short.
+constexpr std::int64_t kTellSamplersEvery = 1 << 10;
 
 using Launch = SimulatedLaunch;
 
-// The launches of a bundle, which are one program.
-struct Bundle {
-  int members = 0;
-  Time since{};
-};
-
-// A study and what the world knows of it.
-struct Player {
-  const ScenarioStudy* study = nullptr;
-  StudyId id{};
-  TrueSpeed speed;
-  LearningCurves curves;
-  std::unique_ptr<Sampler> sampler;
-  bool learns = false;
-  Random trials;                    // the random stream by which trials differ in pace
-  std::vector<std::uint32_t> slot;  // of each trial's launch, by its number; kNoSlot: none
-  std::vector<Work> checkpoint;     // of each trial, by its number
-  Event report;                     // used again and again
-
-  // Makes room for the slot and the checkpoint of a trial.
-  void Know(TrialId trial) {
-    if (slot.size() > Number(trial)) return;
-    slot.resize(Number(trial) + 1, kNoSlot);
-    checkpoint.resize(Number(trial) + 1, 0);
-  }
-
-  // How quick a trial is beside the others, if it has a program of its own.
-  double PaceOf(TrialId trial) const {
-    const double spread = study->workload.spread;
-    return spread > 0 ? std::exp(-spread * trials.Fork(Number(trial)).Normal()) : 1;
-  }
-};
-
+// The world around the engine. It lets moments happen in order, tells the engine of each as an
+// event, and carries out the engine's commands.
 class World {
  public:
   World(const Scenario& scenario, const SimulationOptions& options, std::unique_ptr<Policy> policy)
@@ -79,7 +40,10 @@ class World {
         nodes_(scenario.nodes),
         engine_(std::make_unique<WatchedPolicy>(std::move(policy), options.stopwatch_ns,
                                                 result_.decisions)),
-        devices_(scenario.nodes) {
+        devices_(scenario.nodes),
+        usage_(devices_, options.record_intervals),
+        launches_(queue_),
+        speeds_(scenario, studies_, devices_, launches_) {
     for (const Node& node : nodes_) {
       for (const Device& device : node.devices) result_.rows.push_back(device.uuid);
       result_.cpus += node.cpus;
@@ -94,7 +58,7 @@ class World {
     // Studies that are there from the beginning are known before the first plan is made.
     while (!queue_.empty() && queue_.top().time == Time{}) Next();
     Happen({now_, ControllerStarted{nodes_}});
-    while (finished_ < players_.size()) {
+    while (finished_ < studies_.size()) {
       if (queue_.empty()) return Stuck();
       Next();
     }
@@ -104,32 +68,11 @@ class World {
 
  private:
   Status Arrivals() {
-    const Random seeds = Random(options_.seed).Fork("study");
-    for (const ScenarioStudy& study : scenario_.studies) {
-      const std::uint64_t seed = study.spec.seed.value_or(seeds.Fork(study.spec.name).Next() >> 1);
-      SLUICE_ASSIGN(auto sampler, MakeSampler(study.spec.sampler, study.spec.space, seed));
-      Player& player = *players_.emplace_back(std::make_unique<Player>(
-          Player{.study = &study,
-                 .id = StudyId(static_cast<std::uint32_t>(players_.size() + 1)),
-                 .speed = TrueSpeed(study.workload),
-                 .curves = LearningCurves(study.curve, study.spec, options_.seed),
-                 .sampler = std::move(sampler),
-                 .learns = Learns(study.spec.sampler.name),
-                 .trials = Random(options_.seed).Fork("trials").Fork(study.spec.name),
-                 .slot = {},
-                 .checkpoint = {},
-                 .report = {}}));
-      player.report.body = Reported{.trial = {player.id, {}},
-                                    .launch = {},
-                                    .position = {},
-                                    .work = 0,
-                                    .metrics = {{study.spec.objective.metric, 0}}};
-      SLUICE_ASSIGN(auto points, FillInAll(study.spec.space, study.spec.enqueue, seed, 0));
-      created_.push_back(
-          {.study = player.id, .source = "", .folder = "", .seed = seed, .spec = study.spec});
-      enqueued_.push_back({.study = player.id, .points = std::move(points)});
-      result_.studies.push_back({.name = study.spec.name, .arrived = Time(study.arrives)});
-      queue_.Push(Time(study.arrives), {.what = Moment::kArrival, .index = Number(player.id) - 1});
+    SLUICE_ASSIGN(studies_, MakeSimulatedStudies(scenario_, options_.seed));
+    for (const auto& study : studies_) {
+      const Time arrives(study->study->arrives);
+      result_.studies.push_back({.name = study->study->spec.name, .arrived = arrives});
+      queue_.Push(arrives, {.what = Moment::kArrival, .index = Number(study->id) - 1});
     }
     for (std::uint32_t i = 0; i < scenario_.failures.size(); ++i) {
       const NodeFailure& failure = scenario_.failures[i];
@@ -143,22 +86,19 @@ class World {
     const Moment moment = queue_.Pop();
     now_ = moment.time;
     switch (moment.what) {
-      case Moment::kArrival:
-        Happen({now_, created_[moment.index]});
-        if (!enqueued_[moment.index].points.empty()) Happen({now_, enqueued_[moment.index]});
-        return;
-      case Moment::kAnswer: return Answer(*players_[moment.index], moment.counter);
-      case Moment::kFork: return AnswerFork(*players_[moment.index], TrialId(moment.counter));
-      case Moment::kCopied: return Copied(*players_[moment.index], TrialId(moment.counter));
+      case Moment::kArrival: return Arrive(*studies_[moment.index]);
+      case Moment::kAnswer: return Answer(*studies_[moment.index], moment.counter);
+      case Moment::kFork: return AnswerFork(*studies_[moment.index], TrialId(moment.counter));
+      case Moment::kCopied: return Copied(*studies_[moment.index], TrialId(moment.counter));
       case Moment::kWake: return Happen({now_, Woken{}});
       case Moment::kReady:
-        if (IsCurrent(moment)) Ready(moment.index);
+        if (launches_.IsCurrent(moment)) Ready(moment.index);
         return;
       case Moment::kReport:
-        if (IsCurrent(moment)) Report(moment.index);
+        if (launches_.IsCurrent(moment)) Report(moment.index);
         return;
       case Moment::kLeft:
-        if (IsCurrent(moment)) Left(moment.index);
+        if (launches_.IsCurrent(moment)) Left(moment.index);
         return;
       case Moment::kDown: return GoDown(scenario_.failures[moment.index].node);
       case Moment::kUp: return ComeBack(scenario_.failures[moment.index].node);
@@ -168,8 +108,7 @@ class World {
   // All launches on the node are lost, with the work they did since they last saved.
   void GoDown(NodeId node) {
     for (std::uint32_t slot = 0; slot < launches_.size(); ++slot) {
-      const Launch& launch = launches_[slot];
-      if (launch.grant.node == node && SlotOf(launch.trial, launch.id) == slot) Lose(slot);
+      if (launches_[slot].grant.node == node && launches_.Lives(slot)) Lose(slot);
     }
     nodes_[Number(node) - 1].up = false;
     Happen({now_, NodesChanged{nodes_}});
@@ -179,11 +118,9 @@ class World {
     Happen({now_, NodesChanged{nodes_}});
   }
 
-  bool IsCurrent(const Moment& moment) const {
-    return launches_[moment.index].version == moment.counter;
-  }
-  void Schedule(Time time, Moment::What what, std::uint32_t slot) {
-    queue_.Push(time, {.what = what, .index = slot, .counter = ++launches_[slot].version});
+  void Arrive(const SimulatedStudy& study) {
+    Happen({now_, study.created});
+    if (!study.enqueued.points.empty()) Happen({now_, study.enqueued});
   }
 
   // Applies one event, and carries out the engine's commands.
@@ -194,7 +131,7 @@ class World {
     for (const Command& command : commands) {
       std::visit([this](const auto& each) { CarryOut(each); }, command);
     }
-    if (result_.events % kForgetEvery == 0) TellSamplers();
+    if (result_.events % kTellSamplersEvery == 0) TellSamplers();
     if (result_.events % kProgressEvery == 0) SayProgress();
   }
 
@@ -214,33 +151,33 @@ class World {
   // A sampler that is asked for a proposal knows all that happened before, as in production.
   void TellSamplers() {
     for (const TrialKey& key : engine_.TakeChanged()) {
-      Player& player = *players_[Number(key.study) - 1];
-      if (!player.learns) continue;
+      SimulatedStudy& study = StudyOf(key);
+      if (!study.learns) continue;
       const Trial& trial = *engine_.trial(key);
       if (trial.IsFork()) continue;  // as in production
-      player.sampler->Observe(ObservationOf(player.study->spec, trial));
+      study.sampler->Observe(ObservationOf(study.study->spec, trial));
     }
   }
 
-  void Answer(Player& player, std::uint64_t counter) {
-    if (player.learns) TellSamplers();
-    Happen({now_, Proposed{.study = player.id,
+  void Answer(SimulatedStudy& study, std::uint64_t counter) {
+    if (study.learns) TellSamplers();
+    Happen({now_, Proposed{.study = study.id,
                            .counter = counter,
-                           .point = player.sampler->Propose(counter),
+                           .point = study.sampler->Propose(counter),
                            .fork = {}}});
   }
-  void AnswerFork(Player& player, TrialId fork) {
-    const Study& study = *engine_.study(player.id);
+  void AnswerFork(const SimulatedStudy& of, TrialId fork) {
+    const Study& study = *engine_.study(of.id);
     const Point& parent = study.trial(study.trial(fork).parent).point;
-    Happen({now_, Proposed{.study = player.id,
+    Happen({now_, Proposed{.study = of.id,
                            .counter = 0,
                            .point = Explore(study.spec.space, study.seed, Number(fork), parent,
                                             MayChange(study.spec.space, study.spec.stopper.mutate)),
                            .fork = fork}});
   }
-  void Copied(Player& player, TrialId copy) {
-    const Work work = player.checkpoint[Number(copy)];
-    Happen({now_, CheckpointCopied{.trial = {player.id, copy},
+  void Copied(SimulatedStudy& study, TrialId copy) {
+    const Work work = study.Checkpoint(copy);
+    Happen({now_, CheckpointCopied{.trial = {study.id, copy},
                                    .work = work,
                                    .error = work > 0 ? "" : "there is no checkpoint to copy"}});
   }
@@ -253,9 +190,9 @@ class World {
   }
 
   void CarryOut(const CopyCheckpoint& command) {
-    Player& player = *players_[Number(command.study) - 1];
-    player.Know(command.to);
-    player.checkpoint[Number(command.to)] = player.checkpoint[Number(command.from)];
+    SimulatedStudy& study = *studies_[Number(command.study) - 1];
+    const Work saved = study.Checkpoint(command.from);
+    study.Checkpoint(command.to) = saved;
     queue_.Push(now_, {.what = Moment::kCopied,
                        .index = Number(command.study) - 1,
                        .counter = Number(command.to)});
@@ -272,45 +209,37 @@ class World {
   }
 
   void CarryOut(const Evict& command) {
-    players_[Number(command.trial.study) - 1]->checkpoint[Number(command.trial.trial)] = 0;
+    StudyOf(command.trial).Checkpoint(command.trial.trial) = 0;
   }
 
   void CarryOut(const SetBudget& command) {
-    const std::uint32_t slot = SlotOf(command.trial, command.launch);
+    const std::uint32_t slot = launches_.Find(command.trial, command.launch);
     if (slot == kNoSlot || launches_[slot].leaving) return;
     launches_[slot].target = command.target;
     if (launches_[slot].idle) GoOn(slot);  // else it sees the new target after its next report
   }
 
   void CarryOut(const Start& command) {
-    Player& player = *players_[Number(command.trial.study) - 1];
-    const std::size_t number = Number(command.trial.trial);
-    player.Know(command.trial.trial);
-    const std::uint32_t slot = NewSlot();
-    player.slot[number] = slot;
+    SimulatedStudy& study = StudyOf(command.trial);
+    const std::uint32_t slot = launches_.Open(command.trial, command.launch);
     Launch& launch = launches_[slot];
-    const std::uint32_t version = launch.version;
-    launch = {};
-    launch.version = version;
-    launch.trial = command.trial;
-    launch.id = command.launch;
     launch.target = command.target;
     launch.known_work = command.work;
-    launch.work = player.checkpoint[number];
+    launch.work = study.Checkpoint(command.trial.trial);
     launch.grant = command.grant;
     launch.phase_began = now_;
-    Hold(launch.grant);
-    launch.curve = player.curves.Of(engine_.trial(command.trial)->point);
-    const WorkloadSpec& work = player.study->workload;
+    usage_.Hold(launch.grant, now_);
+    launch.curve = study.curves.Of(engine_.trial(command.trial)->point);
+    const WorkloadSpec& work = study.workload();
     // The trials of a bundle are one program, and all take the same time.
-    if (!IsSet(launch.grant.bundle)) launch.spread = player.PaceOf(command.trial.trial);
+    if (!IsSet(launch.grant.bundle)) launch.spread = study.PaceOf(command.trial.trial);
     const Duration wait = work.start_up + (launch.work > 0 ? work.restore : Duration(0));
-    Trace(number);
-    Schedule(now_ + wait, Moment::kReady, slot);
+    Trace(Number(command.trial.trial));
+    launches_.Schedule(now_ + wait, Moment::kReady, slot);
   }
 
   void CarryOut(const StopLaunch& command) {
-    const std::uint32_t slot = SlotOf(command.trial, command.launch);
+    const std::uint32_t slot = launches_.Find(command.trial, command.launch);
     if (slot == kNoSlot || launches_[slot].leaving) return;
     switch (command.reason) {
       case StopReason::kPaused:
@@ -326,139 +255,38 @@ class World {
     }
   }
 
-  std::uint32_t NewSlot() {
-    if (free_slots_.empty()) {
-      launches_.emplace_back();
-      return static_cast<std::uint32_t>(launches_.size() - 1);
-    }
-    const std::uint32_t slot = free_slots_.back();
-    free_slots_.pop_back();
-    return slot;
-  }
-
-  std::uint32_t SlotOf(TrialKey trial, LaunchId id) const {
-    const std::vector<std::uint32_t>& slots = players_[Number(trial.study) - 1]->slot;
-    const std::uint32_t slot =
-        Number(trial.trial) < slots.size() ? slots[Number(trial.trial)] : kNoSlot;
-    return slot != kNoSlot && launches_[slot].id == id ? slot : kNoSlot;
-  }
-
-  Player& PlayerOf(const Launch& launch) { return *players_[Number(launch.trial.study) - 1]; }
+  SimulatedStudy& StudyOf(TrialKey trial) { return *studies_[Number(trial.study) - 1]; }
+  const WorkloadSpec& WorkloadOf(const Launch& launch) { return StudyOf(launch.trial).workload(); }
 
   // The program is up: it takes its memory and works.
   void Ready(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    EndPhase(launch);
+    usage_.EndPhase(launch, now_);
     launch.phase = Phase::kRun;
-    const WorkloadSpec& work = PlayerOf(launch).study->workload;
-    // A launch that joins a bundle takes only its own part of the memory.
-    const bool joins = IsSet(launch.grant.bundle) && devices_.Has(launch.grant);
-    const std::int64_t needed = joins ? work.fused_bytes : work.memory_bytes;
-    for (const DeviceId id : launch.grant.devices) {
-      const std::int64_t free = devices_.FreeBytes(launch.grant, id);
-      if (needed <= free) continue;
-      launch.reason =
-          fmt::format("out of memory on {}: {} MB needed, {} MB free",
-                      devices_.at(launch.grant, id).uuid, needed / 1'000'000, free / 1'000'000);
-      return Leave(slot, Ending::kFailed, /*saves=*/false);
-    }
-    Join(slot);
+    launch.reason = speeds_.WhyOutOfMemory(launch);
+    if (!launch.reason.empty()) return Leave(slot, Ending::kFailed, /*saves=*/false);
+    speeds_.Join(slot, now_);
     launch.since = now_;
     GoOn(slot);
-  }
-
-  TrueSpeed::Circumstances CircumstancesOf(Launch& launch) {
-    const TrueSpeed& speed = PlayerOf(launch).speed;
-    TrueSpeed::Circumstances at;
-    const Grant& grant = launch.grant;
-    const bool elastic = PlayerOf(launch).study->spec.demand.most > 0;
-    if (elastic || !grant.devices.empty()) at.width = static_cast<double>(WidthOf(grant)) / kWhole;
-    if (grant.devices.empty()) return at;
-    if (launch.tenant) at.fused = devices_.Fused(grant, *launch.tenant);
-    at.neighbours = launch.neighbours.busy;
-    at.others_move = launch.neighbours.bandwidth;
-    double slowest = std::numeric_limits<double>::infinity();
-    for (const DeviceId id : grant.devices) {
-      const std::string& kind = devices_.at(grant, id).kind;
-      const double quick = speed.KindSpeed(kind);
-      if (quick >= slowest) continue;
-      slowest = quick;
-      at.kind = kind;
-    }
-    return at;
-  }
-
-  // From now on the launch and its neighbours slow each other down.
-  void Join(std::uint32_t slot) {
-    Launch& launch = launches_[slot];
-    const TrueSpeed& speed = PlayerOf(launch).speed;
-    const WorkloadSpec& work = speed.workload();
-    const auto at = CircumstancesOf(launch);
-    const double busy =
-        launch.grant.devices.empty() ? 0 : speed.Busy(at.kind, std::min(at.width, 1.0));
-    launch.tenant = {.slot = slot,
-                     .busy = busy,
-                     .bandwidth = launch.grant.devices.empty() ? 0 : work.bandwidth,
-                     .bytes = work.memory_bytes};
-    if (IsSet(launch.grant.bundle)) {
-      launch.tenant->bundle = launch.grant.bundle;
-      launch.tenant->bytes = work.fused_bytes;
-      launch.tenant->program_bytes = work.memory_bytes - work.fused_bytes;
-    }
-    devices_.Join(launch.grant, *launch.tenant);
-    SetRate(launch);
-    Reconsider(slot);
-  }
-
-  void Part(std::uint32_t slot) {
-    Launch& launch = launches_[slot];
-    if (!launch.tenant) return;
-    devices_.Part(launch.grant, *launch.tenant);
-    launch.tenant.reset();
-    Reconsider(slot);
-  }
-
-  // Sets new speeds for all other launches that share a device with this one.
-  void Reconsider(std::uint32_t slot) {
-    devices_.ForOthers(launches_[slot].grant, slot, [&](std::uint32_t other) {
-      Launch& launch = launches_[other];
-      launch.Advance(now_);
-      SetRate(launch);
-      if (launch.Works() && !launch.leaving) Schedule(launch.ReportDue(), Moment::kReport, other);
-    });
-  }
-
-  void SetRate(Launch& launch) {
-    launch.neighbours = devices_.Neighbours(launch.grant, *launch.tenant);
-    launch.rate = PlayerOf(launch).speed.Of(CircumstancesOf(launch)) * launch.spread;
-    if (launch.grant.devices.empty()) return;
-    const Device& device = devices_.at(launch.grant, launch.grant.devices.front());
-    if (device.IsLent()) {
-      const Lender& lender = scenario_.lenders.at(device.uuid);
-      launch.rate *= scenario_.pipeline_jobs[lender.job].usable_share(
-          lender.stage, PlayerOf(launch).study->workload.segment);
-      // Where no segment fits into a bubble, the launch all but stands still.
-      launch.rate = std::max(launch.rate, kSlowest);
-    }
   }
 
   // The launch works towards its next report, or is idle at its target until a verdict comes.
   void GoOn(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    const WorkloadSpec& work = WorkloadOf(launch);
     if (work.ends_after > 0 && launch.work >= work.ends_after)
       return Leave(slot, Ending::kDone, /*saves=*/true);
     launch.Advance(now_);
     launch.idle = launch.work >= launch.target;
     if (launch.idle) {
-      ++launch.version;
+      launches_.Unschedule(slot);
       return;
     }
     Work next = (launch.work / work.report_every + 1) * work.report_every;
     next = std::min(next, launch.target);
     if (work.ends_after > 0) next = std::min(next, work.ends_after);
     launch.next_work = next;
-    Schedule(launch.ReportDue(), Moment::kReport, slot);
+    launches_.Schedule(launch.ReportDue(), Moment::kReport, slot);
   }
 
   void Report(std::uint32_t slot) {
@@ -473,12 +301,12 @@ class World {
     const LaunchId id = launches_[slot].id;
     Tell(slot);
     // The engine may have ended the launch, and another launch may have its slot.
-    if (SlotOf(key, id) == slot && !launches_[slot].leaving) GoOn(slot);
+    if (launches_.Find(key, id) == slot && !launches_[slot].leaving) GoOn(slot);
   }
 
   void Tell(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    Player& player = PlayerOf(launch);
+    SimulatedStudy& study = StudyOf(launch.trial);
     const Position position{.seq = ++launch.seq, .offset = 0};
     if (launch.work <= launch.known_work)
       return Happen({now_, LaunchHeard{launch.trial, launch.id, position}});
@@ -486,8 +314,8 @@ class World {
         options_.value
             ? options_.value(launch.trial, engine_.trial(launch.trial)->point, launch.work)
             : launch.curve.At(launch.work);
-    auto& report = std::get<Reported>(player.report.body);
-    player.report.time = now_;
+    auto& report = std::get<Reported>(study.report.body);
+    study.report.time = now_;
     report.trial = launch.trial;
     report.launch = launch.id;
     report.position = position;
@@ -496,8 +324,8 @@ class World {
     Trace(Number(launch.trial.trial));
     Trace(static_cast<std::uint64_t>(Micros(now_)));
     Trace(std::bit_cast<std::uint64_t>(value));
-    Happen(player.report);
-    NoteBest(player.id);
+    Happen(study.report);
+    NoteBest(study.id);
   }
 
   // Notes the study's best value if it has changed.
@@ -513,25 +341,24 @@ class World {
   // The launch stops working, saves if it is to, and then is gone.
   void Leave(std::uint32_t slot, Ending ending, bool saves) {
     Launch& launch = launches_[slot];
-    const WorkloadSpec& work = PlayerOf(launch).study->workload;
+    const WorkloadSpec& work = WorkloadOf(launch);
     launch.leaving = true;
     launch.ending = ending;
     // A launch that was still starting up has nothing that its last checkpoint does not have.
     launch.saves = saves && launch.phase == Phase::kRun;
-    EndPhase(launch);
-    Part(slot);
+    usage_.EndPhase(launch, now_);
+    speeds_.Part(slot, now_);
     launch.phase = Phase::kSave;
-    Schedule(now_ + (launch.saves ? work.save : Duration(0)), Moment::kLeft, slot);
+    launches_.Schedule(now_ + (launch.saves ? work.save : Duration(0)), Moment::kLeft, slot);
   }
 
   void Left(std::uint32_t slot) {
     Launch& launch = launches_[slot];
-    EndPhase(launch);
-    Player& player = PlayerOf(launch);
-    const WorkloadSpec& work = player.study->workload;
+    usage_.EndPhase(launch, now_);
+    const WorkloadSpec& work = WorkloadOf(launch);
     const TrialKey key = launch.trial;
     if (launch.saves) {
-      player.checkpoint[Number(key.trial)] = launch.work;
+      StudyOf(key).Checkpoint(key.trial) = launch.work;
       if (launch.ending == Ending::kPaused || work.checkpoint_bytes > 0) {
         Happen({now_, CheckpointSaved{.trial = key,
                                       .launch = launch.id,
@@ -554,70 +381,14 @@ class World {
 
   // The launch ends without a message; the engine hears only that its node is down.
   void Lose(std::uint32_t slot) {
-    EndPhase(launches_[slot]);
-    Part(slot);
+    usage_.EndPhase(launches_[slot], now_);
+    speeds_.Part(slot, now_);
     Free(slot);
   }
 
   void Free(std::uint32_t slot) {
-    Launch& launch = launches_[slot];
-    PlayerOf(launch).slot[Number(launch.trial.trial)] = kNoSlot;
-    ++launch.version;
-    LetGo(launch.grant);
-    free_slots_.push_back(slot);
-  }
-
-  // Counts the shares of devices that are held. The launches of a bundle hold theirs once.
-  void Hold(const Grant& grant) {
-    if (IsSet(grant.bundle) && bundles_[grant.bundle].members++ > 0) return;
-    if (IsSet(grant.bundle)) bundles_[grant.bundle].since = now_;
-    shares_ += WidthOnDevices(grant);
-    result_.most_shares = std::max(result_.most_shares, shares_);
-  }
-  void LetGo(const Grant& grant) {
-    if (IsSet(grant.bundle)) {
-      Bundle& bundle = bundles_[grant.bundle];
-      if (--bundle.members > 0) return;
-      result_.device_seconds[static_cast<std::size_t>(Phase::kRun)] +=
-          Seconds(now_ - bundle.since) * static_cast<double>(WidthOnDevices(grant)) / kWhole;
-    }
-    shares_ -= WidthOnDevices(grant);
-  }
-  static Milli WidthOnDevices(const Grant& grant) {
-    return grant.gpu_share * static_cast<Milli>(grant.devices.size());
-  }
-
-  // Books the time since the phase began.
-  void EndPhase(Launch& launch) {
-    const Duration took = now_ - launch.phase_began;
-    const Time began = std::exchange(launch.phase_began, now_);
-    if (took <= Duration(0)) return;
-    const Grant& grant = launch.grant;
-    const auto phase = static_cast<std::size_t>(launch.phase);
-    if (grant.devices.empty()) {
-      result_.core_seconds[phase] += Seconds(took) * static_cast<double>(grant.cpus) / kWhole;
-      Record(launch, result_.devices + Number(grant.node) - 1, grant.cpus, began);
-      return;
-    }
-    // The time of a bundle is counted once, when its last member leaves.
-    if (!IsSet(grant.bundle)) {
-      result_.device_seconds[phase] +=
-          Seconds(took) * static_cast<double>(WidthOnDevices(grant)) / kWhole;
-    }
-    for (const DeviceId id : grant.devices) {
-      Record(launch, devices_.IndexOf(grant, id), grant.gpu_share, began);
-    }
-  }
-
-  void Record(const Launch& launch, std::size_t row, Milli share, Time began) {
-    if (!options_.record_intervals) return;
-    result_.intervals.push_back({.row = static_cast<std::uint32_t>(row),
-                                 .study = launch.trial.study,
-                                 .trial = launch.trial.trial,
-                                 .phase = launch.phase,
-                                 .share = share,
-                                 .begin = began,
-                                 .end = now_});
+    usage_.LetGo(launches_[slot].grant, now_);
+    launches_.Close(slot);
   }
 
   std::unexpected<Error> Stuck() const {
@@ -635,12 +406,13 @@ class World {
 
   void Finish() {
     result_.end = now_;
+    result_.usage = usage_.Take();
     for (const auto& study : engine_.studies()) {
       StudyResult& fared = result_.studies[Number(study->id) - 1];
       fared.finish = study->ending;
       fared.counts = study->counts;
       for (const Trial& trial : study->trials) {
-        const double pace = players_[Number(study->id) - 1]->PaceOf(trial.id);
+        const double pace = studies_[Number(study->id) - 1]->PaceOf(trial.id);
         fared.trials.push_back({.work = trial.work, .pace = pace});
       }
     }
@@ -654,19 +426,16 @@ class World {
   SimulationResult result_;
   std::vector<Node> nodes_;  // with whether they are up
   Engine engine_;
-  std::vector<std::unique_ptr<Player>> players_;  // study n is at n - 1
-  std::vector<StudyCreated> created_;
-  std::vector<PointsEnqueued> enqueued_;
-  SharedDevices devices_;
-  std::deque<Launch> launches_;  // a deque: launches do not move in memory
-  std::vector<std::uint32_t> free_slots_;
+  SimulatedStudies studies_;
   EventQueue queue_;
+  SharedDevices devices_;
+  DeviceUsage usage_;
+  LaunchTable launches_;
+  LaunchSpeeds speeds_;
   Event ended_;
   Time now_{};
   std::size_t finished_ = 0;
   std::uint64_t trace_ = 0;
-  Milli shares_ = 0;  // of devices, that are held now
-  std::map<BundleId, Bundle> bundles_;
 };
 
 }  // namespace

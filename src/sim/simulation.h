@@ -15,22 +15,10 @@
 #include "engine/engine.h"
 #include "policy/policy.h"
 #include "sim/read/scenario.h"
-#include "sim/simulated_launch.h"
 #include "sim/watched_policy.h"
+#include "sim/world/device_usage.h"
 
 namespace sluice {
-
-// A stretch of a launch on one device, or on a node's cores. Rows are the devices in the nodes'
-// order, then the nodes.
-struct Interval {
-  std::uint32_t row = 0;
-  StudyId study{};
-  TrialId trial{};
-  Phase phase = Phase::kRun;
-  Milli share = kWhole;  // of the device; of cores: how many
-  Time begin{};
-  Time end{};
-};
 
 struct SimulationProgress {
   std::int64_t events = 0;
@@ -65,7 +53,8 @@ struct StudyResult {
   Finish finish = Finish::kNot;
   std::array<int, kTrialStates> counts{};
   std::vector<TrialResult> trials = {};  // by number, from 1 on
-  // The best result so far, each time it changed: for the better, unless last reports count.
+  // The best result so far, each time it changed. It gets better each time, unless a trial counts
+  // with its last report.
   std::vector<std::pair<Time, double>> incumbents = {};
 };
 
@@ -75,15 +64,11 @@ struct SimulationResult {
   Milli cpus = 0;
   std::vector<StudyResult> studies;  // as in the scenario
   Time end{};
-  // Device-seconds held in each phase, by share; of launches without devices core-seconds.
-  std::array<double, kPhases> device_seconds{};
-  std::array<double, kPhases> core_seconds{};
-  Milli most_shares = 0;     // the most that was held at once, of all devices together
+  Usage usage;               // of devices and cores
   std::int64_t events = 0;   // Engine::Apply calls
   DecisionTimes decisions;   // of the policy
   std::uint64_t trace = 0;   // a hash of every event: what, which trial, when, which value
   std::uint64_t digest = 0;  // a hash of that and of the engine's last state
-  std::vector<Interval> intervals;
 };
 
 // Runs a scenario to its end in virtual time. The engine, the policy, the samplers and the stoppers

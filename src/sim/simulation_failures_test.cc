@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/check.h"
 #include "policy/policy.h"
 #include "sim/simulation.h"
-#include "sim/test_scenario.h"
+#include "sim/test_simulation.h"
 
 namespace sluice {
 namespace {
@@ -15,9 +14,7 @@ namespace {
 using std::chrono::seconds;
 
 SimulationResult PlayedText(const std::string& text, const std::string& policy = "fifo") {
-  auto result = Simulate(Read(text), {.policy = policy, .record_intervals = true});
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  return *std::move(result);
+  return Played(Read(text), policy);
 }
 
 // A node or two with a device each, and trials of four units of 10 s that start up for 3 s.
@@ -39,30 +36,28 @@ studies:
                      nodes, failures, trials, more);
 }
 
-int Complete(const StudyResult& study) {
-  return study.counts[static_cast<std::size_t>(TrialState::kComplete)];
-}
+int Complete(const StudyResult& study) { return Count(study, TrialState::kComplete); }
 
 TEST(SimulationFailuresTest, WhatRanThereBeginsAgainWhenTheNodeIsBack) {
   // Lost after 23 s, back after 60 s, and all over again: 3 s, 40 s and 1 s to save.
   const auto result = PlayedText(FailingWorld(1, 1, "[{node: n1, at: 23s, for: 37s}]"));
   EXPECT_EQ(result.end, Time(seconds(60 + 44)));
   EXPECT_EQ(Complete(result.studies[0]), 1) << "it is no failure of the trial's";
-  EXPECT_DOUBLE_EQ(result.device_seconds[0], 6);
-  EXPECT_DOUBLE_EQ(result.device_seconds[1], 60);
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[0], 6);
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[1], 60);
 }
 
 TEST(SimulationFailuresTest, ItGoesElsewhereWhereThereIsRoom) {
   const auto result = PlayedText(FailingWorld(2, 1, "[{node: n1, at: 23s, for: 1h}]"));
   EXPECT_EQ(result.end, Time(seconds(23 + 44)));
-  EXPECT_EQ(result.intervals.back().row, 1U);
+  EXPECT_EQ(result.usage.intervals.back().row, 1U);
 }
 
-TEST(SimulationFailuresTest, NobodyRunsOnANodeThatIsDown) {
+TEST(SimulationFailuresTest, NoTrialRunsOnANodeThatIsDown) {
   const std::string failures = "[{node: n1, at: 60s, for: 2m}, {node: n2, at: 200s, for: 30s}]";
   const auto result = PlayedText(FailingWorld(2, 9, failures));
   EXPECT_EQ(Complete(result.studies[0]), 9);
-  for (const Interval& interval : result.intervals) {
+  for (const Interval& interval : result.usage.intervals) {
     const Time from(seconds(interval.row == 0 ? 60 : 200));
     const Time to(seconds(interval.row == 0 ? 180 : 230));
     EXPECT_TRUE(interval.end <= from || interval.begin >= to);
@@ -75,7 +70,7 @@ TEST(SimulationFailuresTest, WhatWasSavedBeforeIsNotLost) {
   const auto result = PlayedText(text);
   const auto calm = PlayedText(FailingWorld(1, 3, "[]", "    stopper: asha-promotion\n"));
   // The first trial's rung is saved after 14 s; the second has started up and worked for 4 s.
-  EXPECT_DOUBLE_EQ(result.device_seconds[1], calm.device_seconds[1] + 4);
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[1], calm.usage.device_seconds[1] + 4);
 }
 
 TEST(SimulationFailuresTest, ABundleIsLostAsAWhole) {
@@ -93,7 +88,7 @@ studies:
 )";
   const auto result = PlayedText(text, "hydro");
   EXPECT_EQ(Complete(result.studies[0]), 12);
-  EXPECT_EQ(result.studies[0].counts[static_cast<std::size_t>(TrialState::kFailed)], 0);
+  EXPECT_EQ(Count(result.studies[0], TrialState::kFailed), 0);
 }
 
 TEST(SimulationFailuresTest, EveryPolicyEndsAlthoughNodesFail) {
@@ -129,8 +124,7 @@ studies:
       const auto result = PlayedText(text, policy);
       for (const StudyResult& study : result.studies) {
         EXPECT_EQ(study.finish, Finish::kTrials) << policy << " " << stopper;
-        EXPECT_EQ(study.counts[static_cast<std::size_t>(TrialState::kFailed)], 0)
-            << policy << " " << stopper;
+        EXPECT_EQ(Count(study, TrialState::kFailed), 0) << policy << " " << stopper;
       }
     }
   }

@@ -5,41 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 
-#include "base/check.h"
-#include "sim/test_scenario.h"
+#include "sim/test_simulation.h"
 
 namespace sluice {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-SimulationResult Played(const Scenario& scenario, std::uint64_t seed = 1, bool intervals = true) {
-  auto result = Simulate(scenario, {.seed = seed, .record_intervals = intervals});
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  return *std::move(result);
-}
-
-// A study on GPUs, as an entry of the scenario; `more` has further keys of it.
-std::string Entry(const std::string& workload, const std::string& more = "",
-                  const std::string& name = "a") {
-  return "  - study: " + name + R"(
-    space: {lr: {float: [1e-4, 1], log: true}, width: {int: [1, 64]}}
-    objective: {maximize: accuracy}
-    sampler: random
-)" + more +
-         "    workload: {" + workload + "}\n";
-}
-
-double SecondsOf(Time time) { return Seconds(time - Time{}); }
-
-int Count(const StudyResult& study, TrialState state) {
-  return study.counts[static_cast<std::size_t>(state)];
-}
 
 TEST(SimulationTest, TakesAsLongAsTheWorldSays) {
   // 5 trials of 4 units of 10 s, 3 s of start-up and 1 s to save, on 2 devices: 3 rounds of 44 s.
@@ -49,10 +23,10 @@ TEST(SimulationTest, TakesAsLongAsTheWorldSays) {
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 132);
   EXPECT_EQ(result.studies[0].finish, Finish::kTrials);
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 5);
-  EXPECT_DOUBLE_EQ(result.device_seconds[0], 15);
-  EXPECT_DOUBLE_EQ(result.device_seconds[1], 200);
-  EXPECT_DOUBLE_EQ(result.device_seconds[2], 5);
-  EXPECT_THAT(result.intervals, SizeIs(15));
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[0], 15);
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[1], 200);
+  EXPECT_DOUBLE_EQ(result.usage.device_seconds[2], 5);
+  EXPECT_THAT(result.usage.intervals, SizeIs(15));
   EXPECT_THAT(result.rows, SizeIs(3));
   EXPECT_EQ(result.devices, 2);
 }
@@ -71,7 +45,7 @@ TEST(SimulationTest, WideTrialsFollowTheElasticTable) {
                                               "    resources: {gpus: 4}\n"),
                                         "{kind: V100, count: 4}")));
   EXPECT_NEAR(SecondsOf(result.end), 100, 0.001);
-  EXPECT_THAT(result.intervals, SizeIs(4));
+  EXPECT_THAT(result.usage.intervals, SizeIs(4));
 }
 
 TEST(SimulationTest, ATrialStaysOnOneNode) {
@@ -131,7 +105,7 @@ TEST(SimulationTest, CoresAreDevicesEnough) {
   const auto result = Played(Read("nodes: [{cpus: 2}]\nstudies:\n" +
                                   Entry("unit_time: 5s", "    trials: 4\n    budget: {max: 2}\n")));
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 20);
-  EXPECT_DOUBLE_EQ(result.core_seconds[1], 40);
+  EXPECT_DOUBLE_EQ(result.usage.core_seconds[1], 40);
   EXPECT_EQ(result.devices, 0);
 }
 
@@ -160,7 +134,7 @@ TEST(SimulationTest, EverySearchRunsToItsEnd) {
       EXPECT_EQ(Count(result.studies[0], TrialState::kRunning), 0);
       EXPECT_GE(Count(result.studies[0], TrialState::kComplete), 1);
       EXPECT_EQ(Played(scenario).digest, result.digest) << sampler << " " << stopper;
-      EXPECT_NE(Played(scenario, 2).digest, result.digest) << sampler << " " << stopper;
+      EXPECT_NE(Played(scenario, "fifo", 2).digest, result.digest) << sampler << " " << stopper;
     }
   }
 }
@@ -197,7 +171,7 @@ TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
   EXPECT_GT(watched->decisions.plans, 10);
   EXPECT_EQ(watched->decisions.ns, 10 * watched->decisions.plans);
   EXPECT_EQ(watched->decisions.longest_ns, 10);
-  EXPECT_TRUE(watched->intervals.empty());
+  EXPECT_TRUE(watched->usage.intervals.empty());
 }
 
 // No device is ever used beyond what it has.
@@ -208,7 +182,7 @@ TEST(SimulationTest, IntervalsNeverOverCommitADevice) {
                        "resources: {gpus: 0.3}\n"),
                  "{kind: A100, count: 3}")));
   std::map<std::uint32_t, std::map<Time, Milli>> changes;
-  for (const Interval& interval : result.intervals) {
+  for (const Interval& interval : result.usage.intervals) {
     EXPECT_LT(interval.begin, interval.end);
     changes[interval.row][interval.begin] += interval.share;
     changes[interval.row][interval.end] -= interval.share;
@@ -236,122 +210,6 @@ TEST(SimulationTest, IncumbentsGetBetterAndBetter) {
   }
 }
 
-TEST(SimulationTest, RefusesAPolicyThereIsNot) {
-  const auto result =
-      Simulate(Read(World(Entry("unit_time: 3s", "    trials: 1\n    budget: {max: 9}\n"))),
-               {.policy = "fifi"});
-  ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("did you mean 'fifo'?"));
-}
-
-// Leaves all trials waiting.
-class Idle final : public Policy {
- public:
-  Plan Propose(const Cluster&, const WorkView& work, Time) override {
-    Plan plan;
-    for (const StudyView& study : work.studies) {
-      if (study.waiting == 0) plan.wanted_room.push_back({study.study, 1});
-    }
-    return plan;
-  }
-};
-
-TEST(SimulationTest, APolicyThatLeavesTrialsWaitingIsFoundOut) {
-  const auto result =
-      Simulate(Read(World(Entry("unit_time: 3s", "    trials: 2\n    budget: {max: 9}\n"))),
-               {.policy = "idle"}, std::make_unique<Idle>());
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(
-      result.error().message,
-      HasSubstr("the policy idle leaves study 'a' unfinished: after 0ms nothing happens any "
-                "more, and 1 of its trials wait"));
-}
-
-// Like fifo, but sends a trial away again at every third plan.
-class Restless final : public Policy {
- public:
-  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
-    Plan plan = (*fifo_)->Propose(cluster, work, now);
-    plan.keeps_running = false;
-    for (const WorkItem& item : work.items) {
-      if (item.running) plan.placements.insert(plan.placements.begin(), {item.trial, *item.grant});
-    }
-    if (++plans_ % 3 == 0 && plan.placements.size() > 1)
-      plan.placements.erase(plan.placements.begin());
-    plan.ask_again = now + std::chrono::seconds(17);
-    return plan;
-  }
-
- private:
-  Result<std::unique_ptr<Policy>> fifo_ = MakePolicy("fifo");
-  int plans_ = 0;
-};
-
-TEST(SimulationTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
-  const Scenario scenario =
-      Read(World(Entry("unit_time: 10s, start_up: 2s, save: 1s, restore: 3s",
-                       "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
-  const auto result = Simulate(scenario, {.record_intervals = true}, std::make_unique<Restless>());
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(Count(result->studies[0], TrialState::kComplete), 6);
-  const auto calm = Played(scenario);
-  EXPECT_GT(result->device_seconds[2], calm.device_seconds[2]) << "some saved more than once";
-  EXPECT_GT(result->end, calm.end);
-  // Work since the last report is lost, and no more than that.
-  const double more = result->device_seconds[1] - calm.device_seconds[1];
-  EXPECT_GT(more, 0);
-  EXPECT_LE(more, 10 * (result->device_seconds[2] - calm.device_seconds[2]));
-}
-
-// Wants every running trial elsewhere, or gone, or wants to be asked again at once. After a
-// thousand plans at one moment it gives up.
-class Fickle final : public Policy {
- public:
-  enum class Whim { kDrops, kMoves, kAsks };
-  Fickle(Whim whim, int& most) : whim_(whim), most_(most) {}
-
-  Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
-    plans_ = now == last_ ? plans_ + 1 : 1;
-    last_ = now;
-    most_ = std::max(most_, plans_);
-    Plan plan = (*fifo_)->Propose(cluster, work, now);
-    if (plans_ > 1000) return plan;
-    if (whim_ == Whim::kAsks) {
-      plan.ask_again = now;
-      return plan;
-    }
-    plan.keeps_running = false;
-    if (whim_ == Whim::kDrops) return plan;
-    for (const WorkItem& item : work.items) {
-      if (!item.running) continue;
-      Grant other = *item.grant;
-      other.devices.front() = DeviceId(1 - Number(other.devices.front()));
-      plan.placements.push_back({item.trial, std::move(other)});
-    }
-    return plan;
-  }
-
- private:
-  Whim whim_;
-  int& most_;
-  int plans_ = 0;
-  Time last_ = Time::min();
-  Result<std::unique_ptr<Policy>> fifo_ = MakePolicy("fifo");
-};
-
-TEST(SimulationTest, TimePassesUnderAPolicyThatChangesItsMind) {
-  const Scenario scenario = Read(World(
-      Entry("unit_time: 10s", "    trials: 6\n    budget: {max: 9}\n    resources: {gpus: 1}\n")));
-  for (const auto whim : {Fickle::Whim::kDrops, Fickle::Whim::kMoves, Fickle::Whim::kAsks}) {
-    int most = 0;
-    const auto result = Simulate(scenario, {}, std::make_unique<Fickle>(whim, most));
-    ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(Count(result->studies[0], TrialState::kComplete), 6);
-    EXPECT_LT(most, 50) << static_cast<int>(whim);
-  }
-}
-
 TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
   const std::string keys =
       "    trials: 40\n    stopper: asha-promotion\n    budget: {max: 27}\n    resources: {gpus: "
@@ -359,7 +217,7 @@ TEST(SimulationTest, ATrialWhoseCheckpointWasGivenUpTrainsAgainAndCountsOnce) {
   const std::string work = "unit_time: 10s, save: 1s, restore: 1s, checkpoint: 1MB";
   const auto roomy = Played(Read(World(Entry(work, keys))));
   const auto tight = Played(Read(World(Entry(work, keys + "    checkpoint_cap: 2MB\n"))));
-  EXPECT_GT(tight.device_seconds[1], roomy.device_seconds[1]);
+  EXPECT_GT(tight.usage.device_seconds[1], roomy.usage.device_seconds[1]);
   EXPECT_EQ(tight.studies[0].finish, Finish::kTrials);
   EXPECT_NEAR(tight.studies[0].incumbents.back().second, roomy.studies[0].incumbents.back().second,
               0.05);
@@ -382,140 +240,10 @@ TEST(SimulationTest, EnqueuedPointsComeFirst) {
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 3);
 }
 
-Result<SimulationResult> PlayedBy(const std::string& policy, const Scenario& scenario) {
-  return Simulate(scenario, {.policy = policy, .seed = 1});
-}
-
-double EndBy(const std::string& policy, const Scenario& scenario) {
-  const auto result = PlayedBy(policy, scenario);
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  return SecondsOf(result->end);
-}
-
-TEST(SimulationPolicyTest, AnElasticTrialUsesTheDevicesThatAreThere) {
-  const Scenario scenario =
-      Read(World(Entry("unit_time: 10s, widths: linear",
-                       "    trials: 1\n    budget: {max: 8}\n    resources: {gpus: [0.5, 4]}\n"),
-                 "{kind: A100, count: 4}"));
-  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 80);
-  EXPECT_DOUBLE_EQ(EndBy("lpt", scenario), 80);
-  EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 20);
-  EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 20);
-}
-
-TEST(SimulationPolicyTest, ElasticInCores) {
-  const Scenario scenario =
-      Read("nodes: [{cpus: 4}]\nstudies:\n" +
-           Entry("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
-                 "    trials: 2\n    budget: {max: 6}\n    resources: {cpus: [1, 4]}\n"));
-  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 60);
-  EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 40);
-}
-
-// Two trials on a device each. The one with half the work ends, and the other takes its device
-// over.
-TEST(SimulationPolicyTest, DynamicFluidWidensWhoIsLeft) {
-  const std::string short_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
-                                      "    trials: 1\n    budget: {max: 4}\n"
-                                      "    resources: {gpus: [1, 2]}\n");
-  const std::string long_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
-                                     "    trials: 1\n    budget: {max: 8}\n"
-                                     "    resources: {gpus: [1, 2]}\n",
-                                     "b");
-  const Scenario scenario = Read(World(short_one + long_one));
-  // 3 s and 80 s, and 1 s to save.
-  EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 84);
-  // After 44 s, at its fourth report, it saves, starts again on both, and has 40 s of work left.
-  EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 44 + 1 + 3 + 20 + 1);
-}
-
-// Of the device-seconds that two elastic studies held while both were there, the part of the first.
-double PartOfFirst(const std::string& weights_of_first) {
-  const std::string keys = "    trials: 40\n    budget: {max: 6}\n    resources: {gpus: [1, 2]}\n";
-  const Scenario scenario =
-      Read(World(Entry("unit_time: 10s, widths: resnet50", keys + weights_of_first) +
-                     Entry("unit_time: 10s, widths: resnet50", keys, "b"),
-                 "{kind: A100, count: 6}"));
-  const auto result = Simulate(scenario, {.policy = "confluence", .record_intervals = true});
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  const Time both = std::min(result->studies[0].finished, result->studies[1].finished);
-  std::array<double, 2> held{};
-  for (const Interval& each : result->intervals) {
-    const Duration length = std::min(each.end, both) - each.begin;
-    if (length > Duration(0))
-      held[Number(each.study) - 1] += Seconds(length) * static_cast<double>(each.share) / kWhole;
-  }
-  return held[0] / (held[0] + held[1]);
-}
-
-TEST(SimulationPolicyTest, ConfluenceGivesStudiesPartsByTheirWeights) {
-  EXPECT_NEAR(PartOfFirst(""), 1.0 / 2, 0.01);
-  EXPECT_NEAR(PartOfFirst("    weight: 2\n"), 2.0 / 3, 0.01);
-  EXPECT_NEAR(PartOfFirst("    weight: 0.5\n"), 1.0 / 3, 0.01);
-}
-
-TEST(SimulationPolicyTest, EveryPolicyEndsEveryKindOfSearch) {
-  for (const std::string& policy : PolicyNames()) {
-    for (const std::string stopper :
-         {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
-      const Scenario scenario = Read(World(
-          Entry("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, spread: 0.3, busy: 0.4, "
-                "widths: resnet50, memory: 1GB",
-                "    trials: 30\n    deadline: 2h\n    budget: {max: 27}\n    stopper: " + stopper +
-                    "\n    resources: {gpus: [0.5, 4], memory: 1GB}\n"),
-          "{kind: A100, count: 6}"));
-      const auto result = PlayedBy(policy, scenario);
-      ASSERT_TRUE(result.has_value()) << policy << " " << stopper << result.error().message;
-      EXPECT_EQ(result->studies[0].finish, Finish::kTrials) << policy << " " << stopper;
-    }
-  }
-}
-
-TEST(SimulationPolicyTest, EveryPolicyEndsSearchesOfProfiledTrialsThatCanBeFused) {
-  for (const std::string& policy : PolicyNames()) {
-    for (const std::string stopper :
-         {"none", "asha", "asha-promotion", "sha", "hyperband", "pbt", "pbt-async", "median"}) {
-      const Scenario scenario = Read(
-          "pipeline_jobs: [{name: gpt, stages: 4, micro_batches: 8, forward: 12ms, backward: 24ms, "
-          "free_memory: 8GiB, lends: 3}]\n" +
-          World(
-              Entry("unit_time: 10s, start_up: 3s, save: 1s, restore: 1s, busy: {A100: 0.4, H100: "
-                    "0.3}, bandwidth: 0.3, memory: 4GB, profiled: true",
-                    "    trials: 60\n    deadline: 1d\n    budget: {max: 27}\n    stopper: " +
-                        stopper + "\n    resources: {gpus: 1}\n    fuse: {most: 8, memory: 1GB}\n"),
-              "[{kind: A100, count: 2}, {kind: H100}]"));
-      const auto result = PlayedBy(policy, scenario);
-      ASSERT_TRUE(result.has_value()) << policy << " " << stopper << result.error().message;
-      EXPECT_EQ(result->studies[0].finish, Finish::kTrials) << policy << " " << stopper;
-      EXPECT_EQ(Count(result->studies[0], TrialState::kFailed), 0) << policy << " " << stopper;
-    }
-  }
-}
-
-TEST(SimulationPolicyTest, APolicyThatNeedsABudgetSaysSo) {
-  const Scenario scenario = Read(
-      World(Entry("unit_time: 10s, ends_after: 3", "    trials: 1\n    resources: {gpus: 1}\n")));
-  const auto result = PlayedBy("fluid-static", scenario);
-  ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(
-      result.error().message,
-      "study 'a': the policy fluid-static plans by what is left of each trial, and nothing says "
-      "how far trials go: add 'budget: {max: 27}', or take another policy");
-  const Scenario endless = Read(World(
-      Entry("unit_time: 10s", "    trials: 1\n    budget: {max: 3}\n    resources: {gpus: 1}\n")));
-  EXPECT_THAT(PlayedBy("hypersched", endless).error().message, HasSubstr("'deadline: 30m'"));
-}
-
-SimulationResult Under(const std::string& policy, const Scenario& scenario) {
-  auto result = Simulate(scenario, {.policy = policy, .record_intervals = true});
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  return *std::move(result);
-}
-
 // When a study's first trial began.
 Time Begun(const SimulationResult& result, std::uint32_t study) {
   Time first = Time::max();
-  for (const Interval& interval : result.intervals) {
+  for (const Interval& interval : result.usage.intervals) {
     if (interval.study == StudyId(study)) first = std::min(first, interval.begin);
   }
   return first;
@@ -528,11 +256,11 @@ TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
                   "    trials: 4\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 4GB}\n"
                   "    fuse: {most: 8, memory: 1GB}\n"),
             "{kind: A100}"));
-  const auto fused = Under("hydro", scenario);
+  const auto fused = Played(scenario, "hydro");
   EXPECT_EQ(Count(fused.studies[0], TrialState::kComplete), 4);
   EXPECT_NEAR(SecondsOf(fused.end), 83, 0.1);
-  EXPECT_DOUBLE_EQ(fused.most_shares, 1000);
-  EXPECT_NEAR(SecondsOf(Under("fifo", scenario).end), 4 * 43, 0.1);
+  EXPECT_DOUBLE_EQ(fused.usage.most_shares, 1000);
+  EXPECT_NEAR(SecondsOf(Played(scenario).end), 4 * 43, 0.1);
 }
 
 TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
@@ -542,7 +270,7 @@ TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
                   "    trials: 9\n    budget: {max: 1}\n    resources: {gpus: 1, memory: 12GiB}\n"
                   "    fuse: 8\n"),
             "{kind: A100}"));
-  const auto result = Under("hydro", scenario);
+  const auto result = Played(scenario, "hydro");
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 9) << "no trial ran out of memory";
 }
 
@@ -559,7 +287,7 @@ Scenario WithTarget(int count) {
 }
 
 TEST(SimulationTest, TheBestOfAStudyIsTrainedWhenItHasEnded) {
-  const auto result = Under("fifo", WithTarget(2));
+  const auto result = Played(WithTarget(2));
   EXPECT_EQ(Count(result.studies[1], TrialState::kComplete), 1);
   EXPECT_EQ(Count(result.studies[1], TrialState::kStopped), 0);
   EXPECT_GE(Begun(result, 2), result.studies[0].finished);
@@ -568,14 +296,14 @@ TEST(SimulationTest, TheBestOfAStudyIsTrainedWhenItHasEnded) {
 
 TEST(SimulationTest, AnEagerPolicyTrainsTheBestSoFarWhereADeviceIsIdle) {
   // Room for all: the target begins while the search goes on, and again with each new best.
-  const auto eager = Under("hydro", WithTarget(12));
+  const auto eager = Played(WithTarget(12), "hydro");
   EXPECT_LT(Begun(eager, 2), eager.studies[0].finished);
   EXPECT_EQ(Count(eager.studies[1], TrialState::kComplete), 1);
   EXPECT_GE(Begun(eager, 2), Time(std::chrono::seconds(10)));
-  const auto patient = Under("fifo", WithTarget(12));
+  const auto patient = Played(WithTarget(12));
   EXPECT_LE(eager.end, patient.end);
   // Where every device is busy with the search, it waits.
-  const auto busy = Under("hydro", WithTarget(1));
+  const auto busy = Played(WithTarget(1), "hydro");
   EXPECT_GE(Begun(busy, 2), busy.studies[0].finished);
 }
 

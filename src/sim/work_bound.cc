@@ -135,7 +135,7 @@ std::optional<double> ElasticSeconds(const std::vector<Node>& nodes,
   for (const Node& node : nodes)
     for (const Device& device : node.devices) devices.insert(device.kind);
   std::optional<ElasticKind> kind;
-  std::vector<double> alone;
+  std::vector<double> alone_s;  // how long each trial takes on one device
   for (const Played& played : all) {
     const Demand& demand = played.demand();
     if (demand.gpus > 0 && devices.size() != 1) return std::nullopt;
@@ -147,12 +147,12 @@ std::optional<double> ElasticSeconds(const std::vector<Node>& nodes,
     if (kind && *kind != own) return std::nullopt;
     kind = std::move(own);
     for (const TrialResult& trial : played.fared->trials)
-      alone.push_back(UnitsOf(trial) / speed.Of({.kind = kind->device}));
+      alone_s.push_back(UnitsOf(trial) / speed.Of({.kind = kind->device}));
   }
   const auto speeds = SpeedTable::Make(kind->speeds);
   if (!speeds) return std::nullopt;
   const Demand& demand = all.front().demand();
-  return ElasticBound(alone, *speeds,
+  return ElasticBound(alone_s, *speeds,
                       {.devices = static_cast<double>(TotalWidth(cluster, demand)) / kWhole,
                        .most_width = static_cast<double>(WidestFit(cluster, demand)) / kWhole});
 }

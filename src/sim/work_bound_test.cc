@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <string>
 
-#include "base/check.h"
 #include "policy/policy.h"
 #include "sim/metrics.h"
-#include "sim/test_scenario.h"
+#include "sim/test_simulation.h"
 
 namespace sluice {
 namespace {
@@ -23,17 +22,10 @@ std::string Brief(const std::string& workload, const std::string& more,
       name, workload, more);
 }
 
-SimulationResult PlayedUnder(const Scenario& scenario, const std::string& policy = "fifo",
-                             std::uint64_t seed = 1) {
-  auto result = Simulate(scenario, {.policy = policy, .seed = seed});
-  SLUICE_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-  return *std::move(result);
-}
-
 // 0: none.
 double BoundOf(const std::string& world) {
   const Scenario scenario = Read(world);
-  return WorkBound(scenario, PlayedUnder(scenario)).value_or(Bound{}).seconds;
+  return WorkBound(scenario, Played(scenario)).value_or(Bound{}).seconds;
 }
 
 TEST(WorkBoundTest, SharesThatFillTheDevices) {
@@ -99,18 +91,18 @@ TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
       "{kind: A100}"));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     // On one device nothing is left to decide.
-    const SimulationResult result = PlayedUnder(scenario, "fifo", seed);
+    const SimulationResult result = Played(scenario, "fifo", seed);
     EXPECT_NEAR(WorkBound(scenario, result)->seconds, Seconds(result.end - Time{}), 1e-3);
   }
   const Scenario wide = Read(World(
       Brief("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
       "{kind: A100, count: 9}"));
-  const SimulationResult result = PlayedUnder(wide);
+  const SimulationResult result = Played(wide);
   EXPECT_NEAR(WorkBound(wide, result)->seconds, Seconds(result.end - Time{}), 1e-3)
       << "the longest";
 }
 
-TEST(WorkBoundTest, WhoComesLaterBeginsLater) {
+TEST(WorkBoundTest, AStudyThatComesLaterBeginsLater) {
   const auto both = [](int trials_of_first, const std::string& arrives) {
     const std::string keys = "budget: {max: 4}, resources: {gpus: 1}";
     return World(Brief("unit_time: 10s", fmt::format("trials: {}, {}", trials_of_first, keys)) +
@@ -130,15 +122,15 @@ TEST(WorkBoundTest, SynchronousStoppersGiveEveryPolicyTheSameWork) {
                        "trials: 40, stopper: hyperband, budget: {max: 27}, "
                        "resources: {gpus: [0.5, 4]}"),
                  "{kind: A100, count: 4}"));
-  const auto bound = WorkBound(scenario, PlayedUnder(scenario));
+  const auto bound = WorkBound(scenario, Played(scenario));
   ASSERT_TRUE(bound.has_value());
   for (const std::string policy : {"lpt", "fluid-static", "fluid-dynamic", "confluence"}) {
-    const auto other = WorkBound(scenario, PlayedUnder(scenario, policy));
+    const auto other = WorkBound(scenario, Played(scenario, policy));
     ASSERT_TRUE(other.has_value());
     EXPECT_EQ(other->work, bound->work) << policy;
     EXPECT_DOUBLE_EQ(other->seconds, bound->seconds) << policy;
   }
-  EXPECT_NE(WorkBound(scenario, PlayedUnder(scenario, "fifo", 2))->work, bound->work);
+  EXPECT_NE(WorkBound(scenario, Played(scenario, "fifo", 2))->work, bound->work);
 }
 
 TEST(WorkBoundTest, NoneWhereWorkDependsOnThePolicyOrNoneIsKnown) {
@@ -202,7 +194,7 @@ TEST(WorkBoundTest, NoPolicyIsBelowIt) {
     for (const std::string& policy : PolicyNames()) {
       if (TraitsOf(policy).needs.deadline) continue;
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const SimulationResult result = PlayedUnder(scenario, policy, seed);
+        const SimulationResult result = Played(scenario, policy, seed);
         const auto bound = WorkBound(scenario, result);
         ASSERT_TRUE(bound.has_value()) << policy;
         const double makespan = MetricsOf(scenario, result, false).makespan_seconds;

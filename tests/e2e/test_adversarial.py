@@ -1,6 +1,5 @@
-"""Peers that misbehave, signals at bad moments, and programs that end before they are looked at."""
+"""Peers that misbehave, and programs that end before they are looked at."""
 
-import fcntl
 import json
 import os
 import pathlib
@@ -9,102 +8,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import termios
 
 import pytest
-from house import SHIM, SLUICE, House, python_program, wait_until
-
-STUDY = """
-study: adv
-program: {program}
-space: {{x: {{int: [0, 99]}}}}
-objective: {{minimize: loss}}
-trials: {trials}
-seed: 3
-resources: {{cpus: {cpus}}}
-{more}
-"""
-
-
-def prepare(house, program, trials=1, more="", cpus=0.25):
-    if isinstance(program, str):
-        program = python_program(house.write("trial.py", program))
-    else:
-        program = json.dumps(program)
-    house.write("study.yaml", STUDY.format(program=program, trials=trials, more=more, cpus=cpus))
-
-
-def shell(text):
-    return ["sh", "-c", text.replace("{", "{{").replace("}", "}}").replace("{{x}}", "{x}")]
-
-
-def finish(process, code=0):
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == code, out + err
-
-
-def slow_disk(house, sync_ms):
-    return {
-        "LD_PRELOAD": SHIM,
-        "SLUICE_FAULT_UNDER": str(house.folder),
-        "SLUICE_FAULT_SYNC_MS": str(sync_ms),
-    }
-
-
-def launch_folder(house, trial=1, launch=1):
-    return house.files / f"studies/adv/trials/{trial}/launch-{launch}"
-
-
-class Peer:
-    """Speaks the worker protocol by hand."""
-
-    def __init__(self, house):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
-        self.socket.connect(str(house.files / "run/controller.sock"))
-        self.file = self.socket.makefile("rb")
-
-    def say(self, **message):
-        self.socket.sendall(json.dumps(message).encode() + b"\n")
-
-    def hello(self, worker="1.1", pid=1, **more):
-        self.say(type="hello", version=1, worker=worker, pid=pid, client="test", **more)
-
-    def hear(self):
-        line = self.file.readline()
-        return json.loads(line) if line else None
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
-
-
-WAITING = """
-import os, time
-import sluice
-sluice.report(1, loss=1)
-while not os.path.exists("go"):
-    time.sleep(0.005)
-sluice.report(2, loss=2)
-"""
-
-
-def start_waiting(house, **more):
-    prepare(house, WAITING, **more)
-    process = house.start("tune", "study.yaml", "-q")
-    wait_until(lambda: house.reports(), what="the first report")
-    return process
+from adversity import WAITING, Peer, finish, launch_folder, prepare, shell, start_waiting
+from house import SLUICE, House, python_program, wait_until
 
 
 def cpu_seconds(process):
     fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def signals(process, field):
-    """A set of signals in /proc/PID/status, as a number."""
-    text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    return int(text.split(field + ":")[1].split()[0], 16)
 
 
 def assert_rests(process):
@@ -237,103 +149,6 @@ def test_peer_that_cannot_hear_costs_nothing(house):
     deaf.close()
 
 
-def test_ignored_hangup_is_ignored(house):
-    """nohup sluice tune ..."""
-    prepare(house, WAITING)
-    process = subprocess.Popen(
-        [SLUICE, "tune", "study.yaml", "-q"],
-        cwd=house.folder,
-        env=house.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )
-    house.started.append(process)
-    wait_until(lambda: house.reports(), what="the first report")
-    process.send_signal(signal.SIGHUP)
-    house.write("go", "")
-    finish(process)
-    assert house.states() == {1: "complete"}
-    assert not is_draining(house)
-
-
-def is_draining(house):
-    return house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'")
-
-
-@pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(
-    "program",
-    [
-        'echo "{\\"loss\\": 1}"; sleep 300',  # dies of SIGTERM
-        "trap 'exit 0' TERM; echo \"{\\\"loss\\\": 1}\"; while :; do sleep 0.1; done",  # ends well
-        "trap '' TERM; echo \"{\\\"loss\\\": 1}\"; while :; do sleep 0.1; done",  # must be killed
-    ],
-    ids=["dies", "ends", "stays"],
-)
-def test_a_program_that_cannot_hear_is_ended_when_the_controller_leaves(house, word, program):
-    """One signal is enough: the program gets SIGTERM, its grace, SIGKILL.
-
-    The trial then waits, is charged no failure, and runs again.
-    """
-    prepare(house, shell(program), more="timeouts: {grace: 300ms}")
-    process = house.start("tune", "study.yaml", "-q")
-    wait_until(lambda: house.reports(), what="a report")
-    process.send_signal(word)
-    finish(process, 130)
-    assert house.query("SELECT state, failures, launch FROM trials") == [("waiting", 0, 1)]
-    process = house.start("resume", "adv", "-q")
-    wait_until(lambda: house.query("SELECT launch FROM trials") == [(2,)], what="a second launch")
-    process.send_signal(word)
-    process.send_signal(word)
-    finish(process, 130)
-
-
-def test_a_closed_terminal_pauses_nothing(house):
-    """The controller loses its terminal and its view: the study goes on, and can be stopped."""
-    go = house.folder / "go"
-    report = 'echo "{\\"loss\\": 1}"'
-    prepare(house, shell(f"{report}; until [ -e {go} ]; do sleep 0.05; done; {report}; sleep 300"))
-    ours, its = os.openpty()
-    process = subprocess.Popen(
-        [SLUICE, "tune", "study.yaml"],
-        cwd=house.folder,
-        env=house.environment(),
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    house.started.append(process)
-    os.close(its)
-    wait_until(lambda: house.reports(), what="a report")
-    os.close(ours)  # the kernel sends SIGHUP to the leader of the session
-    wait_until(lambda: signals(process, "SigPnd") == 0, what="the signal to be read")
-    go.touch()
-    wait_until(lambda: len(house.reports()) == 2, what="another report")
-    assert not is_draining(house)
-    house.run("stop", "adv")
-    process.wait(20)  # its last output cannot be read: the terminal is gone
-    assert house.states() == {1: "stopped"}
-
-
-def test_second_interrupt_ends_what_was_about_to_start(house):
-    prepare(house, shell("sleep 300"))
-    slow = slow_disk(house, 150)
-    process = house.start("tune", "study.yaml", "-q", **slow)
-    # To the engine the trial is running, while its start is still being written down.
-    wait_until(lambda: house.query("SELECT 1 FROM studies"), what="the study")
-    wait_until(lambda: signals(process, "SigBlk"), what="the controller")
-    process.send_signal(signal.SIGINT)
-    wait_until(lambda: not signals(process, "ShdPnd"), what="the first signal to be read")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
-    assert process.returncode == 130
-    assert "running" not in house.states().values()
-
-
 def test_script_that_never_asks_is_ended_past_its_budget(house):
     prepare(
         house,
@@ -347,96 +162,6 @@ for epoch in range(1, 100000):
     )
     house.run("tune", "study.yaml", "-q", seconds=20)
     assert house.states() == {1: "complete"}
-
-
-def test_worker_that_was_sentenced_gets_no_other_trial(house):
-    """The worker outlives its time-out's SIGTERM: a trial given to it now would be killed too."""
-    prepare(
-        house,
-        """
-import os, signal, time
-import sluice
-told = []
-signal.signal(signal.SIGTERM, lambda *_: told.append(1))
-for trial in sluice.trials():
-    if trial.number == 1:
-        while not told:
-            time.sleep(0.005)
-    for epoch in range(1, 40):
-        trial.report(epoch, loss=1, pid=os.getpid())
-        if trial.number > 1:
-            time.sleep(0.02)
-""",
-        trials=2,
-        more="parallelism: 1\nretries: 0\ntimeouts: {trial: 1500ms, grace: 400ms}",
-    )
-    house.run("tune", "study.yaml", "-q")
-    notes = dict(house.query("SELECT trial, note FROM trials"))
-    assert house.states() == {1: "failed", 2: "complete"}, notes
-    assert "longer than its time-out" in notes[1]
-
-
-def test_time_out_of_a_warm_worker_fails_the_right_trial(house):
-    prepare(
-        house,
-        """
-import sluice, time
-for trial in sluice.trials():
-    trial.report(1, loss=1)
-    while trial.number == 3:
-        time.sleep(0.01)
-""",
-        trials=6,
-        more="parallelism: 2\nretries: 0\ntimeouts: {trial: 600ms, grace: 100ms}",
-    )
-    house.run("tune", "study.yaml", "-q")
-    states = house.states()
-    assert states.pop(3) == "failed"
-    assert set(states.values()) == {"complete"}
-
-
-def test_warm_worker_that_dies_or_raises_takes_no_other_trial_with_it(house):
-    prepare(
-        house,
-        """
-import os, signal, sluice
-for trial in sluice.trials():
-    with trial:
-        trial.report(1, loss=1)
-        if trial.number == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if trial.number == 4:
-            raise ValueError("no luck")
-        if trial.number == 6:
-            os._exit(3)
-""",
-        trials=8,
-        more="parallelism: 2\nretries: 0",
-    )
-    house.run("tune", "study.yaml", "-q")
-    notes = dict(house.query("SELECT trial, note FROM trials WHERE state = 'failed'"))
-    assert set(notes) == {2, 4, 6}
-    assert (
-        "signal 9" in notes[2] and "ValueError: no luck" in notes[4] and "exit code 3" in notes[6]
-    )
-
-
-def test_warm_worker_that_ignores_the_end(house):
-    prepare(
-        house,
-        """
-import signal, time, sluice
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-for trial in sluice.trials():
-    trial.report(1, loss=1)
-while True:
-    time.sleep(1)
-""",
-        trials=3,
-        more="parallelism: 1\ntimeouts: {grace: 100ms}",
-    )
-    house.run("tune", "study.yaml", "-q", seconds=20)
-    assert set(house.states().values()) == {"complete"}
 
 
 def test_budget_of_an_outer_study_is_not_inherited(house):
@@ -618,43 +343,3 @@ def test_delete_while_trials_run(house):
     house.run("delete", "adv", "--yes")
     assert not pathlib.Path(f"/proc/{program}").exists()
     assert not (house.files / "studies/adv").exists()
-
-
-def test_interrupt_before_the_first_trial(house):
-    prepare(house, shell('echo "{\\"loss\\": 1}"'), trials=3)
-    slow = slow_disk(house, 60)
-    process = house.start("tune", "study.yaml", "-q", **slow)
-    wait_until(lambda: signals(process, "SigBlk"), what="the controller")
-    process.send_signal(signal.SIGINT)
-    finish(process, 130)
-    house.run("resume", "adv", "-q")
-    assert set(house.states().values()) == {"complete"} and len(house.states()) == 3
-
-
-def test_worker_has_one_launch_at_a_time_on_disk(house):
-    """A start that is decided before a worker's last end is on disk does not go to that worker."""
-    prepare(
-        house,
-        """
-import os, time, sluice
-for trial in sluice.trials():
-    trial.report(1, loss=1)
-    while trial.number == 1 and not os.path.exists("go"):
-        time.sleep(0.002)
-""",
-        trials=3,
-        more="parallelism: 2",
-    )
-    slow = slow_disk(house, 250)
-    process = house.start("tune", "study.yaml", "-q", **slow)
-    wait_until(
-        lambda: any(trial == 2 for trial, _, _ in house.reports()), what="the report of trial 2"
-    )
-    # While the end of trial 2, and the start of trial 3, are being written down.
-    house.write("go", "")
-    wait_until((launch_folder(house, 3) / "claim").exists, what="trial 3 to be given to somebody")
-    process.kill()
-    process.communicate()
-    house.run("resume", "adv", "-q", seconds=15)
-    assert house.states() == {1: "complete", 2: "complete", 3: "complete"}
-    assert sorted(trial for trial, _, _ in house.reports()) == [1, 2, 3]

@@ -440,9 +440,9 @@ def test_the_examples_of_the_documentation(sweeps):
 
 def test_every_macro_and_distribution_is_documented():
     text = (ROOT / "docs/sweeps.md").read_text()
-    code = (ROOT / "src/engine/read/sweep_distribution.cc").read_text()
+    code = (ROOT / "src/engine/read/sweep/sweep_distribution.cc").read_text()
     names = re.findall(r'\{"(\w+)", Family::', code)
-    code = (ROOT / "src/engine/read/sweep_command.cc").read_text()
+    code = (ROOT / "src/engine/read/sweep/sweep_command.cc").read_text()
     names += [f"${{{name}}}" for name in re.findall(r'\{"(\w+)", "[^"]+"\}', code)]
     assert len(names) > 20
     assert [name for name in names if f"`{name}`" not in text] == []

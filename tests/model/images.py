@@ -54,152 +54,6 @@ class AlexNet(nn.Module):
         return self.fc(x.view(x.size(0), self.fc.in_features))
 
 
-class BasicBlock(nn.Module):
-    expansion = 1
-
-    def __init__(self, before, width, stride=1):
-        super().__init__()
-        self.conv1 = nn.Conv2d(before, width, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.relu = nn.ReLU(inplace=True)
-        self.downsample = None
-        if stride != 1 or before != width:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(before, width, 1, stride, bias=False), nn.BatchNorm2d(width)
-            )
-
-    def forward(self, x):
-        out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
-        out += x if self.downsample is None else self.downsample(x)
-        return self.relu(out)
-
-
-class Bottleneck(nn.Module):
-    expansion = 4
-
-    def __init__(self, before, width, stride=1, groups=1, inner=None):
-        super().__init__()
-        inner = inner or width
-        after = self.expansion * width
-        self.conv1 = nn.Conv2d(before, inner, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(inner)
-        self.conv2 = nn.Conv2d(inner, inner, 3, stride, 1, groups=groups, bias=False)
-        self.bn2 = nn.BatchNorm2d(inner)
-        self.conv3 = nn.Conv2d(inner, after, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(after)
-        self.shortcut = nn.Identity()
-        if stride != 1 or before != after:
-            self.shortcut = nn.Sequential(
-                nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
-            )
-
-    def forward(self, x):
-        out = F.relu(self.bn1(self.conv1(x)))
-        out = F.relu(self.bn2(self.conv2(out)))
-        return F.relu(self.bn3(self.conv3(out)) + self.shortcut(x))
-
-
-class ResNet(nn.Module):
-    def __init__(self, k, block, **more):
-        super().__init__()
-        self.conv1 = nn.Conv2d(3, 2 * k, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(2 * k)
-        layers, before = [], 2 * k
-        for width, stride in ((2 * k, 1), (2 * k, 1), (4 * k, 2), (8 * k, 2)):
-            layers.append(block(before, width, stride, **more))
-            before = block.expansion * width
-        self.layers = nn.Sequential(*layers)
-        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
-        self.fc = nn.Linear(before, 10)
-
-    def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
-        return self.fc(torch.flatten(self.avgpool(self.layers(x)), 1))
-
-
-class ResNext(nn.Module):
-    """A fixed number of groups: the width of a group scales."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.stem = nn.Conv2d(3, 4 * k, 3, padding=1)
-        self.block1 = Bottleneck(4 * k, 4 * k, groups=4, inner=8 * k)
-        self.block2 = Bottleneck(16 * k, 4 * k, stride=2, groups=4, inner=8 * k)
-        self.fc = nn.Linear(16 * k, 10)
-
-    def forward(self, x):
-        return self.fc(self.block2(self.block1(self.stem(x))).mean(dim=(2, 3)))
-
-
-class WideBlock(nn.Module):
-    def __init__(self, before, width, stride):
-        super().__init__()
-        self.norm1, self.norm2 = nn.BatchNorm2d(before), nn.BatchNorm2d(width)
-        self.conv1 = nn.Conv2d(before, width, 3, stride, 1, bias=False)
-        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
-        self.same = before == width
-        if not self.same:
-            self.shortcut = nn.Conv2d(before, width, 1, stride, bias=False)
-
-    def forward(self, x):
-        out = F.relu(self.norm1(x))
-        kept = x if self.same else self.shortcut(out)
-        out = F.dropout(F.relu(self.norm2(self.conv1(out))), p=0.3, training=self.training)
-        return torch.add(kept, self.conv2(out))
-
-
-class WideResNet(nn.Module):
-    def __init__(self, k):
-        super().__init__()
-        self.width = 4 * k
-        self.conv = nn.Conv2d(3, k, 3, padding=1, bias=False)
-        self.blocks = nn.Sequential(
-            WideBlock(k, 2 * k, 1), WideBlock(2 * k, 2 * k, 1), WideBlock(2 * k, self.width, 2)
-        )
-        self.norm = nn.BatchNorm2d(self.width)
-        self.fc = nn.Linear(self.width, 10)
-
-    def forward(self, x):
-        x = F.relu(self.norm(self.blocks(self.conv(x))))
-        return self.fc(F.avg_pool2d(x, 4).view(-1, self.width))
-
-
-class SqueezeExcite(nn.Module):
-    def __init__(self, width, squeezed):
-        super().__init__()
-        self.fc1, self.fc2 = nn.Conv2d(width, squeezed, 1), nn.Conv2d(squeezed, width, 1)
-
-    def forward(self, x):
-        scale = F.adaptive_avg_pool2d(x, 1)
-        return x * F.hardsigmoid(self.fc2(F.relu(self.fc1(scale))))
-
-
-class InvertedResidual(nn.Module):
-    def __init__(self, before, inner, after, stride):
-        super().__init__()
-        self.use_shortcut = stride == 1 and before == after
-        self.block = nn.Sequential(
-            nn.Conv2d(before, inner, 1, bias=False), nn.BatchNorm2d(inner), nn.Hardswish(True),
-            nn.Conv2d(inner, inner, 3, stride, 1, groups=inner, bias=False), nn.BatchNorm2d(inner),
-            nn.Hardswish(True), SqueezeExcite(inner, inner // 4),
-            nn.Conv2d(inner, after, 1, bias=False), nn.BatchNorm2d(after),
-        )
-
-    def forward(self, x):
-        return x + self.block(x) if self.use_shortcut else self.block(x)
-
-
-def mobilenet(k):
-    return nn.Sequential(
-        nn.Conv2d(3, 2 * k, 3, 2, 1, bias=False), nn.BatchNorm2d(2 * k), nn.ReLU6(inplace=True),
-        InvertedResidual(2 * k, 8 * k, 2 * k, 1), InvertedResidual(2 * k, 8 * k, 3 * k, 2),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(1), nn.Linear(3 * k, 8 * k), nn.Hardswish(),
-        nn.Dropout(0.2), nn.Linear(8 * k, 10),
-    )
-
-
 def depthwise_multiplier(k):
     """Each channel becomes two; the number of groups is a width."""
     return nn.Sequential(
@@ -342,149 +196,6 @@ class Inception(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1))
 
 
-class DoubleConv(nn.Sequential):
-    def __init__(self, before, after):
-        super().__init__(nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(),
-                         nn.Conv2d(after, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU())
-
-
-class UNet(nn.Module):
-    def __init__(self, k, transposed):
-        super().__init__()
-        self.down1, self.down2 = DoubleConv(3, k), DoubleConv(k, 2 * k)
-        self.bottom = DoubleConv(2 * k, 4 * k)
-        self.transposed = transposed
-        if transposed:
-            self.up2 = nn.ConvTranspose2d(4 * k, 2 * k, 2, stride=2)
-            self.up1 = nn.ConvTranspose2d(2 * k, k, 2, stride=2)
-        else:
-            self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-        self.join2 = DoubleConv((2 if transposed else 4) * k + 2 * k, 2 * k)
-        self.join1 = DoubleConv((1 if transposed else 2) * k + k, k)
-        self.out = nn.Conv2d(k, 2, 1)
-
-    def forward(self, x):
-        first = self.down1(x)
-        second = self.down2(F.max_pool2d(first, 2))
-        x = self.bottom(F.max_pool2d(second, 2))
-        x = self.up2(x) if self.transposed else self.up(x)
-        x = self.join2(torch.cat([second, x], dim=1))
-        x = self.up1(x) if self.transposed else self.up(x)
-        return self.out(self.join1(torch.cat([first, x], dim=1)))
-
-
-class FeaturePyramid(nn.Module):
-    def __init__(self, k):
-        super().__init__()
-        widths = [k, 2 * k, 4 * k]
-        self.stages = nn.ModuleList(
-            nn.Conv2d(before, after, 3, 2, 1)
-            for before, after in zip([3, k, 2 * k], widths, strict=True)
-        )
-        self.lateral = nn.ModuleList(nn.Conv2d(width, 3 * k, 1) for width in widths)
-        self.heads = nn.ModuleDict({"kinds": nn.Conv2d(3 * k, 6, 3, padding=1),
-                                    "boxes": nn.Conv2d(3 * k, 4, 3, padding=1)})
-
-    def forward(self, x):
-        maps = []
-        for stage in self.stages:
-            x = F.relu(stage(x))
-            maps.append(x)
-        top, found = None, []
-        for lateral, each in zip(self.lateral[::-1], maps[::-1], strict=True):
-            here = lateral(each)
-            if top is not None:
-                here = here + F.interpolate(top, size=here.shape[-2:], mode="nearest")
-            top = here
-            found.append(top)
-        kinds = [self.heads["kinds"](each).permute(0, 2, 3, 1).flatten(1, 2) for each in found]
-        boxes = [self.heads["boxes"](each).permute(0, 2, 3, 1).flatten(1, 2) for each in found]
-        return torch.cat(kinds, 1), torch.cat(boxes, 1)
-
-
-def generator(k):
-    """DCGAN: a latent of fixed size grows to an image."""
-    return nn.Sequential(
-        nn.ConvTranspose2d(20, 4 * k, 4, 1, 0, bias=False), nn.BatchNorm2d(4 * k), nn.ReLU(True),
-        nn.ConvTranspose2d(4 * k, 2 * k, 4, 2, 1, bias=False), nn.BatchNorm2d(2 * k), nn.ReLU(True),
-        nn.ConvTranspose2d(2 * k, 3, 4, 2, 1, bias=False), nn.Tanh(),
-    )
-
-
-class Discriminator(nn.Module):
-    def __init__(self, k):
-        super().__init__()
-        self.main = nn.Sequential(
-            nn.Conv2d(3, 2 * k, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True),
-            nn.Conv2d(2 * k, 4 * k, 4, 2, 1, bias=False), nn.BatchNorm2d(4 * k),
-            nn.LeakyReLU(0.2, inplace=True), nn.Conv2d(4 * k, 1, 4, 1, 0, bias=False),
-        )
-
-    def forward(self, images, labels):
-        scores = self.main(images).view(-1)
-        return F.binary_cross_entropy_with_logits(scores, labels)
-
-
-def super_resolution(k):
-    return nn.Sequential(
-        nn.Conv2d(3, 4 * k, 5, padding=2), nn.Tanh(), nn.Conv2d(4 * k, 2 * k, 3, padding=1),
-        nn.Tanh(), nn.Conv2d(2 * k, 3 * 4, 3, padding=1), nn.PixelShuffle(2),
-    )
-
-
-class ShuffledUp(nn.Module):
-    """The pixels that are shuffled come from a width: 4 * w channels become w."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.head = nn.Conv2d(3, 3 * k, 3, padding=1)
-        self.body = nn.Conv2d(3 * k, 3 * k, 3, padding=1)
-        self.up = nn.Conv2d(3 * k, 4 * 2 * k, 3, padding=1)
-        self.down = nn.Conv2d(4 * 2 * k, 3 * k, 1)
-        self.tail = nn.Conv2d(2 * k + 3, 3, 3, padding=1)
-
-    def forward(self, x):
-        features = self.head(x)
-        features = features + 0.1 * self.body(F.relu(features))
-        up = F.pixel_shuffle(self.up(features), 2)
-        again = self.down(F.pixel_unshuffle(up, 2)) + features
-        up = up + F.pixel_shuffle(self.up(again), 2)
-        return self.tail(torch.cat([up, F.interpolate(x, scale_factor=2, mode="bicubic")], 1))
-
-
-class Autoencoder(nn.Module):
-    def __init__(self, k):
-        super().__init__()
-        self.encoder = nn.Sequential(nn.Conv2d(1, k, 3, 2, 1), nn.ReLU(),
-                                     nn.Conv2d(k, 2 * k, 3, 2, 1), nn.ReLU())
-        self.inner = nn.Linear(2 * k * 4 * 4, 5 * k)
-        self.outer = nn.Linear(5 * k, 2 * k * 4 * 4)
-        self.decoder = nn.Sequential(
-            nn.Unflatten(1, (2 * k, 4, 4)),
-            nn.ConvTranspose2d(2 * k, k, 3, 2, 1, output_padding=1), nn.ReLU(),
-            nn.ConvTranspose2d(k, 1, 3, 2, 1, output_padding=1), nn.Sigmoid(),
-        )
-
-    def forward(self, x):
-        code = self.inner(self.encoder(x).flatten(1))
-        return F.mse_loss(self.decoder(F.relu(self.outer(code))), x)
-
-
-class Variational(nn.Module):
-    def __init__(self, k):
-        super().__init__()
-        self.fc1, self.fc2 = nn.Linear(36, 6 * k), nn.Linear(6 * k, 2 * 3 * k)
-        self.fc3, self.fc4 = nn.Linear(3 * k, 6 * k), nn.Linear(6 * k, 36)
-
-    def forward(self, x):
-        x = torch.sigmoid(x.view(-1, 36))
-        mean, log_variance = self.fc2(F.relu(self.fc1(x))).chunk(2, dim=-1)
-        code = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
-        again = torch.sigmoid(self.fc4(F.relu(self.fc3(code))))
-        distance = F.binary_cross_entropy(again, x, reduction="sum")
-        return distance - 0.5 * torch.sum(1 + log_variance - mean.pow(2) - log_variance.exp())
-
-
 class CoordConv(nn.Module):
     """Two channels of coordinates join a width: classes w + 2."""
 
@@ -569,24 +280,6 @@ class Mixer(nn.Module):
         return self.head(self.norm(self.blocks(x)).mean(1))
 
 
-class FullyConvolutional(nn.Module):
-    """1x1 convolutions as heads, one of them on a sum of maps."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.low = nn.Conv2d(3, 2 * k, 3, 2, 1)
-        self.high = nn.Conv2d(2 * k, 5 * k, 3, 2, 1)
-        self.score_low, self.score_high = nn.Conv2d(2 * k, 4, 1), nn.Conv2d(5 * k, 4, 1)
-
-    def forward(self, x, targets):
-        low = F.relu(self.low(x))
-        scores = self.score_low(low)
-        scores = scores + F.interpolate(
-            self.score_high(F.relu(self.high(low))), scale_factor=2, mode="bilinear"
-        )
-        return F.cross_entropy(scores, targets)
-
-
 class NonLocal(nn.Module):
     """One head over pixels, whose size is a width."""
 
@@ -643,26 +336,6 @@ class Film(nn.Module):
         scale, shift = self.to_scale(self.condition(kind)).unsqueeze(2).unsqueeze(3).chunk(2, 1)
         x = self.norm(self.conv2(F.relu(self.conv1(x))))
         return self.fc(F.relu(x * (1 + scale) + shift).mean((2, 3)))
-
-
-class Diffusion(nn.Module):
-    """A table of the time, of fixed size, is computed in forward."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.time = nn.Sequential(nn.Linear(16, 4 * k), nn.SiLU(), nn.Linear(4 * k, 2 * k))
-        self.enter = nn.Conv2d(3, 2 * k, 3, padding=1)
-        self.leave = nn.Conv2d(2 * k, 3, 3, padding=1)
-        self.norm = nn.GroupNorm(2, 2 * k)
-        self.middle = nn.Conv2d(2 * k, 2 * k, 3, padding=1)
-
-    def forward(self, x, steps):
-        frequencies = torch.exp(-6.0 * torch.arange(8, dtype=torch.float32) / 8)
-        angles = steps.float()[:, None] * frequencies[None]
-        time = self.time(torch.cat([angles.sin(), angles.cos()], dim=-1))
-        h = self.enter(x)
-        h = h + self.middle(F.silu(self.norm(h) + time[:, :, None, None]))
-        return self.leave(h)
 
 
 class Unfolded(nn.Module):
@@ -724,11 +397,6 @@ NETWORKS = [
     Network("lenet", lenet, floats(1, 16, 16)),
     Network("vgg", Vgg, IMAGE),
     Network("alexnet", AlexNet, floats(3, 24, 24)),
-    Network("resnet-18", lambda k: ResNet(k, BasicBlock), IMAGE),
-    Network("resnet-50", lambda k: ResNet(k, Bottleneck), IMAGE),
-    Network("resnext", ResNext, IMAGE),
-    Network("wide-resnet", WideResNet, floats(3, 8, 8)),
-    Network("mobilenet", mobilenet, IMAGE),
     Network("depthwise-multiplier", depthwise_multiplier, IMAGE),
     Network("shufflenet", ShuffleNet, IMAGE),
     Network("shuffled-groups", shuffled_groups, IMAGE),
@@ -737,25 +405,12 @@ NETWORKS = [
     Network("instance-norm", instance_norm, IMAGE),
     Network("densenet", DenseNet, IMAGE),
     Network("inception", Inception, IMAGE),
-    Network("unet-upsampled", lambda k: UNet(k, transposed=False), IMAGE),
-    Network("unet-transposed", lambda k: UNet(k, transposed=True), IMAGE),
-    Network("feature-pyramid", FeaturePyramid, IMAGE),
-    Network("dcgan-generator", generator, floats(20, 1, 1)),
-    Network("dcgan-discriminator", Discriminator,
-            several(IMAGE, lambda batch: (torch.rand(batch),)), has_loss=True),
-    Network("super-resolution", super_resolution, floats(3, 8, 8)),
-    Network("shuffled-up", ShuffledUp, floats(3, 8, 8)),
-    Network("autoencoder", Autoencoder, floats(1, 16, 16), has_loss=True),
-    Network("variational", Variational, floats(1, 6, 6), has_loss=True),
     Network("coord-conv", CoordConv, floats(3, 8, 8)),
     Network("convnext", ConvNext, IMAGE),
     Network("mixer", Mixer, IMAGE),
-    Network("fully-convolutional", FullyConvolutional,
-            several(IMAGE, integers(4, 8, 8)), has_loss=True),
     Network("non-local", NonLocal, floats(3, 8, 8)),
     Network("cbam", Cbam, floats(3, 8, 8)),
     Network("film", Film, several(floats(3, 8, 8), integers(5))),
-    Network("diffusion", Diffusion, several(floats(3, 8, 8), integers(100))),
     Network("unfolded", Unfolded, floats(3, 8, 8)),
     Network("temporal-conv", temporal_conv, floats(4, 12)),
     Network("video", video, floats(1, 6, 8, 8)),

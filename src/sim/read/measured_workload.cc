@@ -30,18 +30,18 @@ std::optional<double> UnitSeconds(const PastTrial& trial) {
 }
 
 void MeasureTimes(std::span<const PastTrial> trials, MeasuredWorkload& measured) {
-  std::vector<double> logs, start_ups, whole;
+  std::vector<double> logs, start_ups_s, whole;
   for (const PastTrial& trial : trials) {
     if (trial.work > 0 && trial.busy > Duration(0))
       whole.push_back(std::log(Seconds(trial.busy) / static_cast<double>(trial.work)));
-    const auto unit = UnitSeconds(trial);
-    if (!unit) continue;
-    logs.push_back(std::log(*unit));
+    const auto unit_s = UnitSeconds(trial);
+    if (!unit_s) continue;
+    logs.push_back(std::log(*unit_s));
     // It is not known from which work a later launch resumed.
     const PastReport& first = trial.reports.front();
     if (Number(trial.launch) != 1 || first.time < trial.started) continue;
-    const double before = Seconds(first.time - trial.started);
-    start_ups.push_back(std::max(0.0, before - *unit * static_cast<double>(first.work)));
+    const double before_s = Seconds(first.time - trial.started);
+    start_ups_s.push_back(std::max(0.0, before_s - *unit_s * static_cast<double>(first.work)));
   }
   measured.with_start_up = logs.empty();
   if (logs.empty()) logs = whole;
@@ -57,8 +57,8 @@ void MeasureTimes(std::span<const PastTrial> trials, MeasuredWorkload& measured)
   }
   if (measured.with_start_up) {
     measured.start_up = Duration(0);
-  } else if (!start_ups.empty()) {
-    measured.start_up = FromSeconds(MedianOf(std::move(start_ups)));
+  } else if (!start_ups_s.empty()) {
+    measured.start_up = FromSeconds(MedianOf(std::move(start_ups_s)));
   }
 }
 

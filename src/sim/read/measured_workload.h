@@ -28,7 +28,7 @@ struct PastTrial {
   Duration busy{0};   // of all launches together
   Work work = 0;
   int count = 0;                    // of its reports
-  std::vector<PastReport> reports;  // in order; the first and an even part of the others
+  std::vector<PastReport> reports;  // in order: the first, and a sample of the others
 };
 
 // What the trials of an earlier study tell about trials like them. A figure that they do not tell
@@ -36,7 +36,7 @@ struct PastTrial {
 struct MeasuredWorkload {
   int trials = 0;                          // how many were looked at
   std::optional<double> seconds_per_unit;  // of a typical trial
-  // That time includes the start-up: trials that report once do not show it apart.
+  // Whether that time includes the start-up. A single report does not show them apart.
   bool with_start_up = false;
   std::optional<double> spread;  // how trials differ: deviation of the log of that time
   std::optional<Duration> start_up;
@@ -45,8 +45,8 @@ struct MeasuredWorkload {
   std::optional<CurveSpec> curve;
 };
 
-// Times are those between reports of one launch, with all that slowed the launch down, at the width
-// it had.
+// Times are taken between reports of one launch, at the width that it had. They include all that
+// slowed the launch down.
 MeasuredWorkload MeasureWorkload(std::span<const PastTrial> trials, Direction direction);
 
 // The curve of the family `power` that fits the trials roughly, by least squares. Each trial has a

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::size_t kMostJobs = 100;
 
 // Reads one time for all stages, or a list with one for each.
 bool ReadTimes(const ConfigMap& map, std::string_view key, const PipelineSpec& spec,
@@ -83,8 +87,7 @@ bool ReadLends(const ConfigMap& map, PipelineSpec& spec) {
   return false;
 }
 
-}  // namespace
-
+// Reads a pipeline job. Without a result where it has mistakes, which are reported.
 std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::string default_name) {
   const auto map = item.Map();
   if (!map) return std::nullopt;
@@ -129,6 +132,52 @@ std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::str
   if (schedule) return *std::move(schedule);
   item.Report(schedule.error().message);
   return std::nullopt;
+}
+
+// Adds a node with the devices that the job lends.
+void AddLent(const ConfigNode& item, std::size_t job, Scenario& scenario) {
+  const PipelineSchedule& schedule = scenario.pipeline_jobs[job];
+  const PipelineSpec& spec = schedule.spec();
+  if (spec.lends == 0) return;
+  std::size_t devices = static_cast<std::size_t>(spec.lends);
+  for (const Node& node : scenario.nodes) devices += node.devices.size();
+  if (devices > kMostSimulatedDevices)
+    return item.Expected(fmt::format("at most {} devices in all", kMostSimulatedDevices));
+  Node node{.name = spec.name, .cpus = spec.cpus_lent * spec.lends, .devices = {}};
+  for (int i = 0; i < spec.lends; ++i) {
+    const int stage = i % spec.stages;
+    Device& device = node.devices.emplace_back();
+    device.uuid = fmt::format("{}-stage{}-{}", spec.name, stage, i / spec.stages);
+    device.kind = spec.kind;
+    device.memory_bytes = spec.free_bytes[static_cast<std::size_t>(stage)];
+    device.open = std::clamp<Milli>(
+        static_cast<Milli>(schedule.idle_share(stage) * static_cast<double>(kWhole)), 1,
+        kWhole - 1);
+    scenario.lenders[device.uuid] = {.job = job, .stage = stage};
+  }
+  scenario.nodes.push_back(std::move(node));
+}
+
+}  // namespace
+
+void ReadPipelineJobs(const ConfigNode* list, Scenario& scenario) {
+  const auto items = list != nullptr ? list->List() : std::nullopt;
+  if (!items) return;
+  if (items->size() > kMostJobs) return list->Expected(fmt::format("at most {} jobs", kMostJobs));
+  for (const ConfigNode& item : *items) {
+    auto job = ReadPipelineJob(item, fmt::format("pipeline{}", scenario.pipeline_jobs.size() + 1));
+    if (!job) continue;
+    const std::string& name = job->spec().name;
+    const auto is_taken = [&](const PipelineSchedule& other) { return other.spec().name == name; };
+    if (std::ranges::any_of(scenario.pipeline_jobs, is_taken) ||
+        std::ranges::find(scenario.nodes, name, &Node::name) != scenario.nodes.end()) {
+      item.Report(fmt::format(
+          "expected a name that no other job or node has, found '{}'; choose another", name));
+      continue;
+    }
+    scenario.pipeline_jobs.push_back(*std::move(job));
+    AddLent(item, scenario.pipeline_jobs.size() - 1, scenario);
+  }
 }
 
 }  // namespace sluice

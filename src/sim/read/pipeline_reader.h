@@ -1,14 +1,13 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "config/config.h"
-#include "sim/pipeline_job.h"
+#include "sim/read/scenario.h"
 
 namespace sluice {
 
-// Reads a pipeline job of a scenario. Without a result where it has mistakes, which are reported.
-std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::string default_name);
+// Reads 'pipeline_jobs', which may be missing, into a scenario whose own nodes are known. The
+// devices that a job lends become a node of their own, after the others. Mistakes are reported to
+// the file, and a job with mistakes is left out.
+void ReadPipelineJobs(const ConfigNode* list, Scenario& scenario);
 
 }  // namespace sluice

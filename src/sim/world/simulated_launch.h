@@ -11,7 +11,7 @@
 #include "cluster/cluster.h"
 #include "engine/event.h"
 #include "sim/learning_curve.h"
-#include "sim/shared_devices.h"
+#include "sim/world/shared_devices.h"
 
 namespace sluice {
 
@@ -27,7 +27,7 @@ struct SimulatedLaunch {
   Phase phase = Phase::kStartUp;
   bool leaving = false;
   bool idle = false;   // at its target, without a verdict
-  bool saves = false;  // when it leaves: a checkpoint of `work`
+  bool saves = false;  // a checkpoint of `work`, before it leaves
   Ending ending = Ending::kDone;
   std::string reason;
   std::uint64_t seq = 0;
@@ -53,10 +53,10 @@ struct SimulatedLaunch {
   }
 
   Time ReportDue() const {
-    constexpr double kLongest = 1e12;  // seconds: more virtual time than there is
-    const double left = (static_cast<double>(next_work - work) - progress) / rate;
+    constexpr double kLongestSeconds = 1e12;  // more virtual time than there is
+    const double left_s = (static_cast<double>(next_work - work) - progress) / rate;
     const auto micros =
-        static_cast<std::int64_t>(std::llround(std::clamp(left, 0.0, kLongest) * 1e6));
+        static_cast<std::int64_t>(std::llround(std::clamp(left_s, 0.0, kLongestSeconds) * 1e6));
     return since + Duration(std::max<std::int64_t>(micros, 1));
   }
 };

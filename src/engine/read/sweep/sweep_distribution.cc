@@ -1,4 +1,4 @@
-#include "engine/read/sweep_distribution.h"
+#include "engine/read/sweep/sweep_distribution.h"
 
 #include <fmt/format.h>
 

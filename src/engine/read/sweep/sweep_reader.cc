@@ -1,4 +1,4 @@
-#include "engine/read/sweep_reader.h"
+#include "engine/read/sweep/sweep_reader.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "engine/read/foreign_keys.h"
 #include "engine/read/study_keys.h"
-#include "engine/read/sweep_command.h"
-#include "engine/read/sweep_parameters.h"
+#include "engine/read/sweep/sweep_command.h"
+#include "engine/read/sweep/sweep_parameters.h"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/shared_devices.h"
+#include "sim/world/shared_devices.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/read/sweep_command.h"
+#include "engine/read/sweep/sweep_command.h"
 
 #include <fmt/format.h>
 

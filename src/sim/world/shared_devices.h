@@ -7,21 +7,23 @@
 
 namespace sluice {
 
-// A launch that holds devices, as far as its neighbours feel it.
+// A launch that holds devices: what its neighbours there feel of it.
 struct Tenant {
   std::uint32_t slot = 0;
   double busy = 0;                 // the part of each of its devices that it keeps busy
   double bandwidth = 0;            // the part of their memory's bandwidth that it uses
   std::int64_t bytes = 0;          // memory of its own, on each device
-  BundleId bundle{};               // the launches of a bundle are one program,
-  std::int64_t program_bytes = 0;  // which takes this memory once
+  BundleId bundle{};               // the launches of a bundle are one program
+  std::int64_t program_bytes = 0;  // memory that the program of the bundle takes once
 };
 
 // The devices of a world, in the nodes' order, and the launches that share them.
 class SharedDevices {
  public:
+  // The nodes must outlive this.
   explicit SharedDevices(const std::vector<Node>& nodes);
 
+  std::size_t size() const { return devices_.size(); }
   std::size_t IndexOf(const Grant& grant, DeviceId device) const {
     return first_[Number(grant.node) - 1] + Number(device);
   }
@@ -46,7 +48,8 @@ class SharedDevices {
     return !grant.devices.empty() &&
            devices_[IndexOf(grant, grant.devices.front())].Has(grant.bundle);
   }
-  // Calls visit(slot) for each other launch on a device of the grant; for some more than once.
+  // Calls visit(slot) for each other launch on a device of the grant: once for each device that the
+  // launch has in common with the grant.
   template <typename Visit>
   void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {
     for (const DeviceId id : grant.devices) {

@@ -1,4 +1,4 @@
-#include "sim/shared_devices.h"
+#include "sim/world/shared_devices.h"
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(SharedDevicesTest, BundlesAreProgramsOfTheirOwn) {
   EXPECT_EQ(devices.Fused(one, Member(0, BundleId(1))), 1);
 }
 
-TEST(SharedDevicesTest, NobodyDisturbsItsOwnBundle) {
+TEST(SharedDevicesTest, ALaunchDoesNotDisturbItsOwnBundle) {
   const std::vector<Node> nodes = TwoDevices();
   SharedDevices devices(nodes);
   const Tenant member = Member(0, BundleId(1));

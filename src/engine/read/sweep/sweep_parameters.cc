@@ -1,4 +1,4 @@
-#include "engine/read/sweep_parameters.h"
+#include "engine/read/sweep/sweep_parameters.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "engine/read/arguments_codec.h"
-#include "engine/read/sweep_distribution.h"
+#include "engine/read/sweep/sweep_distribution.h"
 #include "space/space_reader.h"
 
 namespace sluice {

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/yaml_lines.h"
+
+namespace sluice {
+
+// A fault and how to mend it.
+struct Cure {
+  int line;
+  std::string message;
+  std::string instead;  // the mended line, to be tried; empty: the message proposes no line
+};
+
+// A text that the parser could not read, line by line. Lines are counted from 1 on.
+class FaultyText {
+ public:
+  // The text must outlive this.
+  FaultyText(std::string_view text, int line) : lines_(LinesOf(text)), line_(line) {}
+
+  // The line on which the parser stopped.
+  int line() const { return line_; }
+  const std::vector<std::string_view>& lines() const { return lines_; }
+  // Empty where there is no such line.
+  std::string_view At(int line) const;
+  // The nearest line before this one that is not blank or a comment; 0 if there is none.
+  int Before(int line) const;
+
+  // This text behind the indentation of a line.
+  std::string Indented(int line, std::string_view text) const;
+  // The faulty line, with another value behind the key of its pair.
+  std::string WithValue(const YamlPair& pair, std::string_view value) const;
+  // The whole text, with the cure's line in place of the one it mends.
+  std::string With(const Cure& cure) const;
+
+ private:
+  std::vector<std::string_view> lines_;
+  int line_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,18 @@
+#pragma once
+
+// For tests: what is said of a text that cannot be read.
+
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace sluice {
+
+// Empty if the text can be read.
+inline std::string FaultOf(std::string_view text) {
+  const auto file = ConfigFile::Parse(text, "f");
+  return file ? "" : file.error().message;
+}
+
+}  // namespace sluice

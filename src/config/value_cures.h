@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "config/faulty_text.h"
+
+namespace sluice {
+
+// Mistakes in what stands behind a key, on the line on which the parser stopped. Each of these
+// returns how the mistake may be mended, the likely cures first; none if it sees no such mistake.
+
+// A comparison that YAML takes for the beginning of a text, as in "accuracy: > 0.9".
+std::vector<Cure> ComparisonBehindKey(const FaultyText& faulty);
+// "constraints: - a < b"
+std::vector<Cure> ItemBehindKey(const FaultyText& faulty);
+// "program: python train.py --tag a: b"
+std::vector<Cure> ColonInText(const FaultyText& faulty);
+// "name: 'a' b" or "name: {a} b"
+std::vector<Cure> RestBehindQuote(const FaultyText& faulty);
+
+}  // namespace sluice

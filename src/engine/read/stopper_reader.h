@@ -1,0 +1,19 @@
+#pragma once
+
+#include "config/config.h"
+#include "engine/read/templates.h"
+#include "engine/study.h"
+
+namespace sluice {
+
+// Reads 'budget' of a study into the spec: how far its trials go, and where they are judged.
+// Mistakes are reported to the file. Returns whether there are none.
+bool ReadBudget(const ConfigMap& study, StudySpec& spec);
+
+// Reads 'stopper' of a study into a spec that has its budget, and whose space has these parameters.
+// Mistakes are reported to the file. Where the budget has mistakes, the stopper is not held against
+// it.
+void ReadStopper(const ConfigMap& study, const ParameterNames& parameters, bool budget_good,
+                 StudySpec& spec);
+
+}  // namespace sluice

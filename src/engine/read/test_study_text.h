@@ -1,0 +1,34 @@
+#pragma once
+
+// For tests of readers: what is wrong with the text of a study.
+
+#include <string>
+#include <string_view>
+
+#include "engine/study.h"
+
+namespace sluice {
+
+inline constexpr std::string_view kSpace = "space: {lr: {float: [1e-4, 1e-1], log: true}}\n";
+
+// Empty if nothing is.
+inline std::string StudyProblems(std::string_view text) {
+  const auto study = ReadStudy(text, "study.yaml", "study");
+  return study ? "" : study.error().message;
+}
+
+// What is wrong with a good study that has these lines before it, without a key that they set.
+inline std::string With(std::string_view lines) {
+  std::string text(lines);
+  const auto add = [&](std::string_view key, std::string_view line) {
+    if (lines.find(std::string(key) + ":") == std::string_view::npos) text += line;
+  };
+  text += '\n';
+  add("program", "program: python train.py {args}\n");
+  add("space", kSpace);
+  add("objective", "objective: {maximize: accuracy}\n");
+  add("trials", "trials: 24\n");
+  return StudyProblems(text);
+}
+
+}  // namespace sluice
