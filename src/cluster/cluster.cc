@@ -3,12 +3,24 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/planted.h"
 
 namespace sluice {
 namespace {
 
 constexpr const char* kUnreadable = "a snapshot's cluster does not read back";
+
+// The fields that Save and Load share. One that is missing here does not compile.
+template <typename SomeDevice, typename Visit>
+void ForEachDeviceField(SomeDevice& d, Visit&& visit) {
+  VisitFields<kFieldsOf<Device>>(visit, d.uuid, d.kind, d.memory_bytes, d.open);
+}
+template <typename SomeUse, typename Visit>
+void ForEachUseField(SomeUse& u, Visit&& visit) {
+  VisitFields<kFieldsOf<DeviceUse>>(visit, u.share, u.bandwidth, u.memory_bytes, u.clients);
+}
+static_assert(kFieldsOf<Node> == 4, "Save and Load list the fields of a node");
 
 std::size_t Index(NodeId id) { return Number(id) - 1; }
 
@@ -163,6 +175,7 @@ bool Cluster::idle() const {
 }
 
 void Cluster::Save(StateWriter& writer) const {
+  const auto put = [&writer](const auto& value) { writer.Put(value); };
   const std::vector<Node>& nodes = *nodes_;
   writer.Put(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -170,20 +183,10 @@ void Cluster::Save(StateWriter& writer) const {
     writer.Put(nodes[i].cpus);
     writer.Put(nodes[i].up);
     writer.Put(nodes[i].devices.size());
-    for (const Device& device : nodes[i].devices) {
-      writer.Put(device.uuid);
-      writer.Put(device.kind);
-      writer.Put(device.memory_bytes);
-      writer.Put(device.open);
-    }
+    for (const Device& device : nodes[i].devices) ForEachDeviceField(device, put);
     writer.Put(used_[i].cpus);
     writer.Put(used_[i].devices.size());
-    for (const DeviceUse& used : used_[i].devices) {
-      writer.Put(used.share);
-      writer.Put(used.bandwidth);
-      writer.Put(used.memory_bytes);
-      writer.Put(used.clients);
-    }
+    for (const DeviceUse& use : used_[i].devices) ForEachUseField(use, put);
   }
   writer.Put(bundles_.size());
   for (const auto& [bundle, members] : bundles_) {
@@ -193,6 +196,7 @@ void Cluster::Save(StateWriter& writer) const {
 }
 
 Status Cluster::Load(StateReader& reader) {
+  const auto get = [&reader](auto& value) { reader.Get(value); };
   std::vector<Node> nodes;
   used_.clear();
   // Node by node, while there is something to read: a count alone must not allocate memory.
@@ -204,20 +208,12 @@ Status Cluster::Load(StateReader& reader) {
     reader.Get(node.up);
     for (std::size_t devices = reader.Count(); devices > 0 && reader.ok(); --devices) {
       Device& device = node.devices.emplace_back();
-      reader.Get(device.uuid);
-      reader.Get(device.kind);
-      reader.Get(device.memory_bytes);
-      reader.Get(device.open);
+      ForEachDeviceField(device, get);
       if (device.open < 1 || device.open > kWhole) return Corruption(kUnreadable);
     }
     reader.Get(used.cpus);
     used.devices.resize(reader.Count());
-    for (DeviceUse& device : used.devices) {
-      reader.Get(device.share);
-      reader.Get(device.bandwidth);
-      reader.Get(device.memory_bytes);
-      reader.Get(device.clients);
-    }
+    for (DeviceUse& use : used.devices) ForEachUseField(use, get);
     const bool in_range = std::ranges::all_of(used.devices, [](const DeviceUse& device) {
       return device.share >= 0 && device.share <= kWhole && device.bandwidth >= 0 &&
              device.bandwidth <= kWhole && device.memory_bytes >= 0 && device.clients >= 0 &&

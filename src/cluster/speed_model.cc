@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/fields.h"
 #include "cluster/device_kind.h"
 
 namespace sluice {
@@ -141,7 +142,12 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
   return estimate;
 }
 
+// A lent device's kind is saved as a kind of its own (SavedKind). The prior of a belief follows from
+// its situation.
+static_assert(kFieldsOf<SpeedSituation> == 6, "Save and Load list the fields of a situation");
+
 void SpeedModel::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Belief> == 4, "Save and Load list the fields of a belief");
   writer.Put(beliefs_.size());
   for (const auto& [situation, belief] : beliefs_) {
     writer.Put(std::string_view(situation.shape));

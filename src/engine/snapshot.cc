@@ -43,8 +43,8 @@ struct Loader {
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   // Not listed are
-  //   - `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow from how
-  //     the study was created;
+  //   - `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow from
+  //     how the study was created;
   //   - `counts`, `saved` and `forks`, which follow from its trials;
   //   - `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself;
   //   - `has_enough_room`, which counts only while a plan is made.
