@@ -74,9 +74,9 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
     trial.trial.state = kStates[(n - 1) % 4];
     if (test.finished && trial.trial.state == TrialState::kRunning)
       trial.trial.state = TrialState::kComplete;
-    trial.trial.launch = LaunchId(1);
+    trial.trial.launch.id = LaunchId(1);
     trial.trial.target = 9;
-    trial.trial.created = trial.trial.started = start + std::chrono::seconds(n);
+    trial.trial.created = trial.trial.launch.started = start + std::chrono::seconds(n);
     const bool failed = trial.trial.state == TrialState::kFailed;
     if (failed) trial.trial.note = "exit code 3:\x1b[31m boom";
     for (int work = 1; work <= test.reports && !failed; ++work) {

@@ -169,7 +169,7 @@ void Checker::CheckBooks(const Engine& engine, const Study& study) {
   for (std::size_t n = 0; n < nodes.size(); ++n) used[n].resize(nodes[n].devices.size());
   std::map<BundleId, int> bundles;
   for (const TrialId id : study.running) {
-    const Grant& grant = study.trial(id).grant;
+    const Grant& grant = study.trial(id).launch.grant;
     const std::size_t node = Number(grant.node) - 1;
     if (study.trial(id).state != TrialState::kRunning || node >= nodes.size())
       return Say("a trial that does not run is among those that do");
@@ -248,8 +248,8 @@ void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
 
 void Checker::ToldToLeave(wire::LaunchRef at) {
   const Trial* known = shadow_->trial({shadow_->studies().front()->id, at.trial});
-  if (known == nullptr || known->launch < at.launch ||
-      (known->launch == at.launch && known->state == TrialState::kRunning && !known->leaving))
+  if (known == nullptr || known->launch.id < at.launch ||
+      (known->launch.id == at.launch && known->state == TrialState::kRunning && !known->leaving))
     Say(fmt::format("launch {} of trial {} was told to leave before that was on disk",
                     Number(at.launch), Number(at.trial)));
 }

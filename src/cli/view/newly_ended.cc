@@ -31,7 +31,7 @@ std::vector<TrialSummary> LatestTrials(const Study& study) {
                       .result = trial.result,
                       .result_work = trial.result_work,
                       .reports = static_cast<int>(trial.reports),
-                      .started = trial.started,
+                      .started = trial.launch.started,
                       .ended = trial.ended,
                       .busy = trial.busy,
                       .note = trial.note});
