@@ -133,7 +133,8 @@ Batch Controller::TakeBatch() {
   for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
     if (trial.awaits_parameters) continue;  // written with its parameters
-    // Parameters never change: they are written with the trial's first row.
+    // Parameters never change, and only a new row takes them (Ledger::WriteTrial). A trial that has
+    // reported has a row.
     const bool fresh = !IsSet(trial.launch.id) || trial.reports == 0;
     batch.trials.push_back(
         {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
@@ -162,8 +163,8 @@ void Controller::Committed(const Status& status) {
 }
 
 void Controller::Release(const Effects& effects) {
-  // A worker hears that its last trial is safe before it is given the next. Acknowledgements are
-  // cumulative: the last one of a launch says it all.
+  // A worker gets the acknowledgements of its last trial before it is given the next trial.
+  // Acknowledgements are cumulative, so only the last one of a launch is sent.
   struct Heard {
     std::uint64_t seq = 0;
     int count = 0;
@@ -227,7 +228,7 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
              {"waiting", standing.waiting},
              {"room", standing.room},
              {"total", standing.total}};
-    Happened(Woken{});  // plans: there may be room for one of them now
+    Happened(Woken{});  // makes a plan: one of the points may start now
   } else {
     return refuse(fmt::format("cannot '{}'", ask.verb));
   }

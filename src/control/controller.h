@@ -38,9 +38,10 @@ struct SearchAnswer {
 };
 
 // The loop around the engine. What happens becomes an event, and the event changes the engine at
-// once. When the event is on disk, the commands of the engine are carried out (Propose and WakeAt
-// at once), and what was heard is acknowledged. Drives one study. Pure but for what it is given, so
-// that a simulator runs it too. One thread.
+// once. Once the event is on disk, the commands that it caused are carried out, and the message
+// that it came from is acknowledged. Propose and WakeAt do not wait for the disk. Drives one study.
+// The controller touches the world only through the site, the committer and the searcher, so that a
+// simulator runs it too. One thread.
 class Controller final : public WorkforceOwner {
  public:
   struct Parts {
@@ -68,7 +69,7 @@ class Controller final : public WorkforceOwner {
   void Answered(SearchAnswer answer);
   // Whether the study is finished or drained, nothing of it runs, and all of that is on disk.
   bool Over() const;
-  // The last batch to write down, with a snapshot if much has happened since the last one.
+  // The last batch to write down. It has a snapshot if many events came after the latest snapshot.
   Batch LastWords();
 
   const Study& study() const { return *engine_->study(study_); }

@@ -13,7 +13,7 @@ struct Workforce::Peer {
   PeerId id = 0;
   wire::WorkerLink link;
   Host* host = nullptr;
-  bool refused = false;  // told so once the cause is on disk; not heard any more
+  bool refused = false;  // is told so once the cause is on disk; its messages are ignored
 };
 
 // A process that was started for a launch.
@@ -23,7 +23,7 @@ struct Workforce::Host {
   std::optional<wire::LaunchRef> at;  // the launch it carries now
 
   Peer* peer = nullptr;
-  Speaker speaker;         // if a process of it speaks, its standard output is not read
+  Speaker speaker;         // if there is one, the host's standard output is not read
   bool is_new = true;      // the speaker has sent this controller no numbered message yet
   bool renumbers = false;  // the speaker is new, and another process spoke before it
   bool ready = false;      // carries nothing, and would take another trial

@@ -67,7 +67,8 @@ enum class Force {
 // a process that was started for a launch. Its worker is named after that launch (WorkerName).
 //
 // The site tells the Workforce of new connections, of their lines and ends, of hosts that have
-// ended (once each), and of output that grew. It never does so from inside a call of its own.
+// ended (once each), and of output that grew. It never does so from within a call that the
+// Workforce makes to it.
 class Site {
  public:
   virtual ~Site() = default;
@@ -84,9 +85,10 @@ class Site {
   // Writes down that this host carries the trial's latest launch, for every later controller too.
   // Called before the worker hears of the launch.
   virtual Status Claim(const std::string& worker, const Trial& trial) = 0;
-  // What became of a launch. If its host runs, the site tells of that host from now on.
+  // What became of a launch. If its host runs, the site tells the Workforce of that host from now
+  // on.
   virtual Inherited Look(wire::LaunchRef at) = 0;
-  // Whether a host lives. If it does, the site tells of it from now on.
+  // Whether a host lives. If it does, the site tells the Workforce of it from now on.
   virtual bool Reach(const std::string& worker) = 0;
   // The process that speaks for a host, as Spoke wrote it down. The next controller reads it too.
   virtual Speaker WhoSpeaks(const std::string& worker) = 0;

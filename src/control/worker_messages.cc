@@ -35,7 +35,7 @@ void Workforce::Detach(PeerId peer) {
   if (Host* host = found->second->host) {
     host->peer = nullptr;
     host->ready = false;
-    host->heard = site_.Now();  // it has a lease's time to come back
+    host->heard = site_.Now();  // the worker has one lease to connect again
   }
   peers_.erase(found);
 }
@@ -46,8 +46,8 @@ void Workforce::Refuse(PeerId peer, const std::string& reason) {
   site_.Close(peer);
 }
 
-// Refuses a worker once the events so far are on disk. A worker may leave because of an event that
-// a crash then takes back: its launch would be taken to have come to its end.
+// Refuses a worker once the events so far are on disk. Otherwise a worker might leave because of an
+// event that a crash then undoes, and its launch would be taken to have come to its own end.
 void Workforce::RefuseInTurn(Peer& peer, std::string reason) {
   if (Planted("early-word")) return Refuse(peer.id, reason);
   peer.refused = true;
@@ -92,8 +92,8 @@ void Workforce::Greeted(Peer& peer) {
                   fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
   const Trial* trial = hello.at ? TrialOf(*hello.at) : nullptr;
-  // The worker of an ended launch may not have heard yet that the end is on disk, and may say it
-  // again.
+  // The worker of an ended launch may not have got the acknowledgement of the end yet, and may
+  // report the end again.
   const bool over = trial != nullptr && trial->state != TrialState::kRunning;
   if (hello.at && (trial == nullptr || (host->at != hello.at && !over))) {
     return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up",
@@ -115,7 +115,7 @@ void Workforce::Greeted(Peer& peer) {
     }
     return Refuse(peer.id, "another process of this launch reports already");
   }
-  if (host->peer != nullptr) {  // it came back before we saw it leave
+  if (host->peer != nullptr) {  // it connected again before we saw its old connection close
     const PeerId old = host->peer->id;
     Detach(old);
     site_.Close(old);
@@ -147,9 +147,10 @@ void Workforce::TellMissed(const Trial& trial) {
   tell(SetBudget{key, trial.launch.id, trial.target});
 }
 
-// Before the first message of a process comes what earlier processes of the launch could not
-// deliver, since their numbers are lower. A process that counts its messages from 1, as an earlier
-// process of the same launch did, has its messages numbered behind those.
+// Numbers the messages of a process behind those of earlier processes of its launch. Messages that
+// the earlier processes could not deliver are taken in before the first message of this process,
+// since their numbers are lower. If this process uses numbers of an earlier process, for example
+// because both count from 1, an offset is added to its numbers (Speaker::base).
 void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const std::uint64_t its = wire::ConversationOf(numbered.seq);
@@ -174,8 +175,8 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   host.ready = true;
   if (!host.at) {
     peer.link.Release();
-    // An idle host of an earlier controller, on a node or devices that are not known any more: it
-    // makes room.
+    // This idle host was started by an earlier controller, and its node or its devices are not
+    // known any more. It is dismissed to make room.
     const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
     if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
     return;
@@ -192,8 +193,9 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   site_.Send(peer.id, MakeAssign(study(), *trial, site_.PlacesOf(*host.at)));
 }
 
-// A numbered message, from a connection or from what a worker left behind: recorded if it is new,
-// acknowledged in turn.
+// Takes in a numbered message, from a connection or from what a worker left behind. It is recorded
+// if it is new. If it came from a connection, it is acknowledged once the events so far are on
+// disk.
 void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const TrialKey key = KeyOf(numbered.at);
@@ -207,7 +209,8 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
   if (admission == Admission::kSeen) {
     if (!receipt) return;
     ++host.owed;
-    // A worker that was given its next launch missed the acknowledgement of the last.
+    // The worker has its next launch already, so the last launch is on disk. Only the
+    // acknowledgement was missed, and it is sent again at once.
     if (host.at && *host.at != numbered.at) return Acknowledge(*receipt, 1);
     return owner_.AcknowledgeInTurn(*receipt);
   }
@@ -296,7 +299,8 @@ void Workforce::OutputGrew(const std::string& worker) {
   if (found != hosts_.end()) ReadOutput(*found->second, /*at_end=*/false);
 }
 
-// Reads whole lines that have not been read yet. After a restart, Trial::offset tells which were.
+// Reads whole lines that have not been read yet. After a restart, Launch::offset tells which lines
+// were read.
 void Workforce::ReadOutput(Host& host, bool at_end) {
   if (host.speaker.speaks || !host.at) return;
   host.offset = site_.ReadOutput(

@@ -23,7 +23,7 @@ Workforce::~Workforce() {
 }
 
 void Workforce::Open(const std::vector<wire::LaunchRef>& inherited) {
-  // What ran under an earlier controller is known before its workers come back.
+  // The launches of an earlier controller are adopted before their workers connect again.
   for (const wire::LaunchRef& at : inherited) Adopt(at);
   CheckLeases();
 }
@@ -78,7 +78,7 @@ void Workforce::Adopt(wire::LaunchRef at) {
   if (found.fate == Inherited::Fate::kRuns) {
     const auto known = hosts_.find(found.worker);
     Host& host = known != hosts_.end() ? *known->second : AddHost(found.worker);
-    // The launch was given up, as when its node was lost, and its process did not notice.
+    // The launch was given up, for example because its node was lost, and its process went on.
     if (given_up) return Signal(host, Force::kKill);
     take(host);
     if (host.speaker.speaks) return;
@@ -94,7 +94,7 @@ void Workforce::Adopt(wire::LaunchRef at) {
   LaunchOver(gone);
 }
 
-// Tells the end of a launch that no process will tell.
+// Records the end of a launch that no process carries.
 void Workforce::Ended(wire::LaunchRef at, Ending ending, std::string reason) {
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),
                               .launch = at.launch,
@@ -120,7 +120,8 @@ void Workforce::CarryOut(const Start& command) {
 
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    // A host with messages that are not on disk yet would be found with two launches after a crash.
+    // A host with messages that are not on disk yet is passed over. After a crash, it would be
+    // found with two launches.
     const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     // The program of an elastic trial has as many threads as it had cores when it started.
@@ -150,7 +151,7 @@ Status Workforce::SpawnHost(const Trial& trial) {
   host.at = at;
   host.grant = trial.launch.grant;
   site_.WatchOutput(host.name);
-  // Output from before it was watched is not announced: look once.
+  // The site does not announce output that came before the watch began, so it is read once here.
   site_.At(site_.Now(), [this, name = host.name] { OutputGrew(name); });
   return {};
 }
@@ -171,15 +172,16 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const bool hears = host->peer != nullptr;
   const Trial& trial = *TrialOf(at);
   const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
-  // Whether the worker will hear: now, when it comes back, or when it says hello at last. What it
-  // has saved and reported since is worth the wait. A launch that has said nothing yet is waited
-  // for only if it is to pause: if it is stopped, nothing is lost.
+  // Whether the worker will get the request: now, when it connects again, or when it connects for
+  // the first time. It then has the grace period to save and to report. A launch that has said
+  // nothing yet gets the grace period only if it is to pause: if it is stopped, nothing is lost.
   const bool comes =
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {
     case StopReason::kComplete:
       Tell(*host, wire::Stop{at, "complete"});
-      // Told before, and still running: a program that cannot hear, or does not listen.
+      // The launch was told before, and still runs: its program does not speak the protocol, or
+      // ignores the request.
       if (host->told_complete && !hears) Signal(*host, Force::kTerminate);
       if (host->told_complete && hears) ForceLater(*host);
       host->told_complete = true;
@@ -228,7 +230,8 @@ void Workforce::DismissIdle() {
   }
 }
 
-// An idle worker of another width on these devices holds memory that is needed now.
+// Dismisses the idle workers on these devices: they are of another width, and hold memory that is
+// needed now.
 void Workforce::DismissFrom(const Grant& grant) {
   if (study().spec.demand.most == 0) return;
   for (auto& [name, host] : hosts_) {
@@ -322,8 +325,8 @@ void Workforce::LaunchOver(Host& gone) {
                   std::nullopt);
 }
 
-// Takes in the messages that processes of a launch could not deliver, of the conversations before
-// this one.
+// Takes in the messages that processes of a launch could not deliver. Only the conversations with a
+// number below `before` count.
 void Workforce::ReadSpool(Host& host, wire::LaunchRef at, std::uint64_t before) {
   if (before == 0 || Planted("lost-spool")) return;
   for (const std::string& line : site_.Spool(at)) {

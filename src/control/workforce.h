@@ -28,28 +28,30 @@ struct Receipt {
   std::uint64_t seq = 0;
 };
 
-// What a workforce tells and asks its controller. Events reach the engine at once, and the disk in
-// turn.
+// What a workforce tells and asks its controller. An event reaches the engine at once, and the disk
+// with the next batch.
 class WorkforceOwner {
  public:
   virtual ~WorkforceOwner() = default;
   virtual const Engine& engine() const = 0;
   virtual void Happened(EventBody body, std::optional<Receipt> receipt) = 0;
-  // For a message that says nothing new: it is acknowledged after the events that are on their way
-  // to the disk.
+  // Acknowledges a message that says nothing new, once the events so far are on disk.
   virtual void AcknowledgeInTurn(Receipt receipt) = 0;
-  // For what depends on events so far: it is done after those that are on their way to the disk.
+  // Carry out a command, or an act, that depends on the events so far, once those events are on
+  // disk.
   virtual void CarryOutInTurn(Command command) = 0;
   virtual void DoInTurn(std::function<void()> act) = 0;
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
 };
 
 // The processes that run the trials of one study, and what they say. Commands of the engine become
-// messages and signals to workers; messages of workers become events. Pure but for the site it is
-// given, so that simulated workers and real ones are heard by the same code. One thread.
+// messages and signals to workers; messages of workers become events. The workforce touches the
+// world only through the site, so that the same code handles simulated workers and real ones. One
+// thread.
 //
 // A *host* is a process that was started for a launch. It carries that launch and, if it says that
-// it can (reuse), further launches after it. Hosts outlive this object: the next one adopts them.
+// it can (reuse), further launches after it. A host outlives this object: the workforce of the next
+// controller adopts it.
 class Workforce {
  public:
   Workforce(Site& site, WorkforceOwner& owner, StudyId study);
@@ -86,8 +88,8 @@ class Workforce {
   bool IsNewcomer(PeerId peer) const;
   // The connection of a host, or 0.
   PeerId PeerOf(const std::string& worker) const;
-  // The connection that the host of a hello had before, or 0. What came over that one was said
-  // earlier.
+  // The connection that the host of a hello had before, or 0. The lines of that connection were
+  // sent before the hello.
   PeerId PeerBefore(std::string_view hello) const;
 
  private:
@@ -118,7 +120,7 @@ class Workforce {
   void ReadOutput(Host& host, bool at_end);
   void OutputLine(Host& host, std::string_view line, std::uint64_t offset);
 
-  // Workers that do
+  // Workers that speak the protocol
   void Detach(PeerId peer);
   void Refuse(PeerId peer, const std::string& reason);
   void RefuseInTurn(Peer& peer, std::string reason);

@@ -37,12 +37,14 @@ struct SetBudget {
   Work target = 0;
 };
 
-// kYield: to make room, or to go on elsewhere. kDrain: the controller leaves.
+// kYield: the trial makes room, or goes on elsewhere. kDrain: the controller is about to exit.
 enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease, kDrain };
 
-// The launch is to leave its trial; LaunchEnded says when it has. The worker is asked first, and
-// forced after a grace period (SIGTERM, SIGKILL). kTimeout and kLease force it without asking.
-// kYield never forces it. kComplete forces it only where the launch goes on and is told again.
+// The launch is to leave its trial; LaunchEnded says when it has left. A worker that speaks the
+// protocol is asked first, and forced after a grace period (SIGTERM, then SIGKILL). Other programs
+// are forced at once, unless they are to pause and may still connect. kTimeout and kLease force a
+// launch without asking. kYield never forces a launch. kComplete forces a launch only if it goes on
+// all the same, when it is told for the second time.
 struct StopLaunch {
   TrialKey trial;
   LaunchId launch{};
@@ -50,9 +52,9 @@ struct StopLaunch {
 };
 
 // Copy the checkpoint of a trial for a fork of it, unless its work has reached `end`.
-// CheckpointCopied says what came of it. A checkpoint that the fork has already is the copy. The
-// copy is made before the commands that come after this one, so that a parent which is resumed does
-// not write to what is copied.
+// CheckpointCopied says what came of it. If the fork has a checkpoint already, that is the copy,
+// and nothing is done. The copy is made before the commands that come after this one, so that a
+// parent which is resumed does not write to what is copied.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};

@@ -51,7 +51,8 @@ void Engine::On(const StudyResumed& event) {
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
   if (event.change) {
-    // Only a study that has the engine to itself is changed like this: the policy is its own.
+    // The file of a study can be edited only where the study has the engine to itself. So the
+    // engine's policy is that study's own, and may be replaced.
     if (event.change->policy != study->spec.policy) {
       auto policy = MakePolicy(event.change->policy);
       SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
@@ -103,7 +104,8 @@ void Engine::On(const Proposed& event) {
   if (study != nullptr && IsSet(event.fork)) return forks_.OnProposed(*study, event);
   if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
   if (event.counter != study->answered) {
-    // Out of turn: asked for again, or it would be missing for ever.
+    // The answer came out of turn. Its proposal is asked for again, or it would be missing for
+    // ever.
     state_.commands.push_back(Propose{study->id, event.counter});
     return;
   }
@@ -129,8 +131,8 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   Trial& trial = state_.trial(key);
   trial.launch.seq = std::max(trial.launch.seq, position.seq);
   trial.launch.offset = std::max(trial.launch.offset, position.offset);
-  // A launch that sends messages was started. A checkpoint that was to be removed was removed
-  // before that.
+  // A launch that sends messages was started. An eviction that was still due was carried out before
+  // the start (Planner::StartLaunch).
   if (position.seq != 0 || position.offset != 0) {
     trial.evicted = false;
     state_.study(key.study).failed_starts = 0;
@@ -194,8 +196,8 @@ void Engine::On(const RetryAsked& event) {
   again.SetTarget(study->spec.stopper.max_budget);
   again.note.clear();
   again.not_before = {};
-  if (again.work >= again.target)
-    return state_.SetState(*study, again, TrialState::kComplete);  // it got there on its way out
+  // The trial may have reached the full budget while its launch was leaving.
+  if (again.work >= again.target) return state_.SetState(*study, again, TrialState::kComplete);
   state_.SetState(*study, again, TrialState::kWaiting);
   study->Enqueue(again);
   Reopen(*study);

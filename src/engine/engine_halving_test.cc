@@ -152,7 +152,7 @@ TEST(EngineHalvingTest, AStudyThatIsStoppedAndResumedLeavesNobodyWaiting) {
               ElementsAre("start 1.2 1..3"));
 }
 
-// Told to pause, on its way out, and lost: it must not come back.
+// A trial that loses while it is leaving for a pause must not be resumed.
 TEST(EngineHalvingTest, ATrialThatLosesOnItsWayOutIsStopped) {
   TestEngine t(Sha(3), NodeOf(3 * kWhole));
   t.Propose(3);

@@ -20,14 +20,14 @@ namespace sluice {
 enum class Admission {
   kNew,
   kSeen,       // sent again: acknowledge, do not record
-  kRetrained,  // work that an earlier launch has reported: LaunchHeard
-  kBackwards,  // work that this launch has passed: say so, do not record
-  kStale,      // of a launch that was given up, or of none: refuse
+  kRetrained,  // work that an earlier launch has reported: record it as LaunchHeard
+  kBackwards,  // work that this launch has passed: note it, do not record it
+  kStale,      // of a launch that was given up or is not known: refuse
 };
 
 // All that events change, and the commands that the present event has caused so far. The parts of
-// the engine share it. They are in the folder parts:
-//   planner.h        turns free devices into running trials, and sees when a study has ended
+// the engine, which lie in the folder parts, share this state:
+//   planner.h        starts trials on free devices, and sees when a study has ended
 //   work_viewer.h    what the policy is shown
 //   judge.h          what a report means for its trial and its study
 //   endings.h        what the end of a launch means for its trial
@@ -54,7 +54,7 @@ struct EngineState {
   Study* FindStudy(StudyId id) { return const_cast<Study*>(std::as_const(*this).FindStudy(id)); }
   const Study* FindStudy(std::string_view name) const;
   const Trial* FindTrial(TrialKey key) const;
-  // The same for those that are known to be there.
+  // The same for a study or trial that is known to exist.
   Study& study(StudyId id) { return *FindStudy(id); }
   Trial& trial(TrialKey key) { return study(key.study).trial(key.trial); }
 

@@ -21,7 +21,8 @@ namespace sluice {
 // mean what they meant. Since rules 2
 //   - a program that ends well, and went past the target that its launch was given, has come to its
 //     own end. Under rules 1 its trial ran again;
-//   - a program that cannot hear is ended when the controller leaves. Under rules 1 it went on;
+//   - a program that does not speak the protocol is ended when the controller drains. Under rules 1
+//     it went on;
 //   - failures can end a study, and some notes say more.
 // Since rules 3 trials are compared at rungs by their result so far. Before, it was by the value at
 // the rung.
@@ -108,8 +109,8 @@ struct KnowledgeGiven {
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 // Where an event stands in the messages of its launch. Both numbers rise within a launch. A message
-// has one of them; an event of the controller's own has neither. A number that is not beyond the
-// last one seen has been seen.
+// has one of them; an event of the controller's own has neither. A message with a number that is
+// not above the last one seen was seen before.
 struct Position {
   std::uint64_t seq = 0;     // of the worker's connection
   std::uint64_t offset = 0;  // of standard output, behind the line

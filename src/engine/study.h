@@ -115,7 +115,7 @@ struct StudySpec {
   std::string transfer;
   Timeouts timeouts;
   int retries = 1;
-  int max_failures = 0;  // the study ends after so many failed trials; 0: see Engine::CountOver
+  int max_failures = 0;  // the study ends after so many failed trials; 0: see Judge::CountOver
   Duration backoff = std::chrono::seconds(1);  // before the first retry; doubles
   std::optional<std::uint64_t> seed;
   std::int64_t output_cap_bytes = 16 << 20;        // of each launch

@@ -70,7 +70,7 @@ struct Study {
   std::uint32_t over = 0;
   std::uint32_t failed = 0;
   std::uint32_t fruitless = 0;
-  bool has_enough_room = false;  // in the plan being made: the study cannot use more room
+  bool has_enough_room = false;  // in the plan being made: the study needs no room for more trials
   std::uint64_t asked = 0;       // proposals asked for
   std::uint64_t answered = 0;
   std::uint64_t enqueued = 0;  // points given by hand so far
@@ -98,8 +98,8 @@ struct Study {
   int room() const;
   // When launches are told to leave, so that they have saved by the deadline.
   Time stops_at() const;
-  // Whether it still goes on. Its waiting trials may start and new ones be made, unless the engine
-  // drains: nothing is planned then.
+  // Whether the study goes on: its waiting trials may start, and new trials may be made. While the
+  // engine drains, nothing is planned even for an open study.
   bool open() const { return ending == Finish::kNot; }
   // Whether a stopper may stop trials before the full budget.
   bool IsJudged() const { return spec.stopper.name != "none"; }

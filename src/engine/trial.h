@@ -32,8 +32,8 @@ enum class Copying : std::uint8_t {
   kAsked,  // for the copy of the parent's checkpoint
 };
 
-// The latest launch of a trial. A new launch is assigned whole, so that nothing of the one before
-// stays.
+// The latest launch of a trial. A new launch replaces the whole struct, so that no field of the
+// launch before it stays.
 struct Launch {
   LaunchId id{};
   Grant grant;      // while it runs
@@ -46,7 +46,7 @@ struct Launch {
   std::uint32_t reports = 0;  // new ones
   Duration to_first{0};       // from its start to its first report; 0: not known
 
-  // Whether it can be told to leave, since it speaks the protocol, and has reported new work.
+  // Whether the launch can be preempted: it speaks the protocol, and has reported new work.
   bool CanBeMoved() const { return seq > 0 && work > 0; }
 };
 
@@ -65,7 +65,8 @@ struct Trial {
   GroupId group{};
   TrialState state = TrialState::kWaiting;
   bool leaving = false;  // its launch was told to leave
-  // Why its launch was last told to leave, and when; kNever: not known. Kept once it has left.
+  // Why its launch was last told to leave, and when (kNever: not known). Both are kept after the
+  // launch has left.
   StopReason leave_reason = StopReason::kStopped;
   Time leave_sent = kNever;
   bool exempt = false;     // retried by hand: the stopper no longer judges it
@@ -112,16 +113,16 @@ struct Trial {
   }
 };
 
-// Whether the launch is leaving and what becomes of its trial is decided. The executor makes such a
-// launch leave, by force in the end.
+// Whether the launch is leaving, and it is decided what becomes of its trial. The executor makes
+// such a launch leave, by force in the end.
 inline bool IsDecided(const Trial& trial) {
   return trial.leaving &&
          (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
           trial.leave_reason == StopReason::kStudy);
 }
 
-// Whether the launch is leaving for another reason than kYield and kDrain, after which the trial
-// would wait for a new place.
+// Whether the launch is leaving for a reason other than kYield and kDrain. After those two, the
+// trial waits to be placed again.
 inline bool IsEnding(const Trial& trial) {
   return trial.leaving && trial.leave_reason != StopReason::kYield &&
          trial.leave_reason != StopReason::kDrain;

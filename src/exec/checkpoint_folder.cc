@@ -137,7 +137,8 @@ std::optional<Work> CheckpointWork(const std::string& folder) {
 
 std::optional<std::string> KeptCheckpoint(const std::string& folder, Work work) {
   if (CheckpointWork(folder) == work) return std::nullopt;
-  // It is still the previous one if a launch died before it had moved it.
+  // The best checkpoint is still called the previous one if a launch died before it had moved the
+  // folder.
   for (const char* name : {kBest, kPrevious}) {
     std::string kept = fmt::format("{}/{}", folder, name);
     if (WorkOf(kept) == work) return kept;

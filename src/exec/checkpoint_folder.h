@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-// Copies a checkpoint folder, all of it or nothing. A folder that is at `to` already is a copy made
-// before. A trial may go on writing to `from` meanwhile if it replaces files by renaming, as
-// sluice.checkpoint does. If something changes during the copy, the copy is made again, and given
-// up after some tries. What the trial is just writing (`.writing`) is left out, and so is the
-// checkpoint of its best report, which does not belong to the copy. The copy is on disk when this
-// returns. Fails with unavailable, and leaves nothing at `to`.
+// Copies a checkpoint folder, all of it or nothing. A folder that is already at `to` counts as an
+// earlier copy, and stays as it is. A trial may go on writing to `from` meanwhile if it replaces
+// files by renaming, as sluice.checkpoint does. If something changes during the copy, the copy is
+// made again, and given up after some tries. What the trial is just writing (`.writing`) is left
+// out, and so is the checkpoint of its best report, which does not belong to the copy. The copy is
+// on disk when this returns. Fails with unavailable, and leaves nothing at `to`.
 Status CopyCheckpointFolder(const std::string& from, const std::string& to);
 
 // The work of the latest checkpoint in a checkpoint folder, if sluice.checkpoint wrote it.

@@ -124,7 +124,8 @@ TEST_F(CheckpointFolderTest, FailuresLeaveNothing) {
   EXPECT_THAT(blocked.error().message, HasSubstr("cannot copy"));
 }
 
-// As sluice.checkpoint does it, as fast as it can: a copy is of one checkpoint, never of two.
+// A trial saves as sluice.checkpoint does, as fast as it can. Each copy is of one checkpoint, never
+// a mix of two.
 TEST_F(CheckpointFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
   const auto write = [&](int number) {
     fs::create_directories(From() / ".writing");

@@ -43,7 +43,8 @@ class Connection {
  private:
   void Readable();
   void Flush();
-  // Whether lines were read: false at the end of the stream.
+  // Reads once, and handles the whole lines. False at the end of the stream, and after a line that
+  // is too long. `more` says whether more may have arrived.
   bool ReadSome(bool& more);
 
   EventLoop& loop_;

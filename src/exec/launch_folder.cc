@@ -139,8 +139,8 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
                         exit->lost_bytes)};
   }
   if (exit->code == 0 && exit->signal == 0) {
-    // A program that cannot speak to the controller, and ends well when it is asked to, counts as
-    // paused.
+    // A program that does not speak the protocol, and ends well after it was asked to end, counts
+    // as paused.
     const bool paused =
         access((launch_folder + "/paused").c_str(), F_OK) == 0 || (exit->asked && !speaks);
     return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};

@@ -75,7 +75,7 @@ LocalController::~LocalController() {
     close(descriptor);
   }
   const sigset_t ours = HeardSignals();
-  // Another Ctrl-C while the summary is printed has nothing left to end.
+  // Another Ctrl-C while the summary is printed is ignored, since nothing is left to end.
   if (interrupts_ > 0) {
     for (int word : {SIGINT, SIGTERM}) signal(word, SIG_IGN);
   }

@@ -96,7 +96,7 @@ class LocalControllerTest : public ::testing::Test {
     EXPECT_TRUE(end) << end.error().message;
   }
 
-  // Whose programs all fail.
+  // The path of a launcher whose programs all fail.
   std::string FailingLauncher() {
     const std::string path = folder_ / "launcher";
     WriteAll(path, "#!/bin/sh\necho \"1 1 - $1\" > $1/claim\necho '1 0 0 ' > $1/exit\n");

@@ -74,9 +74,9 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
-  // Orphans of a killed launcher become children of this process. Children that this process was
-  // started with (those of a shell that became this process) are not ours to end, and neither are
-  // their orphans: then it adopts none.
+  // Orphans of a killed launcher become children of this process. If this process was started with
+  // children (those of a shell that became this process), they are not ours to end, and neither are
+  // their orphans. Then this process adopts no orphans.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
@@ -188,7 +188,7 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
 }
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
-  // If this fails, the next controller finds out as we did.
+  // If this fails, the next controller learns of the process when it connects, as this one did.
   (void)WriteFile(
       FolderOf(worker) + "/speaks",
       fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base, speaker.image));
@@ -242,8 +242,8 @@ void LocalSite::ProcessEnded(const std::string& worker) {
     inotify_rm_watch(inotify_, process.watch);
     output_watches_.erase(process.watch);
   }
-  // A launcher that wrote its exit record has left nothing behind. If the launcher was killed, this
-  // is the only place that looks for what an idle worker started.
+  // A launcher that wrote its exit record has left nothing behind. If the launcher was killed,
+  // processes of an idle worker may be left. Only this code looks for them while a controller runs.
   if (!ReadExit(FolderOf(worker))) {
     EndStrays();
     KillLaunch(FolderOf(worker));
@@ -251,7 +251,7 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   workforce_->HostEnded(worker);
 }
 
-// Ends the processes that came to this process because their launcher is dead.
+// Ends the orphans that became children of this process because their launcher is dead.
 void LocalSite::EndStrays() {
   if (!adopts_) return;
   std::vector<pid_t> launchers;

@@ -90,7 +90,7 @@ class LocalSite final : public Site {
   int listener_ = -1;
   std::pair<dev_t, ino_t> socket_;  // device and inode of its file
   int inotify_ = -1;
-  // Every child of this process that is not a launcher was left by a launcher.
+  // Whether every child of this process that is not a launcher is an orphan of a launcher.
   bool adopts_ = false;
   std::map<std::string, Process> processes_;   // by worker name
   std::map<int, std::string> output_watches_;  // inotify's number to worker name

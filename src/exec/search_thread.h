@@ -27,7 +27,7 @@ class SearchThread final : public Searcher {
  private:
   std::unique_ptr<Sampler> sampler_;
   Answers<SearchAnswer> answers_;
-  WorkerThread worker_{WorkerThread::AtEnd::kDrop};  // the last: its tasks use what is above
+  WorkerThread worker_{WorkerThread::AtEnd::kDrop};  // last: its tasks use the members above
 };
 
 }  // namespace sluice

@@ -84,8 +84,8 @@ struct OpenedStudy {
 
 Result<OpenedStudy> OpenStudy(const StorePaths& paths, const StoreLock& lock,
                               const std::string& name) {
-  // Through a reader first: a store that does not exist is not made here, and an unknown name gets
-  // its suggestion.
+  // The study is looked up with a reader first. So a store that does not exist is not made here,
+  // and an unknown name gets a suggestion.
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
   OpenedStudy opened;

@@ -20,7 +20,7 @@ class Watcher {
   virtual ~Watcher() = default;
   // At most ten times a second while things change, once a second otherwise, and once at the end.
   virtual void Tick(const Study& study, Time now) = 0;
-  // Something a user should know at once: draining, a trial that failed for good.
+  // Something a user should know at once, such as that the study is stopping or pauses.
   virtual void Say(std::string_view line) = 0;
 };
 
@@ -92,7 +92,7 @@ Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& stu
 // of the study that still run are ended first.
 Status DeleteStudy(const StorePaths& paths, const std::string& study);
 
-// The real time.
+// The time of the wall clock.
 Time WallNow();
 
 }  // namespace sluice

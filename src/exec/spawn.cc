@@ -38,8 +38,8 @@ rlim_t OwnLimit() {
   return limit;
 }
 
-// Variables that the package sets for a trial's children, and a budget. They must not reach the
-// trials of a study that runs inside a trial.
+// Variables that belong to the trial that started this process, if a trial did. They must not reach
+// the trials of a study that runs inside a trial.
 bool IsOfOuterTrial(const std::string& variable) {
   return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" ||
          variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN";

@@ -25,8 +25,8 @@ struct SpawnRequest {
   std::int64_t output_cap_bytes = 0;
 };
 
-// Raises this process's limit of descriptors to what the system allows: each trial takes three.
-// Programs are started with the limit that this process was started with.
+// Raises this process's limit of descriptors to what the system allows: each running trial holds a
+// pidfd and a connection. Programs are started with the limit that this process was started with.
 void RaiseDescriptorLimit();
 
 struct Spawned {

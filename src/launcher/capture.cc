@@ -107,7 +107,7 @@ void Capture::GiveUp() {
   waiting_.clear();
 }
 
-// How much of it the disk takes.
+// Writes as much as the disk takes now, and returns how much that was.
 std::size_t Capture::WriteNow(const char* bytes, std::size_t size) const {
   std::size_t done = 0;
   while (done < size) {

@@ -17,7 +17,6 @@ namespace sluice {
 namespace {
 
 // Exit records that begin with this word have more fields than the first form.
-
 constexpr const char* kSecondForm = "v2";
 // Flags of an exit record.
 constexpr int kOfMachine = 1;

@@ -29,7 +29,8 @@ enum class Claimed {
   kTaken,   // the launch was claimed before
   kFailed,  // the folder cannot be written: errno says why
 };
-// A claim counts in the folder it is made in (its device and inode), and moves with it.
+// A claim counts only in the folder it was made in, identified by device and inode. It stays valid
+// when the folder is moved.
 Claimed MakeClaim(const std::string& folder, const Claim& claim);
 std::optional<Claim> ReadClaim(const std::string& folder);
 // Whether the process of the claim still lives, and is this store's.
@@ -44,8 +45,8 @@ bool WriteProgram(const std::string& folder, pid_t pid);
 // process with the mark of its launcher. False if something still lives.
 bool KillLaunch(const std::string& folder);
 
-// The same for every launch below `root` that has a dead launcher. These include the launches of an
-// idle worker, which nothing else looks for.
+// The same for every launch below `root` that has a dead launcher. These include the launches of
+// idle workers, which the ledger does not believe to be running.
 void KillOrphans(const std::string& root);
 
 // How the program of a launch ended, as its launcher wrote it down.

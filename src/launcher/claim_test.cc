@@ -93,7 +93,7 @@ TEST(ClaimTest, AClaimCountsWhereItWasMade) {
   ASSERT_TRUE(ReadClaim(copy.path()));
   EXPECT_TRUE(ReadClaim(copy.path())->copied);
   EXPECT_FALSE(IsAlive(*ReadClaim(copy.path())));
-  // What was moved is where it was.
+  // A claim stays valid when its folder is moved.
   std::filesystem::remove(copy.path() + "/claim");
   std::filesystem::remove(copy.path());
   std::filesystem::rename(folder.path(), copy.path());

@@ -1,5 +1,5 @@
-// A launcher that is killed at each of its system calls, from its first to its last: no program
-// runs that the next controller does not find, and none runs on.
+// A launcher that is killed at each of its system calls, from its first to its last: the next
+// controller finds every program that runs, and none of them goes on.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,11 +28,11 @@ std::vector<pid_t> ProcessesWith(const std::string& variable) {
   return found;
 }
 
-// From which stop on they are counted.
+// Where the count of stops begins.
 enum class From { kStart, kExitRecord };
 
-// Runs a launcher to its stop of that number, before or after a system call, and kills it there.
-// How many stops there were: fewer if it ended before.
+// Runs a launcher to its stop of that number, and kills it there. A stop is before or after a
+// system call. Returns how many stops there were: fewer if the launcher ended before.
 int KillAtStop(const std::string& folder, const std::string& variable, From from, int stop) {
   const pid_t launcher = fork();
   if (launcher == 0) {
@@ -101,14 +101,14 @@ TEST(KilledLauncherTest, LeavesNothingUnseenWhereverItIsKilled) {
       EXPECT_NE(folder.Read("program"), "");
       return true;
     }
-    // One that waited for the word of its launcher never runs.
+    // A child that waited for its launcher never becomes the program.
     usleep(5000);
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/ran"));
     EXPECT_THAT(ProcessesWith(variable), IsEmpty());
     return true;
   };
-  // How many stops there are depends on how often it is woken: it is past the last one only when
-  // several in a row were.
+  // The number of stops depends on how often the launcher is woken. The last stop counts as passed
+  // only when the launcher ended before its stop several times in a row.
   const int every = std::getenv("SLUICE_SOAK") != nullptr ? 1 : 3;
   for (int stop = 1, past = 0; past < 10; stop += every)
     past = try_stop(From::kStart, stop) ? 0 : past + 1;

@@ -27,7 +27,7 @@ constexpr int kUsage = 2;
 constexpr int kNeverRan = 127;
 constexpr int kCannotWrite = 126;
 constexpr long long kDrainMs = 1000;  // how long output may still come once the program has ended
-constexpr long long kDiskPatienceMs = 30'000;  // how long a disk may be full at the end
+constexpr long long kDiskPatienceMs = 30'000;  // how long to wait for a full disk at the end
 constexpr int kAgainMs = 20;
 
 long long NowMs() {
@@ -52,7 +52,8 @@ struct Pipe {
   }
 };
 
-// The controller may have raised its own limit; programs that still use select() would not bear it.
+// The controller may have raised its own limit. It is lowered again for programs that use select(),
+// which fails with large descriptors.
 void LowerDescriptorLimit() {
   const char* wanted = std::getenv(kDescriptorLimit);
   rlimit limit{};
@@ -113,7 +114,7 @@ int Start(const std::string& folder, char** program, const Pipe& out, const Pipe
     if (!WriteProgram(folder, pid)) {
       error = errno;
     } else if (write(line[0], &go, 1) == 1) {
-      // Until the child has become the program, or said why it could not.
+      // Waits until the child has become the program, or has said why it could not.
       if (read(line[0], &error, sizeof error) != sizeof error) error = 0;
     }
   }

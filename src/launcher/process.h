@@ -33,7 +33,8 @@ constexpr const char* kMarks = "SLUICE_LAUNCHERS";
 // seconds: they cannot be killed, or the kernel is not done with them.
 bool KillMarked(const std::string& mark);
 
-// Folders below `root` of the launches of living processes, as the environments of processes tell.
+// The folders below `root` of all launches that have a living process. They are found in the
+// environments of processes.
 std::set<std::string> LaunchesAlive(const std::string& root);
 
 // Kills the children of this process that are not in `known`, and the orphans that come to it when

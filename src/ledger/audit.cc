@@ -209,8 +209,8 @@ class Audit {
   }
 
   // The attributes of a trial, whatever their order. A program may set attributes with the names of
-  // a fork's lineage. Either value may be stored then, by what was written last, so those are left
-  // out.
+  // a fork's lineage. Either value may be stored then, whichever was written last, so these
+  // attributes are left out.
   using Attributes = std::map<std::string, std::string>;
   std::optional<Attributes> Members(const std::string& text, const Trial& trial) const {
     const auto document = JsonDocument::Read(text);
@@ -250,7 +250,7 @@ class Audit {
   Database& database_;
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
-  std::set<TrialId> own_lineage_;  // trials with a program that set such an attribute
+  std::set<TrialId> own_lineage_;  // trials with a program that set `parent` or `forked_at`
   std::int64_t last_us_ = 0;       // when the last event was
   std::vector<std::string> findings_;
 };

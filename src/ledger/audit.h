@@ -11,10 +11,10 @@
 
 namespace sluice {
 
-// Checks a stored study and says in plain words what does not agree: the rows that readers see with
-// the events, counts with the reports they count, and the events and reports with the study's
-// chain. Empty if all is well; at most a dozen findings. Reads the whole study. Freeze the reader
-// first if a controller may write meanwhile.
+// Checks a stored study, and says in plain words what does not agree. Compares the rows that
+// readers see with the events, the counts of reports with the reports, and the events and reports
+// with the study's chain. The result is empty if all is well, and has at most a dozen findings.
+// Reads the whole study. Freeze the reader first if a controller may write meanwhile.
 Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& study);
 
 // What SQLite finds wrong with the pages of the store. Empty if all is well. Reads the whole store.

@@ -61,7 +61,7 @@ EarlierTrial FromTrial(const OptunaTrial& optuna) {
   if (!optuna.intermediate.empty())
     trial.work = std::max<Work>(1, optuna.intermediate.back().first);
   if (optuna.state != OptunaState::kComplete && optuna.state != OptunaState::kPruned) return trial;
-  // A pruned trial has the value it had come to.
+  // A trial without a value of its own, such as a pruned one, has its last intermediate value.
   if (optuna.value) {
     trial.value = *optuna.value;
   } else if (!optuna.intermediate.empty()) {

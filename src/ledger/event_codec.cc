@@ -39,7 +39,7 @@ void AppendKnown(std::string& json, const KnownTrial& trial) {
   json += out.Take();
 }
 
-// One pair of functions for each kind of event: the body's JSON, and back.
+// Writes the body of each kind of event as JSON. Decode, below, is the inverse.
 struct Encoder {
   StudyId study{};
   std::string_view kind;

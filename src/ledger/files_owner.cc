@@ -30,14 +30,15 @@ Owner ReadOwner(const std::string& path) {
   return owner;
 }
 
-// The id of a store; empty if there is no store yet, or if it is older than ids.
+// The id of a store; empty if there is no store yet, or if it is of schema 1, which has no ids.
 std::string IdOf(const std::string& database) {
   auto opened = OpenStoreForReading(database);
   if (!opened) return {};
   return StoreId(**opened).value_or("");
 }
 
-// A link counts as its owner's: a link made by this user or by root may lead elsewhere.
+// Checks that a folder belongs to this user or to root. A link must have been made by one of the
+// two as well, and the folder that it leads to is checked.
 Status CheckFolder(const std::string& folder) {
   struct stat status{};
   if (lstat(folder.c_str(), &status) != 0)

@@ -135,9 +135,9 @@ Status Ledger::Commit(const Batch& batch) {
   return {};
 }
 
-// Checks that the store still ends with the last event that was written here. Otherwise another
-// controller and this one could give the same number to an event and to a report, which SQLite
-// would not see.
+// Checks that no other process has written events: the store must still end with the last event
+// that was written here. Otherwise two controllers could give one number to an event and to a
+// report. SQLite would not notice, since the two are in different tables.
 Status Ledger::CheckAlone() {
   SLUICE_ASSIGN(const std::int64_t version, ReadNumber(read_version_));
   if (version == version_) return {};
@@ -212,7 +212,7 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   return insert_event_.Run();
 }
 
-// The study's chain so far.
+// The study's chain so far, which the caller extends. WriteChains then stores it.
 Result<std::uint64_t*> Ledger::ChainOf(StudyId study) {
   lengthened_.insert(study);
   if (const auto known = chains_.find(study); known != chains_.end()) return &known->second;

@@ -95,7 +95,8 @@ class Ledger {
 
 // The id of the study of this name; 0 if there is none.
 Result<StudyId> StudyNamed(Database& database, const std::string& name);
-// The id for a new study. The id of a deleted study is not used again while an event names it.
+// The id for a new study. It is above the ids of all studies, and above every id that an event
+// names, even if that study is gone.
 Result<StudyId> NextStudyId(Database& database);
 // Removes a study with its events, reports, trials and snapshots.
 Status RemoveStudy(Database& database, StudyId study);

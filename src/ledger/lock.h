@@ -36,9 +36,9 @@ class StoreLock {
   StoreLock& operator=(StoreLock&&) = delete;
   ~StoreLock();
 
-  // Checks that this process still holds the right: that the lock and the store are the files they
-  // were. Fails with failed_precondition if one was removed or replaced, since another process may
-  // hold the right by now. May be called on any thread.
+  // Checks that this process still holds the right: the lock file and the store's file must be the
+  // same files as when the lock was taken. Fails with failed_precondition if one was removed or
+  // replaced, since another process may hold the right by now. May be called on any thread.
   Status Check() const;
 
  private:

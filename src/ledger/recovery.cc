@@ -65,8 +65,8 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
 }
 
 // Applies all events and reports after event `from`, merged in order, and returns their number. The
-// unary plus keeps SQLite from using an index that is in another order, by which it would read all
-// that ever happened to the study.
+// unary plus keeps SQLite from using an index that is in another order. By such an index SQLite
+// would read all that ever happened to the study.
 Result<std::int64_t> Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));

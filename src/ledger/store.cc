@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kApplicationId = 0x534c5543;  // "SLUC"
 
-// Step n brings a store from schema n to n + 1. Steps are never changed once released, only added
-// to.
+// Step n brings a store from schema n to n + 1. A released step is never changed: new steps are
+// added.
 constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
   -- What happened, in order: the truth. Reports are events too, in a table of their own, because
   -- there are many.
@@ -188,9 +188,9 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, c
 }
 
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, const Disk& disk) {
-  // Look before anything is written: a file that is not ours, or newer, stays as it is. A journal
-  // is left only by a crash while a store is made. Beside a journal the file cannot be looked at
-  // before it is rolled back.
+  // The file is looked at before anything is written, so that a file that is not ours, or is newer,
+  // stays as it is. A rollback journal is left only by a crash while a store is made. A file with a
+  // journal cannot be looked at before SQLite has rolled the journal back.
   std::unique_ptr<Database> peek;
   if (Database::Exists(path, disk) && !Database::Exists(path + "-journal", disk)) {
     SLUICE_ASSIGN(peek, Database::Open(path, Database::Mode::kRead, disk));
@@ -198,8 +198,8 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, c
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
-  // Not before: after a crash both connections need the index of the log, which takes long to
-  // build.
+  // `peek` is closed only now. After a crash both connections need the index of the log, which
+  // takes long to build.
   peek.reset();
   // EXTRA while the store is switched to its log: it syncs the folder when the rollback journal is
   // removed. Without that the journal could come back after a power cut, and would undo everything

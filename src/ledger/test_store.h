@@ -46,8 +46,7 @@ inline void WriteAll(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Writes what happens to an engine, `batch_size` events a commit. Keep the engine's history: it is
-// what was written.
+// Applies events to an engine and writes them into a ledger, `batch_size` events a commit.
 class Recorder {
  public:
   Recorder(Ledger& ledger, StudyId study, std::size_t batch_size)

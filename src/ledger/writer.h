@@ -30,7 +30,8 @@ class Writer final : public Committer {
   std::unique_ptr<Ledger> ledger_;
   Answers<Status> done_;
   bool busy_ = false;
-  // The last: its tasks use what is above. Its destructor waits for the batch under way.
+  // Declared last, since its tasks use the members above. Its destructor waits for the batch under
+  // way.
   WorkerThread worker_{WorkerThread::AtEnd::kFinish};
 };
 

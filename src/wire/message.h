@@ -152,7 +152,8 @@ struct Numbered {
 };
 Numbered NumberOf(const FromWorker& message);
 
-// A report on standard output. Without work, it counts as one more than the last.
+// A report on standard output. If it does not state its work, it counts as one unit more than the
+// last report.
 struct OutputReport {
   std::optional<Work> work;
   Values values;
@@ -170,7 +171,7 @@ Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std:
 class LineBuffer {
  public:
   void Append(std::string_view bytes) { bytes_.append(bytes); }
-  // The next whole line, valid until the next Append; nothing if there is none yet.
+  // The next whole line, valid until the next call of Next or Append; nothing if there is none yet.
   std::optional<std::string_view> Next();
   // Whether a line without end has outgrown the limit.
   bool overflown() const { return bytes_.size() - begin_ > kLongestLine; }

@@ -1,4 +1,5 @@
-// The worker protocol's lines: there and back, and what is wrong with the others.
+// The lines of the worker protocol: messages survive encoding and decoding, and what is
+// wrong with a faulty line is said.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 
 namespace sluice::wire {
 
-// A worker's messages of one launch that are not acknowledged yet. Pure; the worker sends what it
-// is handed.
+// A worker's messages of one launch that are not acknowledged yet. It sends nothing itself: the
+// worker sends the lines that it returns.
 class Outbox {
  public:
   // `conversation`: which of the processes that speak for the launch this is, counted from 0.

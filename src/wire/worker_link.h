@@ -9,10 +9,10 @@
 
 namespace sluice::wire {
 
-// The controller's end of the conversation with one worker. Pure, so that the simulator uses the
-// very same code. It checks that a worker says hello first, that its messages belong to the launch
-// it holds, and that none is missing. It knows when the worker was last heard. Whether a message is
-// new is for the engine to say (Engine::Admit).
+// The controller's end of the conversation with one worker. It has no socket and no clock, so that
+// the simulator uses the same code. It checks that a worker says hello first, that its messages
+// belong to the launch it holds, and that none is missing. It knows when the worker was last heard.
+// Whether a message is new is for the engine to say (Engine::Admit).
 class WorkerLink {
  public:
   enum class Step {

@@ -1,4 +1,5 @@
-// The conversation itself: lines out of a stream, what may be said when, and what is said again.
+// The conversation with a worker: how a stream is cut into lines, which messages are allowed
+// when, and which are sent again.
 
 #include "wire/worker_link.h"
 

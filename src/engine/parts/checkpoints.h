@@ -19,8 +19,8 @@ class Checkpoints {
   // Removes checkpoints until the study keeps its cap.
   void Bound(Study& study);
 
-  // Asks for a copy of the checkpoint of the fork's parent, which does not run. Without one to copy
-  // the fork trains from scratch.
+  // Asks for a copy of the parent's checkpoint for this fork. The parent must not be running. If it
+  // has no checkpoint, or one at the full budget, the fork trains from scratch.
   void AskCopy(Study& study, Trial& fork);
   // Asks for the copies of forks that waited for this parent to leave.
   void AskCopiesOf(Study& study, TrialId parent);

@@ -10,8 +10,8 @@ class Departures {
   explicit Departures(EngineState& state) : state_(state) {}
 
   // Tells the trial's launch to leave, again if it was told before. The new reason replaces the old
-  // one, except that an expired lease does not replace the reason of a trial that is decided
-  // (IsDecided): that its launch has to be forced out changes nothing.
+  // one, with one exception: an expired lease forces the launch out, but does not change what was
+  // decided of its trial (IsDecided).
   void Leave(Study& study, Trial& trial, StopReason reason);
   // The trial saves its work, and goes on once its launch has left.
   void SaveAndComeBack(Study& study, Trial& trial);

@@ -10,9 +10,9 @@
 namespace sluice {
 namespace {
 
-// Whether a launch did what it was told when it started. Its program may not hear that its trial
-// has further to go. A program that went past its target on its own has come to its own end, unless
-// it was told the budget.
+// Whether a launch did exactly what it was told at its start. Its program could not know that its
+// trial has further to go. A program that went past its target has come to its own end, unless it
+// was told the budget.
 bool DidAsTold(const Study& study, const Trial& trial) {
   const bool at_least = study.tells_budget || study.rules < 2 || Planted("end-again");
   return at_least ? trial.launch.work >= trial.launch.target
@@ -40,8 +40,7 @@ void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.busy += state_.now - trial.launch.started;
   trial.ended = state_.now;
   if (trial.leaving && event.ending == Ending::kPaused && trial.leave_sent != kNever) {
-    // At most the grace period, after which a launch is forced out: the machine may have slept
-    // meanwhile.
+    // Capped at the grace period, since the machine may have slept meanwhile.
     const Duration took = std::min(state_.now - trial.leave_sent, study.spec.timeouts.grace);
     study.leave_known = true;
     study.leave = std::max(took, study.leave * 9 / 10);
@@ -157,7 +156,8 @@ void Endings::PutBack(Study& study, Trial& trial, std::string_view reason) {
 }
 
 // The machine failed, not the trial. Nothing more is started for a while. If that does not help,
-// the study pauses: programs that can hear save and leave, and the others run to their end.
+// the study pauses: programs that speak the protocol save and leave, and the others run to their
+// end.
 void Endings::HoldStarts(Study& study, std::string_view reason) {
   constexpr std::uint32_t kMostFailedStarts = 3;
   constexpr Duration kFirstHold = std::chrono::milliseconds(500);

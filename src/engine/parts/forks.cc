@@ -20,8 +20,9 @@ Trial& Forks::Make(Study& study, const Ruling& ruling) {
   Trial& fork = state_.AddTrial(study, std::move(made));
   study.stopper->AdmitFork(fork.id, ruling.trial);
   state_.commands.push_back(Propose{.study = study.id, .fork = fork.id, .parent = fork.parent});
-  // A checkpoint must not be written to while it is copied, and must be what the engine believes it
-  // to be. So a trial that is forked from pauses, saves its work, and goes on once it has left.
+  // A checkpoint must not be written to while it is copied, and its work must be what the engine
+  // has recorded. So a running parent is told to save and leave, and goes on once its launch has
+  // left.
   Trial& parent = study.trial(ruling.from);
   if (parent.state == TrialState::kRunning) {
     fork.copying = Copying::kWaits;

@@ -31,8 +31,9 @@ TrialId BestOf(const Study& study) {
   return best;
 }
 
-// The value by which a stopper compares the trial at its latest report. A trial that diverged is
-// out, however good it was. Under rules 2 and before, rungs took the value at the rung.
+// The value by which a stopper compares the trial at its latest report. A trial with NaN as its
+// latest value is compared by NaN, however good its result was. Under rules 2 and before, rungs
+// took the value at the rung.
 double JudgedBy(const Study& study, const Trial& trial) {
   const bool at_rungs = ComparesAtRungs(study.spec.stopper.name) && study.rules >= 3;
   if (!at_rungs || std::isnan(trial.value) || Planted("rung-value")) return trial.value;
@@ -112,15 +113,15 @@ void Judge::TakeResult(Study& study, Trial& trial) {
 
 // What the stopper makes of the trial's latest report.
 void Judge::AskStopper(Study& study, Trial& trial) {
-  // A trial that yields, pauses or is tried again later does not send this report again: it is
-  // judged now or never.
+  // A trial that yields, pauses or is tried again later does not send this report again, so the
+  // report is judged now.
   const bool over = trial.leave_reason == StopReason::kComplete ||
                     trial.leave_reason == StopReason::kStopped ||
                     trial.leave_reason == StopReason::kStudy ||
                     (Planted("paused-unheard") && trial.leave_reason == StopReason::kPaused);
   if (trial.leaving && over) {
-    // Reports past the end of a trial are kept, but a program that goes on all the same is told
-    // again.
+    // Reports past the end of a trial are kept. A program that goes on past the full budget is told
+    // again to leave.
     if (trial.leave_reason == StopReason::kComplete)
       departures_.Leave(study, trial, StopReason::kComplete);
     return;
@@ -129,7 +130,7 @@ void Judge::AskStopper(Study& study, Trial& trial) {
   if (!trial.exempt) {
     const double value = JudgedBy(study, trial);
     const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
-    const bool was_ready = study.stopper->Ready();  // then there was no room to resume a trial
+    const bool was_ready = study.stopper->Ready();  // a trial to resume was waiting for room
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
@@ -152,8 +153,8 @@ void Judge::Follow(Study& study, const Ruling& ruling) {
         if (!Planted("silent-budget"))
           state_.commands.push_back(SetBudget{{study.id, trial.id}, trial.launch.id, trial.target});
       } else if (trial.leave_reason == StopReason::kPaused) {
-        // The trial went on while it was to pause, and went far enough: it comes back once it has
-        // left.
+        // The trial went on after it was told to pause, and the stopper now promotes it. It waits
+        // for a new launch once this one has left.
         trial.leave_reason = StopReason::kYield;
       }
       return;
@@ -196,9 +197,9 @@ void Judge::Close(Study& study, Trial& trial, TrialState state) {
   CountOver(study, trial);
 }
 
-// A study is not worth its time if its trials fail one after another: running trials then save and
-// leave. If the file does not say how many may fail, that is when the first few trials all failed
-// without a report.
+// Counts a trial that is over, and ends the study if too many trials have failed: running trials
+// then save and leave. If the file does not say how many may fail, the study ends when its first
+// five trials have all failed without a report.
 void Judge::CountOver(Study& study, const Trial& trial) {
   constexpr std::uint32_t kFirst = 5;
   const bool failed = trial.state == TrialState::kFailed;

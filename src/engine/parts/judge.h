@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// What a report means: which trial is the best so far, and what the stopper makes of it. And what
-// it means for a study that one of its trials is over.
+// What a report means: it may make its trial the best so far, and the stopper rules on it. Also
+// what the end of a trial means for its study.
 class Judge {
  public:
   Judge(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
@@ -26,10 +26,11 @@ class Judge {
   void TakeReport(Study& study, Trial& trial, const Reported& report);
   // The trial is over, in this state.
   void Close(Study& study, Trial& trial, TrialState state);
-  // Tells the stopper of an end that it did not rule itself.
+  // Tells the stopper that the trial has ended for another reason than a ruling of the stopper.
   void EndSearch(Study& study, Trial& trial, bool failed);
-  // Tells the stopper when no more trials will come, as far as is known: a study that is resumed or
-  // gets more trials goes on with new ones. A proposal that is on its way will be a trial.
+  // Tells the stopper once no more trials will come, as far as is known. A study that is resumed or
+  // gets more trials still goes on with new ones. While a proposal is on its way, a trial is still
+  // to come.
   void CloseIfAllMade(Study& study);
 
  private:

@@ -26,7 +26,8 @@ void Planner::Replan() {
       Study& study = state_.study(wanted.study);
       const bool had_enough_room = study.has_enough_room;
       if (Feed(study, wanted.trials)) planned_all = false;
-      // Room that this study leaves is for the other studies, and for trials that can be wider.
+      // Devices that this study leaves free are for the other studies, and for trials that can be
+      // wider. So the policy is asked again.
       const bool others = state_.studies.size() > 1 || state_.policy->LooksAtRunning();
       if (study.has_enough_room && !had_enough_room && others) planned_all = false;
     }
@@ -107,8 +108,9 @@ void Planner::GiveUp(Study& study, TrialId id) {
 }
 
 // Finds more work for a study that has room. Paused trials worth resuming come first, then new
-// trials: enqueued points before proposals of the sampler. True if trials now wait that the plan
-// did not know of. A study that finds less than it has room for has enough room (has_enough_room).
+// trials: enqueued points before proposals of the sampler. Returns true if trials now wait that
+// were not there when the plan was made. A study that finds less than it has room for has enough
+// room (has_enough_room).
 bool Planner::Feed(Study& study, int wanted) {
   if (!study.spec.transfer.empty()) {
     study.has_enough_room = true;
@@ -151,7 +153,7 @@ void Planner::Resume(Study& study, const TrialGroup& group) {
     if (gathers) study.JoinGroup(trial);
     trial.resumed = true;
     if (trial.leaving) {
-      trial.leave_reason = StopReason::kYield;  // still on its way out: it waits once it has left
+      trial.leave_reason = StopReason::kYield;  // its launch is leaving: the trial waits after that
       continue;
     }
     state_.SetState(study, trial, TrialState::kWaiting);

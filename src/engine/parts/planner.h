@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Turns free devices into running trials, and sees when a study has ended.
+// Starts trials on free devices, and sees when a study has ended.
 class Planner {
  public:
   Planner(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
@@ -21,7 +21,7 @@ class Planner {
         judge_(judge),
         viewer_(state, transfers) {}
 
-  // Asks the policy for a plan and carries it out, again as long as studies find more to do.
+  // Asks the policy for a plan and carries it out. Repeats this as long as studies find more to do.
   void Replan();
 
  private:

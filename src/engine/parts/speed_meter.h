@@ -9,7 +9,8 @@ class SpeedMeter {
  public:
   explicit SpeedMeter(EngineState& state) : state_(state) {}
 
-  // A report that the trial does not know of yet: its `work` and `launch` are as before.
+  // Takes in a report before it is recorded in the trial: the trial's `work` and `launch` are still
+  // as before.
   void Measure(Study& study, Trial& trial, const Reported& report);
   // A trial joined the bundle or left it. What its members did before says nothing about their
   // speed now.

@@ -5,13 +5,13 @@
 
 namespace sluice {
 
-// What the policy is shown: the trials that run or could, and their studies.
+// What the policy is shown: the trials that run or could start, and their studies.
 class WorkViewer {
  public:
   WorkViewer(EngineState& state, const Transfers& transfers)
       : state_(state), transfers_(transfers) {}
 
-  // Good until it is called again, or a trial changes.
+  // The view is valid until View is called again or a trial changes.
   const WorkView& View();
 
  private:

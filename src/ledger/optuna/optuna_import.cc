@@ -40,7 +40,7 @@ bool HasStepZero(const OptunaStudy& study) {
   });
 }
 
-// When a trial began or ended, in the order in which it happened.
+// The beginning or the end of a trial.
 struct Moment {
   Time time{};
   std::size_t trial = 0;
@@ -52,7 +52,7 @@ struct History {
   std::size_t most_at_once = 0;
 };
 
-// Trials begin in their order, whatever the clocks of the machines they ran on said.
+// Trials begin in the order of their numbers, whatever the clocks of their machines said.
 History Arrange(const OptunaStudy& study, Time now) {
   History history;
   std::set<std::pair<Time, std::size_t>> running;  // by their ends
@@ -116,7 +116,7 @@ class Storyteller {
         SLUICE_TRY(Begin(moment.trial));
       }
     }
-    // The study was changed now, whenever its trials ran.
+    // The last change of the study is at the time of the import, whenever its trials ran.
     now_ = std::max(now_, request.now);
     Happen(Woken{});
     return {};
@@ -135,7 +135,7 @@ class Storyteller {
       const auto value = trial.params.find(study_.parameters[i].name);
       if (value == trial.params.end()) continue;
       point[i] = NumberOf(file_.spec.space, i, value->second);
-      // A waiting trial may have been given anything.
+      // A waiting trial may have been enqueued with values outside of every range.
       if (!std::isnan(point[i]) || trial.state == OptunaState::kWaiting) continue;
       return Corruption(fmt::format("study '{}': trial {}: {}: {} is not in its range", study_.name,
                                     index, value->first, FormatValue(value->second)));
