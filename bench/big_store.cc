@@ -1,5 +1,6 @@
-// Makes the store of a study with many finished trials, by the engine and the ledger as a
-// controller would, in virtual time; and measures how long the engine takes to come back from it.
+// Makes the store of a study with many finished trials, with the engine and the ledger, as a
+// controller would, but in virtual time. Also measures how long it takes to recover the engine from
+// the store.
 //
 //   big_store make STORE STUDY.yaml REPORTS
 //   big_store recover STORE

@@ -1,13 +1,13 @@
 // How many events a second the engine takes, in virtual time, on one core: a study of 100,000
-// trials on 64 GPUs under fifo. What is timed is everything: the driver here plays sampler and
-// executor as simply as it can, and is part of the time.
+// trials on 64 GPUs under fifo. The driver here plays sampler and executor as simply as it can. Its
+// own time is included.
 //
 //   build/bench/bin/engine_bench --benchmark_repetitions=5
 //
 // Study/STOPPER/REPORTS: CPU time of whole studies, events a second, and a digest of the engine at
-// the end. Kinds/...: the same, with a look at the clock around every Apply: the median of
-// nanoseconds by kind of event, less what looking costs. WithLedger/...: with every event in a
-// ledger on a disk in memory, EVENTS a commit.
+// the end. Kinds/...: the same with the time of every Apply: the median nanoseconds for each kind
+// of event, less the cost of reading the clock. WithLedger/...: with every event written to a
+// ledger on a disk in memory, EVENTS events a commit.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ Node Machine() {
   return node;
 }
 
-// The kinds of events whose time is told apart.
+// The kinds of events that are timed separately.
 enum Kind { kProposed, kReported, kEnded, kKinds };
 
 using Times = std::array<std::vector<float>, kKinds>;  // nanoseconds
@@ -79,7 +79,7 @@ double Median(std::vector<float>& times) {
   return *middle;
 }
 
-// Writes down what happens, as a controller does: so many events a commit.
+// Writes events to a ledger as a controller does, `events` of them in each commit.
 class Book {
  public:
   explicit Book(std::size_t events) : events_(events), disk_({}) {
@@ -121,8 +121,8 @@ struct Wishes {
   std::int64_t checkpoint_bytes = 0;  // left by each launch
 };
 
-// A world in which everything goes well. Proposals are answered at once; each launch reports after
-// every unit of work until its target is reached, in order of time.
+// Drives an engine without faults. Proposals are answered at once. Each launch reports after every
+// unit of work until it reaches its target. Events happen in order of time.
 class Driver {
  public:
   explicit Driver(const StudyCreated& created, const Wishes& wishes = {})
@@ -147,7 +147,7 @@ class Driver {
       } else {
         break;
       }
-      // As often as a controller commits when it is busy.
+      // The list of changed trials is taken as often as a busy controller commits.
       if (events_ % 256 == 0 && wishes_.book == nullptr)
         benchmark::DoNotOptimize(engine_.TakeChanged());
     }
@@ -283,7 +283,7 @@ void Study(benchmark::State& state, const std::string& stopper, std::int64_t che
                          benchmark::Counter::kIsRate);
 }
 
-// What two looks at the clock say when nothing happens between them.
+// The median time between two readings of the clock with nothing between them.
 double ClockNanos() {
   std::vector<float> times(100'001);
   for (float& time : times) {
@@ -304,7 +304,7 @@ void Kinds(benchmark::State& state, const std::string& stopper) {
   state.counters["ended_ns"] = Median(times[kEnded]) - clock_nanos;
 }
 
-// At 1 event a commit and more.
+// Arguments: reports of a trial, trials, events a commit.
 void WithLedger(benchmark::State& state, const std::string& stopper) {
   const StudyCreated created = CreatedBy(state, stopper);
   std::int64_t events = 0;
@@ -318,7 +318,7 @@ void WithLedger(benchmark::State& state, const std::string& stopper) {
       benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
 }
 
-// Reports of a trial that is not stopped early, trials.
+// Arguments: reports of a trial that is not stopped early, trials.
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   for (const int reports : {10, 20}) benchmark->Args({reports, 100'000});
   benchmark->Unit(benchmark::kMillisecond);
@@ -326,7 +326,8 @@ void Sizes(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK_CAPTURE(Study, none, "none")->Apply(Sizes);
 BENCHMARK_CAPTURE(Study, asha, "asha")->Apply(Sizes);
 BENCHMARK_CAPTURE(Study, asha_promotion, "asha-promotion")->Apply(Sizes);
-// Checkpoints come and go: their cap has room for a hundred.
+// Each launch leaves a checkpoint. The cap has room for a hundred of them, so older ones are
+// evicted.
 BENCHMARK_CAPTURE(Study, asha_promotion_saving, "asha-promotion", 100LL << 20)->Apply(Sizes);
 BENCHMARK_CAPTURE(Study, hyperband, "hyperband")->Apply(Sizes);
 BENCHMARK_CAPTURE(Study, median, "median")->Apply(Sizes);

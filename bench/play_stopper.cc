@@ -5,7 +5,8 @@
 //   play_stopper CURVES TRIALS EPOCHS GOAL STOPPER...
 //
 // CURVES holds TRIALS * EPOCHS doubles, curve after curve. A STOPPER is NAME or NAME:PERCENTILE. A
-// line is "NAME WORK TRIALS REACHED", with REACHED 0 if the curves ended before.
+// line is "NAME WORK TRIALS REACHED", with REACHED 0 if the curves ended before the goal was
+// reached.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-// A trial program that reports as fast as it is let: pipelines its reports within the window and
-// leaves once all are acknowledged. Prints when its first report was made and when the last
-// acknowledgement came.
+// A trial program that reports as fast as the protocol allows. It pipelines its reports within the
+// window, and leaves once all are acknowledged. Prints when its first report was made and when the
+// last acknowledgement came.
 //
 //   sender REPORTS
 
@@ -55,7 +55,7 @@ int Connect(const std::string& path) {
   address.sun_family = AF_UNIX;
   const std::size_t slash = path.rfind('/');
   const int folder = open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  // A path may be longer than an address.
+  // The socket's path may be too long for a sockaddr_un, so it is reached through its folder.
   const std::string usable = fmt::format("/proc/self/fd/{}{}", folder, path.substr(slash));
   std::memcpy(address.sun_path, usable.c_str(), usable.size());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -102,7 +102,7 @@ class Sender {
     unsent_ += '\n';
   }
 
-  // Waits until something can be sent or was heard, and does both.
+  // Waits until the socket can be written or read, and does what is possible.
   void Exchange() {
     pollfd ready{.fd = descriptor_, .events = POLLIN, .revents = 0};
     if (!unsent_.empty()) ready.events |= POLLOUT;

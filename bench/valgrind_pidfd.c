@@ -1,6 +1,6 @@
-// For valgrinds that do not know pidfds: preloaded, this gives a pipe in place of one, whose other
-// end a shell holds until the process has ended. What it costs is not the program's own: the shell
-// is a process of its own, and there is one call of this a launch.
+// For versions of valgrind that do not know pidfds. Preloaded, this library returns a pipe in place
+// of a pidfd. A shell holds the other end until the process has ended. The cost does not count for
+// the program: the shell is another process, and there is one call a launch.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

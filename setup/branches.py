@@ -1,10 +1,10 @@
-"""Counts which branches of the engine, the ledger, the protocol and the controller the world of
-faults takes, and fails where one is taken by no seed and is not excused.
+"""Counts which branches of engine, ledger, wire and control the fault simulation takes. Fails if a
+branch is taken by no seed and is not excused.
 
     python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--jobs N] [--page FILE]
 
-SLUICE_FAULTS is the program of a build that counts (cmake --preset coverage). Each seed runs alone,
-so that a branch is counted in the seeds that take it. A branch is one side of a condition, a case
+SLUICE_FAULTS is sluice-faults of a build with coverage (cmake --preset coverage). Each seed runs
+alone, so that the seeds that take a branch are known. A branch is one side of a condition, a case
 of a switch, a handler, or the call of a function; inside of a macro it is the line that uses it.
 tests/sim/unreached.txt says which of them no seed needs to take, and why.
 """
@@ -57,7 +57,7 @@ class Excuse:
 
 @functools.cache
 def glob(pattern):
-    """A star stands for anything; nothing else is special. A file alone is all that is in it."""
+    """A star matches anything; nothing else is special. A file alone matches all that is in it."""
     pattern += "" if " | " in pattern else " | *"
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
@@ -131,7 +131,7 @@ class Map:
     def __init__(self, functions):
         mangled = "\n".join(function["name"].rsplit(";", 1)[-1].rsplit(":", 1)[-1]
                             for function in functions)
-        # Clang's names of lambdas are none that the filter knows.
+        # The filter does not know Clang's names of lambdas.
         mangled = re.sub(r"\d\$_\d+", "6lambda", mangled)
         names = subprocess.run(["llvm-cxxfilt-19"], input=mangled, check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
@@ -164,7 +164,7 @@ class Map:
             elif what.startswith(("case ", "default")):
                 words = ("is met", None)
             elif before.endswith("switch ("):
-                words = (None, None)  # no case of it: enums have one for each value
+                words = (None, None)  # the value always has a case: enums have one each
             elif what == ":":
                 what = " ".join(source(file)[place[0] - 1].split()).removesuffix(" {")
                 words = ("goes round", "ends")

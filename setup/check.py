@@ -3,8 +3,8 @@
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
 A room is a folder of src, or rig, contract, python, oracle, e2e, edges, includes, lean, fuzz, or
-plants.
-With a preset other than release only the C++ tests of its build are run. Passing tests are silent.
+plants. With a preset other than release only the C++ tests of its build are run. Passing tests are
+silent.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PYTEST_SUITES = {
     "e2e": "tests/e2e",
     "edges": "tests/edges",
 }
-# Worth a process for each core. The oracle is not: its tests share networks that they exported.
+# Suites that run on all cores. The oracle does not: its tests share networks that they exported.
 PARALLEL_SUITES = ("e2e", "python", "edges")
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"

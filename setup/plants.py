@@ -3,9 +3,10 @@
     python setup/plants.py SLUICE_FAULTS [--quick | --record] [--seeds N] [--jobs N] [NAME...]
 
 SLUICE_FAULTS is the program of a build with planted bugs (cmake --preset planted). A bug is found
-by a problem that a checker tells, or by a broken invariant that ends the program. A hunt tries the
+if a checker reports a problem, or a broken invariant ends the program. A hunt tries the
 seeds from 0 on. --quick begins at the seed that found the bug before (tests/sim/plants.txt) and
-tries a few; since any change to the world may move a bug to other seeds, a short hunt follows.
+tries a few. If none of them finds it, a short hunt follows: any change to the simulation may move a
+bug to other seeds.
 --record writes that file.
 """
 

@@ -75,7 +75,7 @@ def main():
             if status == 0:
                 stamp.parent.mkdir(parents=True, exist_ok=True)
                 stamp.touch()
-                os.utime(stamp, (start, start))  # an edit made meanwhile is newer
+                os.utime(stamp, (start, start))  # so that an edit made during the run is newer
             else:
                 failed += 1
                 print(output.strip() or f"clang-tidy could not read {source}", flush=True)

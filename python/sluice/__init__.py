@@ -45,7 +45,7 @@ def trials(**defaults):
 
 
 def report(work, values=None, /, **metrics) -> None:
-    """Metrics after so much work, counted in the study's unit; work rises from report to report."""
+    """Reports metrics after `work` units of the study. Work must rise from report to report."""
     session().trial.report(work, values, **metrics)
 
 

@@ -3,8 +3,8 @@
 `latest` is the checkpoint. A new one is written to `.writing`; then `latest` becomes `.previous`
 and `.writing` becomes `latest`. A process killed between the two leaves the latest checkpoint in
 `.previous`. In the end `.previous` becomes `best` if it was saved at the trial's best report so
-far; else it is removed. There are no links among them, so that a copy of the folder (a fork of the
-trial) is as good as the folder.
+far; else it is removed. None of them is a link, so that the folder can be copied for a fork of the
+trial.
 """
 
 import os
@@ -52,7 +52,7 @@ def bytes_below(folder: Path) -> int:
 
 
 class Checkpoint:
-    """The body writes to the folder it is given; at its end that is the latest checkpoint.
+    """A context manager: what the body writes to the folder becomes the latest checkpoint.
 
     If the body raises, or the process is killed anywhere, the latest checkpoint is the one before.
     """
@@ -65,7 +65,7 @@ class Checkpoint:
     def __enter__(self) -> Path:
         if self._is_kept:
             latest_of(self._trial)  # puts back what a killed launch had moved aside
-            _put_away(self._trial)  # or clears `.previous`, where `latest` is there
+            _put_away(self._trial)  # removes a `.previous` that is left over beside `latest`
             self._writing = folder_of(self._trial) / _WRITING
             _remove(self._writing)
             self._writing.mkdir()

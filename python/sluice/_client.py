@@ -18,7 +18,7 @@ _FIRST_BACKOFF_S = 0.02
 _LONGEST_BACKOFF_S = 1.0
 _LONGEST_FAREWELL_S = 30.0
 _PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
-_BETWEEN_NOTES_S = 0.1  # of acknowledgements that come in quick succession
+_BETWEEN_NOTES_S = 0.1  # the least time between two notes of acknowledgements
 _HEARTBEATS_PER_LEASE = 4  # the protocol asks for at least three
 _LONGEST_REASON = 4000
 _PATIENCE_IDLE_S = 3.0  # without a controller, for a worker that has no trial
@@ -30,15 +30,16 @@ _READY = encode({"type": "ready"})
 class Client:
     """Delivers the trial's messages, in order and until acknowledged, and reads the answers.
 
-    Any thread may call. The calling thread sends its message, so a report is with the kernel when
-    report() returns. A background thread connects again, reads and sends heartbeats.
+    Any thread may call. The calling thread sends its message, so a report has been handed to the
+    kernel when report() returns. A background thread reads, sends heartbeats and reconnects.
     While no controller listens, messages go to the launch's spool.jsonl at once, so that they
-    outlive the process. Unacknowledged messages are there before a checkpoint counts, and by the
-    time close() returns.
+    outlive the process. Messages that are not acknowledged are written there before a checkpoint
+    counts, and by the time close() returns.
 
-    Methods without an underscore take the lock, those with one are called with it held.
-    The background thread must not be the first to import `threading`, which would take it for the
-    main thread: it imports nothing.
+    Methods without an underscore take the lock. Those with one are called with the lock held,
+    unless their docstrings say otherwise.
+    The background thread imports nothing. If it were the first to import `threading`, that module
+    would take it for the main thread.
     """
 
     silent = False
@@ -58,7 +59,7 @@ class Client:
         self._waiters = Waiters(self._lock)
         self._postponed = []  # messages of such handlers
         self._outbox = Outbox()
-        self._wake_up = None  # by which the background thread is woken, once it runs
+        self._wake_up = None  # wakes the background thread, once it runs
         self._connection = None
         self._alone_since = None  # when the controller was last known to listen; None: it does
         self._may_deliver = True  # connected, or no attempt to connect has failed yet
@@ -102,7 +103,7 @@ class Client:
         return True
 
     def take_more_trials(self) -> None:
-        """From the next hello on. A connection whose hello said otherwise is made again."""
+        """Takes effect with the next hello, so an existing connection is made again."""
         with self._lock:
             if not self.takes_more_trials and self._connection is not None:
                 self._break()
@@ -148,7 +149,7 @@ class Client:
                 self._keep(_spool.mark_paused, self._trial._folder)
 
     def hold(self) -> None:
-        """Before a fork, so that a child never sees the client in the middle of things."""
+        """Before a fork, so that the child finds the client in a consistent state."""
         self._lock.acquire()
 
     def let_go(self) -> None:
@@ -163,7 +164,7 @@ class Client:
             self._wake_up.close()
 
     def _say(self, trial, kind: str, content: dict, work=None) -> None:
-        """Called without the lock, unless by a signal handler in the middle of things."""
+        """Called without the lock, or by a signal handler whose thread already holds it."""
         if self._lock.is_mine():
             self._postponed.append((trial, kind, content, work))
             self._wake()
@@ -193,7 +194,7 @@ class Client:
         return len(self._outbox) < self._window or self._ended is not None
 
     def _post_postponed(self) -> None:
-        """Never waits: the background thread calls it too. Sends whatever is unsent besides."""
+        """Never waits, because the background thread calls it too. Also flushes the connection."""
         while self._postponed and self._has_room():
             try:
                 self._post(*self._postponed.pop(0))
@@ -420,7 +421,7 @@ class Client:
             self._end(f"the controller was not heard for {patience_s:g} s")
 
     def _end(self, why: str) -> None:
-        """For good: from here on everything goes to the spool."""
+        """Ends the conversation for good: from now on all messages go to the spool."""
         if self._ended:
             return
         self._ended = why
@@ -439,7 +440,7 @@ class Client:
         self._outbox.clear()
 
     def _keep_if_possible(self) -> None:
-        """While no controller listens. A failed write is tried again with the next message."""
+        """Spools while no controller listens. A failed write is repeated with the next message."""
         try:
             self._outbox.spool(is_synced=False)
         except OSError:

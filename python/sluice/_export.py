@@ -1,8 +1,8 @@
 """sluice.export: a PyTorch model, as it is in training, becomes a file (docs/models.md).
 
 torch.export writes down the operators of one forward pass in training, before any decomposition.
-Around it, this file makes models exportable that are not so as they stand, and keeps paths of this
-machine and the user's data out of the archive. The model itself is left as it was.
+This file also makes more models exportable, and keeps paths of this machine and the user's data out
+of the archive. The model itself is left as it was.
 """
 
 import contextlib
@@ -36,8 +36,8 @@ _LONGEST_CAUSE = 400
 # What a forward pass may return beside tensors.
 _RETURNED = (torch.Tensor, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
 
-# Of the configuration that models of Hugging Face carry. The other ways to compute a mixture of
-# experts use an operator of that library, or as many steps as the data asks for.
+# Settings of the configuration that models of Hugging Face carry. The other implementations of a
+# mixture of experts use an operator of that library, or a number of steps that depends on the data.
 _CONFIGURED = {"use_cache": False, "_experts_implementation_internal": "batched_mm"}
 
 
@@ -132,7 +132,10 @@ def _checked_inputs(model, example_inputs):
 
 
 def _which_are_batched(names, examples) -> list:
-    """Whether each input is as long as the first one with dimensions: its first is the batch."""
+    """For each input, whether its first dimension is the batch.
+
+    It is if it is as long as the first dimension of the first input that has dimensions.
+    """
     shaped = [(name, tensor) for name, tensor in zip(names, examples) if tensor.dim() > 0]
     if not shaped:
         return [False] * len(examples)
@@ -172,7 +175,7 @@ def _random_like(example, generator):
 
 
 class _Zero:
-    """A layerdrop of 0 that no random number is below, known without a look at the number."""
+    """A layerdrop of 0. Comparisons with a random number are decided without reading the number."""
 
     def __gt__(self, other):
         return False
@@ -294,8 +297,8 @@ def _outputs_of(program, examples, gpus) -> list:
     """What a training step would get under the seed, by place.
 
     The step may write to buffers and untrained tensors, which are the user's own: it gets copies.
-    The graph is interpreted, since as a module it would be Python code, in which not every name of
-    a parameter can stand ("blocks.in.weight").
+    The graph is interpreted. As a module it would become Python code, which cannot have every name
+    of a parameter ("blocks.in.weight").
     """
     held = {**program.constants, **program.state_dict}
     given = iter(examples)

@@ -4,11 +4,11 @@ from _thread import RLock, get_ident
 
 
 class OwnedLock:
-    """For an object that signal handlers call too, perhaps in the middle of one of its methods.
+    """For an object that signal handlers call too, perhaps while one of its methods runs.
 
     A handler may run between any two lines here. A thread therefore counts as inside from before
-    it takes the lock until after it has let go of it: a handler that runs in between must not take
-    the lock a second time, since it could then wait for another thread and keep that one out.
+    it takes the lock until after it has released it. A handler that runs in between must not take
+    the lock a second time: it could then wait for another thread while it keeps that thread out.
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""What stands in for the controller where there is none, or none for this process."""
+"""Links for a process that has no controller, or that must not talk to it."""
 
 
 class _Offline:

@@ -13,7 +13,8 @@ if "SLUICE_TRIAL_FILE" in os.environ:
     import sluice._client  # noqa: F401
 
 # "PID FILE": the process that reports for the trial of that file. Its children inherit the variable
-# and report nothing. Trials of a study that a trial runs inherit it too, but have another file.
+# and report nothing. If a trial runs a study itself, the trials of that study inherit the variable
+# too, but have another file.
 _OWNER = "SLUICE_OWNER_PID"
 # The `assign` line of a later trial of the owner, for the children of that trial.
 _ASSIGN = b"SLUICE_ASSIGN"
@@ -40,7 +41,7 @@ def session() -> "Session":
 class Session:
     """The current trial and the link its reports go through.
 
-    The link is replaced by a silent one in a forked child, under every Trial already handed out.
+    In a forked child a silent link replaces it, also for every Trial already handed out.
     """
 
     def __init__(self):
@@ -61,7 +62,11 @@ class Session:
         self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
 
     def trials(self, defaults: dict):
-        """An error in the loop's body is not raised in here: unless caught, it ends the process."""
+        """Yields trial after trial.
+
+        An error in the body of the loop does not reach this generator. Unless the body catches it,
+        it ends the process.
+        """
         link = self.link
         link.take_more_trials()
         if self._was_looped and link.takes_more_trials:
@@ -149,10 +154,10 @@ def _assignment(trial_file: str, owner_pid) -> dict:
 
 
 def _assigned_by_hand(params_file) -> dict:
-    """For a script that trains a trial's parameters again, in the way that `sluice best` shows.
+    """For a script that trains a trial's parameters again, as `sluice best` shows how to do.
 
-    The launch's trial.json lies beside the file. From it come the parameters as the package gives
-    them, and the seed. Nothing is taken that would make the script go on from a checkpoint.
+    The launch's trial.json lies beside the file, and has the parameters as the package gives them,
+    and the seed. Its checkpoint folder is not used: the script must train from the beginning.
     """
     if not params_file:
         return {}

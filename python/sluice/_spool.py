@@ -21,8 +21,8 @@ def mark_paused(folder: str) -> None:
 def next_conversation(folder) -> int:
     """How many processes have sent messages for the launch before; counts this one.
 
-    Messages of different processes are numbered apart (docs/protocol.md). Where nothing can be
-    written down, the first one is assumed.
+    Each process numbers its messages from a range of its own (docs/protocol.md). If nothing can be
+    written, this process counts as the first.
     """
     if folder is None:
         return 0
@@ -45,7 +45,7 @@ def next_conversation(folder) -> int:
 class Acknowledged:
     """The file `acknowledged`: how far the controller has said that the messages are on disk.
 
-    From it `sluice doctor` sees that an older copy of a store was put back.
+    With it `sluice doctor` detects that an older copy of the store was put back.
     """
 
     def __init__(self, folder):
@@ -71,7 +71,7 @@ class Acknowledged:
 
 
 def read_secret() -> str:
-    """What shows the controller that this process is one of the worker's; "" if there is none."""
+    """The secret that proves to the controller that this is a process of the worker; "" if none."""
     trial_file = os.environ.get("SLUICE_TRIAL_FILE", "")
     path = os.path.join(os.path.dirname(trial_file), "secret")
     try:

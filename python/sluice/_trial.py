@@ -31,7 +31,7 @@ class Trial:
         self._terms = {key: assign[key] for key in ("lease_ms", "window") if key in assign}
         self._folder = assign.get("folder")
         self._checkpoint_dir = assign.get("checkpoint_dir")
-        # The trial's best report, to keep its checkpoint. Not tracked where the last report counts.
+        # The trial's best report, whose checkpoint is kept. Not tracked if the last report counts.
         self._sign = {"maximize": -1, "minimize": 1}.get(assign.get("direction"), 0)
         if assign.get("of") == "last":
             self._sign = 0
@@ -43,7 +43,7 @@ class Trial:
         self._spooled = 0  # of the last message in the spool
         self._acknowledged = None  # the file that notes how far the messages are on disk
         self._verdict = None
-        self._why = None  # of a verdict to stop
+        self._why = None  # the reason of a verdict to stop
         self._was_cut_short = False
         self._over = False
 

@@ -6,14 +6,14 @@ from time import monotonic
 
 
 class Waiters:
-    """Threads that let go of a lock until something has happened."""
+    """Threads that release a lock until something has happened."""
 
     def __init__(self, lock):
         self._lock = lock
         self._waiters = []
 
     def wait(self, is_ready, deadline=None) -> None:
-        """Called with the lock held. Lets go of it until is_ready() or the deadline."""
+        """Called with the lock held. Releases it until is_ready() or the deadline."""
         while not is_ready():
             timeout_s = -1 if deadline is None else deadline - monotonic()
             if deadline is not None and timeout_s <= 0:
@@ -30,7 +30,7 @@ class Waiters:
                     self._waiters.remove(waiter)
 
     def notify(self) -> None:
-        """Called with the lock held. Lets all that wait look again."""
+        """Called with the lock held. Makes every waiting thread check its condition again."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.release()

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// The header alone: nothing is linked, and a machine that only trains needs no library of it.
+// Only the header is used, so that machines that only train need no xxHash library to link.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -6,13 +6,13 @@
 
 namespace sluice {
 
-// Stands for a value of any type where only types count.
+// Converts to any type. For expressions that are never evaluated.
 struct AnyValue {
   template <typename T>
   operator T() const;  // never defined
 };
 
-// The number of fields of a plain struct: the most values that it can be made of.
+// The number of fields of an aggregate: the most values that it can be initialised with.
 template <typename Struct, typename... Values>
 consteval std::size_t CountFields() {
   static_assert(std::is_aggregate_v<Struct>);
@@ -25,8 +25,8 @@ consteval std::size_t CountFields() {
 template <typename Struct>
 constexpr std::size_t kFieldsOf = CountFields<Struct>();
 
-// Calls visit on each of these fields in turn. Does not compile if there are not `kFields` of them:
-// a struct got a field that its list does not have.
+// Calls visit on each of these fields in turn. Does not compile unless there are `kFields` of them,
+// so that a field added to a struct is added to its list too.
 template <std::size_t kFields, typename Visit, typename... Fields>
 void VisitFields(Visit&& visit, Fields&... fields) {
   static_assert(sizeof...(Fields) == kFields, "the list does not name every field of its struct");

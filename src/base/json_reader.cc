@@ -13,8 +13,9 @@ namespace sluice {
 
 using Kind = JsonValue::Kind;
 
-// An object is followed by its names and values in turn, a list by its values. Items are small,
-// because a text can hold one for every two characters.
+// The values of a JSON text in one vector. After the item of an object come its names and values in
+// turn, after that of a list its values. Items are small, because a text can hold one for every two
+// characters.
 struct JsonTape {
   struct Part {
     std::uint32_t begin;  // in `texts`
@@ -137,7 +138,7 @@ void AppendValue(std::string& json, const JsonValue& value) {
 using Member = JsonValue::Member;
 constexpr std::size_t kFewMembers = 16;
 
-// Of several members with the same name, the last value goes to the first one's place.
+// If several members have the same name, the first keeps its place and gets the last one's value.
 void MergeFew(std::vector<Member>& members) {
   auto end = members.begin();
   for (const Member& member : members) {

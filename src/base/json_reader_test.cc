@@ -154,7 +154,7 @@ TEST(JsonDocumentTest, OfManyMembersWithOneNameTheLastIsInTheFirstsPlace) {
   }
 }
 
-// By comparing each with each this would take hours.
+// If each name were compared with every other, this would take hours.
 TEST(JsonDocumentTest, ReadsAnObjectOfAMillionMembers) {
   constexpr int kMembers = 1'000'000;
   std::string text = "{";

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// xoshiro256** seeded by splitmix64, computed apart from this code. A change here changes every
-// study.
+// xoshiro256** seeded by splitmix64, computed by other code. If these numbers change, so does every
+// study with a seed.
 TEST(RandomTest, KnownVectorsStayFixed) {
   Random zero(0);
   EXPECT_EQ(zero.Next(), 0x99ec5f36cb75f2b4u);

@@ -40,8 +40,9 @@ std::string Lookalike(std::string_view text);
 // The text with such characters replaced by those on the keyboard.
 std::string WithoutLookalikes(std::string_view text);
 
-// Whether the brackets of a JSON text nest deeper than this. A parser may not recurse, but its
-// result is copied, printed and destroyed recursively, so bound the depth before parsing.
+// Whether the brackets of a JSON text nest deeper than this. The depth must be bounded before
+// parsing: even if the parser does not recurse, its result is copied, printed and destroyed
+// recursively.
 bool NestsDeeperThan(std::string_view json, int depth);
 
 }  // namespace sluice

@@ -11,7 +11,7 @@ namespace sluice {
 
 using Duration = std::chrono::microseconds;
 
-// A clock that cannot be read: time is handed in. Only exec and cli read the real one (WallNow).
+// A clock type without now(): time is passed in. Only exec and cli read the real clock (WallNow).
 struct HandedClock {
   using duration = Duration;
   using rep = duration::rep;

@@ -9,8 +9,8 @@
 namespace sluice {
 
 WorkerThread::WorkerThread(AtEnd at_end) : at_end_(at_end) {
-  // The thread inherits this mask. Signals are for the threads that wait for them. With SIGPIPE
-  // blocked, writing to a reader that left is an error and does not end the process.
+  // The thread inherits this mask, so that signals go to the threads that wait for them. With
+  // SIGPIPE blocked, writing to a closed pipe or socket is an error and does not end the process.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -57,7 +57,7 @@ void WorkerThread::Work() {
 
 void Signal(int event_descriptor) {
   const std::uint64_t one = 1;
-  // Only a full counter can refuse, and then the descriptor is readable already.
+  // The write fails only if the counter is full, and then the descriptor is readable already.
   [[maybe_unused]] const ssize_t written = write(event_descriptor, &one, sizeof one);
 }
 

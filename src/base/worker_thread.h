@@ -13,8 +13,8 @@ namespace sluice {
 // Runs tasks on a thread of its own, in the order they were posted. The thread takes no signals.
 class WorkerThread {
  public:
-  // What becomes of the tasks that have not begun when the object dies. Its destructor waits for
-  // the task that runs.
+  // What the destructor does with the tasks that have not begun. In both cases it waits for the
+  // task that runs.
   enum class AtEnd { kDrop, kFinish };
 
   explicit WorkerThread(AtEnd at_end);
@@ -40,7 +40,7 @@ class WorkerThread {
 // Makes an event descriptor (eventfd) readable.
 void Signal(int event_descriptor);
 
-// What tasks of a worker thread answer, for another thread to take. `ready_descriptor` (an eventfd,
+// Passes the results of tasks on a worker thread to another thread. `ready_descriptor` (an eventfd,
 // not owned) becomes readable when there are answers.
 template <typename Answer>
 class Answers {

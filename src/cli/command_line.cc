@@ -12,11 +12,11 @@
 namespace sluice {
 namespace {
 
-// What may stand before the verb or after it.
+// The options that every verb takes, before the verb or after it.
 struct GlobalOptions {
   std::optional<std::string> store;
   bool json = false;
-  bool version = false;  // only before it
+  bool version = false;  // only before the verb
 };
 
 // Hands what is typed for a verb, or for the whole command, to the flags that it declared.
@@ -49,12 +49,13 @@ std::vector<std::string> LongFlags(const CLI::App& app) {
 class TypedCommand {
  public:
   TypedCommand() {
-    // Of two stores, the one behind the verb counts: only that is checked.
+    // If --store is given before and after the verb, the one after the verb counts. Only that one
+    // must not be empty (DeclareGlobal).
     whole_.Text("--store", globals_.store);
     whole_.Switch("--json", globals_.json);
     whole_.Switch("--version", globals_.version);
     AddTo(app_, whole_);
-    // At most one: a study may be called like a verb.
+    // At most one verb is parsed, so that a study may have the name of a verb.
     app_.require_subcommand(0, 1);
     for (const VerbRow& row : VerbTable()) {
       Declared& verb = verbs_.emplace_back(std::string(row.name));
@@ -117,8 +118,8 @@ class TypedCommand {
         .store = {}, .json = false, .asks_for = CommandLine::Help{verb == "help" ? "" : verb}};
   }
 
-  // Explains what CLI11 could not place, in our words. An unknown flag explains more than the
-  // errors it causes.
+  // Says in our own words what CLI11 could not parse. An unknown flag is named first, because it
+  // causes the other errors.
   std::unexpected<Error> Explain(const CLI::ParseError& error) const {
     const std::string verb = TypedVerb();
     const CLI::App& active = verb.empty() ? app_ : *app_.get_subcommand(verb);

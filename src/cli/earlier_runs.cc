@@ -42,7 +42,7 @@ Result<PastTrial> ReadPastTrial(Reader& reader, const StudyInfo& study, const Tr
   return trial;
 }
 
-// Trials that reported something, an even part of them.
+// Reads trials that have reported; of many such trials, evenly spaced ones.
 Result<std::vector<PastTrial>> ReadPastTrials(Reader& reader, const StudyInfo& study) {
   SLUICE_ASSIGN(std::vector<TrialInfo> infos, reader.Trials(study.id));
   std::erase_if(infos, [](const TrialInfo& info) { return info.reports == 0; });

@@ -68,7 +68,8 @@ class Flags {
   // Whatever `read` makes of the word.
   void Value(std::string names, Reading read);
 
-  // A check among the readings. What was declared before it has been read by then.
+  // Adds a check that Read makes in the order of declaration: the flags declared before it have
+  // been read by then.
   void Check(std::function<Status()> check);
   // What is declared after this is read only if `wanted` says so.
   void OnlyIf(std::function<bool()> wanted);
@@ -99,8 +100,8 @@ class Flags {
 std::string SeeHelp(std::string_view verb);
 
 // A whole number of the type std::uint32_t, std::uint64_t or std::int64_t. `what` begins the
-// message, as in "--seed: expected a whole number". The largest number of the type is no bound to
-// tell of.
+// message, as in "--seed: expected a whole number". A `max` that is the largest number of the type
+// is not mentioned in the message.
 template <typename Integer>
 Result<Integer> ReadNumber(std::string_view what, const std::string& text, Integer min,
                            Integer max);

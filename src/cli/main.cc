@@ -59,7 +59,7 @@ int RunSluice(int argc, char** argv) {
     Remark(status.error().message);
     return ExitStatusOf(status.error());
   } catch (const std::exception& error) {
-    // Of the standard library: no memory, or a working folder that is gone.
+    // Thrown by the standard library: out of memory, or the working folder is gone.
     Remark(error.what());
     return kExitFailure;
   }

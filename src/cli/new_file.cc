@@ -52,7 +52,7 @@ Status NewFile::Commit() {
   const int error = errno;
   if (descriptor >= 0) close(descriptor);
   if (!safe) return CannotWrite(path_, error);
-  // A link, unlike a new name, does not replace what came in between.
+  // link(), unlike rename(), does not replace a file that was created in the meantime.
   if (link(temporary_.c_str(), path_.c_str()) != 0)
     return errno == EEXIST ? Taken(path_) : CannotWrite(path_, errno);
   return {};

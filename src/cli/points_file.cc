@@ -36,7 +36,7 @@ class Points {
     if (!text_.empty()) text_ += '\n';
     text_ += fmt::format("{}:{}: {}", file_, line, message);
   }
-  // Whether enough is wrong to stop at.
+  // Whether so many problems were found that reading stops.
   bool full() const { return problems_ >= (draws_left_ == 0 ? 1 : kMostProblems); }
   Result<std::vector<PointPart>> Finish() {
     if (full()) text_ += "\nand maybe more: the rest was not looked at";

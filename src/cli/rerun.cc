@@ -12,14 +12,14 @@
 namespace sluice {
 namespace {
 
-// Stands before and after the name of a variable until its item is quoted.
+// Marks both ends of an environment variable's name in an item, until the item is quoted.
 constexpr char kMark = '\x01';
 
-// An item for a shell that puts in the variables that are marked.
+// Quotes an item for a shell so that the shell expands the marked variables.
 std::string QuotedWithVariables(const std::string& item) {
   if (!item.contains(kMark)) return ShellQuoted(item);
   std::string out = "\"";
-  bool inside = false;  // a name
+  bool inside = false;  // between the marks of a name
   for (const char c : item) {
     if (c == kMark) {
       out += inside ? "}" : "${";

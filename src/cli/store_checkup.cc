@@ -82,8 +82,9 @@ std::vector<TrialFiles> ReadTrialFiles(const StorePaths& paths, const std::strin
   return all;
 }
 
-// What the files tell and the store does not; empty: nothing. Everything is in the store before it
-// is in the files, and the files were read first.
+// Describes a trial, launch or acknowledgement that is in the files but not in the store; empty:
+// none. In a sound store there is none: everything is written to the store first, and the caller
+// has read the files before the store.
 Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
                               const std::vector<TrialFiles>& files) {
   if (files.empty()) return std::string();

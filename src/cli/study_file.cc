@@ -72,7 +72,7 @@ Status CheckScript(const StudySpec& spec, const std::string& folder) {
 
 // The program itself.
 Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std::string& folder) {
-  // 'env' looks for what follows it as we do here.
+  // 'env' searches PATH for the program after it, as is done here.
   const bool by_env = spec.program.front() == "/usr/bin/env" && spec.program.size() > 1 &&
                       spec.program[1].find_first_of("=-") == std::string::npos;
   const std::string& program = by_env ? spec.program[1] : spec.program.front();

@@ -42,8 +42,8 @@ Status CheckHasEnd(const StudySpec& spec, bool trials_given);
 // trial starts.
 Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder);
 
-// Whether the script that the program runs, if that can be told, speaks of sluice: it imports the
-// package, or reads what we set in its environment.
+// Whether the script that the program runs, if that can be told, mentions sluice: it imports the
+// package, or reads the environment variables that a launch sets.
 bool ScriptNamesSluice(const StudySpec& spec, const std::string& folder);
 
 }  // namespace sluice

@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-// A policy that ends sooner by this fraction is worth a line in a study file.
+// Differences in makespan of at most this fraction count as none, so that the simpler policy is
+// advised.
 constexpr double kLeastGain = 0.01;
 
 // How much sooner or better one policy is than another.

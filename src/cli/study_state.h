@@ -36,7 +36,7 @@ Ink InkOf(StudyState state);
 // "running (pid 4711)", "interrupted", "finished: all trials done"
 std::string Describe(const StudyStanding& standing);
 
-// Trials that have no more work to do for now: complete, stopped, failed or paused.
+// The number of trials without work for now: complete, stopped, failed or paused.
 int TrialsDone(const std::array<int, kTrialStates>& counts);
 
 // The time since the study was made: until now if it runs, else until its last change.
@@ -47,7 +47,7 @@ Duration BusyOf(const TrialInfo& trial, Time now);
 
 // The study named, or the one changed last.
 Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name);
-// The same, of a store that is then left alone.
+// The same. Opens the store, and closes it again.
 Result<StudyInfo> ChooseStudy(const StorePaths& paths, const std::optional<std::string>& name);
 
 }  // namespace sluice

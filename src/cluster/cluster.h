@@ -39,9 +39,9 @@ struct Node {
 // The most processes that one device can serve at once: the limit of MPS clients.
 constexpr int kMostClients = 48;
 
-// What one launch holds. The trials of a bundle run in one program. They hold its cores and its
-// part of the devices together. Each trial has its own part of the memory, in addition to what the
-// program takes once.
+// What one launch holds. The trials of a bundle run in one program, and share its cores and its
+// share of the devices. Of the memory each trial has its own part. The program's memory
+// (`program_bytes`) is taken once for the bundle.
 struct Grant {
   NodeId node{};
   Milli cpus = 0;
@@ -75,8 +75,8 @@ class Cluster {
   const std::vector<Node>& nodes() const { return *nodes_; }
   const Node& node(NodeId id) const;
 
-  // FreeCpus is below zero if the node shrank under what was granted. FreeShare is 0 for a device
-  // that the node no longer has.
+  // FreeCpus is below zero if the node came back with fewer cores than were granted on it.
+  // FreeShare is 0 for a device that the node no longer has.
   Milli FreeCpus(NodeId id) const;
   Milli FreeShare(NodeId id, DeviceId device) const;
   // What is taken of each device that the node has.
@@ -86,8 +86,8 @@ class Cluster {
   // An id that no bundle has.
   BundleId NewBundle() const;
 
-  // Take checks that the grant fits. So grants exceed what a node offers only if the node shrank
-  // under them (Change).
+  // Take checks that the grant fits. So grants exceed what a node offers only if the node came back
+  // smaller (Change).
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
   void Release(const Grant& grant);
@@ -124,7 +124,7 @@ class Cluster {
 // that nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
-// Whether the demand would fit if nothing else ran.
+// Whether the demand would fit on devices that are not lent if nothing else ran.
 bool FitsEmpty(const Cluster& cluster, const Demand& demand);
 
 }  // namespace sluice

@@ -336,7 +336,7 @@ TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
     EXPECT_EQ(DigestOf(loaded), DigestOf(cluster));
     for (const Grant& grant : held) loaded.Release(grant);
     EXPECT_TRUE(loaded.idle());
-    // Every shorter text is refused, with what it promises never made.
+    // Load refuses every prefix of the saved state.
     for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
       StateReader cut(std::string_view(writer.bytes()).substr(0, size));
       EXPECT_FALSE(Cluster().Load(cut) && cut.Finish());

@@ -42,8 +42,8 @@ struct Demand {
   std::int64_t fused_bytes = 0;
   Milli bandwidth = 0;  // of the memory bandwidth of each device; 0: not stated
   bool lent = true;     // it may run on lent devices
-  // For trials on one device: what they take of it, where that differs from kind to kind; null: it
-  // does not. Shared, since every item of a view has a copy.
+  // For trials on one device: what they take of it, if that differs between kinds; null: it does
+  // not. The list is shared, because every item of a policy's view holds a copy of its demand.
   std::shared_ptr<const std::vector<KindNeed>> kinds = nullptr;
   friend bool operator==(const Demand&, const Demand&) = default;
 };

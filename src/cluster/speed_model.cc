@@ -40,8 +40,8 @@ double Distance(const SpeedSituation& a, const SpeedSituation& b) {
   return variance;
 }
 
-// In a saved model, and so in a digest, the kind of a lent device has this suffix: that is how
-// snapshots were written when there was no field for it, and they stay the same byte for byte.
+// In a saved model, and so in a digest, the kind of a lent device has this suffix. Snapshots were
+// written that way before `lent` was a field, and their bytes must not change.
 constexpr std::string_view kLentSuffix = ", lent";
 
 std::string SavedKind(const SpeedSituation& situation) {
@@ -55,8 +55,8 @@ void TakeOffSuffix(SpeedSituation& situation) {
   situation.lent = true;
 }
 
-// The order of SavedKind. Situations are saved and summed up in this order. It differs from that of
-// the two fields where the name of one kind begins with the name of the other.
+// The order of SavedKind. Situations are saved and summed up in this order. It differs from the
+// order by kind and then `lent` if the name of one kind begins with the name of the other.
 std::strong_ordering CompareKinds(const SpeedSituation& a, const SpeedSituation& b) {
   if (a.kind == b.kind) return a.lent <=> b.lent;
   if (!a.lent && !b.lent) return a.kind <=> b.kind;
@@ -126,7 +126,8 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
     if (known.kind == situation.kind) estimate.of_kind += belief.count;
     if (known == situation) estimate.count = belief.count;
     const double seen = std::min(static_cast<double>(belief.count), kMemory);
-    // One measurement says nothing of its own noise, two little.
+    // The noise of measurements cannot be told from one of them, and hardly from two. So
+    // kOwnVariance counts as one more.
     const double noise = (belief.variance * seen + kOwnVariance) / (seen + 1);
     const double certainty = 1 / (noise / seen + Distance(known, situation));
     precision += certainty;
@@ -142,8 +143,8 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
   return estimate;
 }
 
-// A lent device's kind is saved as a kind of its own (SavedKind). The prior of a belief follows from
-// its situation.
+// The kind of a lent device is saved as a kind of its own (SavedKind). The prior of a belief is not
+// saved, because it follows from the situation.
 static_assert(kFieldsOf<SpeedSituation> == 6, "Save and Load list the fields of a situation");
 
 void SpeedModel::Save(StateWriter& writer) const {

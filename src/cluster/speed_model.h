@@ -17,7 +17,7 @@ namespace sluice {
 struct SpeedSituation {
   std::string shape;     // trials of one shape do the same work in one unit
   std::string kind;      // of its devices
-  bool lent = false;     // they are lent; a device is then as a kind of its own
+  bool lent = false;     // they are lent; lent devices count as kinds of their own
   Milli width = kWhole;  // devices, or a share of one
   int fused = 1;         // trials in its program, including itself
   Milli neighbours = 0;  // the largest share that other trials hold of any of its devices

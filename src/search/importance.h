@@ -16,7 +16,7 @@ struct ParameterImportance {
   // The parameter's main effect, as a part of the sum of all parameters' main effects.
   double share = 0;
   // Whether the loss (nearly) only falls or only rises with the parameter. kNone for a categorical
-  // parameter of fewer than 16 choices; one with more is treated as ordered.
+  // parameter of fewer than 16 choices. One with 16 or more is treated as ordered.
   Trend trend = Trend::kNone;
   // The middle half of the parameter's values in the best tenth of the trials (at least 5 trials).
   // For a categorical parameter both are the most frequent choice there. Values are as in a Point;

@@ -17,8 +17,8 @@ namespace sluice {
 // it to.
 enum class Outcome { kRunning, kComplete, kStopped, kFailed, kPaused };
 
-// What a sampler is told about a trial. Values are turned so that smaller is better; NaN is the
-// worst.
+// What a sampler is told about a trial. Values of a metric that is maximised come negated, so that
+// smaller is better. NaN is the worst.
 struct Observation {
   TrialId trial{};
   Point point = {};

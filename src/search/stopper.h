@@ -45,8 +45,8 @@ struct Ruling {
 };
 
 // Judges trials by their reports. A pure state machine inside the engine: the same calls in the
-// same order give the same rulings. Values are turned so that smaller is better. NaN (diverged, or
-// no metric) is the worst. Ties go to the smaller trial id.
+// same order give the same rulings. Values of a metric that is maximised come negated, so that
+// smaller is better. NaN (diverged, or no metric) is the worst. Ties go to the smaller trial id.
 //
 // The engine calls
 //   Admit      once for each new trial, in order of ids. Returns its first target;
@@ -93,7 +93,7 @@ struct StopperSpec {
   Work min_budget = 1;
   Work max_budget = kNoLimit;  // full budget
   std::int64_t eta = 3;        // reduction factor
-  double percentile = 50;      // trials among the best so many per cent go on; three decimals
+  double percentile = 50;      // the best this many per cent go on; three decimals at most
   std::int64_t startup = 5;    // median, percentile: how many trials must be complete first
   // median, percentile: how many complete trials must have a value at the same work.
   std::int64_t min_trials = 1;
@@ -101,12 +101,12 @@ struct StopperSpec {
   bool last_counts = false;
   Work patience = 10;        // patience: work without improvement
   double min_delta = 0;      // patience: only more than this is an improvement
-  std::int64_t bracket = 0;  // sha: trials of a bracket; 0: so many that one reaches the end
+  std::int64_t bracket = 0;  // sha: trials of a bracket; 0: eta^(number of rungs)
   Work interval = 0;         // pbt: work between judgements; 0: see Perturbation::IntervalOf
-  double quantile = 0.25;    // pbt: the part that loses, and the part that is forked from
+  double quantile = 0.25;    // pbt: the fraction that loses, and the fraction forked from
   // pbt: the parameters that a fork may change; empty: see MayChange.
   std::vector<std::string> mutate = {};
-  std::uint64_t seed = 0;  // pbt: of its draws; the engine sets the study's seed
+  std::uint64_t seed = 0;  // pbt: seed of its draws; the engine sets the study's seed
 };
 
 // All stoppers: none, asha (stopping), asha-promotion (pause and resume), asha-pausing

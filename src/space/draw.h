@@ -8,8 +8,8 @@
 namespace sluice {
 
 // A random point by the parameters' laws at which the constraints hold, drawn again until they do.
-// After a million draws in vain (fewer where a draw is expensive) it is one of all points with
-// equal probability, if the points can be enumerated. Nothing if no point was found.
+// If a million draws fail (fewer where a draw is expensive), the points are enumerated, if
+// possible, and one of them is drawn with equal probability. Nothing if no point was found.
 std::optional<Point> DrawPoint(const Space& space, Random& random);
 
 }  // namespace sluice

@@ -14,8 +14,8 @@ constexpr std::uint64_t kMostSteps = 5'000'000;
 
 // Goes through the points of a space of discrete parameters, each once. The order is that of a
 // counter with the parameters' values as digits, the last in Space::order turning fastest. A
-// parameter that is not active has one value there. A constraint is checked as soon as all
-// parameters it mentions are set, so that whole branches are skipped at once. The space must
+// parameter that is not active takes a single value, kInactive. A constraint is checked as soon as
+// all parameters it mentions are set, so that whole branches are skipped at once. The space must
 // outlive this.
 class PointEnumerator {
  public:

@@ -34,13 +34,13 @@ struct Feasibility {
 };
 
 // Looks at all points of a small discrete space. In any other space it looks at 200,000 points
-// drawn by the laws: fewer where its expressions are very long, or once it is clear that enough
-// points satisfy. The result is the same for the same space. A plain space is not looked at.
+// drawn by the laws. It looks at fewer if the expressions are very long, or once it is clear that
+// enough points satisfy. The result is the same for the same space. A plain space is not looked at.
 Feasibility Examine(const Space& space);
 
 // Fails if no point satisfies the constraints, naming the constraint that never holds or those that
-// never hold together. Also fails if so few points do (below 1 in 10,000) that a sampler could not
-// find them, and the points cannot be enumerated.
+// never hold together. Also fails if the points cannot be enumerated and so few of them satisfy
+// (below 1 in 10,000) that a sampler could not find them.
 Status CheckFeasible(const Space& space, const Feasibility& found);
 // The constraint that fails most; nothing if there are none.
 std::optional<std::size_t> HardestRule(const Feasibility& found);

@@ -80,7 +80,7 @@ TEST(FeasibilityTest, NearlyNoPoint) {
       "nearly unsatisfiable: expected at least 1 in 10000 points at which all constraints "
       "hold, found 1 of 200000 points drawn at random; 'a + b + c < 0.05' fails most. Narrow "
       "the ranges, or say with 'when' what depends on what");
-  // What can be gone through can be found.
+  // A space that can be enumerated is accepted, however few of its points satisfy.
   EXPECT_EQ(
       Problem({ZeroTo("a", 99), ZeroTo("b", 99), ZeroTo("c", 99)}, {"a == 7", "b == a", "c == b"}),
       "none");

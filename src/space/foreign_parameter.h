@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Suggests how to write a parameter here that is described as in other tuners, or as a bare value:
+// Suggests our spelling of a parameter that is described as in other tuners, or as a bare value:
 // "; write 'lr: {float: [0.1, 1]}'". Nothing if that cannot be told.
 std::string SuggestParameter(const ConfigNode& node, const std::string& name);
 

@@ -117,8 +117,8 @@ Interval CellOf(const Parameter& parameter, std::uint64_t number) {
 
 double DiscreteFromUnit(const Parameter& parameter, double unit) {
   std::uint64_t number = NumberOf(parameter, Quantile(parameter, unit));
-  // Rounding may have led to a neighbour's cell. Where it led farther, the cells are narrower than
-  // the rounding error.
+  // Rounding may have led to a neighbouring cell. It leads farther only where cells are narrower
+  // than the rounding error, and then any of them will do.
   constexpr int kMostMoves = 8;
   for (int i = 0; i < kMostMoves && unit < CellOf(parameter, number).low; ++i) --number;
   for (int i = 0; i < kMostMoves && unit >= CellOf(parameter, number).high; ++i) ++number;

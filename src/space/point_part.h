@@ -39,11 +39,11 @@ std::string EncodePart(const Space& space, const PointPart& partial);
 Result<NamedValues> DecodeNamedValues(std::string_view json);
 
 // The point with its missing values drawn from the space. It is drawn again until every given value
-// belongs to an active parameter and the constraints hold. If that never comes, it fails with the
-// parameter that is not active or the constraint that does not hold.
+// belongs to an active parameter and the constraints hold. Fails if no draw succeeds. The message
+// names the parameter that is not active or the constraint that does not hold.
 Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws);
-// The same for one of many points, as of a file. Its draws are taken from `draws_left`, and it
-// fails when none are left.
+// The same for one of many points, such as those of a file. Each draw decrements `draws_left`.
+// Fails when none are left.
 Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
                      std::uint64_t& draws_left);
 // The most draws for all points of a file or a request.

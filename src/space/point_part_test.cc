@@ -36,7 +36,7 @@ TEST(PointPartTest, WhatIsGivenIsKeptAndTheRestIsDrawnFromTheStream) {
   EXPECT_TRUE(space.Contains(first));
   EXPECT_EQ(*FillIn(space, part, Random(1)), first);
   EXPECT_NE(*FillIn(space, part, Random(2)), first);
-  // One value more changes nothing of the others.
+  // Giving one more value does not change the values drawn for the others.
   EXPECT_EQ((*FillIn(space, *DecodePart(space, R"({"act": "3"})"), Random(1)))[0], first[0]);
 }
 

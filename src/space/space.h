@@ -87,7 +87,7 @@ class Space {
   // The point as a JSON object in parameter order, without inactive parameters, and back. Decode
   // fails on unknown or missing names, on values of inactive parameters, on values outside the
   // space, and on constraints that do not hold. It takes 3.0 for an integer, 3 for a float, and a
-  // step missed by rounding.
+  // value that misses its step only by rounding.
   std::string Encode(const Point& point) const;
   Result<Point> Decode(std::string_view json) const;
 

@@ -94,7 +94,7 @@ TEST(SpaceTest, StepsOnALogScale) {
   EXPECT_EQ(SpaceOf({batch}).Cardinality(), 64u);
 }
 
-// What a command line cannot tell apart, a study must not call two choices.
+// Two choices that read the same on a command line are refused as one choice repeated.
 TEST(SpaceTest, ChoicesThatReadTheSameAreRepeated) {
   EXPECT_THAT(MessageOf({Categorical("c", {std::string("a"), std::string("a")})}),
               HasSubstr("'a' twice"));

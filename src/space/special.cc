@@ -42,8 +42,8 @@ double BetaFraction(double x, double a, double b) {
   return result;
 }
 
-// For shares with an x of at most a half, which is far from 1. Newton's steps, kept inside a
-// bracket that shrinks.
+// For shares whose quantile x is at most a half. Takes Newton's steps, kept inside a bracket that
+// shrinks.
 double LowerBetaQuantile(double share, double a, double b) {
   double low = 0;
   double high = 0.5;

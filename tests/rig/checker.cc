@@ -123,8 +123,8 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
     ++seen.failures;
 }
 
-// A program that has come to its own end is not run again, unless its launch was to go exactly that
-// far.
+// If a program ended by itself at its own end, its trial is over. The exception is a launch whose
+// target was exactly that work.
 void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
   const Seen& before = seen_[Number(trial.id) - 1];
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
@@ -214,7 +214,7 @@ void Checker::InDoubt(Batch batch) {
 }
 
 void Checker::Durable(const Batch& batch) {
-  in_doubt_.clear();  // this batch lies on disk where they would have been
+  in_doubt_.clear();  // this batch has the sequence numbers that they would have had
   for (const auto& [seq, event] : batch.events) {
     if (shadow_ == nullptr) {
       auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
@@ -318,7 +318,7 @@ void Checker::Spooled(const std::string& line) {
   const auto message = wire::DecodeFromWorker(line);
   SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
   const wire::Numbered numbered = wire::NumberOf(*message);
-  // Nothing is heard any more of a launch that was lost, alone or with its node.
+  // The messages of a launch that was lost, alone or with its node, no longer count.
   const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
   if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
     Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",
@@ -327,7 +327,7 @@ void Checker::Spooled(const std::string& line) {
 }
 
 void Checker::CheckReports(Database& database) {
-  // Compared here: SQLite is slower to find equal ones.
+  // Duplicates are found here, because SQLite would be slower at it.
   std::vector<std::pair<std::int64_t, Work>> reports;
   auto query = database.Prepare("SELECT trial, work FROM reports");
   while (query) {
@@ -363,7 +363,7 @@ void Checker::CheckRows(Database& database) {
       Say(fmt::format("readers see another trial {} than there is", id));
     ++rows;
   }
-  // A fork is written down only when it has its parameters.
+  // A fork has a row only once it has its parameters.
   const auto born = std::ranges::count(study.trials, false, &Trial::awaits_parameters);
   if (static_cast<std::ptrdiff_t>(rows) != born)
     Say("readers see more or fewer trials than there are");

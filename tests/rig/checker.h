@@ -34,29 +34,29 @@ class Checker {
   // A batch was being written, or writing it failed. It may be on disk, or appear there after a
   // later power cut, as long as nothing else is written.
   void InDoubt(Batch batch);
-  // A worker or the command line hears that something is on disk.
+  // The controller sends an acknowledgement of this message.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
-  // A worker hears that it is to leave its launch.
+  // The controller asks a worker to leave its launch.
   void ToldToLeave(wire::LaunchRef at);
-  // A worker has heard that its report is on disk.
+  // A worker has received the acknowledgement of its report.
   void Told(TrialId trial, Work work);
   // A launch of the trial begins, with a checkpoint of this work.
   void Begins(const Trial& trial, Work checkpoint);
   // A controller takes over with this engine, made from what the ledger says. With `in_depth`,
   // everything that ever happened is replayed too.
   void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
-  // A message that a worker left in its spool. It must have been read.
+  // A message that a worker left in its spool. The controller must have read it.
   void Spooled(const std::string& line);
   // Nothing more will happen.
   void Finished(Ledger& ledger, const Engine& engine);
 
-  // The program of every trial ends by itself at this work, and never lies.
+  // Says that the program of every trial ends by itself at this work, and that no worker lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
 
   std::uint64_t events() const { return events_; }
-  // Events that are more than a look at the clock.
+  // The number of events except Woken, which only passes on the time.
   std::uint64_t progress() const { return progress_; }
-  // Launches that were told to make room, or to go on elsewhere.
+  // The number of launches that were asked to yield their devices, or to move to others.
   int moves() const { return moves_; }
 
  private:
@@ -92,12 +92,12 @@ class Checker {
   Time time_{};
   std::uint64_t progress_ = 0;
   int moves_ = 0;
-  std::unique_ptr<Engine> shadow_;  // has applied what is on disk, and nothing else
+  std::unique_ptr<Engine> shadow_;  // has applied the events that are on disk, and no others
   RungOracle rungs_;                // watches the shadow
   std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
   // The highest number of those, by launch.
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;
-  std::set<std::pair<TrialId, LaunchId>> lost_;  // launches of which nothing is heard any more
+  std::set<std::pair<TrialId, LaunchId>> lost_;  // lost launches: their messages no longer count
   EventSeq last_{};                              // on disk
   std::vector<Batch> in_doubt_;                  // what may be on disk beyond it
   // Trials that ran on a node when it was lost: they may still go on there.

@@ -201,7 +201,7 @@ void FaultGround::Printed(FaultWorker& worker) {
 void FaultGround::Exited(FaultWorker& worker) {
   living_.erase(worker.name());
   if (listener_ == nullptr) return;
-  // The controller hears of the end after all that the worker has said.
+  // The end reaches the controller after all lines that the worker has sent.
   Time last{};
   for (auto& [peer, link] : links_) {
     if (link.worker == &worker && link.up) last = std::max(last, link.last_up);

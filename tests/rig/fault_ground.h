@@ -16,7 +16,8 @@
 
 namespace sluice {
 
-// What a controller hears: connections and lines at its socket, new output and ends of workers.
+// What is reported to a controller: connections and lines at its socket, new output of workers, and
+// their ends.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -28,9 +29,9 @@ class Listener {
 };
 
 // The machines of a world, which outlive its controllers: their processes and files, and the
-// connections between processes and the controller. Lines are late, and connections break, as the
-// plan has it. What was on its way over a broken connection is lost, or comes late. Either side may
-// learn of the break before the other.
+// connections between processes and the controller. Lines are delayed and connections break as the
+// fault plan says. Lines on their way over a broken connection are lost, or arrive late. Either
+// side may learn of the break before the other.
 class FaultGround final : public WorkerWorld {
  public:
   struct Options {
@@ -52,7 +53,7 @@ class FaultGround final : public WorkerWorld {
 
   // For the controller.
   Status Spawn(const std::string& worker, const Grant& grant, const wire::Assign& assign);
-  // A worker that lives on a node that is up; else nullptr.
+  // The worker, if it lives and its node is up; else nullptr.
   FaultWorker* FindWorker(const std::string& worker);
   void Send(PeerId peer, std::string line);  // to the other end
   void Close(PeerId peer);
@@ -60,7 +61,8 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
-  // Whether the process that carries a launch gave no reason to give the launch up.
+  // Whether a living process carries the launch and has been connected for a whole lease. The
+  // controller must not take such a launch for silent.
   bool SpeaksFor(wire::LaunchRef at) const;
 
   // A connection of the command line. If it waits, `answer` is called with the answer.
@@ -124,7 +126,7 @@ class FaultGround final : public WorkerWorld {
   void HangUp(PeerId peer);
   void MaybeCut(PeerId peer);
   void Cut(PeerId peer);
-  // Does it after the latency of a line, and not before what is already on its way.
+  // Calls `what` after the latency of a line, and not before the call planned at `last`.
   void Later(Time& last, std::function<void()> what);
   PeerId LinkOf(const FaultWorker& worker) const;
 

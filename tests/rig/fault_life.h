@@ -13,7 +13,7 @@ namespace sluice {
 
 // Everything that dies with a controller.
 struct FaultWorld::Life {
-  // Commits on the simulated disk after a while. The controller hears of it a while later.
+  // Commits to the simulated disk after a delay. The controller is notified after a further delay.
   class DiskCommitter final : public Committer {
    public:
     DiskCommitter(FaultWorld& world, Life& life) : world_(world), life_(life) {}
@@ -42,7 +42,7 @@ struct FaultWorld::Life {
     Batch batch_;
   };
 
-  // The real sampler, which takes its time.
+  // The real sampler, which answers after a delay.
   class SlowSearcher final : public Searcher {
    public:
     SlowSearcher(FaultWorld& world, Life& life) : world_(world), life_(life) {}
@@ -82,7 +82,7 @@ struct FaultWorld::Life {
     Time last{};
     InTurn(last, at_most, std::move(what));
   }
-  // Does it within `at_most`, but not before what was planned with the same `last`.
+  // Calls `what` within `at_most`, but not before the call planned at `last`.
   void InTurn(Time& last, Duration at_most, std::function<void()> what) {
     const auto delay =
         static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(at_most.count()) + 1));

@@ -5,23 +5,23 @@
 
 namespace sluice {
 
-// Which things go wrong in a world, and how often. Each seed draws a plan of its own: with all
-// faults at once the rare ones would hide behind the frequent.
+// Which faults a world has, and how often they occur. Each seed draws a plan of its own, because
+// with all faults in every world the frequent faults would hide the rare ones.
 struct FaultPlan {
-  // Of workers, at each step of their training.
+  // Probabilities of faults of a worker, at each step of its training.
   double crash = 0;
   double hang = 0;
   double slow = 0;  // for good: ten times slower
   double exec = 0;  // replaces itself by a new process of the same program
-  double lie = 0;   // says something that the protocol forbids, or that is not true
-  // Of processes that are to be started.
+  double lie = 0;   // sends a message that the protocol forbids, or that is not true
+  // Probabilities for a process that is to be started.
   double spawn_fails = 0;
   double stillborn = 0;  // ends before it has said anything
-  // Of connections, at each line.
+  // For a connection: the probability of a break at each line, and the latency of a line.
   double cut = 0;
   Duration latency{1000};  // at most
 
-  // Mean time between two of them; 0: never.
+  // Mean times between two faults of a kind; 0: never.
   Duration node_loss{0};
   Duration controller_crash{0};
   Duration power_cut{0};  // of the controller's machine: what was not synced is gone

@@ -157,7 +157,7 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
 Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
   Fuse();
   Checkpoint& copy = ground_.CheckpointOf(to);
-  if (copy.bytes == 0) copy = ground_.CheckpointOf(from);  // else made before
+  if (copy.bytes == 0) copy = ground_.CheckpointOf(from);  // else the copy was made before
   if (copy.bytes == 0) return NotFound("there is no checkpoint to copy");
   if (copy.work >= end) {
     copy = {};
@@ -166,8 +166,8 @@ Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, 
   return copy.work;
 }
 
-// Checks the checkpoint that a launch begins from: a fork's is the one that is written down, and an
-// evicted trial has none.
+// Checks the checkpoint that a launch begins from. The first launch of a fork must begin at the
+// work that is recorded (forked_at), and an evicted trial must have no checkpoint.
 void FaultSite::CheckOrigin(const Trial& trial) {
   if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
     checker_.Say(

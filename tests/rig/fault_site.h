@@ -23,13 +23,13 @@ class FaultSite final : public Site, public Listener {
   FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
   ~FaultSite() override;
 
-  // Sets the controller of this site. `after` is called each time it has been told something.
+  // Sets the controller of this site. `after` is called after each call into the controller.
   void Attach(Controller& controller, std::function<void()> after);
-  // Lets workers in.
+  // Accepts connections from now on.
   void Listen() { ground_.SetListener(this); }
-  // The controller dies after so many more calls.
+  // The controller dies after this many more calls.
   void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
-  // The controller's machine stands still for so long.
+  // The controller's machine is suspended for this long, so that its clock leaps.
   void Suspend(Duration duration) { offset_ += duration; }
   // Tells the controller of workers that were lost with their node.
   void TellLost(const std::vector<std::string>& workers);
@@ -77,7 +77,7 @@ class FaultSite final : public Site, public Listener {
   std::function<void()> after_;
   std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;
-  std::set<std::string> known_;  // hosts of which the controller is told when they end
+  std::set<std::string> known_;  // hosts whose ends are reported to the controller
 };
 
 }  // namespace sluice

@@ -43,8 +43,8 @@ std::string DrawStudy(Random drawn) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
     std::uint64_t most = 9 + drawn.Below(20);
-    // Users like powers of eta, and logarithms are inexact there. Without halving, every trial
-    // would run to such a long end.
+    // Often the budget is a power of eta times the least: users like such budgets, and logarithms
+    // are inexact there. They are long, so only stoppers that halve get them.
     const bool halves = stopper.starts_with("asha") || stopper == "sha" || stopper == "hyperband";
     if (drawn.Chance(0.4) && halves) {
       most = least * eta * eta * eta;

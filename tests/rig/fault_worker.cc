@@ -106,7 +106,7 @@ void FaultWorker::Step() {
   PlanStep();
 }
 
-// Whether that was the end of this step.
+// Draws the faults of this step and carries them out. True if the step ends with them.
 bool FaultWorker::Misbehave() {
   const FaultPlan& faults = world_.faults();
   if (random_.Chance(faults.crash)) {
@@ -150,7 +150,7 @@ void FaultWorker::Replace() {
   After(traits_.startup, &FaultWorker::Boot);
 }
 
-// The end of its standard error, whatever it wrote there.
+// Draws what the end of its standard error holds.
 std::string FaultWorker::LastWords() {
   switch (random_.Below(4)) {
     case 0:
@@ -264,7 +264,8 @@ void FaultWorker::SayRaw(const wire::FromWorker& message) {
   if (connected_) world_.Send(*this, wire::Encode(message));
 }
 
-// The worker leaves its trial. It says so if it goes from trial to trial; else its end tells.
+// The worker leaves its trial. A worker that takes several trials sends a message about it;
+// otherwise the end of the process tells.
 void FaultWorker::Leave(Left how) {
   if (task_->left != Left::kNot) return;
   if (how == Left::kPaused) Save();

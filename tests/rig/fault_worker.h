@@ -28,7 +28,7 @@ struct ProgramTraits {
   bool endless = false;   // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
-  // Each of its processes numbers its messages apart, and can leave them in the spool.
+  // Each of its processes has message numbers of its own, and can leave messages in the spool.
   bool counts = true;
   bool careless = false;  // saves before its messages are acknowledged or in the spool
   Work every = 1;         // reports at multiples of this work, and at its end
@@ -63,7 +63,7 @@ struct HostFiles {
 
 class FaultWorker;
 
-// What a worker finds around it.
+// What a worker needs of its machine and of the controller.
 class WorkerWorld {
  public:
   virtual ~WorkerWorld() = default;
@@ -73,7 +73,8 @@ class WorkerWorld {
   virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
   virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
   virtual double ValueAt(TrialId trial, Work work) = 0;
-  // Connects to the controller, if one listens. What comes of it is heard later.
+  // Connects to the controller; false if none can be reached. Answers arrive later, by Hear and
+  // Closed.
   virtual bool Connect(FaultWorker& worker) = 0;
   virtual void Disconnect(FaultWorker& worker) = 0;
   virtual void Send(FaultWorker& worker, std::string line) = 0;
@@ -84,9 +85,8 @@ class WorkerWorld {
   virtual void Exited(FaultWorker& worker) = 0;
 };
 
-// The process of a trial's program, with the package or without, as a controller could meet it. It
-// does what docs/protocol.md says, and now and then it does not. The object must outlive the
-// timeline's last step.
+// The process of a trial's program, with or without the package. It follows docs/protocol.md,
+// except where the fault plan has it misbehave. The object must outlive the timeline's last step.
 class FaultWorker {
  public:
   FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
@@ -101,7 +101,7 @@ class FaultWorker {
   // The process is gone with its node: not even its connection is closed.
   void Freeze() { alive_ = false; }
 
-  // What its connection brings.
+  // Called by the connection: a line has arrived, or the connection is closed.
   void Hear(std::string_view line);
   void Closed();
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
-constexpr int kPageBytes = 1024;  // a commit takes as long as the pages that it touches
+constexpr int kPageBytes = 1024;  // small, since a commit takes time for each page that it touches
 // The longest that a healed world may take to end its study, and the longest silence between two
 // events. A worker that hangs or is slow may hold the study up for its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
@@ -119,7 +119,7 @@ Status FaultWorld::CreateStudy() {
   }
   for (const auto& [seq, event] : batch.events) (void)engine.Apply(event);
   batch.studies.push_back(RowOf(*engine.study(kStudy)));
-  // An earlier attempt may have committed it and died before it could say so.
+  // An earlier attempt may have committed the batch and then died.
   if (!IsSet(ledger->last())) SLUICE_TRY(ledger->Commit(batch));
   checker_.Durable(batch);
   return {};
@@ -202,7 +202,8 @@ void FaultWorld::Start() {
   life_ = std::make_unique<Life>(*this);
   std::vector<Node> nodes = ground_->nodes();
   if (ground_->faults().node_loss.count() > 0 && random_.Chance(0.1)) {
-    // A node does not answer in time; what runs there is found all the same.
+    // The new controller is told that a node is down. The node may be up, and its processes are
+    // found all the same.
     See("node overlooked");
     nodes[random_.Below(nodes.size())].up = false;
     ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
@@ -245,7 +246,8 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
   SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
-  // Snapshots are frequent, so that restarts cost little; with one seed in ten only at the end.
+  // Snapshots are frequent, so that restarts cost little. In one seed of ten they are rare, so that
+  // restarts replay many events.
   parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
   parts.observer = [this](const Event& event) {
     checker_.Applied(life_->controller->engine(), event);
@@ -310,7 +312,7 @@ void FaultWorld::StartLater() {
   ground_->timeline().After(Around(std::chrono::seconds(2)), [this] { Start(); });
 }
 
-// The controller has been told something. It goes on as its loop would.
+// Called after each call into the controller. Does what its loop would do next.
 void FaultWorld::After() {
   Controller& controller = *life_->controller;
   controller.Flush();
@@ -350,14 +352,15 @@ void FaultWorld::EndLife() {
   }
   if (finished) {
     const Study& study = controller.study();
-    // Few more trials if they wait for one another, or if the world heals soon: then all must end.
-    // No more trials if many are not made yet: then the study ended for another reason.
+    // The study gets more trials, to go on until the world heals. It gets few if trials wait for
+    // one another, or if the world heals soon, because then all of them must end. It gets none if
+    // many are not made yet: then the study ended for another reason.
     const bool few =
         study.stopper->Gathers() || checker_.events() + kEventsBeforeHealing > options_.events;
     if (study.trials_wanted - study.proposed() < kUnmadeAtMost)
       more_trials_ = study.trials_wanted + (few ? 20 : 60);
     exhausted_ = study.exhausted;
-    // Sometimes only as many more trials as users will enqueue points at the next start.
+    // Sometimes there are only as many more trials as points are enqueued at the next start.
     if (exhausted_ && random_.Chance(0.5)) more_trials_ = study.proposed() + 20;
     if (study.deadline != kNever)
       new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
@@ -379,7 +382,7 @@ void FaultWorld::CheckEnd() {
   const Study& study = life_->controller->study();
   const ProgramTraits& program = ground_->program();
   if (program.has_timeout || program.endless || study.deadline != kNever || !truthful_) return;
-  // A program that cannot leave messages in the spool may end without its last ones being heard.
+  // A program that cannot leave messages in the spool may end before its last messages arrive.
   if (program.speaks && !program.counts) return;
   const Work end = std::min(program.own_end, study.spec.stopper.max_budget);
   for (const Trial& trial : study.trials) {

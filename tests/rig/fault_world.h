@@ -17,8 +17,8 @@
 namespace sluice {
 
 // A study in a world where things go wrong: the production controller, ledger, engine, sampler and
-// protocol, on simulated machines in virtual time, all drawn from one seed. For so many events
-// there are faults. Then the world heals, and the study must come to its end.
+// protocol, on simulated machines in virtual time, all drawn from one seed. Faults occur during the
+// first `events` events. Then the world heals, and the study must come to its end.
 class FaultWorld {
  public:
   struct Options {

@@ -55,7 +55,7 @@ void FaultWorld::CrashController() {
 void FaultWorld::CutPower() {
   See("power cut");
   ground_->LoseNode(0);
-  (void)ground_->TakeLost();  // the controller, which would be told, dies too
+  (void)ground_->TakeLost();  // not passed on: the controller dies too
   ground_->BringBackNode(0);
   if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
   StartLater();

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kSeedsOfAPart = 25;
 constexpr std::uint64_t kSeedsOfAShare = 5;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kParts = 8;  // a seed takes ten times as long
+constexpr std::uint64_t kParts = 8;  // fewer: under a sanitizer a seed takes ten times as long
 #else
 constexpr std::uint64_t kParts = 40;
 #endif
@@ -41,7 +41,7 @@ TEST_P(FaultWorldTest, NothingIsLostAndEveryStudyEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(0, kParts));
 
-// Beyond the thousand: worlds that have found something, as they were drawn then.
+// Seeds beyond the thousand that have found a bug once.
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
   for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
     const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();

@@ -1,5 +1,5 @@
-// What a store has left after the disk under it failed: at every single operation, in every way it
-// can. The oracle is an engine to which exactly the surviving events happened.
+// What is left of a store after its disk has failed, at every single operation and in every
+// possible way. The oracle is an engine to which exactly the surviving events happened.
 
 #include "rig/memory_disk.h"
 
@@ -45,8 +45,8 @@ Story TellStory(std::uint64_t seed, int steps) {
   return story;
 }
 
-// A controller as far as its ledger is concerned: it opens the store, goes on after what is there,
-// and tells the story to its end, or until something fails.
+// Uses the ledger as a controller does. It opens the store, continues after the events that are
+// there, and commits the rest of the story, or stops when something fails.
 class Teller {
  public:
   struct Options {
@@ -230,7 +230,7 @@ TEST(MemoryDiskTest, AnErrorAtAnyOperationIsToldAndHeals) {
       ASSERT_EQ(teller.Problem(), "") << "operation " << at;
       EXPECT_EQ(teller.acknowledged(), story.events.size());
     }
-    // SQLite keeps errors of clearing up to itself; the others are told.
+    // SQLite does not report errors while it cleans up. It reports all others.
     EXPECT_GT(errors, static_cast<int>(operations / 2));
   }
 }
@@ -305,7 +305,8 @@ TEST(MemoryDiskTest, AFullDiskIsToldAndHealsWithSpace) {
   EXPECT_GT(full, 20);
 }
 
-// A reader of a store that was interrupted while it was made is told so; the next writer makes it.
+// If making a store was interrupted, a reader fails with that message, and the next writer makes
+// the store.
 TEST(MemoryDiskTest, AStoreInterruptedWhileItIsMadeIsMadeByTheNext) {
   bool rolled_back = false;
   for (std::uint64_t at = 0;; ++at) {

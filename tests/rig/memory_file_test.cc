@@ -72,7 +72,7 @@ TEST(MemoryFileTest, AnySubsetOfSectorsMaySurvive) {
   EXPECT_EQ(seen.size(), 8U);
 }
 
-// The same in the plainest words: everything is there twice, live and synced.
+// The same in the simplest way: all bytes are held twice, as they are and as they were synced.
 struct PlainFile {
   std::string live, durable;
   std::vector<std::size_t> unsynced;
@@ -115,7 +115,8 @@ TEST(MemoryFileTest, IsWhatAPlainFileIs) {
   for (int i = 0; i < 300; ++i) {
     MemoryFile file;
     PlainFile plain;
-    // Some files span blocks of memory, some are all ends of sectors.
+    // A third of the files span several blocks of memory. The others are small, so that most writes
+    // touch the ends of sectors.
     const std::uint64_t most = i % 3 == 0 ? 200'000 : 3000;
     for (int step = 0; step < 40; ++step) {
       const std::uint64_t offset = random.Below(most);

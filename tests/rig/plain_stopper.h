@@ -9,8 +9,8 @@
 namespace sluice {
 
 // A stopper by its definition. Each decision is made from all that was reported, by sorting, with
-// little state kept up to date. It is slow, but short enough to be seen to be right: tests and the
-// rig's checker compare the real stoppers with it. It shares no code with them but the random
+// little state kept up to date. It is slow, but short enough to be checked by reading. Tests and
+// the rig's checker compare the real stoppers with it. It shares no code with them but the random
 // numbers. The same calls give the same rulings, and Next the same groups. It cannot be saved.
 class PlainStopper {
  public:

@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-// Tells both the same, in any order that an engine could come to, and in some that it could not.
+// Makes the same calls to both stoppers, in any order that an engine could produce, and in some
+// that it could not.
 class PlainPlay {
  public:
   PlainPlay(const StopperSpec& spec, std::uint64_t seed)
@@ -146,8 +147,8 @@ TEST_P(PlainStopperTest, TheStopperRulesByItsDefinition) {
   }
   EXPECT_GT(verdicts[forks ? Verdict::kFork : Verdict::kStop], 500U);
   if (judges_all) return;
-  // With asha-pausing every trial is on its way to the end from the start. Only a trial that went
-  // on although it was to pause is told to go on again.
+  // With asha-pausing every trial is on its way to the end from the start. kGoOn is ruled only for
+  // a trial that went on reporting although it was to pause.
   EXPECT_GT(verdicts[Verdict::kGoOn], name == "asha-pausing" ? 0U : 1000U);
   if (pauses) {
     EXPECT_GT(verdicts[Verdict::kPause], 1000U);

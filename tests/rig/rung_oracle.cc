@@ -192,8 +192,8 @@ bool RungOracle::Agrees(const Trial& trial) {
   const bool pauses = trial.state == TrialState::kPaused || Leaves(trial, StopReason::kPaused);
   const bool stops = trial.state == TrialState::kStopped || Leaves(trial, StopReason::kStopped);
   const bool goes = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning;
-  // A fork of a checkpoint that is beyond its parent's reports has to go beyond that checkpoint. If
-  // the copy is lost at once, the fork does so from the beginning.
+  // If the copied checkpoint is ahead of the parent's reports, the target of the fork is raised to
+  // one unit beyond the checkpoint. It stays raised if the copy is lost and the fork begins anew.
   const bool anew = trial.forked_at == 0 && trial.copying == Copying::kNot;
   if (trial.IsFork() && trial.reports == 0 && (anew || trial.target == trial.forked_at + 1))
     known.target = std::max(known.target, trial.target);

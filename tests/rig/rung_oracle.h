@@ -13,7 +13,7 @@
 namespace sluice {
 
 // Checks that an engine treats its trials as the definition of the study's stopper says
-// (rig/plain_stopper.h). The plain stopper hears what the events say. Of the engine it hears only
+// (rig/plain_stopper.h). The plain stopper is driven by the events. From the engine it gets only
 // which trials there are and which have ended. After every event, each trial's target, whether it
 // pauses or is stopped, and which trial is forked in its place must be as the plain stopper says.
 // When paused trials are resumed is the engine's choice; which ones are resumed is not.

@@ -45,7 +45,7 @@ std::string FirstMetIn(const model::WidthClass& width) {
   return fmt::format("{}, dimension {}", width.first.parameter, width.first.axis);
 }
 
-// A kept width shrinks once the other widths of its products are down to 1.
+// A kept width shrinks last: once the other widths of its products are down to 1.
 std::string WhenItShrinks(const model::WidthClass& width) { return width.kept ? "last" : "first"; }
 
 std::string ExplainTable(const Surrogate& surrogate, const Terminal& terminal) {

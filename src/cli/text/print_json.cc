@@ -16,7 +16,7 @@ std::string_view OrEmptyObject(const std::string& json) {
   return json.empty() ? "{}" : std::string_view(json);
 }
 
-// As in the lines of progress: the value is the one that makes it the best.
+// Like the best trial in ProgressJson: `value` is the trial's result, by which it is the best.
 std::string BestJson(const TrialInfo& trial) {
   JsonWriter object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("value", trial.result);

@@ -148,9 +148,9 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   return table.Render(terminal);
 }
 
-// For each seed, the makespan that none of the compared policies could be below under its own keys.
-// Empty if a policy has no bound, or if the policies did not do the same work. There is no bound
-// for studies with a target or a deadline, which goals other than the makespan need.
+// For each seed, a lower bound on the makespan that holds for all compared policies: the least of
+// their own bounds. Empty if a policy has no bound, or if the policies did not do the same work.
+// Studies with a target or a deadline have no bound.
 std::vector<double> BoundsOf(const std::vector<PolicyRuns>& policies) {
   std::vector<double> bounds;
   for (std::size_t seed = 0; !policies.empty() && seed < policies[0].bounds.size(); ++seed) {

@@ -10,9 +10,9 @@ namespace sluice {
 
 enum class Align { kLeft, kRight };
 
-// Rows under aligned headings. On a terminal no line is wider than it: columns that do not fit are
-// shortened, the last ones first, and left out, with a mark, where not even their headings would be
-// readable.
+// Rows under aligned headings. On a terminal no line is wider than it: columns of texts are
+// shortened, the last ones first, but not below their headings. If that is not enough, the last
+// columns are left out, with a mark.
 class Table {
  public:
   struct Column {

@@ -18,8 +18,8 @@ namespace sluice {
 namespace {
 
 constexpr int kMostTrialsRead = 1000;
-constexpr double kWorthMention = 0.01;  // less is not told apart from chance
-constexpr double kWorthAdvice = 0.05;   // less is no reason to prefer a range
+constexpr double kWorthMention = 0.01;  // a smaller share may be chance
+constexpr double kWorthAdvice = 0.05;   // a smaller share is no reason to prefer a range
 constexpr std::size_t kMostInLine = 4;
 
 std::optional<double> NumberFrom(std::string_view text) {
@@ -64,7 +64,7 @@ std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   });
   if (!good) return std::nullopt;
   if (space.Contains(point)) return point;
-  Point active = point;  // trials from elsewhere may lack a value without a condition
+  Point active = point;  // an imported trial may lack the value of an active parameter
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (std::isnan(active[i])) active[i] = space.FromUnit(i, 0.5);
   }

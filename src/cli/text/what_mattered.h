@@ -18,7 +18,7 @@ struct WhatMattered {
 };
 
 // Reads the study's trials; of a large study, a sample of them. If the store cannot be read, or the
-// trials do not tell, nothing is known and `importance` has the reason.
+// trials are not enough, there are no shares and `importance` has the reason.
 WhatMattered LookWhatMattered(Reader& reader, const StudyInfo& study);
 
 // The parameters that mattered most, in order: "lr 62 %, width 21 %". Empty if nothing is known.

@@ -47,12 +47,12 @@ void BestFlags(Flags& flags, BestOptions& options) {
   flags.Count("--top", options.top);
 }
 
-// What is known of a trial beside its row.
+// What is known of a trial beyond its row in the store.
 struct Found {
-  std::optional<std::string> command;  // if it passes all parameters to the program
-  std::string by_hand;                 // a command of ours that always does
+  std::optional<std::string> command;  // the program's own, if it gets all parameters as arguments
+  std::string by_hand;                 // 'sluice run', which always passes all parameters
   std::optional<std::string> checkpoint;
-  std::optional<std::string> best_checkpoint;  // that of its best report, if it is another
+  std::optional<std::string> best_checkpoint;  // of its best report, unless that is `checkpoint`
   std::optional<std::string> output;
   WhatMattered mattered;  // in the whole study
 };

@@ -116,10 +116,10 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
   return count;
 }
 
-// What a launch would trip over although the study file is good.
+// Problems of launches that the study file alone does not show.
 struct Findings {
   std::optional<std::string> program;
-  std::string warm_start;  // what it comes to
+  std::string warm_start;  // what the study gets from it
   std::vector<std::string> warnings;
   struct Wrong {
     Error error;
@@ -128,7 +128,8 @@ struct Findings {
   std::vector<Wrong> errors;
 };
 
-// The parameters that neither the program nor its environment names, alone or all together.
+// The parameters that are not passed to the program: neither by name nor by a word that stands for
+// all of them, in its arguments or in its environment.
 std::vector<std::string> NotPassed(const StudySpec& spec) {
   const auto passes = [&](std::string_view word) {
     return std::ranges::any_of(spec.program,

@@ -198,7 +198,8 @@ Result<int> LogsAction(const Context& context, const LogsOptions& options) {
       OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
   Tail tail(path, options, launch, context.json);
   while (true) {
-    // What is written after this look is either seen by the pump or by the next look.
+    // Asked before Pump. So output that is written after Pump belongs to a launch that was still
+    // under way, and the next Pump prints it.
     const bool last = !options.follow || !follower.IsUnderWay(launch);
     SLUICE_ASSIGN(const bool there, tail.Pump());
     if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, subject));

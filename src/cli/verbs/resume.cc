@@ -66,7 +66,8 @@ Result<Time> ReadDeadline(const std::string& text) {
                   text));
 }
 
-// Tells the user of study files that were edited since the study was made: they are not read here.
+// Tells the user which study files were edited since the study was made, because `resume NAME` does
+// not apply their changes.
 void TellOfEdits(const Context& context, const std::string& name) {
   constexpr int kMostFiles = 50;
   constexpr std::uintmax_t kLargest = 1 << 20;

@@ -37,7 +37,7 @@ examples:
 
 struct RunOptions {
   std::optional<std::string> study;
-  bool best = false;  // as without a flag
+  bool best = false;  // the default, spelled out
   TrialId trial{};    // 0: the best
 };
 

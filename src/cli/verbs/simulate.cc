@@ -113,7 +113,7 @@ Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* ch
   return runs;
 }
 
-// The scenario as each of the compared policies meets it.
+// The scenario with the settings of each compared policy.
 Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
                                                const SimulateOptions& options) {
   std::vector<LabelledScenario> compared;
@@ -131,7 +131,7 @@ Result<int> SimulateAction(const Context& context, const SimulateOptions& option
   SLUICE_ASSIGN(const Scenario scenario, ReadScenario(text, options.file, stem, options.cluster));
   SLUICE_ASSIGN(const std::vector<LabelledScenario> compared, Compared(scenario, options));
   SLUICE_TRY(CheckScenario(scenario, options.file));
-  // Whether it can be written is said before a simulation that may take long, not after.
+  // Fails now if the chart could not be written, not after a long simulation.
   if (options.gantt) SLUICE_TRY(NewFile::Reserve(*options.gantt));
   for (const std::string& message : scenario.left_out) Remark(message);
   const int seeds = options.seeds.value_or(scenario.seeds);

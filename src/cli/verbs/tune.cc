@@ -72,7 +72,7 @@ void TuneFlags(Flags& flags, TuneOptions& options) {
 std::uint64_t DrawSeed() {
   std::random_device device;
   const std::uint64_t high = device();
-  // As large as a study file can say, so that it can be written into one.
+  // Seeds in study files are below 2^63, so that this seed can be written into one.
   return ((high << 32) | device()) >> 1;
 }
 

@@ -86,8 +86,9 @@ std::string LiveView::ToTop() const {
   return drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r";
 }
 
-// Terminals fold, cut or move what is drawn when they are resized, each in its own way: where the
-// region is then cannot be known. The screen is cleared, and what was said last is said again.
+// A terminal that is resized folds, cuts or moves what was drawn, each kind in its own way, so the
+// place of the region is no longer known. The screen is cleared, and the latest messages are
+// printed again.
 std::string LiveView::Afresh() const {
   std::string frame = "\x1b[2J\x1b[H";
   const auto most = static_cast<std::size_t>(std::max(rows_ - drawn_ - 2, 0));
@@ -99,8 +100,8 @@ std::string LiveView::Afresh() const {
 void LiveView::Draw(std::string frame) {
   int drawn = 0;
   if (latest_) {
-    // The last column stays free: a cursor that waits behind it would make the erasing take its
-    // character.
+    // The last column stays free. After a character there the cursor stays on it, and "erase to the
+    // end of the line" would erase that character.
     const int columns = std::max(columns_ - 1, 1);
     for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_)) {
       frame += line + "\x1b[K\r\n";

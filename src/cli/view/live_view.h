@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// A region that is redrawn in place on a terminal. What is said, and the trials that failed, scroll
+// A region that is redrawn in place on a terminal. Messages, and the trials that failed, scroll
 // above it. The region lies above the cursor, which rests at the beginning of the line below it and
 // is hidden only within a frame: each frame is one write and leaves the terminal in a usable state.
 class LiveView : public View {
@@ -45,7 +45,7 @@ class LiveView : public View {
   NewlyEnded ended_;
   int failed_ = 0;
   int drawn_ = 0;                 // lines of the region
-  std::deque<std::string> said_;  // the last of it
+  std::deque<std::string> said_;  // the latest messages
   Time drawn_at_{};
   bool finished_ = false;
   Outlet outlet_;

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The latest trials of a study in order of ids, for NewlyEnded. Of the trials that the engine has,
-// only those that run or are over.
+// The latest trials of a study in order of ids, for NewlyEnded. From the engine, only trials that
+// run or are over.
 std::vector<TrialSummary> LatestTrials(const Study& study);
 Result<std::vector<TrialSummary>> LatestTrials(Reader& reader, StudyId study);
 
@@ -22,7 +22,7 @@ class NewlyEnded {
 
  private:
   const Time begun_;
-  std::vector<bool> told_;  // by trial: that it is over
+  std::vector<bool> told_;  // by trial: whether it was over at the last Take
 };
 
 // "trial 7 failed: exit status 1"

@@ -83,7 +83,8 @@ struct Population {
     left += static_cast<double>(std::max<Work>(full - work, 0));
   }
 
-  // At the time that a unit of work took so far, divided among the running trials.
+  // Assumes that a unit of work takes as long as it did so far, and that the work is divided among
+  // the running trials.
   std::optional<Duration> TimeLeft(int running, int to_make) const {
     if (done <= 0) return std::nullopt;
     const double total = left + static_cast<double>(full) * to_make;

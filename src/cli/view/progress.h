@@ -65,13 +65,13 @@ struct Progress {
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   // Trials that have no more work to do for now: complete, stopped, failed or paused.
   int done() const;
-  // Trials that have not begun, or have been made and wait.
+  // Trials that are still to be made, or were made and wait.
   int to_start() const;
 };
 
 constexpr std::size_t kMaxRunningKept = 64;
 
-// Their cost is bounded, whatever the size of the study.
+// The cost is bounded, whatever the size of the study.
 Progress MakeProgress(const Study& study, Time now);
 Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now);
 

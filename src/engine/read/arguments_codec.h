@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-// How the parameters of a trial are told to its program.
+// How the parameters of a trial are passed to its program.
 struct Arguments {
   TemplateValues values;  // {NAME} of each parameter, and {args_json}
-  TemplateLists lists;    // {args} and its kin
+  TemplateLists lists;    // {args} and the other list words
   std::string json;       // an object: the file that {params} names
 };
 

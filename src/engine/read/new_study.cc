@@ -14,7 +14,8 @@
 namespace sluice {
 namespace {
 
-// Quotes as a word processor makes them are part of the text here, and hardly ever meant so.
+// Refuses values that begin with curly quotes, as word processors write them. YAML takes such
+// quotes for part of the text.
 Status CheckQuotes(std::string_view text, std::string_view file) {
   constexpr std::array<std::string_view, 4> kCurly = {"\u201c", "\u201d", "\u2018", "\u2019"};
   int line = 0;
@@ -39,8 +40,8 @@ Status CheckQuotes(std::string_view text, std::string_view file) {
   return {};
 }
 
-// A variable such as "CUDA_VISIBLE_DEVICES=0", which a shell would take before a program, as "NAME:
-// value". Empty if the item is none.
+// Rewrites an assignment such as "CUDA_VISIBLE_DEVICES=0", which a shell accepts before a program,
+// as "NAME: value". Empty if the item is no assignment.
 std::string VariableIn(const std::string& first) {
   const std::size_t equals = first.find('=');
   const auto fits = [](unsigned char c) {

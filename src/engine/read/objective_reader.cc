@@ -17,7 +17,7 @@ constexpr std::string_view kForm = "{maximize: METRIC} or {minimize: METRIC}";
 constexpr std::string_view kOne =
     "a study has one objective: report a number that weighs what counts, and name that";
 
-// The metric, if it may be called that.
+// Returns the metric if its name is allowed, and otherwise reports why it is not.
 std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string& metric,
                                       const std::string& unit) {
   if (const Status status = CheckMetricName(metric); !status) {

@@ -64,7 +64,7 @@ std::optional<std::vector<std::string>> ReadMutate(const ConfigNode& node,
   return names;
 }
 
-// Reads what belongs to the stopper of this name, and reports what does not.
+// Reads the options of the stopper of this name, and reports keys that it does not take.
 bool ReadStopperOptions(const ConfigMap& map, const std::optional<std::string>& name,
                         const ParameterNames& parameters, StopperSpec& stopper) {
   std::vector<std::string> keys = {"name"};

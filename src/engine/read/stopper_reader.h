@@ -11,7 +11,7 @@ namespace sluice {
 bool ReadBudget(const ConfigMap& study, StudySpec& spec);
 
 // Reads 'stopper' of a study into a spec that has its budget, and whose space has these parameters.
-// Mistakes are reported to the file. Where the budget has mistakes, the stopper is not held against
+// Mistakes are reported to the file. If the budget has mistakes, the stopper is not checked against
 // it.
 void ReadStopper(const ConfigMap& study, const ParameterNames& parameters, bool budget_good,
                  StudySpec& spec);

@@ -21,7 +21,7 @@ struct StudyChange {
 StudyChange ChangeFrom(const StudySpec& spec);
 void Apply(const StudyChange& change, StudySpec& spec);
 
-// How an edited file differs from the one that a study was made of, by their keys.
+// How an edited file differs from the file that a study was made from, by keys.
 struct StudyDifference {
   std::vector<std::string> free;   // keys that can change
   std::vector<std::string> fixed;  // keys that cannot

@@ -190,7 +190,7 @@ class StudyReader {
       return;
     }
     if (spec_.sampler.name != "grid") {
-      // The sampler that was meant is not known, and so neither is whether `trials` is missing.
+      // The name of the sampler is wrong. If grid was meant, `trials` may be left out.
       if (!sampler_good_) return;
       map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials),
                    "add 'trials: 24'");
@@ -205,7 +205,7 @@ class StudyReader {
                       kMaxTrials, *points));
       return;
     }
-    // Points of the user's own come on top of the grid.
+    // Points that the user gives (enqueue) are trials in addition to the grid.
     spec_.trials = static_cast<int>(*points) + static_cast<int>(spec_.enqueue.size());
   }
 

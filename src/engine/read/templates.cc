@@ -19,7 +19,7 @@ bool IsListWord(std::string_view word) {
   return std::ranges::find(kListWords, word) != kListWords.end();
 }
 
-// Whether an item is one such word in braces and nothing else.
+// Whether an item is one list word in braces and nothing else.
 bool IsListItem(std::string_view item) {
   return item.size() > 2 && item.front() == '{' && item.back() == '}' &&
          IsListWord(item.substr(1, item.size() - 2));
@@ -78,7 +78,8 @@ std::string WithShell(std::string_view text) {
   return fmt::format("sh -c '{}'{}", inner, behind);
 }
 
-// --name or -n, which may wait for the next item; not --name=value, and not a number.
+// Whether an item is an option whose value may be the next item: --name or -n, but not --name=value
+// and not a number.
 bool IsOption(std::string_view item) {
   const std::size_t letter = item.find_first_not_of('-');
   return letter != 0 && letter != std::string_view::npos &&

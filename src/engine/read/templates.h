@@ -17,7 +17,8 @@ constexpr std::string_view kEnvironmentTemplate = "envvar:";
 // one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
 // stand for braces.
 using TemplateValues = std::map<std::string, std::string>;
-// What {args} and its kin become: several texts each.
+// What the list words become, each several texts. The list words are {args}, {args_no_hyphens},
+// {args_no_equals} and {args_no_boolean_flags}.
 using TemplateLists = std::map<std::string, std::vector<std::string>, std::less<>>;
 using ParameterNames = std::set<std::string, std::less<>>;
 
@@ -25,11 +26,10 @@ using ParameterNames = std::set<std::string, std::less<>>;
 const std::vector<std::string>& TemplateWords();
 
 // Fails on a word that is neither in `parameters` nor in TemplateWords() (suggesting the nearest),
-// and on a brace that has no partner. Fails on {args} and its kin, which become several texts: they
-// have their place in programs only.
+// and on a brace that has no partner. Fails on a list word, which may stand only in a program.
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 
-// The same for one item of a program, which may be {args}, or one of its kin, and nothing else.
+// The same for one item of a program. An item may also be a list word and nothing else.
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters);
 
 // Fills in a text that was checked. A word without a value becomes nothing. Braces inside values
@@ -40,9 +40,9 @@ std::string Expand(std::string_view text, const TemplateValues& values);
 // none.
 bool HasValues(std::string_view text, const TemplateValues& values);
 
-// Fills in each item. An item {args} becomes the items of the list of that name, such as --lr=0.1
-// for each parameter. An item with a word that has no value is left out. If an option stands before
-// it (an item such as --lr or -l), which waits for a value, that is left out too.
+// Fills in each item. A list word becomes the items of its list, such as --lr=0.1 for each
+// parameter. An item with a word that has no value is left out. If the item before it is an option
+// (such as --lr or -l), whose value it would be, the option is left out too.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists);
 

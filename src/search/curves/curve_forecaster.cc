@@ -37,20 +37,21 @@ constexpr double kUsualLimit = 0.7;  // spread of limits
 constexpr double kLeastLimit = 0.02;
 constexpr double kMeanLimit = -0.3;   // most trials have not reached their limits yet
 constexpr double kModelError = 0.01;  // of a limit, since no curve is exactly a power law
-// Error of a limit, as a part of the remaining drop: the grid is coarse, and the fewer bins of a
-// curve were seen, the more shapes fit them.
+// Error of a limit, as a part of the remaining drop. The grid of shapes is coarse, and a curve with
+// few bins is fitted by many shapes.
 constexpr double kWayError = 0.05;
 constexpr double kWayErrorOfOneBin = 0.5;
-// Counts as the number of bins of a trial that has not begun: the study's other trials tell so
-// much.
+// The number of bins assumed for a trial that has not begun: the study's other trials tell as much
+// about it as this many bins of its own.
 constexpr int kBinsOfAStudy = 5;
 
 // The most that a bin weighs, in reports: neighbouring reports share the error of the model.
 constexpr double kBinWeight = 8;
-// The usual spreads and the grid's own probabilities count like so many trials.
+// The usual spreads and the grid's own probabilities weigh as much as this many trials.
 constexpr double kPriorTrials = 2;
-constexpr double kPriorOfMeans = 0.1;  // the same for the usual means
-// The prior noise (the usual one, or the study's for a trial) counts like so many bins.
+constexpr double kPriorOfMeans = 0.1;  // likewise, for the usual means
+// The prior noise weighs as much as this many bins. It is the usual noise for a study, and the
+// study's noise for a trial.
 constexpr double kPriorBins = 4;
 // The first steps take a part of the trials. After them two steps over all trials are enough.
 constexpr int kFirstSteps = 3;
@@ -298,8 +299,8 @@ void CurveForecaster::Believe(const Moments& moments, double noise, Belief& beli
 namespace {
 
 // A step for one of the study's normal laws, from what is believed of each trial. A trial about
-// which nothing is known only returns the law as it is, which would make for many small steps. So
-// what is learned is scaled up by the information that the trials add.
+// which little is known mostly gives back the law as it was, so plain steps would be small and
+// many. Therefore the step is divided by the information that the trials add, not by their number.
 class NormalStep {
  public:
   struct Usual {
@@ -377,8 +378,8 @@ void CurveForecaster::Step(const std::vector<Moments>& trials, std::size_t strid
   LearnCells(seen);
 }
 
-// Learns exponents and half-works independently, and half-works smoothed over neighbours, because
-// few trials must speak for all cells.
+// Exponents and half-works are learned independently, because there are few trials and many cells.
+// For the same reason half-works are smoothed over neighbours.
 void CurveForecaster::LearnCells(const PerCell& seen) {
   std::array<double, kExponents> of_exponent{};
   std::array<double, kMostHalves> of_half{};

@@ -18,9 +18,10 @@ namespace sluice {
 // cell, start and limit are normal, a priori with the study's means and variances, and are solved
 // for exactly. What the trials have in common (those means and variances, the probability of each
 // cell, the noise of reports) is found by a few steps of expectation maximisation over all of them.
-// So a trial with two reports leans on the study, and a trial with twenty on itself. The mixture
-// over cells is returned as one power law. It has the mixture's mean limit, and its mean value at
-// the work done and at four times the most work that the study has seen.
+// So the forecast of a trial with two reports follows mostly from the study, and that of a trial
+// with twenty mostly from its own curve. The mixture over cells is returned as one power law. Its
+// limit is the mean limit of the mixture. Its values at the work done, and at four times the most
+// work that the study has seen, are the mean values of the mixture there.
 //
 // - A trial that diverged is expected at the worst loss that the study has seen, with little
 //   uncertainty: it is not worth running on. The same holds for a trial with its last two bins far

@@ -107,7 +107,7 @@ TEST(CurveSketchTest, SurvivesASnapshot) {
   }
 }
 
-// One field at a time is not what Save writes.
+// In each case one field has a value that Save does not write.
 TEST(CurveSketchTest, RefusesWhatNoSketchIs) {
   struct Written {
     int diverged = 0;

@@ -34,9 +34,9 @@ void Forecasts::Renew() {
   due_ = false;
 }
 
-// The forecast of a trial that has not begun. Trials that have begun were drawn as the next one
-// will be. So it is expected to be like their average, and to vary as they vary, the uncertainty
-// about them included.
+// The forecast of a trial that has not begun. The next trial is drawn like those that have begun.
+// So its expected value is their mean, and its variance is their variance plus the uncertainty
+// about them.
 Forecast Forecasts::Expected() const {
   double furthest = 0;
   for (const CurveSketch& sketch : sketches_)

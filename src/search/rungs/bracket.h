@@ -33,7 +33,7 @@ class Bracket {
   enum class Phase : std::uint8_t {
     kRunning,  // on its way to its target
     kPaused,   // at a level, its fate not settled yet
-    kReady,    // goes on, but was not told yet
+    kReady,    // goes on, but was not resumed yet
     kOver,     // lost, failed or complete
   };
   struct Member {
@@ -56,12 +56,12 @@ class Bracket {
   // Report, End and Close settle every fate that has become certain. They return the other trials
   // concerned, each once, as they are now: kReady or kOver.
   void Admit(TrialId trial);
-  // After it the reporting trial is kPaused, kOver, or kRunning with a target beyond its work.
+  // After Report the reporting trial is kPaused, kOver, or kRunning with a target beyond its work.
   std::vector<Member> Report(TrialId trial, Work work, double value);
   std::vector<Member> End(TrialId trial);
   // No more trials will come: the places are now those of a bracket with the members there are.
   std::vector<Member> Close();
-  // A kReady trial was told to go on.
+  // A kReady trial was resumed.
   void Release(TrialId trial);
 
   void Save(StateWriter& writer) const;

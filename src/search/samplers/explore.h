@@ -21,9 +21,9 @@ namespace sluice {
 Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent,
               const std::vector<bool>& may_change);
 
-// Which parameters a fork may change: those with these names. Without names it is the floats, since
-// a checkpoint loads whatever their values are. A width or a number of layers is part of what is
-// saved.
+// Which parameters a fork may change: those with these names. Without names these are the floats,
+// because a checkpoint can be loaded whatever their values are. A width or a number of layers, in
+// contrast, fixes the shapes in a checkpoint.
 std::vector<bool> MayChange(const Space& space, const std::vector<std::string>& names);
 
 // The names of the parameters that a fork may change, and of those that it keeps from its parent.

@@ -10,9 +10,9 @@
 
 namespace sluice {
 
-// One parameter as an axis of a density on the unit cube: a continuum, a few cells in order, or a
-// few cells without an order. A discrete parameter with many values is a continuum: its values are
-// the middles of cells too narrow to matter.
+// One parameter as an axis of a density on the unit cube: a continuum, cells in order, or cells
+// without an order. A numeric parameter with more than 64 values is a continuum: its cells would be
+// too narrow to matter.
 struct Axis {
   enum class Kind : std::uint8_t { kContinuous, kOrdered, kUnordered };
   Kind kind = Kind::kContinuous;
@@ -62,7 +62,7 @@ class Parzen {
   // The mass of a kernel in a cell, for each pair of the kernel's own cell and a cell.
   struct Table {
     std::size_t cells = 0;
-    std::vector<float> log_mass;  // [cell][own cell]; the prior has an own cell behind the last
+    std::vector<float> log_mass;  // [cell][own cell]; the prior's own cell is one past the last
     std::vector<double> sums;     // [own cell][cell], cumulative masses
   };
   Table MakeTable(const Axis& axis, double width) const;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kBits = 32;
 constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
-constexpr std::uint64_t kMostMisses = 10'000;     // points in turn
-constexpr std::uint64_t kMostMissed = 1'000'000;  // their coordinates
+constexpr std::uint64_t kMostMisses = 10'000;     // consecutive points that break a constraint
+constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of such points
 // The choice of a matrix: how many are tried for an axis, with how many axes before each is
 // compared, on how many first rows, and for how many axes that is worth the time.
 constexpr int kSobolTries = 24;

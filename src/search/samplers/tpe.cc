@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kFirst = 8;         // ranked trials before anything is learned
 constexpr std::size_t kFirstOfGroup = 4;  // the same for a group
 constexpr std::size_t kTpeCandidates = 24;
-// Draws for each candidate, if constraints refuse some; and whole points that are drawn before a
-// discrete space is searched for one that was not tried.
+// The most draws for each candidate, where constraints refuse some. And the most whole points that
+// are drawn before a discrete space is searched for a point that was not tried.
 constexpr std::size_t kTpeDraws = 64;
 constexpr int kTpePoints = 16;
 
@@ -105,7 +105,7 @@ std::optional<Point> TpeSampler::Untried(Random& random) {
   return std::nullopt;
 }
 
-// Returns a point that was tried only if many points in turn were.
+// Returns a point that was tried before only if none of kTpePoints draws gives another.
 std::optional<Point> TpeSampler::Suggest(Random& random) {
   std::optional<Point> last;
   for (int drawn = 0; drawn < kTpePoints; ++drawn) {

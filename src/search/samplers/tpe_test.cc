@@ -115,8 +115,8 @@ TEST(Tpe, ComparesAtTheHighestLevelThatEnoughTrialsHavePassed) {
   EXPECT_LT(PartOfTpeNear(sampler, 0.2), 0.2);
 }
 
-// All trials do well near 0.2 at first, and those near 0.8 do better later: that is no news of how
-// they began.
+// Trials near 0.2 do well at first, and trials near 0.8 do better later. The later values must not
+// change the comparison at the lower level.
 TEST(Tpe, ATrialCountsWithWhatItHadAtTheLevel) {
   TpeSampler sampler(kLevels, Floats(1), 1);
   ObserveOverTheLine(sampler, 1, 60, {.outcome = Outcome::kStopped, .work = 1, .by_level = {0}},
@@ -404,8 +404,8 @@ TEST(Tpe, ObeysNarrowConstraints) {
   }
 }
 
-// As many bad trials known from before at the left end as of its own at the right: the own ones are
-// the recent ones, and count more.
+// There are as many bad trials from earlier studies at the left end as bad trials of this study at
+// the right end. Those of this study are more recent, and count more.
 TEST(Tpe, WhatWasKnownBeforeIsOlderThanItsOwnTrials) {
   TpeGroup group(Floats(1), {0}, 1);
   std::vector<TpeTrial> trials(200);

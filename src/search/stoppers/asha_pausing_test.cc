@@ -95,7 +95,7 @@ TEST(AshaPausingTest, NanStopsAtARungAndCountsAsTheWorst) {
   EXPECT_THAT(asha.Report(TrialId(1), 2, kNan), ElementsAre(Stop(1)));
   EXPECT_THAT(asha.Report(TrialId(1), 3, 0), IsEmpty());
   EXPECT_THAT(asha.Report(TrialId(2), 2, 7), IsEmpty());
-  EXPECT_THAT(asha.Report(TrialId(3), 2, 1e300), IsEmpty());  // nothing is worse than none
+  EXPECT_THAT(asha.Report(TrialId(3), 2, 1e300), IsEmpty());  // no finite value is worse than NaN
 }
 
 TEST(AshaPausingTest, TheFullBudgetIsTheEnd) {

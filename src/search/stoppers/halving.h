@@ -18,9 +18,9 @@ namespace sluice {
 // Trials fill one bracket after the other in order of admission. A trial pauses at each level until
 // its fate is certain (Bracket). Then it is stopped or goes on: at once if it is the trial that
 // reported, otherwise when Next resumes it. Next gives all trials that may go on to one level of
-// one bracket as a group, the highest level first, then the older bracket. A bracket that is not
-// full when no more trials come is closed with the members it has; later trials begin a new one. A
-// bracket is forgotten when all its trials are over.
+// one bracket as one group. Groups with a higher target come first, and among these the older
+// bracket. A bracket that is not full when no more trials come is closed with the members it has;
+// later trials begin a new one. A bracket is forgotten when all its trials are over.
 class Halving final : public Stopper {
  public:
   explicit Halving(const StopperSpec& spec) : spec_(spec), plans_(PlanBrackets(spec)) {}

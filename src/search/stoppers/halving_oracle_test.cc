@@ -16,7 +16,8 @@
 namespace sluice {
 namespace {
 
-// Which trials win and lose if all wait for all: from the values alone, by sorting.
+// Which trials win and lose if every level waits for all its trials: from the values alone, by
+// sorting.
 struct HalvingOracle {
   std::int64_t eta;
   std::vector<Work> levels;
@@ -200,7 +201,8 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
         const Work target = wins ? spec.max_budget : bracket.levels[passed];
         ASSERT_NE(state, HalvingState::kPaused) << "a trial waits for ever";
         ASSERT_TRUE(state == HalvingState::kEnded || !wins) << Number(trial);
-        // A trial that went past levels unasked is judged there without being told to go there.
+        // A trial that reported past its target is judged at the levels it passed without having
+        // them as targets.
         if (wild) {
           ASSERT_LE(play.TargetOf(trial), target) << Number(trial);
         } else {

@@ -17,8 +17,8 @@ namespace sluice {
 // population.
 //
 // Next gives all trials of a population that may go on to one stage, the furthest stage first. A
-// trial that settles a stage by its own report and is forked from pauses like the others, so that
-// its checkpoint is there.
+// trial whose own report settles a stage, and which is forked from, pauses like the other donors.
+// So it saves a checkpoint that the fork can copy.
 class Pbt final : public Stopper {
  public:
   explicit Pbt(const StopperSpec& spec) : rule_(spec) {}

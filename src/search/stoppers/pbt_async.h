@@ -10,9 +10,9 @@
 namespace sluice {
 
 // Population-based training, asynchronous. A trial that reaches a stage is judged at once: its
-// value there is compared with the value of every other trial at the last stage which that one has
-// reached. If the trial is in the bottom quantile, a fork of a trial in the top quantile takes its
-// place. No trial waits for the others.
+// value is compared with the values of the other trials, each at the last stage that the other
+// trial has reached. If the trial is in the bottom quantile, a fork of a trial in the top quantile
+// takes its place. No trial waits for the others.
 //
 // Trials that have ended are neither compared with nor forked from. Until a fork has reached a
 // stage itself, it is ranked by the value of the trial it replaced, and is not forked from. Without

@@ -18,8 +18,8 @@ namespace sluice {
 // between neighbours; `percentile: 25` keeps trials as good as the best quarter). Optuna's pruners
 // compare in the same way: the best up to w against values at w. With last_counts the value at w is
 // compared instead of the best. The comparison is made once `startup` trials are complete, at least
-// `min_trials` of them have a value at w, and w is at least min_budget. NaN is no value to compare
-// with, and a trial that has reported nothing else is worse than any.
+// `min_trials` of them have a value at w, and w is at least min_budget. NaN values of complete
+// trials are not compared with. A trial that has reported nothing but NaN is worse than any bar.
 //
 // A trial is complete when it reaches max_budget or has ended well. Trials that failed or were
 // stopped do not count. If one of the percentile's two neighbours is infinite, the worse neighbour

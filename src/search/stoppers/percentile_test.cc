@@ -82,7 +82,7 @@ TEST(PercentileTest, OnlyCompleteTrialsCountAndEachOnce) {
   }
   median.End(TrialId(1), /*failed=*/true);
   EXPECT_THAT(median.Report(TrialId(2), 3, 1), IsEmpty());  // complete at the full budget,
-  median.End(TrialId(2), /*failed=*/false);                 // and told again when it leaves
+  median.End(TrialId(2), /*failed=*/false);                 // and then its launch ends
   EXPECT_FALSE(Stops(median, 5, 9));
   median.End(TrialId(3), /*failed=*/false);
   EXPECT_TRUE(Stops(median, 5, 9));

@@ -8,7 +8,7 @@
 namespace sluice {
 
 // What both kinds of population-based training share: when a member is judged, how many members
-// lose, and which member a loser is replaced by a fork of.
+// lose, and of which member a fork replaces a loser.
 //
 // Members are judged at stages: the multiples of the interval from min_budget on, below max_budget.
 // After the last stage they run to max_budget.
@@ -30,8 +30,8 @@ class Perturbation {
   std::uint32_t Passed(Work work) const;
   // The size of the bottom, and of the top, of n members: ceil(n * quantile), at most half of n.
   std::size_t Quantile(std::size_t n) const;
-  // Which of so many donors (at least one), best first, a loser is replaced by a fork of. The draw
-  // depends only on the study's seed, the loser and the work.
+  // The index of the donor whose fork replaces the loser, among this many donors (at least one),
+  // best first. The draw depends only on the study's seed, the loser and the work.
   std::size_t Draw(std::size_t donors, TrialId loser, Work work) const;
 
   // Writes the settings, so that a state made with other settings is not taken for ours.

@@ -176,7 +176,7 @@ void Population::Decide(std::uint32_t number, Stage& stage) {
   for (const Mark& mark : upper) Pass(mark);
 }
 
-// A trial that went on but waits at the next stage already was told nothing, so it is not ready.
+// A trial that went on and waits at the next stage already has nothing to do, so it is not ready.
 Population::Settled Population::Take(TrialId except) {
   Settled settled;
   settled.forks = std::exchange(settled_.forks, {});
@@ -238,7 +238,7 @@ Status Population::Load(StateReader& reader) {
   }
   if (!reader.ok()) return UnreadableState("a population");
   for (Place& place : places_) Enter(place);
-  // A place that went on from a stage before it was decided had a value there.
+  // Only a place with a value at a stage goes on from it before the stage is decided.
   for (auto& [number, stage] : stages_) {
     for (const Place& place : places_) stage.valued += place.stage > number ? 1 : 0;
   }

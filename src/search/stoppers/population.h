@@ -26,9 +26,9 @@ class StateWriter;
 // them. Values that a trial recorded beyond the stage at which it loses are dropped.
 //
 // No trial waits longer than needed. A trial goes on at once if it is certain to be in neither
-// quantile, because as many trials are better, and as many worse, as a quantile can hold. A trial
-// that may be forked from waits, so that its checkpoint is the one of the stage. All trials wait
-// until the population is closed, since its size is not known before.
+// quantile: at least as many trials are better as a quantile can hold, and at least as many are
+// worse. A trial that may be forked from waits, so that its checkpoint is the one of the stage. All
+// trials wait until the population is closed, since its size is not known before.
 //
 // A value costs O(log n) and O(stages not yet decided).
 class Population {
@@ -36,7 +36,7 @@ class Population {
   enum class Phase : std::uint8_t {
     kRunning,  // on its way to its stage, or to the full budget
     kPaused,   // at its stage, its fate not settled yet
-    kReady,    // goes on, but was not told yet
+    kReady,    // goes on, but was not resumed yet
     kOver,     // failed or complete
   };
   struct Place {
@@ -75,9 +75,9 @@ class Population {
   Settled End(TrialId trial);
   // No more trials will come.
   Settled Close();
-  // A kReady trial was told to go on.
+  // A kReady trial was resumed.
   void Release(TrialId trial);
-  // Makes a trial kReady that may go on but is not to be told so yet.
+  // Makes a running trial kReady, to be resumed later.
   void Hold(TrialId trial);
 
   void Save(StateWriter& writer) const;

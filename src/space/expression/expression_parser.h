@@ -11,7 +11,7 @@
 namespace sluice {
 
 // Parses an expression from left to right and emits its code on the way. A constant is one
-// instruction, the value of which may still change once the other side of a comparison is known.
+// instruction. Its value may still change when the other side of a comparison becomes known.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, const Symbols& symbols)

@@ -94,7 +94,7 @@ Status ExpressionParser::Reconcile(const Operand& left, const Comparison& compar
   return {};
 }
 
-// An order exists for an ordinal, and for one of its choices beside it.
+// An ordinal has an order, and so has one of its choices that is compared with it.
 Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& comparison,
                                       const Operand& other) const {
   const auto ordinal = [](const Operand& operand) {

@@ -8,7 +8,7 @@ from wandb._errors import unsupported
 
 
 class Artifact:
-    """A name for files. What would read them back is not here."""
+    """A name for files. Reading them back is not supported."""
 
     def __init__(self, name, type=None, description=None, metadata=None, **options):
         self.name = name

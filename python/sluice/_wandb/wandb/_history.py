@@ -4,8 +4,8 @@ import time
 
 from wandb._errors import Error
 
-# A row of a few numbers takes about half a kilobyte: 50 MB for a script that logs every step of a
-# long training, where most log some thousand times.
+# A row of a few numbers takes about half a kilobyte, so this many take 50 MB. Most scripts log some
+# thousand times. Only a script that logs every step of a long training reaches the limit.
 _MOST_ROWS = 100_000
 
 

@@ -5,7 +5,7 @@ import sys
 
 import wandb
 
-# The Keras that the script's models are made with: with TensorFlow, its own may be another.
+# The Keras that the script's models are made with. TensorFlow's own may differ from `keras`.
 _keras = importlib.import_module("tensorflow.keras" if "tensorflow" in sys.modules else "keras")
 
 

@@ -81,7 +81,7 @@ MODULES = {
 
 
 def member(module, name):
-    """A module of the table as an attribute of the one that it is inside; '' is wandb itself."""
+    """The module of the table with this name inside another module; '' is wandb itself."""
     full_name = f"{module}.{name}" if module else name
     if full_name in MODULES:
         try:

@@ -20,8 +20,8 @@ _RUNTIME = "_runtime"
 class Run:
     """Work is counted in logged values of the sweep's metric, from 1.
 
-    What is logged without the metric waits for the next value of it and is reported beside it, so
-    that every report says how the trial stands.
+    Values that are logged without the metric are held until the metric is logged, and reported with
+    it. So every report has the metric.
     """
 
     def __init__(self, module, facts, settings=None):
@@ -55,7 +55,7 @@ class Run:
         self._is_over = False
         self.config._begin()
         self.summary._begin()
-        # After the session has registered its own end, so that this comes before it.
+        # Registered after the session's own exit handler, so that this one runs first.
         atexit.register(self.finish)
 
     def __enter__(self):
@@ -126,7 +126,7 @@ class Run:
         return True
 
     def _leave_if_asked(self):
-        """Raises Stopped if asked to. A trial that did all its work ends as its script likes."""
+        """Raises Stopped if the trial is to leave, unless it has done all its work."""
         if not self._trial.should_stop():
             return
         self._is_complete = self._trial._why == "complete"
@@ -205,7 +205,7 @@ class Run:
 
 
 class RunDisabled:
-    """What frameworks compare a run with. There is none: a trial always reports."""
+    """The type of a disabled run, which frameworks test for. No run here is disabled."""
 
 
 def _scalars(data, prefix=""):

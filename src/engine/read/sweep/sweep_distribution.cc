@@ -129,7 +129,8 @@ class NumbersReader {
     return *std::ranges::find(Distributions(), *word, &Distribution::name);
   }
 
-  // Whether a bound is written as a whole number; one that is missing is reported later.
+  // Whether a bound is written as a whole number. False for a missing bound, which is reported
+  // later.
   bool IsWhole(std::string_view key) const {
     const ConfigNode* node = map_.Find(key);
     if (node == nullptr || !node->is_scalar()) return false;
@@ -340,8 +341,8 @@ std::optional<std::string> ReadSweepDistribution(const ConfigNode& node) {
     for (const Distribution& distribution : Distributions()) all->push_back(distribution.name);
     return all;
   }();
-  // What W&B calls distributions of other tuners. Their bounds are values; the bounds of
-  // log_uniform are exponents.
+  // Names of distributions in other tuners, each with W&B's name. "loguniform" of others has values
+  // as bounds, as log_uniform_values has; the bounds of W&B's log_uniform are exponents.
   static const auto& foreign =
       *new std::map<std::string, std::string>{{"loguniform", "log_uniform_values"},
                                               {"log", "log_uniform_values"},
