@@ -1,7 +1,7 @@
 """A small network on Fashion-MNIST, the data from Debian's package dataset-fashion-mnist.
 
-Run by itself it trains once with the defaults; under `sluice tune study.yaml` it takes trial after
-trial, so that importing PyTorch and reading the data are paid once for all of them.
+Run by itself, it trains once with the defaults. Under `sluice tune study.yaml`, each process runs
+one trial after another, so that it imports PyTorch and reads the data only once.
 """
 
 import gzip
