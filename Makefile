@@ -61,7 +61,9 @@ endif
 soak: export SLUICE_SOAK := 1
 soak: ## runs all tests at full length, worlds of faults, fuzzers; compiles each source alone: hours
 	@setup/install build test fuzz
+	@setup/lean_headers
 	@$(BUILD) tests
+	@$(BUILD) lean-alone
 	@$(BUILD) fuzz fuzzers
 	@$(BUILD) planted sluice-faults
 	@$(BUILD) separate

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Another checkout's build beside this one's, in turn: reports, starts, and what they cost.
 
-    python3 bench/builds_bench.py --other CHECKOUT [--rounds 10]
+    python3 bench/compare_builds.py --other CHECKOUT [--rounds 10]
 
 Both checkouts must be built (`setup/build tests`), and this one's programs (`setup/build bench`).
 """
