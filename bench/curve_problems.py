@@ -248,7 +248,7 @@ def observed(problem, params, seed):
 
 
 def regret(problem, loss):
-    """0: the best there is; 1: the best epoch of a middling point."""
+    """0: the least loss there is; 1: the median, over points, of the loss at the best epoch."""
     return (loss - problem.best) / (problem.middle - problem.best)
 
 

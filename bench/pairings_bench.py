@@ -25,12 +25,14 @@ PARALLEL = (1, 8)
 ABOUT = f"""
 # Samplers under stoppers
 
-Regret of the best report of any trial at any epoch, as the search saw it, after {SPENT[-1]:,}
-epochs of training in all: 0 is the best there is, 1 the best epoch of a middling point; the true
-loss where reports are noisy. The full budget is 27 epochs, the reduction factor 3, the first rung 1
-epoch; trials differ in speed. Ours are played by the simulator (`play_search.cc`): the engine,
-samplers and stoppers of production in virtual time. Optuna's is its multivariate TPE with a
-constant liar, under its pruner of the same kind where it has one.
+The tables show the regret of the best report of any trial at any epoch, as the search saw it, after
+{SPENT[-1]:,} epochs of training in all. A regret of 0 is the least loss there is. A regret of 1 is
+the median, over the points of the space, of the loss at a point's best epoch. Where reports are
+noisy, the true loss counts. The full budget is 27 epochs, the reduction factor is 3, and the first
+rung is at 1 epoch. Trials differ in speed. Our searches are played by the simulator
+(`play_search.cc`): the engine, samplers and stoppers of production in virtual time. Optuna's
+sampler is its multivariate TPE with a constant liar, under its pruner of the same kind where it has
+one.
 
 The bars, for each stopper: `{DEFAULT}`, the default, is not worse than the better of `bohb` and
 `random`, nor than Optuna's pairing (Wilcoxon's signed-rank test over problem and seed, paired,
@@ -49,8 +51,8 @@ KINDS = {
     "set-aside": (
         "pairings-set-aside",
         "The problems: six with curves that change phase (`curve_phases.py`: plateaus, warm-up, "
-        "overfitting, divergence). They were written by someone who had not seen the sampler, and "
-        "were looked at once, after the work on it was done.",
+        "overfitting, divergence). They were written without knowledge of the sampler. Their "
+        "results were looked at once, after the work on the sampler was done.",
     ),
     "all": (
         "pairings-all",

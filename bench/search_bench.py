@@ -49,7 +49,7 @@ def run_one(task):
 
 
 def scale_of(problem):
-    """The regret of a middling point."""
+    """The median regret of random points."""
     search = SluiceSearch(problem, 12345, "random")
     losses = [problem.loss(search.ask()[1]) for _ in range(1001)]
     search.close()

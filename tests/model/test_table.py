@@ -11,14 +11,24 @@ PAGE = ROOT / "docs" / "models-table.md"
 
 HEAD = """# Networks that are read and shrunk
 
-Each is exported by `sluice.export` and read by `sluice model show` (tests/model). The columns:
-operators of the graph; trained tensors and their elements; sizes that can be chosen; whether all
-tensors have the shapes of the same module built narrower when it is shrunk by 2, 4 and 8; whether
-as many dimensions of each parameter are widths as mup finds in two modules of different width;
-whether kinds and learning rates follow from these; whether outputs, gradients and buffers of a
-training step, executed operator by operator, equal those of the module, at two batch sizes; and
-whether a step of the graph that `sluice model shrink --scale 4 --rule standard` makes equals one of
-the narrower module. A number in brackets counts differences.
+Each network is a PyTorch module. `sluice.export` exports it, and `sluice model show` reads the
+result (tests/model). The columns:
+
+- **operators**: the number of operators of the graph.
+- **parameters**: the number of trained tensors, and of their elements.
+- **widths**: the number of sizes that can be chosen.
+- **shapes at 2, 4, 8**: whether all tensors have the shapes of the same module built narrower, when
+  the network is shrunk by 2, 4 and 8.
+- **classes as mup's**: whether as many dimensions of each parameter are widths as the package `mup`
+  finds in two modules of different width.
+- **rates as mup's**: whether the kinds and the learning rates of the parameters follow from these
+  dimensions.
+- **step equal**: whether outputs, gradients and buffers of a training step equal those of the
+  module. The step is executed operator by operator, at two batch sizes.
+- **surrogate's step equal**: whether a step of the graph that
+  `sluice model shrink --scale 4 --rule standard` makes equals a step of the narrower module.
+
+A number in brackets counts differences.
 
 """
 
@@ -30,13 +40,18 @@ COLUMNS = (
 
 ZOO_HEAD = """## The zoo
 
-Networks that are built in (`sluice model zoo`), against modules of the same architecture: those of
-transformers, and others written with the names that torchvision and timm use. Columns as above,
-and: whether names, shapes, types and ties of all tensors, and which of them are trained, are the
-module's; and whether matrices and kernels are drawn with a deviation of 1 / sqrt(fan-in), tables
-with 1, gains are 1 and biases 0. Narrower modules have the widths that `sluice model shrink`
-says, and where all widths can be divided by the number, these. Where a step is slow because of
-the widths, only that of the surrogate is executed.
+Networks that are built in (`sluice model zoo`) are compared with modules of the same architecture.
+Some of these modules come from the package transformers. The others are written with the names that
+torchvision and timm use. The columns are those above, and two more:
+
+- **tensors equal**: whether names, shapes, types and ties of all tensors are those of the module,
+  and whether the same tensors are trained.
+- **laws**: whether matrices and kernels are drawn with a standard deviation of 1 / sqrt(fan-in) and
+  tables with one of 1, and whether gains are 1 and biases 0.
+
+A narrower module has the widths that `sluice model shrink` reports. Where all widths can be divided
+by the scale, shapes are also compared with those of a module that has the divided widths. Where a
+step is slow because of the widths, only the step of the surrogate is executed.
 
 """
 
@@ -103,7 +118,7 @@ def table(columns, rows):
 def corpus_part(case_of):
     rows = table(COLUMNS, (row(case_of(network)) for network in NETWORKS))
     notes = "".join(kept(network) for network in NETWORKS if network.hard)
-    said_of_them = "What keeps its size there although one may think it a width:"
+    said_of_them = "In these networks a size that looks like a width is fixed, and why:"
     return f"{HEAD}{rows}\n{said_of_them}\n\n{notes}\n"
 
 
