@@ -36,10 +36,10 @@ ABOUT = """
 Trials are real programs (`bench/merit_trial.py`: a network in numpy learns a function of 32
 variables, on one core or on two), run by `sluice tune` on two cores. Three studies before, in the
 same run of the script, measured what the simulator has to know of them; none of it is typed in,
-and both worlds get the same study files. Real runs of all policies have the same seeds and come in
-turn: they meet the same trials, and the same noise of the machine. Sizes (rungs, the deadline, a
-space in which trials are of much the same merit) were chosen so that the simulator tells policies
-apart.
+and the simulation gets the study files of the real runs. Real runs of all policies have the same
+seeds and come in turn: they meet the same trials, and the same noise of the machine. Sizes (rungs,
+the deadline, a space in which trials are of much the same merit) were chosen so that the simulator
+tells policies apart.
 """
 
 TRIALS = """\
@@ -201,7 +201,7 @@ def chance_of_order(better, worse, runs):
 
 
 def judge(simulated, real):
-    """The pairs that the simulation puts more than `APART` apart, by the means of both worlds."""
+    """The pairs that the simulation puts more than `APART` apart, with the means of both."""
     pairs = []
     for both in itertools.combinations(simulated, 2):
         if not all(real[label] for label in both):

@@ -47,7 +47,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"missing-best", "a report without the metric counts as zero"},
       {"float-brackets", "how many brackets hyperband has is computed with logarithms"},
       {"one-rung", "a report that passes several rungs is recorded at the last of them only"},
-      {"ties-in", "whoever ties with the last of a rung's top is in it too"},
+      {"ties-in", "a trial that ties with the last of a rung's top is in it too"},
       {"extra-place", "a bracket lets one more go on than it has places"},
       {"turned-round", "a stopper takes a metric to maximise for one to minimise"},
       {"rung-value", "a trial is judged by its value at the rung, where its best is its result"},
@@ -66,7 +66,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"early-word", "what a worker that connects is told rests on what is not on disk yet"},
       {"end-again", "a program that came to its own end before its trial's target is run again"},
       {"never-begun", "an idle worker that leaves as it is given a trial is taken to have done it"},
-      {"any-speaker", "whoever says that it is a worker may report for it"},
+      {"any-speaker", "a process that says that it is a worker may report for it"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
   };
   return bugs;

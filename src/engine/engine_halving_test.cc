@@ -26,7 +26,7 @@ void Judge(TestEngine& t, int trial, double loss) {
   if (t.Trial(trial).leaving) t.End(trial, Ending::kPaused);
 }
 
-TEST(EngineHalvingTest, NobodyWaitsLongerThanIsNeeded) {
+TEST(EngineHalvingTest, NoTrialWaitsLongerThanIsNeeded) {
   TestEngine t(Sha(9), NodeOf(9 * kWhole));
   t.Propose(9);
   for (int trial = 1; trial <= 8; ++trial) Judge(t, trial, trial);
@@ -140,7 +140,7 @@ TEST(EngineHalvingTest, AResumedStudyBeginsANewBracket) {
   EXPECT_EQ(t.State(3), TrialState::kRunning);
 }
 
-TEST(EngineHalvingTest, AStudyThatIsStoppedAndResumedLeavesNobodyWaiting) {
+TEST(EngineHalvingTest, AStudyThatIsStoppedAndResumedLeavesNoTrialWaiting) {
   TestEngine t(Sha(3), NodeOf(3 * kWhole));
   t.Propose(3);
   Judge(t, 1, 1);

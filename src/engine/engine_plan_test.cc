@@ -141,7 +141,7 @@ TEST_F(EnginePlanTest, WhoIsGivenUpStopsForGood) {
   EXPECT_EQ(trial.note, "given up: others are expected to be better");
 }
 
-TEST_F(EnginePlanTest, NobodyYieldsBeforeItHasReportedSomethingNew) {
+TEST_F(EnginePlanTest, NoTrialYieldsBeforeItHasReportedSomethingNew) {
   Propose(0);
   plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };
   EXPECT_THAT(Wake(), IsEmpty());

@@ -56,7 +56,7 @@ TEST(EngineRetryTest, OthersRunWhileOneWaitsToBeRetried) {
   EXPECT_THAT(t.End(2, Ending::kFailed, "no"), ElementsAre("wake 20", "start 1.2 0..end"));
 }
 
-TEST(EngineRetryTest, ALostLaunchIsNobodysFault) {
+TEST(EngineRetryTest, ALostLaunchIsNotItsTrialsFault) {
   TestEngine t("trials: 1\nretries: 0\n");
   t.Propose(1);
   t.Report(1, 3, 0.5);
@@ -111,7 +111,7 @@ TEST(EngineRetryTest, AQuietLaunchIsKilledAndEveryReportBuysTime) {
   EXPECT_EQ(t.Trial(1).note, "no report within its time-out of 10s");
 }
 
-TEST(EngineRetryTest, NobodyIsBlamedForSilenceWhileNoControllerListened) {
+TEST(EngineRetryTest, NoTrialIsBlamedForSilenceWhileNoControllerListened) {
   TestEngine t("trials: 1\nretries: 0\ntimeouts: {report: 10s}\n");
   t.Propose(1);
   t.now = 3600;  // the controller was dead for an hour

@@ -12,7 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNobody) {
+TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNoTrial) {
   TestEngine t("trials: 2\nretries: 0\n");
   t.Propose(2);
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "no room"), ElementsAre("wake 0.5"));

@@ -47,7 +47,8 @@ struct StopAt {
 struct Timeouts {
   Duration trial{0};   // of one launch; 0: none
   Duration report{0};  // between two reports of a launch, or start and the first; 0: none
-  Duration grace = std::chrono::seconds(10);  // between SIGTERM and SIGKILL
+  // From being asked to leave to SIGTERM, for a worker that can be asked; then to SIGKILL.
+  Duration grace = std::chrono::seconds(10);
   Duration lease = std::chrono::seconds(60);  // a worker silent for longer is dead
 };
 

@@ -308,7 +308,7 @@ void Checker::Finished(Ledger& ledger, const Engine& engine) {
   const std::uint64_t written = shadow_->Digest();
   if (engine.Digest() != written) Say("the engine is not what was written down");
   if (!engine.studies().front()->finished) Say("the study is not finished");
-  if (!engine.cluster().idle()) Say("devices are granted to nobody");
+  if (!engine.cluster().idle()) Say("devices are granted to no trial");
   CheckReports(ledger.database());
   CheckRows(ledger.database());
   CheckReplay(ledger.database(), written);

@@ -66,7 +66,7 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   CheckOrigin(trial);
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch.id});
   if (files.taken_back || !files.claim.empty())
-    return Unavailable("the launch was claimed by somebody else");
+    return Unavailable("the launch was claimed by another process");
   files.claim = worker;
   return {};
 }

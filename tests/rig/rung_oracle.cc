@@ -69,7 +69,7 @@ std::string RungOracle::After(const Engine& engine, const Event& event) {
   if (problem_.empty() && IsSet(wrong)) problem_ = Describe(study.trial(wrong));
   TakeNewTrials(study);
   if (problem_.empty() && known_.size() != study.trials.size())
-    problem_ = fmt::format("trial {} is a fork, and nobody has lost", known_.size() + 1);
+    problem_ = fmt::format("trial {} is a fork, and no trial has lost", known_.size() + 1);
   if (const auto* proposed = std::get_if<Proposed>(&event.body)) CheckPoint(study, *proposed);
   std::erase_if(open_, [&](TrialId id) {
     Known& known = At(id);

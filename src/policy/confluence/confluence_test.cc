@@ -117,7 +117,7 @@ TEST(ConfluenceTest, StudiesWithDeadlinesHaveTheirShares) {
               ElementsAre("11:1", "12:1", "21:1", "22:1"));
 }
 
-TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnybodyMoves) {
+TEST(ConfluenceTest, ByADeadlineNewTrialsAreAskedForBeforeAnyTrialMoves) {
   TestViews t(4);
   StudyView& study = t.Study(1, kOneToFour);
   study.deadline = Time(std::chrono::seconds(60));

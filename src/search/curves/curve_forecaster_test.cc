@@ -264,7 +264,7 @@ TEST(CurveForecasterTest, ALoneTrialIsForecastFromItself) {
   }
 }
 
-TEST(CurveForecasterTest, NobodyHopesForOneThatDiverged) {
+TEST(CurveForecasterTest, ATrialThatDivergedHasNoHope) {
   Random random(9);
   std::vector<CurveSketch> study = Study(12, random);
   const Forecast before = Learned(study).Fresh();

@@ -28,7 +28,7 @@ TEST(ForecastsTest, TheBetterCurveIsExpectedToEndBetter) {
   EXPECT_NEAR(forecasts.Of(TrialId(3)).At(100), 0.1 + 0.9 / 26, 0.1);
 }
 
-TEST(ForecastsTest, WhoHasNotReportedIsAsOneThatNobodyHasBegun) {
+TEST(ForecastsTest, ATrialWithoutReportsIsAsOneThatHasNotBegun) {
   Forecasts forecasts;
   Train(forecasts, 1, 12, 0.4);
   Train(forecasts, 3, 12, 0.1);

@@ -28,7 +28,7 @@ TEST(PbtAsyncTest, TheWorstQuarterIsReplacedByForksOfTheBest) {
   EXPECT_EQ(pbt.Report(TrialId(5), 10, 0.5).front().verdict, Verdict::kGoOn);
 }
 
-TEST(PbtAsyncTest, NobodyIsForkedFromNanOrFromWhoHasEnded) {
+TEST(PbtAsyncTest, NoForkIsMadeFromNanOrFromATrialThatHasEnded) {
   PbtAsync pbt(SpecOf(5, 20));
   for (const std::uint32_t id : {1, 2, 3}) pbt.Admit(TrialId(id));
   pbt.Report(TrialId(1), 5, kNan);

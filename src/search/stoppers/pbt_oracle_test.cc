@@ -362,7 +362,7 @@ bool MayMatter(const PbtOracle& now, TrialId trial) {
   return matters;
 }
 
-TEST(PbtOracleTest, WhoCannotMatterGoesOnAtOnceAndNobodyElseDoes) {
+TEST(PbtOracleTest, ATrialThatCannotMatterGoesOnAtOnceAndNoOtherDoes) {
   int early = 0;
   int waiting = 0;
   for (std::uint64_t seed = 0; seed < 300 && !HasFatalFailure(); ++seed) {
