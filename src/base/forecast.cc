@@ -11,8 +11,8 @@ double Forecast::At(double work) const {
 }
 
 // The loss at `done` has been seen. What is uncertain is the size of the remaining drop. So the
-// uncertainty grows with the part of that drop that is expected by then: (x(done) - x(work)) /
-// x(done) for x(w) = (1 + w/scale)^-exponent.
+// uncertainty grows with the part of that drop expected by `work`: (x(done) - x(work)) / x(done)
+// for x(w) = (1 + w/scale)^-exponent.
 double Forecast::SpreadAt(double work) const {
   return spread * (1 - std::pow((scale + std::max(work, done)) / (scale + done), -exponent));
 }

@@ -39,9 +39,9 @@ struct Node {
 // The most processes that one device can serve at once: the limit of MPS clients.
 constexpr int kMostClients = 48;
 
-// What one launch holds. The trials of a bundle run in one program, and share its cores and its
-// share of the devices. Of the memory each trial has its own part. The program's memory
-// (`program_bytes`) is taken once for the bundle.
+// What one launch holds. The trials of a bundle run in one program, on its cores and its part of
+// the devices. Each trial has memory of its own. The program's memory (`program_bytes`) is taken
+// once for the bundle.
 struct Grant {
   NodeId node{};
   Milli cpus = 0;

@@ -19,7 +19,7 @@ struct DeviceNeed {
   friend bool operator==(const DeviceNeed&, const DeviceNeed&) = default;
 };
 
-// The same as measured on a device of one kind.
+// Such a need, measured on one kind of device.
 struct KindNeed {
   std::string kind;
   DeviceNeed need;

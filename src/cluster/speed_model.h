@@ -22,7 +22,7 @@ struct SpeedSituation {
   int fused = 1;         // trials in its program, including itself
   Milli neighbours = 0;  // the largest share that other trials hold of any of its devices
   friend bool operator==(const SpeedSituation&, const SpeedSituation&) = default;
-  // In the order of the fields, except that kinds are compared as they are saved (speed_model.cc).
+  // In the order of the fields, except `kind` and `lent` (CompareKinds in speed_model.cc).
   friend std::strong_ordering operator<=>(const SpeedSituation& a, const SpeedSituation& b);
 
   // Says that the trial runs on this device.
@@ -31,8 +31,8 @@ struct SpeedSituation {
 
 // An estimate of a trial's speed.
 struct SpeedEstimate {
-  // Of one trial. Without any measurement of this shape (`measured` is 0) it is only a multiple of
-  // the trial's unknown speed alone on one A100.
+  // Of one trial. If no trial of this shape was measured (`measured` is 0), it is relative to the
+  // trial alone on one A100.
   double work_per_second = 0;
   // One standard deviation, as a factor: the true speed is likely between work_per_second / spread
   // and work_per_second * spread. 1 is certainty.
@@ -44,7 +44,7 @@ struct SpeedEstimate {
   std::int64_t measured = 0;
 };
 
-// What is assumed of all shapes before it has been measured.
+// What is assumed of a shape until it is measured.
 struct SpeedPriors {
   SpeedTable widths;                  // speed-up by width
   SpeedTable fusion = HydroFusion();  // throughput by the number of fused trials

@@ -22,7 +22,7 @@ struct YamlFault {
     kUnknownAlias,  // an alias of an anchor that does not exist
     kEscape,        // an unknown escape in double quotes
     kDash,          // a '-' behind a key, on its line
-    kBlock,         // text behind a '>' or '|', which begins a text of several lines
+    kBlock,         // more on the line of a '>' or '|' (a block scalar)
     kOther,
   };
   Kind kind = Kind::kOther;
@@ -36,9 +36,9 @@ using FindFault = std::function<std::optional<int>(std::string_view text)>;
 
 // Explains the fault in plain words, with the line to change. That is often not the parser's line,
 // so the text is searched for common mistakes: a colon without a blank, lines indented unlike their
-// neighbours, a '#' or ': ' in a text without quotes, the fence of a listing. A line that is
-// proposed has been tried: with it, the parser gets beyond this fault. `open` is the
-// innermost list or map that was begun and not ended, if any.
+// neighbours, a '#' or ': ' in a text without quotes, a Markdown fence. A line that is proposed has
+// been tried: with it, the parser gets beyond this fault. `open` is the innermost list or map that
+// was begun and not ended, if any.
 Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
                         const FindFault& find_fault);
 

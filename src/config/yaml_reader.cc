@@ -35,8 +35,8 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// Whether a key follows blanks of any kind. Unusual blanks are wrong before a key only: in the text
-// of a block scalar, for example, they are allowed.
+// Whether the first word of the line is a key. Unusual blanks are wrong before a key only: in the
+// text of a block scalar, for example, they are allowed.
 bool BeginsKey(std::string_view line) {
   line = FirstLine(line);
   const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };

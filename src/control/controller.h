@@ -75,7 +75,7 @@ class Controller final : public WorkforceOwner {
   const Study& study() const { return *engine_->study(study_); }
   Workforce& workforce() { return workforce_; }
   const std::optional<Error>& failure() const { return failure_; }
-  // Whether an answer of the sampler would go into the next commit.
+  // Whether a batch could go now, and a proposal is still on its way.
   bool WaitsForProposal() const;
   // Whether anything has happened since the last call.
   bool TakeNews() { return std::exchange(news_, false); }

@@ -147,7 +147,7 @@ void Workforce::TellMissed(const Trial& trial) {
   tell(SetBudget{key, trial.launch.id, trial.target});
 }
 
-// Numbers the messages of a process behind those of earlier processes of its launch. Messages that
+// Numbers the messages of a process after those of earlier processes of its launch. Messages that
 // the earlier processes could not deliver are taken in before the first message of this process,
 // since their numbers are lower. If this process uses numbers of an earlier process, for example
 // because both count from 1, an offset is added to its numbers (Speaker::base).
@@ -209,7 +209,7 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
   if (admission == Admission::kSeen) {
     if (!receipt) return;
     ++host.owed;
-    // The worker has its next launch already, so the last launch is on disk. Only the
+    // The worker has its next launch already, so the end of this one is on disk. Only the
     // acknowledgement was missed, and it is sent again at once.
     if (host.at && *host.at != numbered.at) return Acknowledge(*receipt, 1);
     return owner_.AcknowledgeInTurn(*receipt);

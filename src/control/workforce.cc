@@ -120,8 +120,8 @@ void Workforce::CarryOut(const Start& command) {
 
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    // A host with messages that are not on disk yet is passed over. After a crash, it would be
-    // found with two launches.
+    // A host with messages that are not on disk yet is passed over: a crash would leave it with two
+    // launches.
     const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     // The program of an elastic trial has as many threads as it had cores when it started.
@@ -174,7 +174,7 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
   // Whether the worker will get the request: now, when it connects again, or when it connects for
   // the first time. It then has the grace period to save and to report. A launch that has said
-  // nothing yet gets the grace period only if it is to pause: if it is stopped, nothing is lost.
+  // nothing yet gets the grace period only for kPaused: otherwise nothing is lost.
   const bool comes =
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {

@@ -88,8 +88,8 @@ class Workforce {
   bool IsNewcomer(PeerId peer) const;
   // The connection of a host, or 0.
   PeerId PeerOf(const std::string& worker) const;
-  // The connection that the host of a hello had before, or 0. The lines of that connection were
-  // sent before the hello.
+  // The earlier connection of the host that says this hello, or 0. Its lines were sent before the
+  // hello.
   PeerId PeerBefore(std::string_view hello) const;
 
  private:

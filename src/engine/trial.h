@@ -113,8 +113,8 @@ struct Trial {
   }
 };
 
-// Whether the launch is leaving, and it is decided what becomes of its trial. The executor makes
-// such a launch leave, by force in the end.
+// Whether the launch is leaving for kStopped, kPaused or kStudy. The executor makes such a launch
+// leave, by force in the end.
 inline bool IsDecided(const Trial& trial) {
   return trial.leaving &&
          (trial.leave_reason == StopReason::kStopped || trial.leave_reason == StopReason::kPaused ||
@@ -139,7 +139,8 @@ inline bool CanBeStopped(const Trial& trial) {
 }
 
 // Calls visit on each field that is part of the state, in the order of the snapshot: the one list
-// that saving, loading and digesting share. A field that is missing here does not compile.
+// that saving, loading and digesting share. If a field of the state is missing, this does not
+// compile.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   // `changed` is not part of the state. `launch`, its grant and `pace` are listed by their fields.

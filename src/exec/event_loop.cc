@@ -97,7 +97,7 @@ void EventLoop::RunOnce() {
     const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
     const int descriptor = static_cast<int>(static_cast<std::uint32_t>(tag));
     const auto found = watched_.find(descriptor);
-    // An earlier handler forgot the descriptor, and may have another file watched under its number.
+    // An earlier handler forgot the descriptor; its number may be another file's now.
     if (found == watched_.end() || Tag(descriptor, found->second.round) != tag) continue;
     const std::shared_ptr<Handler> handler = found->second.handler;
     (*handler)();

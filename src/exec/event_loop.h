@@ -19,8 +19,8 @@ class EventLoop {
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
 
-  // Calls the handler whenever the descriptor (not owned) is readable or hung up, and with
-  // `writable` also when it can be written.
+  // Calls the handler whenever the descriptor (not owned) is readable or hung up; after
+  // WatchWritable(true) also when it can be written.
   void Watch(int descriptor, Handler handler);
   void WatchWritable(int descriptor, bool writable);
   void Forget(int descriptor);

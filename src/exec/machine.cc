@@ -36,8 +36,8 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// A group is also bound by the limits of the groups around it. In a container the path may be that
-// of the machine outside, and only the mount's root may exist.
+// A group is also bound by the limits of the groups around it. In a container the path may be the
+// outer machine's, and only the mount's root exists.
 template <typename Visit>
 void ForEachFolder(const std::string& mount, std::string path, const Visit& visit) {
   while (!path.empty() && path != "/") {
@@ -141,7 +141,7 @@ std::optional<Milli> CpuQuota(std::string_view quota_us, std::string_view period
 }
 
 std::optional<std::int64_t> MemoryMax(std::string_view text) {
-  // Version 1 writes the largest number of pages where there is no limit.
+  // Without a limit, cgroup version 1 writes nearly 2^63 bytes.
   constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
   const auto bytes = Integer(text);
   if (!bytes || *bytes <= 0 || *bytes >= kUnlimited) return std::nullopt;

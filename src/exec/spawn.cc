@@ -71,14 +71,14 @@ std::string Devices(const Grant& grant, const Node& node) {
   return fmt::format("{}", fmt::join(uuids, ","));
 }
 
-// The package beside this program, for scripts whose Python has none installed.
+// PYTHONPATH with the package beside this program, for a Python without it.
 std::string PythonPath() {
   const char* own = std::getenv("PYTHONPATH");
   return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR)
                                         : SLUICE_PYTHON_DIR;
 }
 
-// Whether a path leads to that package. It may not where the study sets a PYTHONPATH of its own.
+// Whether a path leads to that package. A study's own PYTHONPATH may lack it.
 bool WithPackage(std::string_view path) {
   return fmt::format(":{}:", path).contains(fmt::format(":{}:", SLUICE_PYTHON_DIR));
 }

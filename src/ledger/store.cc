@@ -198,8 +198,8 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, c
   }
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kCreate, disk));
   SLUICE_ASSIGN(const int version, SchemaVersion(*database));
-  // `peek` is closed only now. After a crash both connections need the index of the log, which
-  // takes long to build.
+  // `peek` is closed only now, so that both connections share the index of the log, which is slow
+  // to build after a crash.
   peek.reset();
   // EXTRA while the store is switched to its log: it syncs the folder when the rollback journal is
   // removed. Without that the journal could come back after a power cut, and would undo everything

@@ -31,8 +31,8 @@ class Places {
     return true;
   }
 
-  // Places the item at this width, or at the next narrower one with room. At the width it runs at,
-  // and if no width has room, the item stays where it is if it can.
+  // Places the item at this width, or at the next narrower one with room. If it runs at that width,
+  // or no width has room, the item stays where it is if it can.
   bool Find(const WorkItem& item, Milli width) {
     const Milli least = LeastWidth(item.demand);
     while (true) {

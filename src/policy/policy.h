@@ -67,7 +67,7 @@ struct StudyView {
   int not_ready = 0;  // trials that wait for their parameters, their checkpoint, or their next try
   bool judged = false;                 // trials may be stopped before their target
   bool ends_when_good_enough = false;  // it ends as soon as a trial is good enough
-  bool all_go_on = false;              // all paused trials go on, not one in eta
+  bool all_go_on = false;              // all paused trials go on; else one in eta
   bool open = false;                   // it could propose or resume more trials if there were room
   int left = 0;                        // how many it may still propose, beside those on their way
   double best = std::numeric_limits<double>::quiet_NaN();  // loss of the best report; NaN: none
@@ -101,10 +101,10 @@ struct SettledWidth {
   Milli width = 0;
 };
 
-// The whole desired assignment, not a change to it. A running item that is missing here, or has
-// another grant here than it holds, is to save and leave. It stays if it is fixed, or if the plan
-// keeps all that runs. An item that is placed where there is no room yet starts once there is room:
-// the engine asks for a new plan whenever a trial leaves.
+// The whole desired assignment, not a change to it. Unless it is fixed or the plan keeps all that
+// runs, a running item that is missing here, or has another grant here than it holds, is to save
+// and leave. An item that is placed where there is no room yet starts once there is room: the
+// engine asks for a new plan whenever a trial leaves.
 struct Plan {
   bool keeps_running = false;  // every running item stays as it is, and need not be placed
   bool unproven = false;       // a policy that seeks the best plan did not prove this one best
@@ -136,7 +136,7 @@ class Policy {
   bool AsksAtReports() const { return traits_->asks_at_reports; }
 
  protected:
-  // A policy that stands for another one has the row of that one.
+  // A policy that wraps another one has the row of that one.
   void SetTraits(const PolicyTraits& traits) { traits_ = &traits; }
 
  private:

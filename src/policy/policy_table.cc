@@ -28,7 +28,7 @@ std::unique_ptr<Policy> MakeHyperSack() {
   return std::make_unique<HyperSack>(kOptions);
 }
 
-// The order is that of lists which users read. Simulated faults draw policies by their place here.
+// The order is that of lists which users read. The fault simulation draws policies by index.
 constexpr PolicyTraits kPolicies[] = {
     {
         .name = "fifo",

@@ -312,7 +312,7 @@ class Drawing {
     out += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#f1f1f1\"/>\n",
         left_, row.top, right_ - left_, row.height);
-    // Labels of rows that are lower than a letter would overlap.
+    // Labels of rows less tall than a letter would overlap, so only some rows have one.
     const std::size_t every = row.height >= 11 ? 1 : rows > 96 ? 4 : 2;
     if (index % every != 0) return;
     out += fmt::format(

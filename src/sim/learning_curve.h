@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// How the trials of a study learn. What is not given has its default by the objective's direction.
+// How the trials of a study learn. Defaults of start and best depend on the objective's direction.
 struct CurveSpec {
   std::string family = "power";  // or hypersched
   // Of the family power:
@@ -20,7 +20,7 @@ struct CurveSpec {
   double best = 0.94;     // its limit at the best point of the space
   double half_work = 10;  // work after which an average trial is half way from start to its limit
   double sharpness = 4;   // how fast the limit gets worse away from the best point
-  double crossing = 0.5;  // how much quicker trials that end worse learn at first
+  double crossing = 0.5;  // how much faster trials with worse limits start
   double noise = 0.005;   // of each report, as a part of best - start
   double plateaus = 0;    // the part of trials that learn nothing for a while
   double divergence = 0;  // the part of trials that lose everything again, at some point

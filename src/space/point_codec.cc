@@ -65,7 +65,7 @@ double DecodeValue(const Space& space, std::size_t index, const Json& json) {
   if (!json.is_number()) return kOutside;
   const auto value = json.get<double>();
   if (!(parameter.low <= value && value <= parameter.high)) {
-    // A last step that rounding carried past the end of the range is judged below.
+    // Rounding may carry the last step past the range: that is checked below.
     if (parameter.kind == ParameterKind::kInt || parameter.step == 0) return kOutside;
   }
   const std::optional<std::uint64_t> count = parameter.Cardinality();

@@ -19,7 +19,7 @@ bool IsParameter(const ConfigNode& node);
 // What surrounds a space in its file.
 struct SpaceSurroundings {
   std::vector<std::string> reserved = {};   // names that no parameter may have
-  std::vector<std::string> beside = {};     // keys that belong beside the section
+  std::vector<std::string> beside = {};     // keys that belong outside it
   const ConfigNode* constraints = nullptr;  // the section that restricts it, if there is one
 };
 
@@ -33,9 +33,9 @@ struct SpaceSurroundings {
 //   momentum: {float: [0, 1], when: optimizer == 'sgd'}
 //
 // Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not reserved. Every problem is reported
-// to the node's file under the parameter's name. Returns nothing if a parameter cannot be used. If
-// keys were only unknown or repeated it returns a space, so that what depends on it can be checked
-// too. Whether any point satisfies the constraints is not checked here (feasibility.h).
+// to the node's file under the parameter's name. Returns nothing if a parameter cannot be used.
+// Despite unknown or repeated keys it returns a space, so that what depends on it is checked too.
+// Whether any point satisfies the constraints is not checked here (feasibility.h).
 std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& around);
 
 }  // namespace sluice

@@ -16,8 +16,8 @@ constexpr int kDeepest = 32;
 constexpr JsonDocument::Limits kLimits{.depth = kDeepest, .members = 10'000};
 constexpr Work kMostWork = std::int64_t{1} << 62;
 
-// Python's json writes numbers that JSON lacks as bare words. This quotes them, since we read them
-// as texts.
+// Python's json writes numbers that JSON lacks as bare words. This quotes these words, since we
+// read them as texts.
 std::string QuoteBareNumbers(std::string_view line) {
   static constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
   std::string quoted;

@@ -31,8 +31,8 @@ class Checker {
   void Applied(const Engine& engine, const Event& event);
   // A batch is on disk.
   void Durable(const Batch& batch);
-  // A batch was being written, or writing it failed. It may be on disk, or appear there after a
-  // later power cut, as long as nothing else is written.
+  // A batch was being written, or writing it failed. It may be on disk, now or after a power cut,
+  // until something else is written.
   void InDoubt(Batch batch);
   // The controller sends an acknowledgement of this message.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);

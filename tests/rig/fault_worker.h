@@ -32,7 +32,7 @@ struct ProgramTraits {
   bool counts = true;
   bool careless = false;  // saves before its messages are acknowledged or in the spool
   Work every = 1;         // reports at multiples of this work, and at its end
-  double save = 0.3;      // how often it saves a checkpoint
+  double save = 0.3;      // the chance of a save at each step
   Work own_end = 30;      // the work at which it ends by itself
   Duration grace{0};      // how long its launcher waits before it kills the program
   // Its study has a time-out for trials or reports. Without one, a program that hangs cannot be
@@ -170,7 +170,7 @@ class FaultWorker {
   ProgramTraits traits_;
   Grant grant_;
   Random random_;
-  Random more_;  // a stream of its own: what random_ draws stays as it was
+  Random more_;  // a stream of its own, so as not to shift random_
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;

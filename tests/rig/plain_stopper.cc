@@ -20,8 +20,7 @@ bool ComesBefore(const PlainMark& a, const PlainMark& b) {
   return a.value < b.value || (a.value == b.value && a.trial < b.trial);
 }
 
-// The stopper none, and the base of those that only ever stop a trial as it reports: no trial is
-// paused.
+// The stopper `none`, and the base of those that stop trials at reports and never pause them.
 class PlainNone : public PlainStopper {
  public:
   explicit PlainNone(const StopperSpec& spec) : spec_(spec) {}

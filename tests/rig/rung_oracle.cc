@@ -110,8 +110,8 @@ void RungOracle::CheckResult(const Study& study, TrialId id) {
   if (differs(found, best)) problem_ = "the best trial is not the best";
 }
 
-// Takes the ends of trials that go on, or that a user stopped. What is decided about other trials
-// stays when their launch ends.
+// Takes the ends of trials whose fate is kGoing, or that a user stopped. Other fates stay when a
+// launch ends.
 void RungOracle::TakeEnds(const Study& study) {
   const std::size_t before = open_.size();  // forks are added behind these
   for (std::size_t i = 0; i < before; ++i) {

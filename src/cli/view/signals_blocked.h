@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-// Blocks signals on this thread while it lives.
+// Blocks signals on this thread until destroyed.
 class SignalsBlocked {
  public:
   explicit SignalsBlocked(const sigset_t& signals) {

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Starts trials on free devices, and sees when a study has ended.
+// Carries out plans: starts and moves trials, makes new ones, and ends idle studies.
 class Planner {
  public:
   Planner(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,

@@ -15,7 +15,7 @@ class Transfers {
   // The best point of the study's leader, unless the study's latest trial has it already. Nothing
   // before the leader has finished, unless the policy transfers early.
   const Point* Next(const Study& study) const;
-  // Whether all trials of the study were made, as far as is known.
+  // Whether all trials of the study are made, but for those whose proposals are on their way.
   bool AllMade(const Study& study) const;
   // The fraction of its leader's trials that are over; 1 without a leader, or once it has finished.
   double LeaderProgress(const Study& study) const;

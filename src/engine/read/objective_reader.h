@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Reads 'objective' of a study. `unit` is that of the budget, which is no metric. Mistakes are
-// reported to the file; then there is no result.
+// Reads 'objective' of a study. `unit`, the budget's unit, is not a metric. Mistakes are reported
+// to the file; then there is no result.
 std::optional<Objective> ReadObjective(const ConfigMap& study, const std::string& unit);
 
 // Reads 'stop_at', which may be missing: the values at which the study ends. `objective` is null

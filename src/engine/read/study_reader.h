@@ -15,7 +15,7 @@ struct StudyPart {
   std::string default_name;  // of a study that does not say its name
   bool needs_program = true;
   std::vector<std::string> more_keys = {};  // keys that the caller reads itself
-  std::int64_t memory_bytes = 0;  // of a GPU, for each trial, unless the study says so itself
+  std::int64_t memory_bytes = 0;            // GPU memory of each trial, unless the study states it
 };
 
 // Reads a study from a map of a file with the keys of a study file. What is wrong is reported to

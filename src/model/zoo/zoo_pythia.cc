@@ -39,7 +39,7 @@ ValueId Slice(Builder& b, ValueId x, std::int64_t begin, std::int64_t end) {
                 {Arg("self", x), Arg("dim", kLast), Arg("start", begin), Arg("end", end)});
 }
 
-// Rotates the first part of each head by its position.
+// Rotates the first part of each head by the token's position.
 ValueId Rotated(Builder& b, ValueId x, const PythiaShape& shape,
                 std::pair<ValueId, ValueId> angles) {
   const ValueId turned = Slice(b, x, 0, shape.rotary);

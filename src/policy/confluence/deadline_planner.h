@@ -40,11 +40,11 @@ class DeadlinePlanner {
     double spread = 0;      // standard deviation of the whole drop
     bool hopeless = false;  // not worth saving
   };
-  // The first stage of a plan: its arms, and how wide each runs. In the second stage the best of
-  // them has all devices that it can use.
+  // The first stage of a plan: its arms, and the widths of those that run now. In the second stage
+  // the best of them has all devices that it can use.
   struct Stage {
     std::vector<std::size_t> arms;
-    std::vector<Milli> widths;  // of the first arms, which run now; the others follow
+    std::vector<Milli> widths;  // of the first arms; the others run later in the stage
   };
   // Lengths of the first stage to choose from, as parts of the time left: closer where it is short,
   // since plans are made again at every report, and only what a plan begins with is carried out.
@@ -62,8 +62,8 @@ class DeadlinePlanner {
   Stage Try(const Stage& stage, const std::vector<std::size_t>& by_hope,
             const std::vector<std::size_t>& by_mean) const;
   void Adopt(const Stage& stage);
-  // The best loss expected at the deadline. ValueWith: if the first stage has this length, an index
-  // into kStages. ValueOf: with the best of the lengths from `at_least` on.
+  // The best loss expected at the deadline. ValueWith: for one length of the first stage, given as
+  // an index into kStages. ValueOf: for the best length from `at_least` on.
   double ValueWith(const Stage& stage, std::size_t length) const;
   double ValueOf(const Stage& stage, std::size_t at_least) const;
   double StartCounts() const;  // the part of a start-up that is charged

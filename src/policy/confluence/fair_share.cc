@@ -17,8 +17,8 @@ Milli Alive(const StudyView& study, Milli paused) {
   return study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
 }
 
-// How many paused trials are expected to go on: all of them, or one in eta. The latter is decided
-// as other trials reach the rung, so no more paused trials count than there are trials that run or
+// How many paused trials are expected to go on: all of them, or one in eta. Which ones go on is
+// settled as other trials reach the rung, so at most as many count as there are trials that run or
 // wait.
 Milli GoOn(const StudyView& study) {
   if (study.all_go_on) return study.paused;

@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-// Clp and CBC take a limit this large for none. They do not take the infinity of doubles.
+// Clp and CBC treat a limit this large as none. They do not accept infinity.
 constexpr double kCoinInfinity = 1e50;
 
 // Both solvers minimise: the objective changes its sign on the way in, and prices on the way out.

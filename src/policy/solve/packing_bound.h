@@ -8,8 +8,7 @@
 
 namespace sluice {
 
-// What one job of a class takes of a device of one kind, and for how long from its start to its
-// end.
+// What one job of a class takes of a device of one kind, and its run time.
 struct BoundNeed {
   double seconds = std::numeric_limits<double>::infinity();  // infinite: the job cannot run there
   Milli share = 0;

@@ -24,7 +24,7 @@ std::vector<Ruling> AshaPromotion::Report(TrialId trial, Work work, double value
   if (before == RungBook::Phase::kEnded) return {};
   const auto [first, end] = book_.Record(trial, work, value);
   if (work >= book_.rungs().max_budget()) {
-    book_.SetPhase(trial, RungBook::Phase::kRunning);  // complete: it waits for nothing any more
+    book_.SetPhase(trial, RungBook::Phase::kRunning);  // complete, so no longer paused
     return {};
   }
   if (first == end) {

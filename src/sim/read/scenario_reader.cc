@@ -155,7 +155,7 @@ class ScenarioReader {
           !why.empty()) {
         entry.NodeOf(name).Report(fmt::format("study '{}' fits nowhere: {}", name, why));
       }
-      // A key `policy` in the entry is the study's too, and was checked by the study's reader.
+      // If the entry has a key `policy`, the study's reader has checked it.
       if (const Status status = CheckPolicy(entry.policy(), study.spec);
           !status && !entry.names_policy()) {
         entry.NodeOf(name).Report(fmt::format("study '{}': {}", name, status.error().message));
@@ -271,7 +271,7 @@ class ScenarioReader {
   const std::string file_;
   const std::string_view cluster_;  // the wanted one; empty: the first
   Scenario scenario_;
-  std::vector<PolicyEntry> entries_;  // of `policies`, as in the scenario
+  std::vector<PolicyEntry> entries_;  // parallel to scenario_.policies
   std::optional<ConfigMap> defaults_;
   std::size_t defaults_size_ = 0;
   std::vector<std::pair<ConfigNode, std::string>> nowhere_;

@@ -14,14 +14,14 @@
 namespace sluice {
 namespace {
 
-// The keys of a study with layers that are merged key by key.
+// Keys of a study whose values are maps, which are merged key by key.
 const std::vector<std::string>& Sections() {
   static const auto& sections = *new std::vector<std::string>{"workload", "resources", "budget"};
   return sections;
 }
 
-// The GPU memory of a trial as a profile has measured it; 0 where the study is not profiled.
-// Policies that need to know the memory are content with that.
+// The GPU memory of a trial as a profile has measured it; 0 where the study is not profiled. This
+// satisfies policies that need the memory.
 std::int64_t ProfiledBytes(const ConfigMap& map) {
   const ConfigNode* node = map.Find("workload");
   const auto work = node != nullptr && node->is_map() ? node->Map() : std::nullopt;

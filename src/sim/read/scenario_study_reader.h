@@ -17,8 +17,7 @@ struct StudyLayers {
 };
 
 // Reads a study of a scenario whose nodes and pipeline jobs are known. Mistakes are reported to the
-// file, among them what a study may say but a simulation cannot do. Nothing where the entry is no
-// map.
+// file, among them what a study may say but a simulation cannot do. nullopt if the entry is no map.
 std::optional<ScenarioStudy> ReadScenarioStudy(const ConfigNode& item, const StudyLayers& around,
                                                const Scenario& scenario);
 

@@ -25,7 +25,7 @@ struct SimulatedStudy {
   TrueSpeed speed;
   LearningCurves curves;
   std::unique_ptr<Sampler> sampler;
-  bool learns = false;            // the sampler, from results
+  bool learns = false;            // the sampler uses results
   Random trials;                  // the random stream by which trials differ in pace
   std::vector<Work> checkpoints;  // the saved work of each trial, by its number; 0: none
   Event report;                   // a Reported, used again and again
@@ -38,7 +38,7 @@ struct SimulatedStudy {
     return checkpoints[Number(trial)];
   }
 
-  // How quick a trial is beside the others, if it has a program of its own.
+  // A trial's speed relative to the others, when it is not in a bundle.
   double PaceOf(TrialId trial) const {
     const double spread = study->workload.spread;
     return spread > 0 ? std::exp(-spread * trials.Fork(Number(trial)).Normal()) : 1;

@@ -19,7 +19,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kMaxBrackets = 100;
-// What the package that stands in for wandb reports where a sweep names no metric.
+// The metric of a sweep that names none; the stand-in for wandb reports it.
 constexpr const char* kRuntime = "_runtime";
 
 // Keys that mean something to W&B and nothing here.
