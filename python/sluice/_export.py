@@ -134,7 +134,7 @@ def _checked_inputs(model, example_inputs):
 def _which_are_batched(names, examples) -> list:
     """For each input, whether its first dimension is the batch.
 
-    It is if it is as long as the first dimension of the first input that has dimensions.
+    True if it is as long as the first dimension of the first input that has any.
     """
     shaped = [(name, tensor) for name, tensor in zip(names, examples) if tensor.dim() > 0]
     if not shaped:
@@ -234,7 +234,7 @@ def _explicit_forward(forward, names, are_keywords):
 
 
 class _UnknownOutput(Exception):
-    """Passes through PyTorch, to be told as a TypeError."""
+    """Passes through PyTorch, and is then raised as a TypeError."""
 
 
 def _tensors_of(outputs):
@@ -317,7 +317,7 @@ def _outputs_of(program, examples, gpus) -> list:
 def _write(path, program, tensors, name) -> None:
     """Writes both files, or neither if one fails.
 
-    A process killed in between leaves an archive without examples, never with those of another.
+    A process killed in between leaves an archive without examples, never with old ones.
     PyTorch names the archive's root folder after the file, hence a folder to write to.
     """
     examples = path.with_name(path.name + ".examples")

@@ -133,7 +133,7 @@ class Trial:
 
 
 def _last_words(kind, error, trace) -> str:
-    """The error in a line, then the last lines of its traceback, as for a program that ended."""
+    """The error in a line, then the last lines of its traceback, as for a program that failed."""
     import traceback
 
     first = f"{kind.__name__}: {error}"

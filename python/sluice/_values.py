@@ -40,7 +40,7 @@ def _number(name: str, value, expected: str = "a number"):
         if isinstance(value, int) and -_EXACT_INTEGERS < value < _EXACT_INTEGERS:
             return int(value)
         return float(value)
-    except Exception as error:  # a tensor's __float__ raises what its library likes
+    except Exception as error:  # a tensor's __float__ may raise anything
         why = f": {error}" if str(error) else ""
         raise TypeError(
             f"{name}: expected {expected}, found {value!r:.80} ({type(value).__name__}){why}"

@@ -1,4 +1,4 @@
-"""Artifacts: accepted, and kept nowhere but where the script wrote their files."""
+"""Artifacts: accepted, not stored. The script's own files stay where they are."""
 
 import contextlib
 import os

@@ -30,7 +30,7 @@ class WandbMetricsLogger(_keras.callbacks.Callback):
     def _log(self, prefix, values):
         try:
             values["learning_rate"] = float(self.model.optimizer.learning_rate)
-        except (AttributeError, TypeError, ValueError):  # none, or a schedule of its own
+        except (AttributeError, TypeError, ValueError):  # no rate, or a schedule
             pass
         wandb.log({f"{prefix}/{name}": value for name, value in values.items()})
 

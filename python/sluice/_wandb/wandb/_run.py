@@ -90,7 +90,7 @@ class Run:
         if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
             raise ValueError("wandb.log: expected a dict whose keys are texts")
         if self._is_stopped:
-            raise sluice.Stopped(0)  # the script cleans up, or has caught the first one
+            raise sluice.Stopped(0)  # the script cleans up, or caught an earlier Stopped
         if self._is_over:
             raise Error("wandb.log: expected a run, found a finished one; call wandb.init() again")
         if step is not None:
@@ -209,7 +209,7 @@ class RunDisabled:
 
 
 def _scalars(data, prefix=""):
-    """The numbers in a map, those inside others with dotted names."""
+    """The numbers in a map; nested ones have dotted names."""
     for name, value in data.items():
         name = f"{prefix}{name}"
         if isinstance(value, Mapping):
