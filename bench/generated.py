@@ -4,8 +4,8 @@
     bench/generated.py             all 200 with 20 seeds each; writes bench/results/generated.md
     bench/generated.py --show 17   the scenario file number 17, to run and to look into
 
-There are as many scenarios as are asked for. After a policy was changed with the first 200 in
-sight, `--first 201` gives 200 that played no part in the change.
+There are as many scenarios as are asked for. Policies were changed with the first 1,000 in sight,
+so `--first 1001` gives 200 that played no part in a change.
 
 Scenarios are those of generated_scenarios.py. On each, every published policy that can carry it
 out is run and so is `confluence`, with the same seeds; ours is held against the one that is best in

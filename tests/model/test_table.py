@@ -26,7 +26,8 @@ result (tests/model). The columns:
 - **step equal**: whether outputs, gradients and buffers of a training step equal those of the
   module. The step is executed operator by operator, at two batch sizes.
 - **surrogate's step equal**: whether a step of the graph that
-  `sluice model shrink --scale 4 --rule standard` makes equals a step of the narrower module.
+  `sluice model shrink --scale 4 --min-width 1 --rule standard` makes equals a step of the narrower
+  module.
 
 A number in brackets counts differences.
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/fields.h"
+
 namespace sluice {
 namespace {
 
@@ -54,6 +56,7 @@ void CurveSketch::Add(Work work, double loss) {
 }
 
 void CurveSketch::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Bin> == 3, "Save and Load list each field");
   writer.Put(diverged_);
   writer.Put(done_);
   writer.Put(bins_.size());

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 
@@ -156,6 +157,7 @@ std::vector<Bracket::Member> Bracket::Concerned(std::size_t except) {
 }
 
 void Bracket::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Member> == 4, "Save and Load list each field; Rebuild finds `level`");
   writer.Put(capacity_);
   writer.Put(members_.size());
   for (const Member& member : members_) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 
@@ -62,6 +63,7 @@ std::vector<Mark> Ranking::Sorted() const {
 }
 
 void Ranking::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Mark> == 2, "Save and Load list each field");
   const std::vector<Mark> marks = Sorted();
   writer.Put(marks.size());
   for (const Mark& mark : marks) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 
@@ -50,6 +51,7 @@ bool RungBook::InTop(std::size_t rung, const Mark& mark) const {
 }
 
 void RungBook::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<TrialState> == 2, "Save and Load list each field");
   SaveRungs(writer, spec_);
   writer.Put(trials_.size());
   for (const TrialState& trial : trials_) {

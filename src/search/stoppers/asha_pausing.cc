@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -110,6 +111,7 @@ std::optional<TrialGroup> AshaPausing::Next() {
 }
 
 void AshaPausing::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Member> == 2, "Save and Load list each field");
   SaveRungs(writer, spec_);
   writer.Put(members_.size());
   for (const Member& member : members_) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 
@@ -93,6 +94,7 @@ std::vector<Ruling> PbtAsync::End(TrialId trial, bool) {
 }
 
 void PbtAsync::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Member> == 5, "Save and Load list each field");
   rule_.Save(writer);
   writer.Put(last_);
   writer.Put(members_.size());

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/state.h"
 
 namespace sluice {
@@ -85,6 +86,7 @@ void Percentile::Complete(TrialId trial) {
 }
 
 void Percentile::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Record> == 2, "Save and Load list each field");
   writer.Put(spec_.min_budget);
   writer.Put(spec_.max_budget);
   writer.Put(quota_.share);

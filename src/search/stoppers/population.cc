@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/planted.h"
 #include "base/state.h"
 
@@ -197,6 +198,7 @@ Population::Settled Population::Take(TrialId except) {
 }
 
 void Population::Save(StateWriter& writer) const {
+  static_assert(kFieldsOf<Place> == 5, "Save and Load list each field");
   writer.Put(closed_);
   writer.Put(places_.size());
   for (const Place& place : places_) {
