@@ -15,7 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 std::string FileWith(const std::string& bytes) {
-  const std::string path = testing::TempDir() + "byte_source_test";
+  const std::string path = testing::TempDir() + "byte_source_test_" +
+                           testing::UnitTest::GetInstance()->current_test_info()->name();
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
