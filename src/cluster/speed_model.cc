@@ -126,8 +126,8 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
     if (known.kind == situation.kind) estimate.of_kind += belief.count;
     if (known == situation) estimate.count = belief.count;
     const double seen = std::min(static_cast<double>(belief.count), kMemory);
-    // The noise of measurements cannot be told from one of them, and hardly from two. So
-    // kOwnVariance counts as one more.
+    // Noise cannot be estimated from one measurement, and hardly from two. So kOwnVariance counts
+    // as one more.
     const double noise = (belief.variance * seen + kOwnVariance) / (seen + 1);
     const double certainty = 1 / (noise / seen + Distance(known, situation));
     precision += certainty;

@@ -70,7 +70,7 @@ class SpeedModel {
   void Learn(const SpeedSituation& situation, double work, double seconds);
   SpeedEstimate Ask(const SpeedSituation& situation) const;
 
-  // The speed of one trial in this situation by the tables, relative to it alone on one A100.
+  // The speed of a trial in this situation by the tables, relative to the trial alone on one A100.
   double Prior(const SpeedSituation& situation) const;
 
   // The priors are not saved: they are given to the constructor.

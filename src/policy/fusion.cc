@@ -7,12 +7,12 @@
 namespace sluice {
 namespace {
 
-// A program is doubled where that brings this many times its throughput. Near 1, bundles grow until
-// memory is full, and their members end late for little throughput. Near 2, nothing is fused. A
-// guess: not measured.
+// The number of trials in a program is doubled if that multiplies its throughput by at least this.
+// Near 1, bundles grow until memory is full, and their members end late for little throughput. Near
+// 2, nothing is fused. A guess: not measured.
 constexpr double kFusionPays = 1.1;
 // The part of a device's memory that is left free: programs grow, and a profile sees only their
-// beginning. A larger part costs members of each bundle. A guess: not measured.
+// beginning. With a larger part, fewer trials fit in a bundle. A guess: not measured.
 constexpr double kFusionMargin = 0.05;
 // The kind on which throughputs are compared. They are relative to one trial alone, so that any
 // kind gives the same.

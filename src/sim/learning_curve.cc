@@ -116,7 +116,7 @@ LearningCurve LearningCurves::PowerAt(const Place& place, Random own) const {
   Random draws = own.Fork("shape");
   LearningCurve curve;
   const double range = curve_.best - curve_.start;
-  // The part of the way from start to best that a trial can go: 1 at the best point, less away.
+  // The part of the way from start to best that a trial can go: 1 at the best point, else below 1.
   const double left = std::exp(-curve_.sharpness * place.distance);
   curve.start_ = curve_.start;
   curve.limit_ = curve_.start + range * left;

@@ -25,8 +25,8 @@ struct PipelineSpec {
   int replicas = 1;                      // of the whole pipeline, beside each other
   int lends = 0;                         // how many of all their devices are lent during bubbles
   Milli cpus_lent = 4 * kWhole;          // with each lent device
-  // How much of each bubble a guest cannot use: the time until it has heard of the bubble and
-  // works, plus the margin that it leaves at the end.
+  // How much of each bubble a guest (a trial on a lent device) cannot use: the time until it starts
+  // to work, plus the margin that it leaves at the end.
   Duration gate = std::chrono::microseconds(200);
 };
 
@@ -44,8 +44,8 @@ struct BubbleWindow {
 // One step of a job with p stages and m micro-batches, computed from its dependencies. On stage s
 // (from 0) the first min(m, p - s) micro-batches go forward, then backward and forward passes take
 // turns, then the remaining micro-batches go backward. A forward pass waits for the same pass of
-// the stage before, a backward pass for that of the stage behind. All stages begin the next step
-// together, as in synchronous training (a flush).
+// stage s - 1, a backward pass for that of stage s + 1. All stages begin the next step together, as
+// in synchronous training (a flush).
 class PipelineSchedule {
  public:
   struct Pass {

@@ -25,7 +25,7 @@ namespace {
 
 // In events.
 constexpr std::int64_t kProgressEvery = 1 << 16;
-// Samplers are told what changed at least this often: the engine's list of changes stays short.
+// The most events between two updates of the samplers: the engine's list of changes stays short.
 constexpr std::int64_t kTellSamplersEvery = 1 << 10;
 
 using Launch = SimulatedLaunch;

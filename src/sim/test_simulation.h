@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: studies on GPUs, and scenarios that run to their end.
+// For tests: studies, and scenarios that run to their end.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ inline SimulationResult Played(const Scenario& scenario, const std::string& poli
   return Completed(Simulate(scenario, {.policy = policy, .seed = seed, .record_intervals = true}));
 }
 
-// A study on GPUs, as an entry of the scenario; `more` has further keys of it.
+// A study, as an entry of a scenario. `more` has further keys, such as its resources.
 inline std::string Entry(const std::string& workload, const std::string& more = "",
                          const std::string& name = "a") {
   return "  - study: " + name + R"(

@@ -25,7 +25,7 @@ double LastStep(double low, double high, double step) {
   return std::floor(quotient + std::max(1e-9, quotient * 1e-15));
 }
 
-// low + k * step, computed in decimals if both are written in few enough of them to be exact.
+// low + k * step, computed in decimals if low and step have so few that the result is exact.
 double FloatStep(const Parameter& parameter, double k) {
   double scale = 1;
   for (int decimals = 0; decimals <= 15; ++decimals, scale *= 10) {

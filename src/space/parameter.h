@@ -54,7 +54,8 @@ struct Parameter {
 // - low >= high, or a bound that is not a finite number; for integers also a bound that is not
 //   whole or not below 2^53 in size (beyond, doubles and JSON no longer hold every integer);
 // - a log scale with low <= 0, a lognormal with low < 0;
-// - a sigma, an alpha or a beta that is not positive, or a normal that does not reach the range;
+// - a sigma that is not positive, an alpha or a beta that is not in (0, 1e6], or a (log)normal that
+//   does not reach the range;
 // - a step that is not positive or larger than the range, or more than 2^53 values;
 // - no choices, two choices that read the same on a command line, or one that is not finite;
 // - weights that are not one for each choice, are negative, or do not add up to 1.
@@ -67,8 +68,8 @@ using Value = Choice;
 // false for bools.
 std::string FormatValue(const Value& value);
 
-// The value of a discrete parameter with this number, which is below its Cardinality. The steps of
-// a float that is written in decimals are those decimals: 0, 0.1, 0.2, 0.3, not
+// Value `number` of a discrete parameter, counted from 0 and below its Cardinality. If `low` and
+// `step` of a float are short decimals, so are its values: 0, 0.1, 0.2, 0.3, not
 // 0.30000000000000004.
 double NthValue(const Parameter& parameter, std::uint64_t number);
 // Whether a value lies in the range and on a step.

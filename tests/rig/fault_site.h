@@ -17,7 +17,7 @@ namespace sluice {
 struct ControllerDied {};
 
 // A controller's view of simulated machines, for one life of the controller. Its clock may be
-// wrong, but it is steady.
+// wrong, and leaps only when the machine is suspended.
 class FaultSite final : public Site, public Listener {
  public:
   FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);

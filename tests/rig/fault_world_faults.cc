@@ -187,8 +187,8 @@ void FaultWorld::Knock() {
     hello.pid = worker.speaker().pid;
     hello.at = worker.at();
     hello.study = hello.at ? "sim" : "";
-    // A stream of its own, so as not to shift other draws. If a program prints its results, a child
-    // that speaks the protocol would speak for the program from then on.
+    // A stream of its own, so as not to shift other draws. A program that prints its results gets
+    // no such child: a child that speaks the protocol would speak for the program from then on.
     const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
     if (is_child && ground_->program().speaks) parent = worker.name();
   }

@@ -41,7 +41,7 @@ TEST_P(FaultWorldTest, NothingIsLostAndEveryStudyEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(0, kParts));
 
-// Seeds beyond the thousand that have found a bug once.
+// Seeds that once found a bug and are not among the thousand.
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
   for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
     const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();

@@ -11,8 +11,9 @@ namespace sluice {
 // A disk in memory for the databases of one process, with the failures of a real one. The process
 // sees at once what it writes. A power cut leaves what was synced and any subset of the other
 // sectors. In the same way, a file is created or deleted for good only once its folder is synced.
-// That happens where SQLite does it on the machine's own disk (with the first sync of a new
-// journal). A file that is synced keeps its name, as on Linux's file systems.
+// The folder is synced where SQLite would sync it on the machine's own disk (as with the first sync
+// of a new journal). A file that is synced keeps its name even if its folder is not synced, as on
+// Linux's file systems.
 //
 //   MemoryDisk disk({.seed = 7});
 //   auto ledger = Ledger::Open("/s.db", disk.disk());

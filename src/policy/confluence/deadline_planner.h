@@ -17,7 +17,7 @@ class DeadlinePlanner {
   DeadlinePlanner(const Cluster& cluster, const WorkView& work, const StudyView& study,
                   Milli devices, Time now);
 
-  // How many new trials it would start now, beside those that wait. Those on their way are
+  // How many new trials it would start now, besides waiting trials. Proposals on their way are
   // included.
   int fresh() const { return fresh_; }
   // The trials that are to run, and how wide.
@@ -33,7 +33,7 @@ class DeadlinePlanner {
     const WorkItem* item = nullptr;  // null: to be proposed
     const Forecast* forecast = nullptr;
     double done = 0;
-    double credit_s = 0;  // since its last report; lost if it leaves
+    double credit_s = 0;  // trained since its last report; lost if it leaves
     Milli held = 0;       // the width it runs at; 0: it does not run
     double pace = 1;
     double way = 1;         // the part of the whole drop in loss that is still to come
@@ -46,9 +46,9 @@ class DeadlinePlanner {
     std::vector<std::size_t> arms;
     std::vector<Milli> widths;  // of the first arms; the others run later in the stage
   };
-  // Lengths of the first stage to choose from, as parts of the time left: closer where it is short,
-  // since plans are made again at every report, and only what a plan begins with is carried out.
-  // Each more costs a seventh of a plan's time. A guess: not measured.
+  // Lengths of the first stage to choose from, as parts of the time left. Short lengths are closer
+  // together: every report brings a new plan, so only the beginning of a plan is carried out. The
+  // time to make a plan grows with their number. A guess: not measured.
   static constexpr std::array<double, 7> kStages = {0.04, 0.1, 0.2, 0.35, 0.5, 0.75, 1};
 
   void ListArms();

@@ -17,9 +17,9 @@ Milli Alive(const StudyView& study, Milli paused) {
   return study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
 }
 
-// How many paused trials are expected to go on: all of them, or one in eta. Which ones go on is
-// settled as other trials reach the rung, so at most as many count as there are trials that run or
-// wait.
+// How many paused trials are expected to go on: all of them, or one in eta. Other trials that reach
+// the rung settle which ones go on, so no more paused trials count than there are trials that run
+// or wait.
 Milli GoOn(const StudyView& study) {
   if (study.all_go_on) return study.paused;
   return std::min(study.paused, study.running + study.waiting) /
@@ -35,13 +35,14 @@ Milli Held(const WorkView& work, const StudyView& study) {
   return study.demand.fused_most > 1 ? 0 : held;  // the trials of a bundle hold one device together
 }
 
-// Throughputs that differ by no more than this part are equal: above the rounding errors of a sum
-// of some speeds, and below every difference that is measured.
+// Throughputs that differ by at most this fraction count as equal. It is above the rounding errors
+// of a sum of some speeds, and below every difference that is measured.
 constexpr double kTie = 1e-9;
 
-// The width with the most throughput per device, averaged over all devices. Of equal widths up to
-// one device the narrowest wins: waiting trials start at that width too. Of equal widths of several
-// devices the widest wins: a study that uses many devices as well as few keeps its claim to many.
+// The width with the most throughput per device, averaged over all devices. If widths up to one
+// device tie, the narrowest wins: waiting trials start at that width too. If a width of several
+// devices ties, the widest wins: a study that uses many devices as well as few keeps its claim to
+// many.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));

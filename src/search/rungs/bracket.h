@@ -27,7 +27,7 @@ class StateWriter;
 // without a value. What is certain stays certain whatever happens later, even if the bracket is
 // closed. So the outcome follows from the values alone and not from the order in which they came.
 //
-// A value costs O(log n) and O(levels).
+// A value costs O(log n + levels), amortised.
 class Bracket {
  public:
   enum class Phase : std::uint8_t {

@@ -17,11 +17,12 @@ namespace sluice {
 //
 // A third of the proposals are drawn at random. For the other proposals, with d parameters, the
 // largest budget that at least d + 2 trials have reached is taken. The best 15 % of these trials
-// (at least d + 2) make a density l, the remaining ones (at least d + 2) a density g. Bandwidths
-// follow Scott's rule, but are at least 0.01 and 1 / (2 + trials). Of 64 points drawn from l with
-// three times the bandwidth, the one with the largest l / g is proposed. At every budget that it
-// has reached, a trial counts with its result so far. A trial that failed, or has no value, counts
-// as the worst at each of them. While no budget has enough trials, proposals are random.
+// (at least the best d + 2) make a density l, the others (at least the worst d + 2) a density g. If
+// trials are few, some count in both. Bandwidths follow Scott's rule, but are at least 0.01 and
+// 1 / (2 + trials). Of 64 points drawn from l with three times the bandwidth, the one with the
+// largest l / g is proposed. At every budget that it has reached, a trial counts with its result so
+// far. A trial that failed, or has no value, counts as the worst at each of them. While no budget
+// has enough trials, proposals are random.
 //
 // Parameters that are active together are one density (Space::groups), drawn after the groups that
 // their condition depends on. A group that was active in too few trials is drawn at random.

@@ -16,7 +16,7 @@ namespace sluice {
 // than the best 1/eta of that rung (the quantile with linear interpolation). A rung judges once it
 // has two values. A trial that comes to a rung is compared with the values that were there before.
 // Next resumes a paused trial that is no longer worse at any rung: at the highest rung first, then
-// the best. A NaN can never be resumed, so it stops a trial that comes to a rung.
+// the best. A trial with NaN at a rung could never be resumed, so it is stopped there.
 class AshaPausing final : public Stopper {
  public:
   explicit AshaPausing(const StopperSpec& spec);

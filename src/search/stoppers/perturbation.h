@@ -8,7 +8,7 @@
 namespace sluice {
 
 // What both kinds of population-based training share: when a member is judged, how many members
-// lose, and of which member a fork replaces a loser.
+// lose, and which member is forked to replace a loser.
 //
 // Members are judged at stages: the multiples of the interval from min_budget on, below max_budget.
 // After the last stage they run to max_budget.

@@ -13,8 +13,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// The time of a unit of one trial, from report to report within launches; nothing where no launch
-// has two reports.
+// How long a trial takes for a unit of work, measured between reports of one launch; nothing where
+// no launch has two reports.
 std::optional<double> UnitSeconds(const PastTrial& trial) {
   Duration time{0};
   Work work = 0;
@@ -155,9 +155,9 @@ std::optional<CurveSpec> FitCurve(std::span<const PastTrial> trials, Direction d
   CurveSpec curve;
   curve.start = fit.start;
   curve.half_work = fit.half;
-  const double seen = best_seen - sign * fit.start;  // the way from start that was made
+  const double seen = best_seen - sign * fit.start;  // from start to the best value
   if (!(seen > 0)) return std::nullopt;
-  // A limit beyond the best value seen is a guess: it adds at most a quarter to the way made.
+  // A limit beyond the best value seen is a guess: it adds at most a quarter to this distance.
   double way = seen;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (samples[i].back().work >= furthest / 2)

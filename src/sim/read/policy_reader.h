@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// An entry of a scenario's `policies`: the keys that studies have under it instead of their own.
+// An entry of a scenario's `policies`. In its runs, its keys override those of the studies.
 class PolicyEntry {
  public:
   struct OfStudy {
@@ -29,7 +29,7 @@ class PolicyEntry {
   // The layers that come before the study's own keys: what the entry says of that study alone, then
   // what it says of all studies.
   std::vector<ConfigMap> LayersOf(const std::string& study) const;
-  // Where the file says that.
+  // The part of the file that messages about this study point at.
   const ConfigNode& NodeOf(const std::string& study) const;
   // Reports every study that the entry names and that is not among these.
   void CheckNames(const std::vector<std::string>& studies) const;
