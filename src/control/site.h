@@ -102,7 +102,8 @@ class Site {
   virtual void Signal(const std::string& worker, Force force) = 0;
 
   // Reads lines of a host's standard output from an offset on. `end` is the offset after the line.
-  // Returns the offset after the last line. At the end of a host a line may lack its newline.
+  // Returns the offset after the last line. `at_end`: the host has ended, so its last line may lack
+  // its newline.
   using LineHandler = std::function<void(std::string_view line, std::uint64_t end)>;
   virtual std::uint64_t ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
                                    const LineHandler& handler) = 0;

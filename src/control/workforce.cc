@@ -174,7 +174,8 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
   // Whether the worker will get the request: now, when it connects again, or when it connects for
   // the first time. It then has the grace period to save and to report. A launch that has said
-  // nothing yet gets the grace period only for kPaused: otherwise nothing is lost.
+  // nothing yet gets the grace period only for kPaused: for other reasons, ending it at once loses
+  // nothing.
   const bool comes =
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {

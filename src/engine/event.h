@@ -17,10 +17,10 @@ namespace sluice {
 // Everything that can happen. An event is in the ledger before the commands it causes are carried
 // out, except for Propose and WakeAt, which touch nothing outside.
 
-// The rules by which a study is judged: those of the day it was made, so that its events always
-// mean what they meant. Since rules 2
-//   - a program that ends well, and went past the target that its launch was given, has come to its
-//     own end. Under rules 1 its trial ran again;
+// The version of the rules that give a study's events their meaning. A study keeps the version that
+// it was made with, so that its events always mean what they meant. Since rules 2
+//   - a program that exits with status 0, past the target that its launch was given, has ended by
+//     itself (unless it was told its {budget}). Under rules 1 its trial ran again;
 //   - a program that does not speak the protocol is ended when the controller drains. Under rules 1
 //     it went on;
 //   - failures can end a study, and some notes say more.
@@ -64,8 +64,8 @@ struct NodesChanged {
 
 // No new work. Running launches are asked to save and leave.
 struct DrainAsked {
-  // Running launches are left alone. For events that are written while no controller runs, so that
-  // they start nothing.
+  // Running launches are left alone. Written while no controller runs, before events that would
+  // otherwise start trials.
   bool only_starts = false;
 };
 
@@ -113,7 +113,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 // not above the last one seen was seen before.
 struct Position {
   std::uint64_t seq = 0;     // of the worker's connection
-  std::uint64_t offset = 0;  // of standard output, behind the line
+  std::uint64_t offset = 0;  // of standard output, just after the line
 };
 
 struct Reported {
@@ -147,8 +147,8 @@ struct TrialNoted {
   std::string note;
 };
 
-// A report of work that an earlier launch has reported already: a sign of life, and nothing to
-// record twice.
+// A report of work that an earlier launch, or the parent of a fork, has reported already. It is a
+// sign of life, and is not recorded twice.
 struct LaunchHeard {
   TrialKey trial;
   LaunchId launch{};
@@ -171,8 +171,8 @@ struct LaunchEnded {
   Ending ending = Ending::kDone;
   // With kFailed, kLost and kNotStarted. With kDone, what it printed if it reported nothing.
   std::string reason;
-  std::int64_t checkpoint_bytes = -1;  // size of the checkpoint folder now; -1: not looked
-  Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not looked
+  std::int64_t checkpoint_bytes = -1;  // size of the checkpoint folder now; -1: not known
+  Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not known
 };
 
 // A worker was silent past its lease: it counts as dead, whatever it still does.

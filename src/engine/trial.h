@@ -96,7 +96,7 @@ struct Trial {
   std::vector<double> by_level;
   Time created{};
   Time ended{};
-  Time not_before{};  // not started before: back-off after a failure
+  Time not_before{};  // no start before this time: back-off after a failure
   Duration busy{0};   // time spent in ended launches
   Point point;
   Milli width = 0;  // that the policy settled until the target is reached; 0: none

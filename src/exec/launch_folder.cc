@@ -123,7 +123,7 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
     }
     if (claim->copied)
       return {LaunchEnd::Kind::kLost, "it ran in the store that this one is a copy of"};
-    // Its launcher was killed: what it left behind must not go on unseen.
+    // Its launcher was killed: processes that it left must not go on unseen.
     const bool gone = KillLaunch(host_folder);
     return {LaunchEnd::Kind::kLost,
             gone ? "its launcher was killed"

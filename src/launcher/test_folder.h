@@ -44,7 +44,7 @@ class LaunchFolder {
   std::string path_;
 };
 
-// Waits until it is so, for at most ten seconds.
+// Waits until the condition holds, for at most ten seconds. False if it does not hold by then.
 inline bool Becomes(const std::function<bool()>& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {

@@ -21,10 +21,10 @@ struct Network {
 // Whether it is the name of a network of the zoo, not of a file: "zoo:...".
 bool IsOfZoo(std::string_view name);
 
-// Opens an archive, by its path, or builds a network of the zoo: "zoo:resnet18,classes=100". Sizes
-// that the values of a parameter were made for stay, and so do the pins. Fails if the inferred
-// shapes differ from those that the graph states. Messages about an archive, and about the analysis
-// of any network, begin with the name.
+// Opens an archive, by its path, or builds a network of the zoo: "zoo:resnet18,classes=100". Pinned
+// sizes cannot shrink. Nor can the sizes of a parameter with fixed values that were computed for
+// these sizes. Fails if the inferred shapes differ from those that the graph states. Messages about
+// an archive, and about the analysis of any network, begin with the name.
 Result<Network> OpenNetwork(const std::string& name, std::vector<Place> pins = {});
 
 }  // namespace sluice::model

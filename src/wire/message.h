@@ -173,7 +173,7 @@ class LineBuffer {
   void Append(std::string_view bytes) { bytes_.append(bytes); }
   // The next whole line, valid until the next call of Next or Append; nothing if there is none yet.
   std::optional<std::string_view> Next();
-  // Whether a line without end has outgrown the limit.
+  // Whether the line that has not ended yet is longer than kLongestLine.
   bool overflown() const { return bytes_.size() - begin_ > kLongestLine; }
 
  private:

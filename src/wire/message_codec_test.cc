@@ -1,5 +1,5 @@
-// The lines of the worker protocol: messages survive encoding and decoding, and what is
-// wrong with a faulty line is said.
+// The lines of the worker protocol: messages survive encoding and decoding, and errors say what is
+// wrong with a line.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -206,7 +206,7 @@ TEST(MessageCodecTest, BoundsLengthAndDepth) {
   std::string deep;
   for (int i = 0; i < 200'000; ++i) deep += "{\"a\":";
   EXPECT_EQ(Problem(deep), "expected a JSON object that is not nested so deeply");
-  // Brackets inside a text are no depth.
+  // Brackets inside a text do not count as depth.
   EXPECT_EQ(Problem("{\"type\":\"heartbeat\",\"x\":\"" + std::string(100, '[') + "\\\"[\"}"), "");
   EXPECT_THAT(Problem("{\"type\":\"" + std::string(1000, 'x') + "\"}"),
               StartsWith("expected a message of a known type, found 'xxx"));

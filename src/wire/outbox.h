@@ -8,8 +8,8 @@
 
 namespace sluice::wire {
 
-// A worker's messages of one launch that are not acknowledged yet. It sends nothing itself: the
-// worker sends the lines that it returns.
+// A worker's messages of one launch that are not acknowledged yet. The outbox sends nothing itself:
+// the worker sends the lines that the outbox returns.
 class Outbox {
  public:
   // `conversation`: which of the processes that speak for the launch this is, counted from 0.

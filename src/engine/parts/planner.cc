@@ -108,9 +108,9 @@ void Planner::GiveUp(Study& study, TrialId id) {
 }
 
 // Finds more work for a study that has room. Paused trials worth resuming come first, then new
-// trials: enqueued points before proposals of the sampler. Returns true if trials now wait that
-// were not there when the plan was made. A study that finds less than it has room for has enough
-// room (has_enough_room).
+// trials: enqueued points before proposals of the sampler. Returns true if it added waiting trials,
+// which the plan could not place. Sets has_enough_room if it found less than `wanted`, or if the
+// study transfers.
 bool Planner::Feed(Study& study, int wanted) {
   if (!study.spec.transfer.empty()) {
     study.has_enough_room = true;

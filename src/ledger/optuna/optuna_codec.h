@@ -14,13 +14,13 @@ namespace sluice {
 // The JSON in an Optuna storage. Python writes it, so NaN and the infinities are bare words in it;
 // here they become texts. Deeply nested or overlong texts are refused.
 
-// Writes a parameter as one of Optuna's distributions. A log law stays log, unless the parameter
-// has a step. So does the log-normal law of a float with a range above 0. All other laws become
-// uniform over their range. An ordinal becomes a categorical.
+// Writes a parameter as one of Optuna's distributions. The log law stays log. The log-normal law of
+// a float with a range above 0 becomes log. All other laws, and every law of a parameter with a
+// step, become uniform over the range. An ordinal becomes a categorical.
 std::string EncodeDistribution(const Space& space, std::size_t index);
 
-// The inverse. `low` may equal `high`, which CheckParameter refuses: Optuna allows it. The message
-// of a failure begins with the parameter's name.
+// The inverse. `low` may equal `high`: Optuna allows that, though CheckParameter refuses it. The
+// message of a failure begins with the parameter's name.
 Result<Parameter> DecodeDistribution(const std::string& name, std::string_view json);
 
 // An object of parameter values; members that are lists or objects are left out.

@@ -46,7 +46,7 @@ Result<OptunaFile> OptunaFile::Open(const std::string& path) {
   return file;
 }
 
-// What SQLite says of a file that is not the user's store.
+// An error of SQLite, worded for a file that is not the user's store.
 std::unexpected<Error> OptunaFile::Explain(Error error) const {
   if (error.code != ErrorCode::kCorruption) return std::unexpected(std::move(error));
   return Corruption(fmt::format(

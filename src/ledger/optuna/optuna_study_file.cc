@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLongestName = 100;
 constexpr std::string_view kUnit = "step";
 
-// A name as a study file allows it that is not taken yet.
+// The wanted name, changed so that a study file allows it and it is not in `taken` yet.
 std::string FreeName(const std::string& wanted, std::set<std::string>& taken) {
   std::string name = wanted.substr(0, kLongestName);
   for (char& c : name) {

@@ -57,7 +57,7 @@ void Matmul(const Step& step, Inference& inference) {
   Shape b = step.Tensor(second);
   if (a.empty() || b.empty()) inference.Fail("expected tensors with dimensions");
   if (!inference.ok()) return;
-  // A tensor with dimensions is a value.
+  // Both arguments have dimensions, so they are values of the graph.
   const ValueId operands[] = {*step.ValueOf(first), *step.ValueOf(second)};
   const Meeting meeting = MeetingOf(inference, operands[0], operands[1]);
   if (meeting.first_is_weight) inference.AddUse(operands[0], {a.size() - 1});

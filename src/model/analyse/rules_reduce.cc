@@ -5,7 +5,7 @@
 namespace sluice::model {
 namespace {
 
-// The shape without these axes, or with 1 in their place. If none is given, it is all of them.
+// The shape without these axes, or with 1 in their place. If no axes are given, all are reduced.
 Shape Reduced(const Step& step, Inference& inference, const Shape& shape,
               const std::vector<std::int64_t>& axes, bool keeps) {
   std::vector<bool> gone(shape.size(), axes.empty());
@@ -18,8 +18,8 @@ Shape Reduced(const Step& step, Inference& inference, const Shape& shape,
     } else if (keeps) {
       out.push_back(inference.Fixed(1));
     }
-    // A dimension that is reduced counts alike things, such as tokens or pixels. Widths shrink
-    // before it.
+    // A dimension that is reduced is a number of similar things, such as tokens or pixels. Widths
+    // shrink before it.
     if (gone[i]) inference.Raise(shape[i], Dims::Rank::kCount);
   }
   return out;

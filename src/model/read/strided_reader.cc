@@ -21,7 +21,7 @@ struct Axis {
   std::int64_t step = 0;    // in the result
 };
 
-// Elements that are evenly spaced, both where they are and where they go.
+// Elements that are evenly spaced in the source and in the result.
 struct Run {
   std::int64_t from = 0;
   std::int64_t to = 0;

@@ -40,7 +40,7 @@ struct TestProgram {
   static Json Meta(const std::vector<Json>& sizes, int dtype = 7) {
     return {{"dtype", dtype}, {"sizes", sizes}};
   }
-  // An entry of a list, contiguous.
+  // The entry of a contiguous tensor in `weights` or `constants`.
   static Json Stored(const std::vector<std::int64_t>& sizes, std::string_view path) {
     Json meta = {{"dtype", 7},
                  {"sizes", Json::array()},

@@ -169,7 +169,7 @@ Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOp
       parameter.sizes[i] = size;
       if (i < sizes.size()) sizes[i] = {.number = size, .symbol = {}};
     }
-    if (changed) parameter.storage = {};  // it is to be drawn
+    if (changed) parameter.storage = {};  // its values are to be drawn
   }
   for (const SizeInArgument& each : widths.inference().arguments()) {
     const std::int64_t size = made.SizeOf(widths, each.dim);
