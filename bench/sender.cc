@@ -71,13 +71,13 @@ class Sender {
       : descriptor_(descriptor), assign_(assign), outbox_(assign.at), window_(assign.window) {}
 
   void Hello() {
-    unsent_ = wire::Encode(wire::FromWorker(wire::Hello{.version = wire::kVersion,
+    unsent_ = wire::Encode(wire::FromWorker(wire::Hello{.version = wire::kOldestVersion,
                                                         .worker = Environment("SLUICE_WORKER"),
                                                         .pid = getpid(),
                                                         .client = "bench sender",
                                                         .reuse = false,
                                                         .study = assign_.study,
-                                                        .at = assign_.at})) +
+                                                        .launches = {assign_.at}})) +
               "\n";
   }
 

@@ -74,7 +74,9 @@ void Workforce::Heard(PeerId id, std::string_view line) {
   SLUICE_CHECK(peer.host != nullptr || !from_worker, "a worker that was greeted has a host");
   switch (*step) {
     case wire::WorkerLink::Step::kGreeted: return Greeted(peer);
-    case wire::WorkerLink::Step::kAlive: return;
+    case wire::WorkerLink::Step::kAlive:
+    case wire::WorkerLink::Step::kCapacity:
+    case wire::WorkerLink::Step::kDropped: return;
     case wire::WorkerLink::Step::kReady: return WorkerReady(peer, *peer.host);
     case wire::WorkerLink::Step::kNumbered: return Numbered(*peer.host, *message, /*live=*/true);
     case wire::WorkerLink::Step::kAsk:
@@ -91,13 +93,15 @@ void Workforce::Greeted(Peer& peer) {
     return Refuse(peer.id,
                   fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
-  const Trial* trial = hello.at ? TrialOf(*hello.at) : nullptr;
+  const std::optional<wire::LaunchRef> at =
+      hello.launches.empty() ? std::nullopt : std::optional(hello.launches.front());
+  const Trial* trial = at ? TrialOf(*at) : nullptr;
   // The worker of an ended launch may not have got the acknowledgement of the end yet, and may
   // report the end again.
   const bool over = trial != nullptr && trial->state != TrialState::kRunning;
-  if (hello.at && (trial == nullptr || (host->at != hello.at && !over))) {
-    return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up",
-                                          Number(hello.at->launch), Number(hello.at->trial)));
+  if (at && (trial == nullptr || (host->at != at && !over))) {
+    return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up", Number(at->launch),
+                                          Number(at->trial)));
   }
   auto speaker = site_.Identify(peer.id, host->name, hello.secret);
   if (Planted("any-speaker")) speaker = Speaker{.speaks = true, .pid = hello.pid};
@@ -107,7 +111,7 @@ void Workforce::Greeted(Peer& peer) {
     // One process reports at a time.
     if (trial != nullptr) {
       owner_.Happened(
-          TrialNoted{KeyOf(*hello.at),
+          TrialNoted{KeyOf(*at),
                      trial->launch.id,
                      {},
                      "a second process of this trial wanted to report: only the first is heard"},
@@ -129,10 +133,11 @@ void Workforce::Greeted(Peer& peer) {
     site_.Spoke(host->name, *speaker);
     host->is_new = true;
   }
-  if (trial != nullptr) peer.link.Hold(*hello.at, trial->launch.seq);
+  if (trial != nullptr) peer.link.Hold(*at, trial->launch.seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
-  site_.Send(peer.id, wire::Welcome{.lease_ms = lease_ms, .window = wire::kWindow});
-  if (trial == nullptr || host->at != hello.at) return;
+  site_.Send(peer.id, wire::Welcome{
+                          .version = hello.version, .lease_ms = lease_ms, .window = wire::kWindow});
+  if (trial == nullptr || host->at != at) return;
   TellMissed(*trial);
 }
 
@@ -174,7 +179,7 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   if (host.dismissed) return site_.Send(peer.id, wire::Exit{});
   host.ready = true;
   if (!host.at) {
-    peer.link.Release();
+    peer.link.ReleaseAll();
     // This idle host was started by an earlier controller, and its node or its devices are not
     // known any more. It is dismissed to make room.
     const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;

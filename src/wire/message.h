@@ -15,9 +15,12 @@ namespace sluice::wire {
 
 // The worker protocol, as docs/protocol.md tells it.
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr int kOldestVersion = 1;
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr int kWindow = 1024;
+// The most launches that one process can carry.
+constexpr int kMostCapacity = 4096;
 
 // The processes that speak for a launch, one after another, are counted from 0: the messages of the
 // n-th are numbered from n * kConversation + 1 on.
@@ -37,17 +40,30 @@ using Values = std::vector<std::pair<std::string, double>>;
 
 // From the worker. Those with a seq are acknowledged.
 struct Hello {
-  int version = kVersion;
+  int version = kOldestVersion;
   std::string worker;  // the launch its process was started for, "TRIAL.LAUNCH"
   std::int64_t pid = 0;
-  std::string client;
+  std::string client = {};
+  // It can take another launch when it has left one. Version 2: always.
   bool reuse = false;
   std::string secret = {};  // of the host; empty: it knows none
-  std::string study;
-  std::optional<LaunchRef> at;  // the launch it carries, if any
+  std::string study = {};
+  // The launches it carries. Version 1: at most one, which may have ended without its end being
+  // acknowledged.
+  std::vector<LaunchRef> launches = {};
+  // Version 2: launches it has left, with messages that are not acknowledged.
+  std::vector<LaunchRef> ended = {};
+  int capacity = 1;             // how many launches it takes at once
+  bool several_shapes = false;  // which may be of different shapes
 };
 struct Heartbeat {};
+// Version 1: the worker carries nothing, and would take a launch.
 struct Ready {};
+// Version 2: from now on the worker takes so many launches at once.
+struct Capacity {
+  int capacity = 0;
+  friend bool operator==(const Capacity&, const Capacity&) = default;
+};
 struct Report {
   LaunchRef at;
   std::uint64_t seq = 0;
@@ -73,6 +89,20 @@ struct Done {
   LaunchRef at;
   std::uint64_t seq = 0;
 };
+// Version 2: the worker hands the launch back. The trial is to go on in another process.
+struct Released {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+};
+// Version 2: what the worker measured while it trained so many trials of the shape that the launch
+// has.
+struct Profile {
+  LaunchRef at;
+  std::uint64_t seq = 0;
+  int trials = 1;
+  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
+  double work_per_second = 0;  // of each of the trials; 0: not measured
+};
 struct Failed {
   LaunchRef at;
   std::uint64_t seq = 0;
@@ -85,13 +115,14 @@ struct Ask {
   TrialId trial{};
   std::vector<std::string> points = {};  // JSON objects
 };
-using FromWorker =
-    std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done, Failed, Ask>;
+using FromWorker = std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done,
+                                Failed, Ask, Capacity, Released, Profile>;
 
 // From the controller.
 struct Welcome {
+  int version = kOldestVersion;  // that the worker's hello named
   std::int64_t lease_ms = 0;
-  int window = kWindow;
+  int window = kWindow;  // of each launch
 };
 struct Assign {
   std::string study;
@@ -129,6 +160,7 @@ struct Stop {
 struct Exit {};
 struct Refuse {
   std::string reason;
+  std::optional<LaunchRef> at = {};  // version 2: only this launch is refused
 };
 // To the command line.
 struct Answer {

@@ -54,17 +54,32 @@ std::string ObjectOf(const Values& values) {
   return json.Take();
 }
 
+std::string ListOf(const std::vector<LaunchRef>& launches) {
+  return JsonList(launches, [](std::string& list, const LaunchRef& at) {
+    list += JsonWriter().Add("trial", Number(at.trial)).Add("launch", Number(at.launch)).Take();
+  });
+}
+
 struct Encoder {
   JsonWriter json;
 
   void operator()(const Hello& m) {
     Begin("hello").Add("version", m.version).Add("worker", m.worker).Add("pid", m.pid);
-    json.Add("client", m.client).Add("reuse", m.reuse).Add("study", m.study);
+    json.Add("client", m.client);
+    if (m.version < 2) json.Add("reuse", m.reuse);
+    json.Add("study", m.study);
     if (!m.secret.empty()) json.Add("secret", m.secret);
-    if (m.at) json.Add("trial", Number(m.at->trial)).Add("launch", Number(m.at->launch));
+    if (m.version >= 2) {
+      json.Add("capacity", m.capacity).Add("several_shapes", m.several_shapes);
+      json.AddJson("launches", ListOf(m.launches)).AddJson("ended", ListOf(m.ended));
+    } else if (!m.launches.empty()) {
+      const LaunchRef& at = m.launches.front();
+      json.Add("trial", Number(at.trial)).Add("launch", Number(at.launch));
+    }
   }
   void operator()(const Heartbeat&) { Begin("heartbeat"); }
   void operator()(const Ready&) { Begin("ready"); }
+  void operator()(const Capacity& m) { Begin("capacity").Add("capacity", m.capacity); }
   void operator()(const Report& m) {
     At("report", m).Add("work", m.work).AddJson("values", ObjectOf(m.values));
   }
@@ -75,6 +90,11 @@ struct Encoder {
   void operator()(const Paused& m) { At("paused", m); }
   void operator()(const Done& m) { At("done", m); }
   void operator()(const Failed& m) { At("failed", m).Add("reason", m.reason); }
+  void operator()(const Released& m) { At("released", m); }
+  void operator()(const Profile& m) {
+    At("profile", m).Add("trials", m.trials).Add("bytes", m.bytes);
+    json.Add("work_per_second", m.work_per_second);
+  }
   void operator()(const Ask& m) {
     Begin("ask").Add("verb", m.verb).Add("study", m.study).Add("trial", Number(m.trial));
     if (m.points.empty()) return;
@@ -84,7 +104,7 @@ struct Encoder {
   }
 
   void operator()(const Welcome& m) {
-    Begin("welcome").Add("version", kVersion);
+    Begin("welcome").Add("version", m.version);
     json.Add("lease_ms", m.lease_ms).Add("window", m.window);
   }
   void operator()(const Assign& m) {
@@ -107,7 +127,13 @@ struct Encoder {
   void operator()(const Pause& m) { For("pause", m.at); }
   void operator()(const Stop& m) { For("stop", m.at).Add("why", m.why); }
   void operator()(const Exit&) { Begin("exit"); }
-  void operator()(const Refuse& m) { Begin("refuse").Add("reason", m.reason); }
+  void operator()(const Refuse& m) {
+    if (m.at) {
+      For("refuse", *m.at).Add("reason", m.reason);
+    } else {
+      Begin("refuse").Add("reason", m.reason);
+    }
+  }
   void operator()(const Answer& m) {
     Begin("answer").Add("ok", m.ok).Add("message", m.message);
     if (!m.facts.empty()) json.AddJson("facts", ObjectOf(m.facts));
@@ -140,11 +166,31 @@ class Members : public JsonMembers {
     }
     return texts;
   }
+  std::vector<LaunchRef> Launches(std::string_view name) {
+    constexpr std::string_view kExpected = "a list of objects with 'trial' and 'launch'";
+    std::vector<LaunchRef> launches;
+    if (!Has(name)) return launches;
+    for (const JsonValue& each : List(name, kExpected)) {
+      if (each.kind() != JsonValue::Kind::kObject) return Miss(name, kExpected), launches;
+      Members launch(each);
+      launches.push_back(launch.Launch());
+      if (!launch.error().empty()) return Miss(name, kExpected), launches;
+    }
+    return launches;
+  }
   LaunchRef Launch() {
     return {TrialId(static_cast<std::uint32_t>(Integer("trial", 1, UINT32_MAX))), LaunchNumber()};
   }
   LaunchId LaunchNumber() {
     return LaunchId(static_cast<std::uint32_t>(Integer("launch", 1, UINT32_MAX)));
+  }
+  int Version() { return static_cast<int>(Integer("version", 0, 1'000'000)); }
+  int CapacityNumber() { return static_cast<int>(Integer("capacity", 0, kMostCapacity)); }
+  // A finite number of at least 0.
+  double Positive(std::string_view name) {
+    const double number = Number(name);
+    if (!(number >= 0) || std::isinf(number)) Miss(name, "a finite number of at least 0");
+    return number;
   }
   std::uint64_t Seq() { return static_cast<std::uint64_t>(Integer("seq", 1, INT64_MAX)); }
   std::optional<Work> Target() {
@@ -196,16 +242,25 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   }
   if (type == "heartbeat") return finish(Heartbeat{});
   if (type == "ready") return finish(Ready{});
+  if (type == "capacity") return finish(Capacity{in.CapacityNumber()});
   if (type == "hello") {
     Hello m;
-    m.version = static_cast<int>(in.Integer("version", 0, 1'000'000));
+    m.version = in.Version();
     m.worker = in.Text("worker");
     m.pid = in.Has("pid") ? in.Integer("pid", 0, INT32_MAX) : 0;
     m.client = in.Has("client") ? in.Text("client") : "";
-    m.reuse = in.Has("reuse") && in.Boolean("reuse");
     m.secret = in.Has("secret") ? in.Text("secret") : "";
     m.study = in.Has("study") ? in.Text("study") : "";
-    if (in.Has("trial")) m.at = in.Launch();
+    if (m.version < 2) {
+      m.reuse = in.Has("reuse") && in.Boolean("reuse");
+      if (in.Has("trial")) m.launches = {in.Launch()};
+    } else {
+      m.reuse = true;
+      m.capacity = in.CapacityNumber();
+      m.several_shapes = in.Has("several_shapes") && in.Boolean("several_shapes");
+      m.launches = in.Launches("launches");
+      m.ended = in.Launches("ended");
+    }
     return finish(std::move(m));
   }
   if (type == "attributes") {
@@ -223,6 +278,15 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   if (type == "done") return finish(Done{.at = in.Launch(), .seq = in.Seq()});
   if (type == "failed")
     return finish(Failed{.at = in.Launch(), .seq = in.Seq(), .reason = in.Text("reason")});
+  if (type == "released") return finish(Released{.at = in.Launch(), .seq = in.Seq()});
+  if (type == "profile") {
+    Profile m{.at = in.Launch(),
+              .seq = in.Seq(),
+              .trials = static_cast<int>(in.Integer("trials", 1, kMostCapacity)),
+              .bytes = in.Has("bytes") ? in.Integer("bytes", 0, kMostWork) : 0,
+              .work_per_second = in.Has("work_per_second") ? in.Positive("work_per_second") : 0};
+    return finish(m);
+  }
   if (type == "ask") {
     Ask m{.verb = in.Text("verb"),
           .study = in.Text("study"),
@@ -244,14 +308,19 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
   if (type == "pause") return finish(Pause{in.Launch()});
   if (type == "stop") return finish(Stop{.at = in.Launch(), .why = in.Text("why")});
   if (type == "exit") return finish(Exit{});
-  if (type == "refuse") return finish(Refuse{in.Text("reason")});
+  if (type == "refuse") {
+    Refuse m{.reason = in.Text("reason")};
+    if (in.Has("trial")) m.at = in.Launch();
+    return finish(std::move(m));
+  }
   if (type == "answer") {
     Answer m{.ok = in.Boolean("ok"), .message = in.Text("message")};
     if (in.Has("facts")) m.facts = in.Numbers("facts");
     return finish(std::move(m));
   }
   if (type == "welcome") {
-    return finish(Welcome{.lease_ms = in.Integer("lease_ms", 1, kMostWork),
+    return finish(Welcome{.version = in.Has("version") ? in.Version() : kOldestVersion,
+                          .lease_ms = in.Integer("lease_ms", 1, kMostWork),
                           .window = static_cast<int>(in.Integer("window", 1, 1 << 20))});
   }
   if (type == "assign") {

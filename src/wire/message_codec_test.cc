@@ -13,6 +13,8 @@
 namespace sluice::wire {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 template <typename Message>
@@ -48,7 +50,7 @@ TEST(MessageCodecTest, MessagesAreAsTheProtocolSays) {
   EXPECT_EQ(
       Encode(FromWorker(Report{kAt, 1, 3, {{"accuracy", 0.91}}})),
       R"({"type":"report","trial":7,"launch":2,"seq":1,"work":3,"values":{"accuracy":0.91}})");
-  EXPECT_EQ(Encode(ToWorker(Welcome{60000, 1024})),
+  EXPECT_EQ(Encode(ToWorker(Welcome{1, 60000, 1024})),
             R"({"type":"welcome","version":1,"lease_ms":60000,"window":1024})");
   EXPECT_EQ(Encode(ToWorker(Stop{{TrialId(7), LaunchId(1)}, "complete"})),
             R"({"type":"stop","trial":7,"launch":1,"why":"complete"})");
@@ -65,11 +67,29 @@ TEST(MessageCodecTest, WorkersMessagesComeBack) {
                                       .client = "python 0.1",
                                       .reuse = true,
                                       .study = "s",
-                                      .at = kAt});
+                                      .launches = {kAt}});
   EXPECT_EQ(hello.worker, "7.1");
   EXPECT_TRUE(hello.reuse);
-  EXPECT_EQ(hello.at, kAt);
-  EXPECT_FALSE(FromThere(Hello{}).at);
+  EXPECT_THAT(hello.launches, ElementsAre(kAt));
+  EXPECT_THAT(FromThere(Hello{}).launches, IsEmpty());
+  const LaunchRef left{TrialId(3), LaunchId(1)};
+  const Hello second = FromThere(Hello{.version = 2,
+                                       .worker = "7.1",
+                                       .launches = {kAt, {TrialId(8), LaunchId(1)}},
+                                       .ended = {left},
+                                       .capacity = 16,
+                                       .several_shapes = true});
+  EXPECT_THAT(second.launches, ElementsAre(kAt, LaunchRef{TrialId(8), LaunchId(1)}));
+  EXPECT_THAT(second.ended, ElementsAre(left));
+  EXPECT_EQ(second.capacity, 16);
+  EXPECT_TRUE(second.several_shapes);
+  EXPECT_TRUE(second.reuse) << "a worker of version 2 takes further launches";
+  EXPECT_EQ(FromThere(Capacity{9}).capacity, 9);
+  EXPECT_EQ(FromThere(Released{kAt, 4}).seq, 4U);
+  const Profile profile = FromThere(Profile{kAt, 5, 16, 1 << 20, 2.5});
+  EXPECT_EQ(profile.trials, 16);
+  EXPECT_EQ(profile.bytes, 1 << 20);
+  EXPECT_EQ(profile.work_per_second, 2.5);
   FromThere(Heartbeat{});
   FromThere(Ready{});
   FromThere(Paused{kAt, 4});
@@ -148,7 +168,7 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
   EXPECT_EQ(ToThere(Answer{true, "m"}).message, "m");
   const Answer told{true, "m", {{"added", 3}, {"waiting", 5}}};
   EXPECT_EQ(ToThere(told).facts, told.facts);
-  EXPECT_EQ(ToThere(Welcome{1, 1}).window, 1);
+  EXPECT_EQ(ToThere(Welcome{1, 1, 1}).window, 1);
   ToThere(Exit{});
 }
 
@@ -194,6 +214,23 @@ TEST(MessageCodecTest, SaysWhatIsWrong) {
             "hello: 'reuse': expected true or false");
   EXPECT_EQ(Problem(R"({"type":"hello","version":1,"worker":"1.1","trial":1})"),
             "hello: 'launch': expected an integer");
+  EXPECT_EQ(Problem(R"({"type":"hello","version":2,"worker":"1.1"})"),
+            "hello: 'capacity': expected an integer");
+  EXPECT_EQ(Problem(R"({"type":"hello","version":2,"worker":"1.1","capacity":5000})"),
+            "hello: 'capacity': expected an integer from 0 to 4096");
+  for (const std::string launches :
+       {"1", "[1]", R"([{"trial":1}])", R"([{"trial":0,"launch":1}])"}) {
+    EXPECT_EQ(Problem(R"({"type":"hello","version":2,"worker":"1.1","capacity":2,"launches":)" +
+                      launches + "}"),
+              "hello: 'launches': expected a list of objects with 'trial' and 'launch'");
+  }
+  EXPECT_EQ(Problem(R"({"type":"capacity","capacity":-1})"),
+            "capacity: 'capacity': expected an integer from 0 to 4096");
+  EXPECT_EQ(Problem(R"({"type":"profile","trial":1,"launch":1,"seq":1,"trials":0})"),
+            "profile: 'trials': expected an integer from 1 to 4096");
+  EXPECT_EQ(Problem(R"({"type":"profile","trial":1,"launch":1,"seq":1,"trials":1,)"
+                    R"("work_per_second":-1})"),
+            "profile: 'work_per_second': expected a finite number of at least 0");
   EXPECT_EQ(Problem(R"({"type":"heartbeat","unknown":[1]})"), "");  // unknown keys are ignored
   EXPECT_EQ(DecodeToWorker(R"({"type":"report"})").error().message,
             "expected a message of a known type, found 'report'");

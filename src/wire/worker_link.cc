@@ -5,52 +5,114 @@
 #include <algorithm>
 
 namespace sluice::wire {
+namespace {
+
+constexpr std::size_t kMostShown = 8;
+
+bool IsOfVersion2(const FromWorker& message) {
+  return std::holds_alternative<Capacity>(message) || std::holds_alternative<Released>(message) ||
+         std::holds_alternative<Profile>(message);
+}
+
+}  // namespace
 
 Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
   heard_ = now;
   if (std::holds_alternative<Ask>(message)) return Step::kAsk;
   if (const auto* hello = std::get_if<Hello>(&message)) {
-    if (hello_) return InvalidArgument("expected one hello a connection, found another");
-    if (hello->version != kVersion) {
-      return InvalidArgument(
-          fmt::format("expected version {} of the protocol, found {}: update the sluice package",
-                      kVersion, hello->version));
-    }
+    SLUICE_TRY(CheckHello(*hello));
     hello_ = *hello;
     return Step::kGreeted;
   }
   if (!hello_) return InvalidArgument("expected hello first");
   if (std::holds_alternative<Heartbeat>(message)) return Step::kAlive;
   if (std::holds_alternative<Ready>(message)) {
+    if (hello_->version >= 2) {
+      return InvalidArgument(
+          "expected 'ready' from workers of version 1 only: a worker of version 2 is given "
+          "launches while it has room for them");
+    }
     if (!hello_->reuse)
       return InvalidArgument("expected 'reuse' in the hello of a worker that takes another trial");
     return Step::kReady;
   }
-  const Numbered numbered = NumberOf(message);
-  if (at_ != numbered.at) {
-    return InvalidArgument(
-        fmt::format("expected messages of the launch it was given, found trial {}, launch {}",
-                    Number(numbered.at.trial), Number(numbered.at.launch)));
+  if (hello_->version < 2 && IsOfVersion2(message))
+    return InvalidArgument("expected this message from workers of version 2 only, found version 1");
+  if (const auto* told = std::get_if<Capacity>(&message)) {
+    hello_->capacity = told->capacity;
+    return Step::kCapacity;
   }
+  return HearNumbered(NumberOf(message));
+}
+
+Status WorkerLink::CheckHello(const Hello& hello) const {
+  if (hello_) return InvalidArgument("expected one hello a connection, found another");
+  if (hello.version < kOldestVersion || hello.version > kVersion) {
+    return InvalidArgument(
+        fmt::format("expected version {} to {} of the protocol, found {}: update {}",
+                    kOldestVersion, kVersion, hello.version,
+                    hello.version > kVersion ? "Sluice, or install the sluice package that came "
+                                               "with it"
+                                             : "the sluice package"));
+  }
+  if (hello.version < 2) return {};
+  const std::size_t carried = hello.launches.size();
+  if (hello.capacity == 0 && carried == 0 && hello.ended.empty())
+    return InvalidArgument("expected a capacity of at least 1, found 0");
+  if (carried > static_cast<std::size_t>(hello.capacity)) {
+    return InvalidArgument(
+        fmt::format("expected at most as many launches as the capacity of {}, found {}",
+                    hello.capacity, carried));
+  }
+  return {};
+}
+
+Result<WorkerLink::Step> WorkerLink::HearNumbered(const Numbered& numbered) {
+  const auto found = next_seq_.find(numbered.at);
+  if (found == next_seq_.end()) {
+    if (dropped_.contains(numbered.at)) return Step::kDropped;
+    return InvalidArgument(fmt::format("expected messages of {}, found trial {}, launch {}", Held(),
+                                       Number(numbered.at.trial), Number(numbered.at.launch)));
+  }
+  std::uint64_t& next_seq = found->second;
   const std::uint64_t conversation = ConversationOf(numbered.seq);
-  const std::uint64_t current = ConversationOf(next_seq_);
+  const std::uint64_t current = ConversationOf(next_seq);
   if (conversation < current) {
     return InvalidArgument(
-        "expected the process that reports for this launch by now, found one "
-        "that did before");
+        "expected a message of the process that reports for this launch now, found one of an "
+        "earlier process");
   }
   const bool begins = conversation > current && (numbered.seq - 1) % kConversation == 0;
-  if (numbered.seq > next_seq_ && !begins) {
+  if (numbered.seq > next_seq && !begins) {
     return InvalidArgument(
-        fmt::format("expected message {}, found {}: some are missing", next_seq_, numbered.seq));
+        fmt::format("expected message {}, found {}: some are missing", next_seq, numbered.seq));
   }
-  next_seq_ = std::max(next_seq_, numbered.seq + 1);
+  next_seq = std::max(next_seq, numbered.seq + 1);
   return Step::kNumbered;
 }
 
+// The launches that the worker may speak for, in words.
+std::string WorkerLink::Held() const {
+  if (hello_->version < 2) return "the launch it was given";
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [at, next] : next_seq_) {
+    if (shown++ == kMostShown) return text + ", ...";
+    text += fmt::format("{}{}", text.empty() ? "the launches in this process: trial " : ", ",
+                        Number(at.trial));
+  }
+  return text.empty() ? "no launch, since this process has none" : text;
+}
+
 void WorkerLink::Hold(LaunchRef at, std::uint64_t seen) {
-  at_ = at;
-  next_seq_ = seen + 1;
+  if (hello_ && hello_->version < 2) next_seq_.clear();
+  dropped_.erase(at);
+  next_seq_[at] = seen + 1;
+}
+
+void WorkerLink::Drop(LaunchRef at) {
+  next_seq_.erase(at);
+  dropped_.insert(at);
 }
 
 }  // namespace sluice::wire

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -11,15 +14,17 @@ namespace sluice::wire {
 
 // The controller's end of the conversation with one worker. It has no socket and no clock, so that
 // the simulator uses the same code. It checks that a worker says hello first, that its messages
-// belong to the launch it holds, and that none is missing. It knows when the worker was last heard.
-// Whether a message is new is for the engine to say (Engine::Admit).
+// belong to the launches it holds, and that none is missing. It knows when the worker was last
+// heard. Whether a message is new is for the engine to say (Engine::Admit).
 class WorkerLink {
  public:
   enum class Step {
     kGreeted,   // a good hello
     kAlive,     // a heartbeat
     kReady,     // the worker would take a trial
-    kNumbered,  // a message of the launch it holds
+    kCapacity,  // the worker takes another number of launches at once than before
+    kNumbered,  // a message of a launch it holds
+    kDropped,   // a message of a launch that was refused: it was sent before the worker knew
     kAsk,       // a request of the command line; no hello needed
   };
 
@@ -28,19 +33,28 @@ class WorkerLink {
   Result<Step> Hear(const FromWorker& message, Time now);
 
   // The worker holds this launch now: it was assigned, or the worker connected with it. Its next
-  // message has the number after `seen`.
+  // message has the number after `seen`. A worker of version 1 holds no other launch.
   void Hold(LaunchRef at, std::uint64_t seen);
-  void Release() { at_.reset(); }
+  // The worker of version 2 has left this launch, so it sends nothing more for it.
+  void Release(LaunchRef at) { next_seq_.erase(at); }
+  // The launch was refused. Messages of it that are on their way are dropped.
+  void Drop(LaunchRef at);
+  // The worker holds nothing.
+  void ReleaseAll() { next_seq_.clear(); }
 
   bool greeted() const { return hello_.has_value(); }
   const Hello& hello() const { return *hello_; }
-  const std::optional<LaunchRef>& holds() const { return at_; }
+  bool Holds(LaunchRef at) const { return next_seq_.contains(at); }
   Time heard() const { return heard_; }
 
  private:
+  Status CheckHello(const Hello& hello) const;
+  Result<Step> HearNumbered(const Numbered& numbered);
+  std::string Held() const;
+
   std::optional<Hello> hello_;
-  std::optional<LaunchRef> at_;
-  std::uint64_t next_seq_ = 1;
+  std::map<LaunchRef, std::uint64_t> next_seq_;  // of each launch it holds
+  std::set<LaunchRef> dropped_;
   Time heard_{};
 };
 

@@ -57,10 +57,14 @@ TEST(WorkerLinkTest, HelloComesFirstAndOnce) {
   EXPECT_EQ(LinkProblem(link, Heartbeat{}), "expected hello first");
   EXPECT_EQ(LinkProblem(link, Report{kAt, 1, 1, {}}), "expected hello first");
   EXPECT_FALSE(link.greeted());
-  Hello old;
-  old.version = 2;
-  EXPECT_EQ(LinkProblem(link, old),
-            "expected version 1 of the protocol, found 2: update the sluice package");
+  Hello other;
+  other.version = 3;
+  EXPECT_EQ(LinkProblem(link, other),
+            "expected version 1 to 2 of the protocol, found 3: update Sluice, or install the "
+            "sluice package that came with it");
+  other.version = 0;
+  EXPECT_EQ(LinkProblem(link, other),
+            "expected version 1 to 2 of the protocol, found 0: update the sluice package");
   EXPECT_FALSE(link.greeted());
   EXPECT_EQ(*link.Hear(Hello{}, FromMicros(5)), Step::kGreeted);
   EXPECT_EQ(link.heard(), FromMicros(5));
@@ -100,11 +104,56 @@ TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
   EXPECT_EQ(*link.Hear(Report{kAt, 4, 1, {}}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Saved{kAt, 5, 1, 1}, {}), Step::kNumbered);
   EXPECT_EQ(*link.Hear(Done{kAt, 6}, {}), Step::kNumbered);
-  link.Release();
+  link.ReleaseAll();
   EXPECT_EQ(LinkProblem(link, Done{kAt, 7}),
             "expected messages of the launch it was given, found trial 7, launch 2");
   link.Hold({TrialId(8), LaunchId(1)}, 0);
   EXPECT_EQ(*link.Hear(Done{{TrialId(8), LaunchId(1)}, 1}, {}), Step::kNumbered);
+}
+
+Hello Bundle(int capacity, std::vector<LaunchRef> launches) {
+  return {.version = 2, .worker = "7.2", .launches = std::move(launches), .capacity = capacity};
+}
+
+TEST(WorkerLinkTest, AProcessOfManyLaunchesNumbersEachByItself) {
+  const LaunchRef other{TrialId(8), LaunchId(1)};
+  WorkerLink link;
+  ASSERT_TRUE(link.Hear(Bundle(2, {kAt}), {}));
+  EXPECT_EQ(LinkProblem(link, Done{kAt, 1}),
+            "expected messages of no launch, since this process has none, found trial 7, launch 2");
+  link.Hold(kAt, 3);
+  link.Hold(other, 0);
+  EXPECT_EQ(*link.Hear(Report{other, 1, 1, {}}, {}), Step::kNumbered);
+  EXPECT_EQ(*link.Hear(Report{kAt, 4, 1, {}}, {}), Step::kNumbered);
+  EXPECT_EQ(LinkProblem(link, Report{other, 3, 1, {}}),
+            "expected message 2, found 3: some are missing");
+  EXPECT_EQ(LinkProblem(link, Report{{TrialId(9), LaunchId(1)}, 1, 1, {}}),
+            "expected messages of the launches in this process: trial 7, 8, found trial 9, "
+            "launch 1");
+  EXPECT_EQ(*link.Hear(Released{kAt, 5}, {}), Step::kNumbered);
+  link.Release(kAt);
+  EXPECT_THAT(LinkProblem(link, Done{kAt, 6}), testing::HasSubstr("found trial 7, launch 2"));
+  link.Drop(other);
+  EXPECT_EQ(*link.Hear(Report{other, 2, 2, {}}, {}), Step::kDropped);
+  EXPECT_FALSE(link.Holds(other));
+  link.Hold(other, 1);
+  EXPECT_EQ(*link.Hear(Report{other, 2, 2, {}}, {}), Step::kNumbered);
+}
+
+TEST(WorkerLinkTest, CapacitiesAreSaidAndKept) {
+  WorkerLink link;
+  EXPECT_EQ(LinkProblem(link, Bundle(0, {})), "expected a capacity of at least 1, found 0");
+  EXPECT_EQ(LinkProblem(link, Bundle(1, {kAt, {TrialId(8), LaunchId(1)}})),
+            "expected at most as many launches as the capacity of 1, found 2");
+  EXPECT_FALSE(link.greeted());
+  ASSERT_TRUE(link.Hear(Bundle(16, {}), {}));
+  EXPECT_EQ(*link.Hear(Capacity{9}, {}), Step::kCapacity);
+  EXPECT_EQ(link.hello().capacity, 9);
+  EXPECT_THAT(LinkProblem(link, Ready{}), testing::HasSubstr("workers of version 1 only"));
+  WorkerLink old;
+  ASSERT_TRUE(old.Hear(Hello{}, {}));
+  EXPECT_EQ(LinkProblem(old, Capacity{2}),
+            "expected this message from workers of version 2 only, found version 1");
 }
 
 TEST(OutboxTest, KeepsWhatIsNotAcknowledged) {

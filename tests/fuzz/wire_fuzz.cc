@@ -31,10 +31,12 @@ void TryLine(std::string_view line, wire::WorkerLink& link) {
     RoundTrip(*message, wire::DecodeFromWorker);
     const bool greeted = link.greeted();
     const auto step = link.Hear(*message, FromMicros(1));
-    if (step && *step == wire::WorkerLink::Step::kNumbered && (!greeted || !link.holds()))
+    if (step && *step == wire::WorkerLink::Step::kNumbered &&
+        (!greeted || !link.Holds(wire::NumberOf(*message).at)))
       std::abort();
-    if (step && *step == wire::WorkerLink::Step::kGreeted && link.hello().at)
-      link.Hold(*link.hello().at, 0);
+    if (step && *step == wire::WorkerLink::Step::kGreeted) {
+      for (const wire::LaunchRef& at : link.hello().launches) link.Hold(at, 0);
+    }
   } else if (message.error().code != ErrorCode::kInvalidArgument ||
              message.error().message.empty()) {
     std::abort();

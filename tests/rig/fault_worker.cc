@@ -318,7 +318,7 @@ wire::Hello FaultWorker::MakeHello() const {
   hello.reuse = traits_.reuse;
   if (task_) {
     hello.study = "sim";
-    hello.at = task_->at;
+    hello.launches = {task_->at};
   }
   return hello;
 }

@@ -185,8 +185,8 @@ void FaultWorld::Knock() {
     const FaultWorker& worker = *workers[random_.Below(workers.size())];
     hello.worker = worker.name();
     hello.pid = worker.speaker().pid;
-    hello.at = worker.at();
-    hello.study = hello.at ? "sim" : "";
+    if (worker.at()) hello.launches = {*worker.at()};
+    hello.study = hello.launches.empty() ? "" : "sim";
     // A stream of its own, so as not to shift other draws. A program that prints its results gets
     // no such child: a child that speaks the protocol would speak for the program from then on.
     const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
@@ -200,19 +200,23 @@ void FaultWorld::Knock() {
     case 3: ++hello.pid; break;
     case 4:
       ++hello.pid;
-      hello.at.reset();
+      hello.launches.clear();
       break;
-    case 5: hello.at = {TrialId(1'000'000), LaunchId(1)}; break;
-    case 6: hello.at = workers.empty() ? std::nullopt : workers.front()->at(); break;
+    case 5: hello.launches = {{TrialId(1'000'000), LaunchId(1)}}; break;
+    case 6:
+      hello.launches.clear();
+      if (!workers.empty() && workers.front()->at()) hello.launches = {*workers.front()->at()};
+      break;
     case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // cannot take another trial
     default:
       hello.worker = OneOf<const char*>(
           random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
   }
   std::vector<wire::FromWorker> words = {hello};
-  if (parent.empty() && hello.at) {
+  if (parent.empty() && !hello.launches.empty()) {
     const Work work = 1 + static_cast<Work>(random_.Fork("work").Fork(checker_.events()).Below(30));
-    words.push_back(wire::Report{*hello.at, 1, work, {{"loss", Checker::kStrangersValue}}});
+    words.push_back(
+        wire::Report{hello.launches.front(), 1, work, {{"loss", Checker::kStrangersValue}}});
   }
   ground_->Knock(words, parent);
 }
