@@ -54,7 +54,8 @@ def bytes_below(folder: Path) -> int:
 class Checkpoint:
     """A context manager: what the body writes to the folder becomes the latest checkpoint.
 
-    If the body raises, or the process is killed anywhere, the latest checkpoint is the one before.
+    If the body raises, the latest checkpoint is still the one before. If the process is killed, it
+    is the one before or the new one, never a part of one.
     """
 
     def __init__(self, trial, work: int):

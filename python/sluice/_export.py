@@ -192,7 +192,7 @@ class _Zero:
 
 @contextlib.contextmanager
 def _in_training(model):
-    """Puts the model in training mode, without what cannot be exported; then as it was."""
+    """Puts the model in training mode, without what cannot be exported, and restores it later."""
     with contextlib.ExitStack() as undo:
         for module in model.modules():
             config = getattr(module, "config", None)
@@ -210,7 +210,7 @@ def _in_training(model):
 
 
 def _put_back(thing, attributes: dict) -> None:
-    """Also removes what forward assigned while it was traced, which is no tensor to use."""
+    """Also removes what forward assigned while it was traced: such tensors have no values."""
     for name in set(vars(thing)) - set(attributes):
         del vars(thing)[name]
     vars(thing).update(attributes)
@@ -294,7 +294,7 @@ def _strip_paths(program) -> None:
 
 
 def _outputs_of(program, examples, gpus) -> list:
-    """What a training step would get under the seed, by place.
+    """The output tensors of a training step under the seed, each with its position.
 
     The step may write to buffers and untrained tensors, which are the user's own: it gets copies.
     The graph is interpreted. As a module it would become Python code, which cannot have every name
@@ -318,7 +318,8 @@ def _write(path, program, tensors, name) -> None:
     """Writes both files, or neither if one fails.
 
     A process killed in between leaves an archive without examples, never with old ones.
-    PyTorch names the archive's root folder after the file, hence a folder to write to.
+    PyTorch names the archive's root folder after the file. So the file has its final name from the
+    start, in a temporary folder.
     """
     examples = path.with_name(path.name + ".examples")
     with TemporaryDirectory(prefix=".sluice-", dir=path.parent) as folder:

@@ -19,7 +19,7 @@ _OWNER = "SLUICE_OWNER_PID"
 # The `assign` line of a later trial of the owner, for the children of that trial.
 _ASSIGN = b"SLUICE_ASSIGN"
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
-# Linux refuses to start a program with a longer variable.
+# Linux starts no program with a variable of 128 KiB or more.
 _LONGEST_VARIABLE_BYTES = 100_000
 
 _session = None
@@ -154,7 +154,7 @@ def _assignment(trial_file: str, owner_pid) -> dict:
 
 
 def _assigned_by_hand(params_file) -> dict:
-    """For a script that trains a trial's parameters again, as `sluice best` shows how to do.
+    """For a script that is run once more with a trial's parameters, as by `sluice run`.
 
     The launch's trial.json lies beside the file, and has the parameters as the package gives them,
     and the seed. Its checkpoint folder is not used: the script must train from the beginning.

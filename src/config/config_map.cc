@@ -22,9 +22,9 @@ std::string PairOf(std::string_view key) {
   return fmt::format("{}: {}", Shown(key.substr(0, end)), Shown(key.substr(value)));
 }
 
-// Puts the value from the file into an example such as "'trials: 24'". The example stays as it is
-// unless the value goes with it: a number with a number, a duration with a duration, any scalar
-// with a word in capitals, a map with the key 'name' with a word in small letters.
+// Puts the value from the file into an example such as "'trials: 24'". A number replaces a number,
+// a duration a duration, any scalar a word in capitals; a map that has the key 'name' replaces a
+// word in small letters. Otherwise the example stays as it is.
 std::string WithValue(const std::string& example, const ConfigNode& value) {
   const std::size_t begin = example.find(": ");
   const std::size_t end = begin == std::string::npos ? begin : example.find('\'', begin);

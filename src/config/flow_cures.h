@@ -15,7 +15,8 @@ struct FlowCure {
 // For mistakes such as "{float:[0, 1]}", "{a: 1; b: 2}", "{a: [1] b: 2}", the likely ones first.
 std::vector<FlowCure> CuresOfFlow(std::string_view line);
 
-// What follows 'when: ' inside braces, up to the last closing brace.
+// The condition behind 'when: ', up to the last closing brace, if it has no quotes around it and
+// holds a '[' or a comma; else empty.
 std::string ConditionOn(std::string_view line);
 
 }  // namespace sluice

@@ -89,8 +89,8 @@ void CheckBytes(std::string_view text) {
   }
 }
 
-// Whether a quoted scalar beginning at or soon after `position` is closed. yaml-cpp 0.7 takes the
-// end of the file for its closing quote.
+// False if a quoted scalar at `position`, or behind an anchor or a tag there, is not closed.
+// yaml-cpp 0.7 takes the end of the file for its closing quote.
 bool QuoteCloses(std::string_view text, std::size_t position) {
   std::size_t at = std::min(position, text.size());
   while (at < text.size() && (text[at] == '&' || text[at] == '!')) {

@@ -22,8 +22,8 @@ struct ParamColumn {
   Align align;
 };
 
-// A column for each parameter that any trial has, in the order of the space. A new name is inserted
-// after its predecessor in the trial that has it.
+// A column for each parameter that any trial has, in the order of the space. A parameter without a
+// column gets one right after that of the parameter before it in its trial.
 std::vector<ParamColumn> ParamColumnsOf(const std::vector<Params>& all) {
   std::vector<ParamColumn> columns;
   for (const Params& params : all) {

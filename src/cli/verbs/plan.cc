@@ -62,7 +62,7 @@ struct PlanOptions {
   std::string file;  // a study
   std::optional<int> trials;
   std::optional<std::string> on;      // a scenario, for its nodes; this machine, if not given
-  std::string cluster;                // of that scenario's; empty: the first
+  std::string cluster;                // one of the scenario's; empty: the first
   std::vector<std::string> policies;  // empty: all that can run the study
   std::optional<int> seeds;
   std::optional<std::string> like;  // an earlier study to take times and curves from

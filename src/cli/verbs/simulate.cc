@@ -52,7 +52,7 @@ examples:
 struct SimulateOptions {
   std::string file;                   // a scenario
   std::vector<std::string> policies;  // or labels of the scenario; empty: those it names itself
-  std::string cluster;                // of the scenario's; empty: the first
+  std::string cluster;                // one of the scenario's; empty: the first
   std::optional<int> seeds;
   std::optional<std::string> gantt;  // an SVG that is to be made
 };

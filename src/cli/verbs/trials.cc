@@ -47,7 +47,7 @@ void TrialsFlags(Flags& flags, TrialsOptions& options) {
   flags.Count("--limit", options.limit);
 }
 
-// Best first; those without a value last, as they were made.
+// Best first. Trials without a value come last and keep their order.
 void SortByValue(std::vector<TrialInfo>& trials, bool maximize) {
   std::ranges::stable_sort(trials, [&](const TrialInfo& a, const TrialInfo& b) {
     if (std::isnan(a.result) || std::isnan(b.result))

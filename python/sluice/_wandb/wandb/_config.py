@@ -55,11 +55,11 @@ class Config(Section):
         super().__init__()
         object.__setattr__(self, "_chosen", {})
         object.__setattr__(self, "_told", set())
-        object.__setattr__(self, "_items", self)  # older scripts read it, past the methods
+        object.__setattr__(self, "_items", self)  # older scripts read it directly
         self._begin()
 
     def __reduce__(self):
-        return _sectioned, (self.as_dict(),)  # a copy is the script's own
+        return _sectioned, (self.as_dict(),)  # the script may change a copy
 
     def _begin(self):
         """Forgets all but what the sweep chose for this trial."""
@@ -107,7 +107,7 @@ class Config(Section):
         super().__setitem__(name, value)
 
     def _under(self, name, value, chosen):
-        """What becomes of a value given for one that the sweep chose."""
+        """The value to keep where the script gives one and the sweep chose another."""
         if isinstance(chosen, dict) and isinstance(value, Mapping):
             merged = {**value}
             for key, inner in chosen.items():

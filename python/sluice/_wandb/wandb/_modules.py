@@ -1,7 +1,7 @@
 """The modules inside wandb that frameworks and scripts import by name.
 
-Those without a file of their own hold a few names of the stand-in; the table says which. Importing
-any other raises an error that says so.
+They have no files of their own. Each holds a few names of the stand-in, which the table lists.
+Importing any other module of wandb raises an error that names it.
 """
 
 import importlib
@@ -81,7 +81,7 @@ MODULES = {
 
 
 def member(module, name):
-    """The module of the table with this name inside another module; '' is wandb itself."""
+    """The module `module.name`, if it is in the table; the module '' is wandb itself."""
     full_name = f"{module}.{name}" if module else name
     if full_name in MODULES:
         try:

@@ -13,7 +13,7 @@ from wandb._history import History
 from wandb._settings import NO_ENTITY, Settings
 from wandb._summary import Metric, Rules
 
-# What a sweep that names no metric is compared by.
+# By this the trials of a sweep that names no metric are compared.
 _RUNTIME = "_runtime"
 
 
@@ -69,7 +69,7 @@ class Run:
         return self
 
     def __reduce__(self):
-        return self._module.init, ()  # in another process, the run of that one
+        return self._module.init, ()  # in another process: that process's own run
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -114,7 +114,7 @@ class Run:
             self._leave_if_asked()
 
     def _report(self):
-        """Reports the held values if the metric is among them; outside Sluice, any of them."""
+        """Reports the held values if the metric is among them or, outside Sluice, there is none."""
         if self._metric == _RUNTIME and (self._held or self._trial._reported < 0):
             self._held[_RUNTIME] = time.time() - self.start_time
         if self._is_complete or not self._held:
