@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "control/copies.h"
 #include "control/site.h"
 #include "engine/command.h"
 #include "engine/engine.h"
@@ -115,6 +116,7 @@ class Workforce {
   void DismissFrom(const Grant& grant);
   void Signal(Host& host, Force force);
   void ForceLater(Host& host);
+  void Copied(TrialKey fork, const Site::CopyResult& copied);
 
   // Standard output of programs that do not speak the protocol
   void ReadOutput(Host& host, bool at_end);
@@ -137,6 +139,7 @@ class Workforce {
   StudyId study_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;  // by worker name
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
+  Copies copies_;
   Site::TimerId lease_timer_ = 0;
   Time leases_checked_{};
   bool killing_ = false;

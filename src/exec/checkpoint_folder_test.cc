@@ -161,5 +161,27 @@ TEST_F(CheckpointFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
   EXPECT_GT(copied, 50);
 }
 
+TEST_F(CheckpointFolderTest, LargeFilesAreCopiedPieceByPiece) {
+  Write(From() / "latest/model", "weights");
+  fs::resize_file(From() / "latest/model", (65 << 20) + 1);
+  fs::permissions(From() / "latest/model", fs::perms::owner_all);
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(fs::file_size(To() / "latest/model"), (65U << 20) + 1);
+  EXPECT_EQ(Read(To() / "latest/model").substr(0, 8), std::string("weights\0", 8));
+  EXPECT_EQ(fs::status(To() / "latest/model").permissions(), fs::perms::owner_all);
+}
+
+TEST_F(CheckpointFolderTest, ACopyThatIsAskedToStopLeavesNothing) {
+  Write(From() / "latest/model", "weights");
+  std::stop_source stop;
+  stop.request_stop();
+  const Status copied = CopyCheckpointFolder(From(), To(), stop.get_token());
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(fs::exists(To()));
+  EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.copying"));
+  EXPECT_TRUE(Copy()) << "the next controller makes the copy";
+}
+
 }  // namespace
 }  // namespace sluice

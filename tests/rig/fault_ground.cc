@@ -11,7 +11,9 @@
 namespace sluice {
 
 FaultGround::FaultGround(Options options)
-    : options_(std::move(options)), random_(options_.random.Fork("ground")) {}
+    : options_(std::move(options)),
+      random_(options_.random.Fork("ground")),
+      copy_random_(options_.random.Fork("copies")) {}
 
 void FaultGround::SetListener(Listener* listener) {
   listener_ = listener;
@@ -43,10 +45,8 @@ void FaultGround::Later(Time& last, std::function<void()> what) {
 Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                           const wire::Assign& assign) {
   if (living_.contains(worker)) Say("a launch was started twice");
-  for (const auto& [name, other] : living_) {
-    if (other->trains() && !other->zombie() && other->at()->trial == assign.at.trial)
-      Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
-  }
+  if (Trains(assign.at.trial))
+    Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
   if (RefusesProcess()) return Unavailable("cannot start the program");
   workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
                                                    random_.Fork(workers_.size())));
@@ -232,6 +232,18 @@ bool FaultGround::Lives(const Speaker& speaker) const {
            const Link& link = each.second;
            return link.worker == nullptr && link.speaker.Is(speaker);
          });
+}
+
+bool FaultGround::Trains(TrialId trial) const {
+  return std::ranges::any_of(living_, [&](const auto& each) {
+    const FaultWorker& worker = *each.second;
+    return worker.trains() && !worker.zombie() && worker.at()->trial == trial;
+  });
+}
+
+Duration FaultGround::CopyTime() {
+  const auto most = static_cast<std::uint64_t>(options_.faults.copy.count());
+  return Duration(static_cast<std::int64_t>(1 + copy_random_.Below(most)));
 }
 
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {

@@ -61,6 +61,9 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
+  // Whether a process trains this trial that the controller has not given up.
+  bool Trains(TrialId trial) const;
+  Duration CopyTime();  // of a checkpoint
   // Whether a living process carries the launch and has been connected for a whole lease. The
   // controller must not take such a launch for silent.
   bool SpeaksFor(wire::LaunchRef at) const;
@@ -132,6 +135,7 @@ class FaultGround final : public WorkerWorld {
 
   Options options_;
   Random random_;
+  Random copy_random_;  // a stream of its own, so as not to shift random_
   Timeline timeline_;
   Listener* listener_ = nullptr;
   std::uint64_t life_ = 0;  // counts the listeners there were
