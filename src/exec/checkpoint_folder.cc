@@ -14,6 +14,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "base/time.h"
 #include "launcher/small_file.h"
 
 namespace sluice {
@@ -24,6 +25,9 @@ namespace fs = std::filesystem;
 constexpr int kTries = 20;
 // What is copied and synced at a time. A copy that is asked to stop finishes such a piece first.
 constexpr std::size_t kPieceBytes = 64 << 20;
+// How long a launch waits for another process that has the file with its owner locked: a second.
+constexpr int kOwnerLockTries = 200;
+constexpr Duration kOwnerLockPause = std::chrono::milliseconds(5);
 // As in python/sluice/_checkpoint.py.
 constexpr const char* kLatest = "latest";
 constexpr const char* kPrevious = ".previous";  // the latest, if there is none of that name
@@ -140,7 +144,32 @@ Status CopyWhole(const std::string& from, const std::string& to, const std::stop
       "{}: it changed whenever it was copied: save it less often, or by renaming", from));
 }
 
+// Locks a file as the package does (lockf), and waits a while for a process that has it locked. The
+// lock ends when the file is closed. A file system without locks has to do without.
+Status LockOwnerFile(int file, const std::string& path) {
+  for (int tries = 0; lockf(file, F_TLOCK, 0) != 0; ++tries) {
+    if (errno != EACCES && errno != EAGAIN) return {};
+    if (tries == kOwnerLockTries)
+      return Unavailable(fmt::format("{}: a process of an earlier launch has it locked", path));
+    usleep(kOwnerLockPause.count());
+  }
+  return {};
+}
+
 }  // namespace
+
+Status SetCheckpointOwner(const std::string& folder, LaunchId launch) {
+  const std::string path = folder + ".owner";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (file < 0) return Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+  Status written = LockOwnerFile(file, path);
+  // Always as long as before, so that a crash in between leaves no part of another number.
+  const std::string text = fmt::format("{:010}\n", Number(launch));
+  if (written && pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    written = Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+  close(file);
+  return written;
+}
 
 Status CopyCheckpointFolder(const std::string& from, const std::string& to,
                             const std::stop_token& stop) {

@@ -19,6 +19,11 @@ namespace sluice {
 Status CopyCheckpointFolder(const std::string& from, const std::string& to,
                             const std::stop_token& stop = {});
 
+// Writes down which launch owns a checkpoint folder (FOLDER.owner, docs/protocol.md). From then on
+// the package saves nothing there for an earlier launch that may still run. The file is locked
+// meanwhile. Fails with unavailable if a process keeps it locked for too long.
+Status SetCheckpointOwner(const std::string& folder, LaunchId launch);
+
 // The work of the latest checkpoint in a checkpoint folder, if sluice.checkpoint wrote it.
 std::optional<Work> CheckpointWork(const std::string& folder);
 

@@ -126,6 +126,7 @@ Status LocalSite::Spawn(const Trial& trial) {
   SLUICE_TRY(WriteSecret(folder));
   std::error_code error;
   std::filesystem::create_directories(plan.assign.checkpoint_dir, error);
+  SLUICE_TRY(SetCheckpointOwner(plan.assign.checkpoint_dir, at.launch));
   SLUICE_ASSIGN(const Spawned spawned,
                 sluice::Spawn({.launcher = options_.launcher,
                                .folder = folder,
@@ -141,6 +142,8 @@ Status LocalSite::Spawn(const Trial& trial) {
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
+  // Before the claim: the next controller would hand out a launch that is claimed.
+  SLUICE_TRY(SetCheckpointOwner(folders_.Checkpoint(at.trial), at.launch));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {
     case Claimed::kMade: return {};

@@ -54,6 +54,7 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   HostFilesOf(worker) = {};
   FilesOf(assign.at) = LaunchFiles();
   FilesOf(assign.at).claim = worker;
+  OwnerOf(assign.at.trial) = assign.at.launch;
   // The node is gone, and the controller does not know it yet: nothing starts.
   if (!options_.nodes[Number(grant.node) - 1].up) {
     lost_.push_back(worker);

@@ -97,6 +97,7 @@ class FaultGround final : public WorkerWorld {
   LaunchFiles& FilesOf(wire::LaunchRef at) override { return launches_[at]; }
   HostFiles& HostFilesOf(const std::string& worker) override { return hosts_[worker]; }
   Checkpoint& CheckpointOf(TrialId trial) override { return checkpoints_[trial]; }
+  LaunchId& OwnerOf(TrialId trial) override { return owners_[trial]; }
   double ValueAt(TrialId trial, Work work) override;
   bool Connect(FaultWorker& worker) override;
   void Disconnect(FaultWorker& worker) override;
@@ -145,6 +146,7 @@ class FaultGround final : public WorkerWorld {
   std::map<wire::LaunchRef, LaunchFiles> launches_;
   std::map<std::string, HostFiles> hosts_;
   std::map<TrialId, Checkpoint> checkpoints_;
+  std::map<TrialId, LaunchId> owners_;  // of checkpoint folders
   std::map<std::string, FaultWorker*> living_;
   std::vector<std::string> lost_;
   std::vector<std::pair<TrialId, Work>> acknowledged_;

@@ -67,6 +67,7 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch.id});
   if (files.taken_back || !files.claim.empty())
     return Unavailable("the launch was claimed by another process");
+  ground_.OwnerOf(trial.id) = trial.launch.id;
   files.claim = worker;
   return {};
 }

@@ -223,6 +223,7 @@ void FaultWorker::Save() {
     Keep();
     if (!CanKeep() && !task_->outbox.unacknowledged().empty()) return;
   }
+  if (CanKeep() && world_.OwnerOf(task_->at.trial) != task_->at.launch) return;
   Checkpoint& checkpoint = world_.CheckpointOf(task_->at.trial);
   checkpoint = {.work = task_->work, .bytes = static_cast<std::int64_t>(1 + random_.Below(100))};
   if (traits_.speaks) Say(wire::Saved{{}, 0, checkpoint.work, checkpoint.bytes});

@@ -72,6 +72,8 @@ class WorkerWorld {
   virtual LaunchFiles& FilesOf(wire::LaunchRef at) = 0;
   virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
   virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
+  // The launch that owns the trial's checkpoint folder. The package saves for no other launch.
+  virtual LaunchId& OwnerOf(TrialId trial) = 0;
   virtual double ValueAt(TrialId trial, Work work) = 0;
   // Connects to the controller; false if none can be reached. Answers arrive later, by Hear and
   // Closed.
