@@ -10,10 +10,10 @@
 namespace sluice {
 
 // The copies of checkpoints that are under way, and the commands that wait for them. A command
-// waits if it would touch a checkpoint that is being copied: the start of the parent, which would
-// write to it, or of the fork, whose checkpoint is not whole yet, the removal of either, or a copy
-// of the copy. A command also waits behind an earlier one that waits and touches the same
-// checkpoint, so that commands keep their order. All other commands are carried out meanwhile.
+// waits if it touches the checkpoint that is copied, or the copy. Such commands are the starts of
+// the parent and of the fork, the removal of either checkpoint, and a copy of the copy. A command
+// also waits behind an earlier one that waits and touches the same checkpoint, so that commands
+// keep their order. All other commands are carried out meanwhile.
 class Copies {
  public:
   using Waiting = std::variant<Start, CopyCheckpoint, Evict>;

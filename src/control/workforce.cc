@@ -213,9 +213,8 @@ void Workforce::CarryOut(const CopyCheckpoint& command) {
                            const Site::CopyResult& copied) { Copied(fork, copied); });
 }
 
-// What waited for the copy goes on once it is on disk what became of the copy. Otherwise the next
-// controller might make the copy again while the parent, which was started, writes to its
-// checkpoint.
+// What waited for the copy goes on once the outcome of the copy is on disk. Otherwise the next
+// controller might repeat the copy while the parent, which was started, writes to its checkpoint.
 void Workforce::Copied(TrialKey fork, const Site::CopyResult& copied) {
   CheckpointCopied event{.trial = fork, .work = {}, .error = {}};
   if (copied) {
