@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -147,6 +148,7 @@ void Workforce::CarryOut(const Start& command) {
   if (!IsRunning(at) || Carrier(at) != nullptr) return;
   // The user interrupted for a second time (KillAll) while the start was being written down.
   if (killing_) return Ended(at, Ending::kLost, "");
+  if (copies_.Hold(command)) return;
   const Trial& trial = *TrialOf(at);
   if (Host* bundle = BundleHost(trial)) return Join(*bundle, at);
   Host* idle = IdleHost(command.grant);
@@ -211,6 +213,8 @@ void Workforce::CarryOut(const SetBudget& command) {
 
 void Workforce::CarryOut(const StopLaunch& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
+  // A launch that still waits for a copy never starts.
+  if (copies_.DropStart(at)) return Ended(at, Ending::kLost, "");
   Host* host = Carrier(at);
   if (host == nullptr) return;
   Member& member = host->members[at];
@@ -252,17 +256,32 @@ void Workforce::CarryOut(const StopLaunch& command) {
 }
 
 void Workforce::CarryOut(const CopyCheckpoint& command) {
-  const auto copied = site_.CopyCheckpoint(command.from, command.to, command.end);
-  CheckpointCopied event{.trial = {command.study, command.to}, .work = {}, .error = {}};
+  if (copies_.Hold(command)) return;
+  copies_.Begin(command);
+  site_.CopyCheckpoint(command.from, command.to, command.end,
+                       [this, fork = TrialKey{command.study, command.to}](
+                           const Site::CopyResult& copied) { Copied(fork, copied); });
+}
+
+// What waited for the copy goes on once the outcome of the copy is on disk. Otherwise the next
+// controller might repeat the copy while the parent, which was started, writes to its checkpoint.
+void Workforce::Copied(TrialKey fork, const Site::CopyResult& copied) {
+  CheckpointCopied event{.trial = fork, .work = {}, .error = {}};
   if (copied) {
     event.work = *copied;
   } else {
     event.error = copied.error().message;
   }
   owner_.Happened(std::move(event), std::nullopt);
+  owner_.DoInTurn([this, fork] {
+    for (const Copies::Waiting& command : copies_.End(fork.trial))
+      std::visit([this](const auto& each) { CarryOut(each); }, command);
+  });
 }
 
-void Workforce::CarryOut(const Evict& command) { site_.RemoveCheckpoint(command.trial.trial); }
+void Workforce::CarryOut(const Evict& command) {
+  if (!copies_.Hold(command)) site_.RemoveCheckpoint(command.trial.trial);
+}
 
 void Workforce::Acknowledge(const Receipt& receipt, int count) {
   const auto found = hosts_.find(receipt.worker);
@@ -304,6 +323,7 @@ void Workforce::Dismiss(Host& host) {
 void Workforce::KillAll() {
   killing_ = true;
   for (auto& [name, host] : hosts_) Signal(*host, Force::kKill);
+  for (const wire::LaunchRef& at : copies_.DropStarts()) Ended(at, Ending::kLost, "");
 }
 
 void Workforce::Signal(Host& host, Force force) {

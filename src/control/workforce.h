@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "control/copies.h"
 #include "control/site.h"
 #include "engine/command.h"
 #include "engine/engine.h"
@@ -140,6 +141,7 @@ class Workforce {
   void RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason);
   void RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at);
   void Left(Host& host, wire::LaunchRef at);
+  void Copied(TrialKey fork, const Site::CopyResult& copied);
 
   // Standard output of programs that do not speak the protocol
   void ReadOutput(Host& host, bool at_end);
@@ -163,6 +165,7 @@ class Workforce {
   StudyId study_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;  // by worker name
   std::map<PeerId, std::unique_ptr<Peer>> peers_;
+  Copies copies_;
   Site::TimerId lease_timer_ = 0;
   Time leases_checked_{};
   bool killing_ = false;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/legal_change.h"
+#include "engine/shape.h"
 #include "ledger/recovery.h"
 #include "policy/policy.h"
 
@@ -149,6 +150,14 @@ void Checker::CheckStart(const Study& study, const Trial& trial, const Event& ev
     const Grant& grant = study.trial(id).launch.grant;
     return id != trial.id && IsSet(grant.bundle) && grant.bundle == trial.launch.grant.bundle;
   });
+  const bool mixed = std::ranges::any_of(study.running, [&](TrialId id) {
+    const Trial& other = study.trial(id);
+    return id != trial.id && IsSet(other.launch.grant.bundle) &&
+           other.launch.grant.bundle == trial.launch.grant.bundle &&
+           !HaveOneShape(study.spec, other.point, trial.point);
+  });
+  if (mixed && !study.several_shapes)
+    Say(fmt::format("trial {} joins a bundle of another shape", Number(trial.id)));
   if (joins && seen.lost_bundles >= 2)
     Say(fmt::format("trial {} was in two bundles that died, and joins another", Number(trial.id)));
   if (Number(trial.launch.id) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;

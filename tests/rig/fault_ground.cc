@@ -11,7 +11,9 @@
 namespace sluice {
 
 FaultGround::FaultGround(Options options)
-    : options_(std::move(options)), random_(options_.random.Fork("ground")) {}
+    : options_(std::move(options)),
+      random_(options_.random.Fork("ground")),
+      copy_random_(options_.random.Fork("copies")) {}
 
 void FaultGround::SetListener(Listener* listener) {
   listener_ = listener;
@@ -50,6 +52,7 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   HostFilesOf(worker) = {};
   FilesOf(assign.at) = LaunchFiles();
   FilesOf(assign.at).claim = worker;
+  OwnerOf(assign.at.trial) = assign.at.launch;
   // The node is gone, and the controller does not know it yet: nothing starts.
   if (!options_.nodes[Number(grant.node) - 1].up) {
     lost_.push_back(worker);
@@ -237,6 +240,19 @@ bool FaultGround::Lives(const Speaker& speaker) const {
            const Link& link = each.second;
            return link.worker == nullptr && link.speaker.Is(speaker);
          });
+}
+
+bool FaultGround::Trains(TrialId trial) const {
+  return std::ranges::any_of(living_, [&](const auto& each) {
+    const std::vector<wire::LaunchRef> trained = each.second->Trains();
+    return !each.second->zombie() &&
+           std::ranges::find(trained, trial, &wire::LaunchRef::trial) != trained.end();
+  });
+}
+
+Duration FaultGround::CopyTime() {
+  const auto most = static_cast<std::uint64_t>(options_.faults.copy.count());
+  return Duration(static_cast<std::int64_t>(1 + copy_random_.Below(most)));
 }
 
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {

@@ -61,6 +61,9 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
+  // Whether a process trains this trial that the controller has not given up.
+  bool Trains(TrialId trial) const;
+  Duration CopyTime();  // of a checkpoint
   // Whether a living process carries the launch and has been connected for a whole lease. The
   // controller must not take such a launch for silent.
   bool SpeaksFor(wire::LaunchRef at) const;
@@ -94,6 +97,7 @@ class FaultGround final : public WorkerWorld {
   LaunchFiles& FilesOf(wire::LaunchRef at) override { return launches_[at]; }
   HostFiles& HostFilesOf(const std::string& worker) override { return hosts_[worker]; }
   Checkpoint& CheckpointOf(TrialId trial) override { return checkpoints_[trial]; }
+  LaunchId& OwnerOf(TrialId trial) override { return owners_[trial]; }
   double ValueAt(TrialId trial, Work work) override;
   bool Connect(FaultWorker& worker) override;
   void Disconnect(FaultWorker& worker) override;
@@ -133,6 +137,7 @@ class FaultGround final : public WorkerWorld {
 
   Options options_;
   Random random_;
+  Random copy_random_;  // a stream of its own, so as not to shift random_
   Timeline timeline_;
   Listener* listener_ = nullptr;
   std::uint64_t life_ = 0;  // counts the listeners there were
@@ -142,6 +147,7 @@ class FaultGround final : public WorkerWorld {
   std::map<wire::LaunchRef, LaunchFiles> launches_;
   std::map<std::string, HostFiles> hosts_;
   std::map<TrialId, Checkpoint> checkpoints_;
+  std::map<TrialId, LaunchId> owners_;  // of checkpoint folders
   std::map<std::string, FaultWorker*> living_;
   std::vector<std::string> lost_;
   std::vector<std::pair<TrialId, Work>> acknowledged_;

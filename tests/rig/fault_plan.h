@@ -24,6 +24,8 @@ struct FaultPlan {
   double cut = 0;
   Duration latency{1000};  // at most
 
+  Duration copy{1000};  // of a checkpoint takes this long at most
+
   // Mean times between two faults of a kind; 0: never.
   Duration node_loss{0};
   Duration controller_crash{0};

@@ -58,9 +58,13 @@ std::string DrawStudy(Random drawn) {
   Random bundles = drawn.Fork("bundles");
   const bool fuses = bundles.Chance(0.4);
   if (fuses) {
-    text += fmt::format("resources: {{cpus: 0.5, gpus: {}, memory: 3GiB}}\n",
-                        bundles.Chance(0.5) ? "0.5" : "1");
-    text += fmt::format("fuse: {{most: {}, memory: 1GiB}}\n", 2 + bundles.Below(6));
+    const std::string gpus = bundles.Chance(0.5)   ? ", gpus: 0.5, memory: 3GiB"
+                             : bundles.Chance(0.5) ? ", gpus: 1, memory: 3GiB"
+                                                   : "";
+    text += fmt::format("resources: {{cpus: 0.5{}}}\n", gpus);
+    text += fmt::format("fuse: {{most: {}{}}}\n", 2 + bundles.Below(6),
+                        gpus.empty() ? "" : ", memory: 1GiB");
+    if (bundles.Chance(0.3)) text += "shape: [n]\n";
   } else if (drawn.Chance(0.3)) {
     text +=
         drawn.Chance(0.5)

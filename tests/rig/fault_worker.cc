@@ -149,6 +149,7 @@ void FaultWorker::Save(Task& task) {
     Keep(task);
     if (!CanKeep() && !task.outbox.unacknowledged().empty()) return;
   }
+  if (CanKeep() && world_.OwnerOf(task.at.trial) != task.at.launch) return;
   Checkpoint& checkpoint = world_.CheckpointOf(task.at.trial);
   checkpoint = {.work = task.work, .bytes = static_cast<std::int64_t>(1 + random_.Below(100))};
   if (traits_.speaks) Say(task, wire::Saved{{}, 0, checkpoint.work, checkpoint.bytes});
@@ -242,6 +243,7 @@ wire::Hello FaultWorker::MakeHello() const {
   if (IsBundle()) {
     hello.version = 2;
     hello.capacity = capacity_;
+    hello.several_shapes = traits_.several_shapes;
   }
   for (const auto& [at, task] : tasks_) {
     const bool ended = IsBundle() && task.left != Left::kNot;

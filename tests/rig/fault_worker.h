@@ -21,12 +21,13 @@ namespace sluice {
 
 // What a trial's program is like: the same for all trials of a study.
 struct ProgramTraits {
-  bool speaks = true;     // the protocol; else it prints lines
-  bool reuse = false;     // goes from trial to trial
-  int capacity = 1;       // trials that it trains at once; above 1 it speaks version 2
-  bool hasty = false;     // says that it is ready before its messages are acknowledged
-  bool stubborn = false;  // ends only when it is killed
-  bool endless = false;   // does not know its target, and cannot be told
+  bool speaks = true;           // the protocol; else it prints lines
+  bool reuse = false;           // goes from trial to trial
+  int capacity = 1;             // trials that it trains at once; above 1 it speaks version 2
+  bool several_shapes = false;  // trains trials of several shapes at once
+  bool hasty = false;           // says that it is ready before its messages are acknowledged
+  bool stubborn = false;        // ends only when it is killed
+  bool endless = false;         // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
   // Each of its processes has message numbers of its own, and can leave messages in the spool.
@@ -75,6 +76,8 @@ class WorkerWorld {
   virtual LaunchFiles& FilesOf(wire::LaunchRef at) = 0;
   virtual HostFiles& HostFilesOf(const std::string& worker) = 0;
   virtual Checkpoint& CheckpointOf(TrialId trial) = 0;
+  // The launch that owns the trial's checkpoint folder. The package saves for no other launch.
+  virtual LaunchId& OwnerOf(TrialId trial) = 0;
   virtual double ValueAt(TrialId trial, Work work) = 0;
   // Connects to the controller; false if none can be reached. Answers arrive later, by Hear and
   // Closed.

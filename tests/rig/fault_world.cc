@@ -79,6 +79,7 @@ FaultWorld::FaultWorld(const Options& options)
       programs.Chance(0.8)) {
     ground.program.reuse = true;
     ground.program.capacity = static_cast<int>(2 + programs.Below(4));
+    ground.program.several_shapes = programs.Chance(0.5);
   }
   truthful_ = ground.faults.lie == 0;
   if (truthful_) checker_.SetOwnEnd(ground.program.own_end);

@@ -85,6 +85,9 @@ void SpeedMeter::Learn(const Study& study, const Trial& trial, const Profiled& p
     situation.SetDevice(devices[Number(device)]);
   }
   state_.speeds.Learn(situation, profile.work_per_second, /*seconds=*/1);
+  if (study.spec.shape.empty()) return;
+  situation.shape = ShapeOf(study.spec, trial.point);
+  state_.speeds.Learn(situation, profile.work_per_second, /*seconds=*/1);
 }
 
 void SpeedMeter::MeasureAnew(BundleId bundle) {
