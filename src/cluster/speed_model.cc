@@ -93,8 +93,8 @@ double SpeedModel::Prior(const SpeedSituation& situation) const {
   // A share below what the trial alone keeps busy caps its speed. A larger one changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
-  // The table of fusion is one of GPUs. On cores nothing is known, so fused trials count as quick as
-  // alone.
+  // The table of fusion is one of GPUs. On cores nothing is known, so that fused trials count as
+  // quick as alone.
   const double together =
       situation.kind.empty() ? situation.fused : priors_.fusion.At(situation.fused);
   return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide * together / situation.fused /

@@ -24,7 +24,8 @@ def test_an_edited_file_is_shown_by_tune(house):
 
 
 def test_resume_takes_what_can_change(house):
-    prepare(house, ONE_REPORT, trials=2, more="parallelism: 1\npolicy: fifo")
+    space = "{x: {float: [0, 1]}, n: {int: [1, 4]}}"
+    prepare(house, ONE_REPORT, trials=2, more="parallelism: 1\npolicy: fifo", space=space)
     house.run("tune", "study.yaml", "-q")
     edit(house, "trials: 2", "trials: 5")
     edit(house, "parallelism: 1", "parallelism: 2\nretries: 3\ntimeouts: {grace: 2s}")
@@ -32,7 +33,10 @@ def test_resume_takes_what_can_change(house):
     refused = house.run("resume", "study.yaml", code=2).stderr
     assert "budget cannot change in a study that has begun" in refused
     assert "  + budget: {max: 1}" in refused
-    edit(house, "\nbudget: {max: 1}", "\nbackoff: 2s")
+    edit(house, "\nbudget: {max: 1}", "\nshape: [n]")
+    refused = house.run("resume", "study.yaml", code=2).stderr
+    assert "shape cannot change in a study that has begun" in refused
+    edit(house, "\nshape: [n]", "\nbackoff: 2s")
     edit(house, "policy: lpt", "policy: fifo")
     house.run("resume", "./study.yaml", "-q")
     assert len(house.states()) == 5

@@ -115,6 +115,16 @@ def test_what_is_not_carried_out_yet_is_refused_before_anything_is_made(house, l
     assert not house.store.exists() and not house.files.exists()
 
 
+def test_check_says_that_a_policy_does_not_fuse_and_how_many_trials_run_at_once(house):
+    prepare(house, "fuse: 8\ntrials: 100")
+    told = house.run("check", "study.yaml").stdout
+    assert "fuse: has no effect under the policy fifo, only under hydro, confluence" in told
+    assert json.loads(house.run("check", "study.yaml", "--json").stdout)["parallelism"] == CORES
+    prepare(house, "policy: hydro\nfuse: 8\ntrials: 1000")
+    told = house.run("check", "study.yaml", "--json", check=False).stdout
+    assert json.loads(told)["parallelism"] == 8 * CORES
+
+
 @pytest.mark.parametrize("policy", ["fifo", "hypersched", "confluence"])
 def test_a_deadline_is_kept_and_what_runs_is_saved(house, policy):
     more = f"""\

@@ -14,6 +14,7 @@
 #include "exec/machine.h"
 #include "exec/session.h"
 #include "ledger/earlier_study.h"
+#include "policy/fusion.h"
 #include "search/rungs/judged_at.h"
 
 namespace sluice {
@@ -106,14 +107,26 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
   cluster.Join(machine.node);
   const int most =
       std::min({spec.parallelism > 0 ? spec.parallelism : kManyAtOnce, spec.trials, kManyAtOnce});
+  const SpeedModel speeds;
+  const StudyView study{.demand = spec.demand, .shape = spec.name};
+  const Fusion fusion(speeds, study);
+  const bool fuses = TraitsOf(spec.policy).can.fuses && MostFused(study) > 1;
+  Demand demand = spec.demand;
+  if (fuses && demand.gpus > 0) demand.gpus = kWhole;  // a bundle has a GPU of its own
   int count = 0;
   while (count < most) {
-    const Grant grant = FirstFit(cluster, spec.demand);
+    const Grant grant = FirstFit(cluster, demand);
     if (!IsSet(grant.node)) break;
     cluster.Take(grant);
-    ++count;
+    if (!fuses) {
+      ++count;
+    } else if (grant.devices.empty()) {
+      count += fusion.knee();
+    } else {
+      count += fusion.MostOn(machine.node.devices[Number(grant.devices.front())]);
+    }
   }
-  return count;
+  return std::min(count, most);
 }
 
 // Problems of launches that the study file alone does not show.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cluster/width.h"
-#include "engine/shape.h"
+#include "engine/parts/shape.h"
 
 namespace sluice {
 

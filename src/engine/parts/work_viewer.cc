@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/shape.h"
+#include "engine/parts/shape.h"
 
 namespace sluice {
 namespace {

@@ -119,8 +119,8 @@ class HydroStudyPlan {
     }
   }
 
-  // Starts the trials that must not be fused. If there is no room for one, the smallest bundle takes
-  // in no trial: once it has ended, there is.
+  // Starts the trials that must not be fused. If there is no room for one of them, the smallest
+  // bundle takes in no trial, so that it ends and leaves room.
   void StartAlone(Cluster& free, Plan& plan) {
     while (slots_ > 0 && !alone_.empty()) {
       Grant grant = FirstFit(free, study_.demand);
@@ -216,8 +216,8 @@ class HydroStudyPlan {
     even_lent_ = static_cast<int>(std::ceil(away / std::max(1, lent)));
   }
 
-  // Members that are about to leave count for the capacity of a process, but not for the size of its
-  // bundle: they are not among the items.
+  // Members that are about to leave count for the capacity of a process, but not for the size of
+  // its bundle: they are not among the items.
   bool HasRoom(const Bundle& bundle, const Cluster& free) const {
     return bundle.size < bundle.most && free.Fits(bundle.grant) &&
            (bundle.capacity == 0 || free.BundleSize(bundle.grant.bundle) < bundle.capacity);

@@ -15,8 +15,8 @@ namespace sluice {
 // - A bundle that has lost members takes in others. No trial is moved.
 // - Trials that need no device are bundled on cores. As many bundles run side by side on a node as
 //   it has cores for. Each holds the cores of one trial.
-// - A bundle has trials of one shape, unless the study's processes take several shapes. It never has
-//   more trials than its process takes. A trial that must run alone is not fused.
+// - A bundle has trials of one shape, unless the study's processes take several shapes. It never
+//   has more trials than its process takes. A trial that must run alone is not fused.
 // - A lent device takes a bundle sized to the memory that is free there. The bundle has as many
 //   trials as let all work end soonest, possibly none: trials there are slow, and all others wait
 //   for the last one to end.

@@ -1,4 +1,4 @@
-#include "engine/shape.h"
+#include "engine/parts/shape.h"
 
 #include <gtest/gtest.h>
 
