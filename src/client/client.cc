@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -56,12 +58,15 @@ Result<std::unique_ptr<Client>> Client::Open(Settings settings) {
   SLUICE_TRY(CheckCapacity(settings.capacity));
   if (!IsSet(settings.first.at.trial) || !IsSet(settings.first.at.launch))
     return InvalidArgument("expected the launch that this process was started for, found none");
-  return std::unique_ptr<Client>(new Client(std::move(settings)));
+  const int wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_descriptor < 0)
+    return Unavailable(fmt::format("cannot open an event descriptor: {}", std::strerror(errno)));
+  return std::unique_ptr<Client>(new Client(std::move(settings), wake_descriptor));
 }
 
-Client::Client(Settings settings)
+Client::Client(Settings settings, int wake_descriptor)
     : settings_(std::move(settings)),
-      wake_descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_descriptor_(wake_descriptor),
       capacity_(settings_.capacity) {
   const Lock lock(mutex_);
   const Moment now = Clock::now();
@@ -74,7 +79,7 @@ Client::Client(Settings settings)
 
 Client::~Client() {
   Close();
-  if (wake_descriptor_ >= 0) close(wake_descriptor_);
+  close(wake_descriptor_);
 }
 
 News Client::Wait(Moment deadline) {
@@ -223,7 +228,7 @@ Status Client::SecureLaunch(Lock& lock, LaunchRef at) {
   if (status) return status;
   changed_.wait_until(lock, Clock::now() + kPatienceToSave, [&] {
     const auto found = Find(at);
-    return !found || (*found)->outbox.empty();
+    return !found || (*found)->outbox.empty() || !ended_.empty();
   });
   const auto found = Find(at);
   if (found && (*found)->outbox.empty()) return {};

@@ -156,7 +156,7 @@ class Client {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  explicit Client(Settings settings);
+  Client(Settings settings, int wake_descriptor);
 
   // All below are called with the lock held. Those that take it may release it for a while.
 

@@ -94,6 +94,12 @@ def test_messages_are_read_and_written():
     assert once_more.stdout == run.stdout
 
 
+def test_the_client_is_linked():
+    run = subprocess.run([PROGRAM, "--client"], check=False, text=True, env={},
+                         stderr=subprocess.PIPE)
+    assert run.returncode == 1 and "SLUICE_TRIAL_FILE" in run.stderr
+
+
 def test_a_message_that_is_none_is_refused():
     run = subprocess.run([PROGRAM, "zoo:resnet18"], check=False, text=True, input="{}",
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
