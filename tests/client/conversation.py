@@ -196,7 +196,7 @@ class Player:
         if content is None:
             return f"no file {path.name}"
         if name == "spool":
-            found = [json.loads(line) for line in content.splitlines() if line]
+            found = list(_messages(content))
             is_same = len(found) == len(expected) and all(map(_matches, expected, found))
             return None if is_same else found
         if name == "acknowledged":
@@ -206,10 +206,11 @@ class Player:
         return None
 
     def _give(self, what):
-        launch, name, count = what.split()
+        launch, name, content = what.split(" ", 2)
         folder = self._home / launch
         folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(b"." * int(count))
+        text = "." * int(content) if name == "conversations" else content
+        (folder / LEFT_BY_A_LAUNCH.get(name, name)).write_text(text)
 
     def _filled(self, message):
         """The message with what every message of its kind has."""
@@ -322,6 +323,15 @@ class Player:
 
 def _line(message):
     return json.dumps(message).encode() + b"\n"
+
+
+def _messages(spool):
+    """Lines that are not messages are skipped."""
+    for line in spool.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            pass
 
 
 def _launch_of(message):
