@@ -85,7 +85,14 @@ using AttributeValue = std::variant<bool, std::int64_t, double, std::string>;
 // returned.
 //
 // A call that names a launch which the process does not carry fails with not_found. A launch that
-// was refused is carried until the program has left it; what is said of it meanwhile is dropped.
+// was refused can be named until the program has left it; what is said of it is dropped.
+//
+// A program goes round like this:
+//
+//   for (News news; !news.finished; news = client->Wait(deadline)) {
+//     // add the trials of news.joined; save those of news.must_leave, and Leave them
+//     // train each of the others a step, unless AwaitsVerdict; Report them all at once
+//   }
 class Client {
  public:
   // The launch of the settings is the first that has joined. Succeeds also while no controller
@@ -95,7 +102,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Waits until there is news, until the deadline at most. Everything is told once.
+  // Waits until there is news, until the deadline at most. Everything is told once. A program that
+  // is to end waits for nothing.
   News Wait(Moment deadline);
   // The news so far.
   News Take() { return Wait(Moment::min()); }
@@ -158,7 +166,12 @@ class Client {
 
   Client(Settings settings, int wake_descriptor);
 
-  // All below are called with the lock held. Those that take it may release it for a while.
+  // Take the lock themselves.
+  void Run();  // the background thread
+  template <typename Message>
+  Status LeaveWith(LaunchRef at, Message message);
+
+  // All below are called with the lock held. Those that get it may release it for a while.
 
   // For the callers (client.cc)
   Result<Launch*> Find(LaunchRef at);
@@ -166,8 +179,6 @@ class Client {
   Result<Launch*> FindWithRoom(Lock& lock, LaunchRef at);
   Status ReportOne(Lock& lock, LaunchReport& report);
   Status SecureLaunch(Lock& lock, LaunchRef at);
-  template <typename Message>
-  Status LeaveWith(LaunchRef at, Message message);
   std::string CarriedInWords() const;
   News TakeNews();
   void AwaitDelivery(Lock& lock);
@@ -186,7 +197,6 @@ class Client {
   bool AllAcknowledged() const;
 
   // For the background thread (conversation.cc)
-  void Run();
   Moment NextMoment() const;
   void Listen();
   void DoWhatIsDue(Moment now);
@@ -219,7 +229,7 @@ class Client {
   int window_ = wire::kWindow;
 
   std::unique_ptr<Connection> connection_;
-  std::optional<Moment> alone_since_;  // when a controller was last known to listen
+  std::optional<Moment> alone_since_;  // when a controller last listened; nothing: one does
   Moment next_attempt_{};              // to connect
   Clock::duration backoff_{};          // until the next attempt after a failed one
   Moment last_heartbeat_{};
