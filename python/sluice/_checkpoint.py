@@ -1,14 +1,18 @@
 """A trial's checkpoint folder, and checkpoints that are whole or not there.
 
-`latest` is the checkpoint. A new one is written to `.writing`; then `latest` becomes `.previous`
-and `.writing` becomes `latest`. A process killed between the two leaves the latest checkpoint in
-`.previous`. In the end `.previous` becomes `best` if it was saved at the trial's best report so
-far; else it is removed. None of them is a link, so that the folder can be copied for a fork of the
-trial.
+`latest` is the checkpoint. A new one is written to `.writing/LAUNCH`; then `latest` becomes
+`.previous` and `.writing/LAUNCH` becomes `latest`. A process killed between the two leaves the
+latest checkpoint in `.previous`. In the end `.previous` becomes `best` if it was saved at the
+trial's best report so far; else it is removed. None of them is a link, so that the folder can be
+copied for a fork of the trial.
+
+All of this is done with the folder locked, and only by the launch that owns it (_owner.py).
 """
 
 import os
 from pathlib import Path
+
+from sluice._owner import OwnerLock
 
 _LATEST = "latest"
 _BEST = "best"
@@ -28,11 +32,10 @@ def latest_of(trial):
     folder = folder_of(trial)
     latest = folder / _LATEST
     if not latest.is_dir():
-        try:
-            os.rename(folder / _PREVIOUS, latest)
-        except OSError:  # there is none, or another rank was first
-            return latest if latest.is_dir() else None
-    return latest
+        with OwnerLock(trial) as other:
+            if other is None:
+                _put_back(folder)
+    return latest if latest.is_dir() else None
 
 
 def best_of(trial):
@@ -61,39 +64,85 @@ class Checkpoint:
     def __init__(self, trial, work: int):
         self._trial = trial
         self._work = work
+        self._folder = folder_of(trial)
+        self._writing = None
         self._is_kept = trial._session.link.keeps_checkpoints
 
     def __enter__(self) -> Path:
-        if self._is_kept:
-            latest_of(self._trial)  # puts back what a killed launch had moved aside
-            _put_away(self._trial)  # removes a `.previous` that is left over beside `latest`
-            self._writing = folder_of(self._trial) / _WRITING
-            _remove(self._writing)
-            self._writing.mkdir()
-        else:
+        self._is_kept = self._is_kept and self._do_as_owner(self._begin)
+        if not self._is_kept:
             from tempfile import mkdtemp
 
             self._writing = Path(mkdtemp(prefix="sluice-"))
         return self._writing
 
     def __exit__(self, kind, error, trace) -> bool:
-        if kind is not None or not self._is_kept:
+        if not self._is_kept:
             _remove(self._writing)
             return False
-        (self._writing / _WORK).write_text(f"{self._work}\n")
+        if kind is not None:
+            with OwnerLock(self._trial):
+                self._discard()
+            return False
+        if not self._do_as_owner(self._note_work):
+            return False
         _sync_tree(self._writing)
         # The reports come first. The next launch goes on from the checkpoint and does not repeat
         # earlier reports: one that is not on disk by now would be lost for good.
         self._trial._session.link.secure(self._trial)
-        folder = self._writing.parent
-        latest, previous = folder / _LATEST, folder / _PREVIOUS
-        if latest.exists():
-            os.rename(latest, previous)
-        os.rename(self._writing, latest)
-        sync(folder)
-        _put_away(self._trial)
-        self._trial.saved(self._work)
+        if self._do_as_owner(self._put_in_place):
+            self._trial.saved(self._work)
         return False
+
+    def _do_as_owner(self, act) -> bool:
+        """Calls `act` with the folder locked.
+
+        If a newer launch owns the folder, the checkpoint is dropped instead, and this launch ends.
+        """
+        with OwnerLock(self._trial) as other:
+            if other is None:
+                act()
+                return True
+            self._discard()
+        self._trial._session.link.give_up(self._trial, other)
+        return False
+
+    def _begin(self) -> None:
+        _put_back(self._folder)
+        _put_away(self._trial)  # removes a `.previous` that is left over beside `latest`
+        _remove(self._folder / _WRITING)
+        # A folder of this launch alone: a process of an earlier launch may still write to its own.
+        self._writing = self._folder / _WRITING / str(self._trial.launch)
+        self._writing.mkdir(parents=True)
+
+    def _discard(self) -> None:
+        if self._writing is not None:
+            _remove(self._writing)
+            try:
+                os.rmdir(self._folder / _WRITING)
+            except OSError:  # another launch writes there
+                pass
+
+    def _note_work(self) -> None:
+        (self._writing / _WORK).write_text(f"{self._work}\n")
+
+    def _put_in_place(self) -> None:
+        latest = self._folder / _LATEST
+        if latest.exists():
+            os.rename(latest, self._folder / _PREVIOUS)
+        os.rename(self._writing, latest)
+        sync(self._folder)
+        _put_away(self._trial)
+        _remove(self._folder / _WRITING)
+
+
+def _put_back(folder: Path) -> None:
+    """What a killed launch had moved aside is the latest checkpoint again."""
+    if not (folder / _LATEST).is_dir():
+        try:
+            os.rename(folder / _PREVIOUS, folder / _LATEST)
+        except OSError:  # there is none, or another rank was first
+            pass
 
 
 def _put_away(trial) -> None:

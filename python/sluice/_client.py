@@ -91,6 +91,14 @@ class Client:
                 if self._outbox:
                     raise
 
+    def give_up(self, trial, owner: int) -> None:
+        """A newer launch of the trial saves now: this one leaves, as if it had been refused."""
+        why = f"launch {trial.launch} of trial {trial.number} was given up"
+        _tell(f"{why}, and launch {owner} goes on with the trial: a checkpoint was dropped")
+        with self._lock:
+            if trial is self._trial:
+                self._end(why)
+
     def should_stop(self, trial) -> bool:
         """Waits for the verdict if the target was reported, as long as one can still come."""
         if not self._lock.is_mine():

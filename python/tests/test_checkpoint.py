@@ -1,6 +1,11 @@
-"""Checkpoints are whole or not there."""
+"""Checkpoints are whole or not there, and a launch that was given up saves none."""
+
+import os
+import time
+from pathlib import Path
 
 import pytest
+from controller import LIMIT_S, assignment
 
 SAVE = """
 import os, sys, sluice
@@ -66,7 +71,7 @@ def deadly_at(step):
     return DEADLY.replace("STEP", str(step))
 
 
-@pytest.mark.parametrize("step", range(1, 16))
+@pytest.mark.parametrize("step", range(1, 21))
 def test_killed_anywhere_a_whole_checkpoint_remains(controller, launch, step):
     """Kills at the step-th change to the file system of the second save, before and after it."""
     process = launch(SAVE + "save(1)" + deadly_at(step) + "save(2)")
@@ -137,7 +142,7 @@ print((mine / "model").read_text())
     assert launch(SAVE + EPOCH + script, assign=BEST).end() == ["None None", "mine"]
 
 
-@pytest.mark.parametrize("step", range(1, 22))
+@pytest.mark.parametrize("step", range(1, 26))
 def test_killed_anywhere_the_best_checkpoint_remains(launch, step):
     """Kills at each change to the file system of the save after the best one."""
     script = "epoch(1, 0.5); epoch(2, 0.9)" + deadly_at(step) + "epoch(3, 0.7)"
@@ -152,3 +157,134 @@ def test_the_folder_of_a_trial_persists(launch):
     launch("import sluice; (sluice.checkpoint_dir() / 'mine').write_text('x')").end()
     script = "import sluice; print((sluice.checkpoint_dir() / 'mine').read_text())"
     assert launch(script, assign={"launch": 2}).end() == ["x"]
+
+
+def own(home, launch, trial=7):
+    """Names the launch that owns the trial's checkpoint folder, as the controller does."""
+    folder = home / "checkpoints"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{trial}.owner"
+    path.write_text(f"{launch:010}\n")
+    return path
+
+
+def given_up(launch, owner, trial=7):
+    return (
+        f"sluice: launch {launch} of trial {trial} was given up, and launch {owner} goes on with "
+        "the trial: a checkpoint was dropped"
+    )
+
+
+def test_the_launch_that_owns_the_folder_saves(controller, launch, tmp_path):
+    own(tmp_path, 1)
+    script = "save(1); save(2); show(); print(sorted(os.listdir(sluice.checkpoint_dir())))"
+    assert launch(SAVE + script).end() == ["2", "['latest']"]
+    assert [one["bytes"] for one in controller.of_type("saved")] == [3, 3], "the file is no part"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "no number\n"])
+def test_an_owner_that_is_not_understood_is_none(launch, tmp_path, text):
+    own(tmp_path, 1).write_text(text)
+    assert launch(SAVE + "save(1); show()").end() == ["1"]
+
+
+# Saves when it is told to, and says what it saw.
+LATE = """
+with sluice.checkpoint(1) as folder:
+    print(folder.parent.parent == sluice.checkpoint_dir(), flush=True)
+    input()
+    if folder.exists(): (folder / "model").write_text("old")
+print(sluice.should_stop())
+"""
+
+
+@pytest.mark.parametrize("has_saved", [False, True])
+def test_a_launch_that_was_given_up_cannot_save_over_a_newer_one(
+    controller, launch, tmp_path, has_saved
+):
+    own(tmp_path, 1)
+    old = launch(SAVE + LATE)
+    assert old.process.stdout.readline() == "True\n"
+    own(tmp_path, 2)
+    if has_saved:
+        launch(SAVE + "save(22)", assign={"launch": 2}).end()
+    old.say()
+    assert old.end() == ["True"], "it is to stop"
+    assert old.errors.splitlines() == [given_up(1, 2)]
+    assert [one["launch"] for one in controller.of_type("saved")] == [2] * has_saved
+    script = "show(); print(sorted(os.listdir(sluice.checkpoint_dir())))"
+    seen = launch(SAVE + script, assign={"launch": 2}).end()
+    assert seen == (["22", "['latest']"] if has_saved else ["None", "[]"])
+
+
+def test_a_launch_that_was_given_up_does_not_begin_to_save(launch, tmp_path):
+    own(tmp_path, 2)
+    writing = tmp_path / "checkpoints" / "7" / ".writing" / "2"
+    writing.mkdir(parents=True)
+    previous = tmp_path / "checkpoints" / "7" / ".previous"
+    previous.mkdir()
+    old = launch(SAVE + "show(); save(1); print(sluice.should_stop())")
+    assert old.end() == ["None", "True"]
+    assert old.errors.splitlines() == [given_up(1, 2)]
+    assert writing.is_dir() and previous.is_dir(), "the newer launch may be saving just now"
+
+
+def test_a_newer_launch_waits_for_a_save_that_is_being_put_in_place(launch, tmp_path):
+    """The owner changes while an old process waits for the lock: it then finds the new owner."""
+    file = os.open(own(tmp_path, 1), os.O_RDWR)
+    os.lockf(file, os.F_LOCK, 0)
+    old = launch("import os, sluice\nprint('begins', flush=True)\n" + SAVE + "save(1); show()")
+    assert old.process.stdout.readline() == "begins\n"
+    wait_until_locked_out(old.process.pid)
+    os.pwrite(file, b"%010d\n" % 2, 0)
+    os.close(file)
+    assert old.end() == ["None"]
+    assert old.errors.splitlines() == [given_up(1, 2)]
+
+
+def wait_until_locked_out(pid):
+    """The kernel lists a process that waits for a lock after an arrow."""
+    deadline = time.monotonic() + LIMIT_S
+    while f" {pid} " not in " ".join(
+        line for line in Path("/proc/locks").read_text().splitlines() if "->" in line
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_worker_whose_trial_has_a_newer_launch_takes_no_other(controller, launch, tmp_path):
+    own(tmp_path, 2)
+    controller.assignments = [assignment(tmp_path, trial=8)]
+    script = """
+import sluice
+for trial in sluice.trials():
+    with trial.checkpoint(1) as folder:
+        (folder / "model").touch()
+    print(trial.number, trial.should_stop())
+"""
+    old = launch(script)
+    assert old.end() == ["7 True"]
+    assert old.errors.splitlines()[0] == given_up(1, 2)
+
+
+def test_a_trial_that_is_over_does_not_end_the_next(controller, launch, tmp_path):
+    """A script that saves for a trial it has left: only that checkpoint is dropped."""
+    own(tmp_path, 1)
+    controller.assignments = [assignment(tmp_path, trial=8)]
+    script = f"""
+import sluice
+first = None
+for trial in sluice.trials():
+    if first is None:
+        first = trial
+        continue
+    open({str(tmp_path / "checkpoints" / "7.owner")!r}, "w").write("2")
+    with first.checkpoint(1) as folder:
+        (folder / "model").touch()
+    trial.report(1, accuracy=0.5)
+    print(trial.number, trial.should_stop())
+"""
+    old = launch(script)
+    assert old.end() == ["8 False"]
+    assert old.errors.splitlines() == [given_up(1, 2)]
+    assert controller.works(trial=8) == [1]

@@ -61,4 +61,10 @@ void Signal(int event_descriptor) {
   [[maybe_unused]] const ssize_t written = write(event_descriptor, &one, sizeof one);
 }
 
+void ClearSignal(int event_descriptor) {
+  std::uint64_t count = 0;
+  while (read(event_descriptor, &count, sizeof count) > 0) {
+  }
+}
+
 }  // namespace sluice

@@ -39,6 +39,8 @@ class WorkerThread {
 
 // Makes an event descriptor (eventfd) readable.
 void Signal(int event_descriptor);
+// Makes it unreadable again. The descriptor must not block.
+void ClearSignal(int event_descriptor);
 
 // Passes the results of tasks on a worker thread to another thread. `ready_descriptor` (an eventfd,
 // not owned) becomes readable when there are answers.

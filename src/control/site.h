@@ -119,9 +119,14 @@ class Site {
   // The work of the latest checkpoint; 0 if there is none or it does not say.
   virtual Work CheckpointWork(TrialId trial) = 0;
   virtual void RemoveCheckpoint(TrialId trial) = 0;
-  // Copies a checkpoint, whole or not at all; the call may be repeated. Fails if the work of the
-  // checkpoint has reached `end`. Returns the work of the copy, if the checkpoint says.
-  virtual Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) = 0;
+  // The work of a copied checkpoint, if the checkpoint says; or why there is no copy.
+  using CopyResult = Result<std::optional<Work>>;
+  // Copies a checkpoint, whole or not at all. The call returns before the copy is made, and `done`
+  // is called when it is on disk. If this site ends before that, `done` is not called. A copy that
+  // is there already counts, so that the call may be repeated. Fails if the work of the checkpoint
+  // has reached `end`.
+  virtual void CopyCheckpoint(TrialId from, TrialId to, Work end,
+                              std::function<void(const CopyResult&)> done) = 0;
 
   virtual void Send(PeerId peer, const wire::ToWorker& message) = 0;
   virtual void Close(PeerId peer) = 0;

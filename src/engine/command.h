@@ -53,8 +53,8 @@ struct StopLaunch {
 
 // Copy the checkpoint of a trial for a fork of it, unless its work has reached `end`.
 // CheckpointCopied says what came of it. If the fork has a checkpoint already, that is the copy,
-// and nothing is done. The copy is made before the commands that come after this one, so that a
-// parent which is resumed does not write to what is copied.
+// and nothing is done. Later commands that touch either checkpoint wait until the copy is made, so
+// that a parent which is resumed does not write to what is copied. Other commands do not wait.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};

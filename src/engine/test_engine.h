@@ -40,9 +40,9 @@ inline StudySpec SpecOf(const std::string& lines, const std::string& name = "tes
   return *std::move(spec);
 }
 
-inline std::unique_ptr<Engine> NewEngine() {
-  auto policy = MakePolicy("fifo");
-  SLUICE_CHECK(policy.has_value(), "there is fifo");
+inline std::unique_ptr<Engine> NewEngine(const std::string& name = "fifo") {
+  auto policy = MakePolicy(name);
+  SLUICE_CHECK(policy.has_value(), "a test names a policy that there is");
   return std::make_unique<Engine>(std::move(*policy));
 }
 
@@ -112,6 +112,7 @@ class TestEngine {
                 .folder = "/",
                 .seed = 1,
                 .spec = SpecOf(study)};
+    engine_ = NewEngine(created_.spec.policy);
     Happen(created_);
     Happen(ControllerStarted{{node_}});
   }
@@ -182,7 +183,7 @@ class TestEngine {
   Node node_;
   StudyCreated created_;
   std::vector<Event> history_;
-  std::unique_ptr<Engine> engine_ = NewEngine();
+  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace sluice

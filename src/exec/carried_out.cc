@@ -17,12 +17,6 @@ Status CheckCarriedOut(const StudySpec& spec) {
         "tune with fifo and 'resources: {{gpus: 0.5}}'",
         spec.policy));
   }
-  if (can.fuses && spec.demand.fused_most > 1) {
-    return FailedPrecondition(fmt::format(
-        "policy: {} fuses trials into bundles, one program for several of them, and Sluice does "
-        "not run bundles yet: try it with 'sluice simulate', or remove 'fuse'",
-        spec.policy));
-  }
   if (!spec.transfer.empty()) {
     return FailedPrecondition(
         "transfer: a study that trains the best of another runs beside it, and Sluice runs one "

@@ -35,23 +35,14 @@ TEST(CarriedOutTest, PackingOntoGpusIsNot) {
   }
 }
 
-TEST(CarriedOutTest, BundlesAreNot) {
-  const std::string hydro = "policy: hydro\nresources: {gpus: 1, memory: 4GiB}\n";
-  const Status status = CheckCarriedOut(StudyWith(hydro + "fuse: 8\n"));
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(status.error().message,
-              AllOf(StartsWith("policy: hydro fuses trials"), HasSubstr("remove 'fuse'")));
-  EXPECT_TRUE(CheckCarriedOut(StudyWith(hydro)));
-  EXPECT_TRUE(CheckCarriedOut(StudyWith(hydro + "fuse: 1\n")));
-}
-
-TEST(CarriedOutTest, ConfluenceIsUnlessItWouldFuseOrPack) {
-  const std::string ours = "policy: confluence\nresources: {gpus: 1, memory: 4GiB}\n";
-  EXPECT_TRUE(CheckCarriedOut(StudyWith(ours)));
-  const Status fuses = CheckCarriedOut(StudyWith(ours + "fuse: 8\n"));
-  ASSERT_FALSE(fuses);
-  EXPECT_THAT(fuses.error().message, StartsWith("policy: confluence fuses trials"));
+TEST(CarriedOutTest, BundlesAre) {
+  for (const char* policy : {"hydro", "confluence"}) {
+    const std::string line = "policy: " + std::string(policy) + "\n";
+    EXPECT_TRUE(CheckCarriedOut(StudyWith(line + "resources: {cpus: 1}\nfuse: 8\n"))) << policy;
+    EXPECT_TRUE(CheckCarriedOut(
+        StudyWith(line + "resources: {gpus: 1, memory: 4GiB}\nfuse: {most: 8, memory: 1GiB}\n")))
+        << policy;
+  }
 }
 
 TEST(CarriedOutTest, WhatOtherPoliciesDoNotUseIsNoHindrance) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "base/time.h"
 #include "launcher/small_file.h"
 
 namespace sluice {
@@ -21,6 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kTries = 20;
+// What is copied and synced at a time. A copy that is asked to stop finishes such a piece first.
+constexpr std::size_t kPieceBytes = 64 << 20;
+// How long a launch waits for another process that has the file with its owner locked: a second.
+constexpr int kOwnerLockTries = 200;
+constexpr Duration kOwnerLockPause = std::chrono::milliseconds(5);
 // As in python/sluice/_checkpoint.py.
 constexpr const char* kLatest = "latest";
 constexpr const char* kPrevious = ".previous";  // the latest, if there is none of that name
@@ -73,8 +80,34 @@ Status Sync(const std::string& path) {
   return {};
 }
 
+// Returns 0, or the system's error; ECANCELED if the copy was asked to stop.
+int CopyPieces(int from, int to, const std::stop_token& stop) {
+  while (true) {
+    if (stop.stop_requested()) return ECANCELED;
+    const ssize_t copied = sendfile(to, from, nullptr, kPieceBytes);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied < 0) return errno;
+    if (copied == 0) return 0;
+    if (static_cast<std::size_t>(copied) == kPieceBytes && fdatasync(to) != 0) return errno;
+  }
+}
+
+// Copies a regular file, which is on disk when this returns. Returns 0, or the system's error.
+int CopyFile(const std::string& from, const std::string& to, mode_t mode,
+             const std::stop_token& stop) {
+  const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (source < 0) return errno;
+  const int target = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int error = target < 0 ? errno : CopyPieces(source, target, stop);
+  if (error == 0 && (fchmod(target, mode & 07777) != 0 || fsync(target) != 0)) error = errno;
+  if (target >= 0 && close(target) != 0 && error == 0) error = errno;
+  close(source);
+  return error;
+}
+
 // Copies the files of `looks`. The caller checks whether they are still the same.
-Status CopyAll(const std::string& from, const Looks& looks, const std::string& to) {
+Status CopyAll(const std::string& from, const Looks& looks, const std::string& to,
+               const std::stop_token& stop) {
   std::error_code error;
   fs::create_directories(to, error);
   const auto failed = [&](const std::string& path) {
@@ -83,43 +116,69 @@ Status CopyAll(const std::string& from, const Looks& looks, const std::string& t
   if (error) return failed("");
   for (const auto& [path, look] : looks) {  // a folder before what is in it
     const mode_t mode = std::get<mode_t>(look);
+    const std::string source = fmt::format("{}/{}", from, path);
     const std::string target = fmt::format("{}/{}", to, path);
     if (S_ISDIR(mode)) {
       fs::create_directory(target, error);
     } else if (S_ISLNK(mode)) {
-      fs::copy_symlink(fmt::format("{}/{}", from, path), target, error);
+      fs::copy_symlink(source, target, error);
     } else if (S_ISREG(mode)) {
-      fs::copy_file(fmt::format("{}/{}", from, path), target, error);
-      if (!error) SLUICE_TRY(Sync(target));
+      error.assign(CopyFile(source, target, mode, stop), std::system_category());
     }
     if (error) return failed(path);
   }
   return Sync(to);
 }
 
-Status CopyWhole(const std::string& from, const std::string& to) {
-  Status last = Unavailable(fmt::format(
-      "{}: it changed whenever it was copied: save it less often, or by renaming", from));
+Status CopyWhole(const std::string& from, const std::string& to, const std::stop_token& stop) {
   for (int tries = 0; tries < kTries; ++tries) {
+    if (stop.stop_requested()) return Unavailable("the copy was asked to stop");
     std::error_code ignored;
     fs::remove_all(to, ignored);
     SLUICE_ASSIGN(const Looks before, LookAt(from));
-    const Status copied = CopyAll(from, before, to);
+    const Status copied = CopyAll(from, before, to, stop);
     const Result<Looks> after = LookAt(from);
     if (after && *after == before) return copied;
   }
-  return last;
+  return Unavailable(fmt::format(
+      "{}: it changed whenever it was copied: save it less often, or by renaming", from));
+}
+
+// Locks a file as the package does (lockf), and waits a while for a process that has it locked. The
+// lock ends when the file is closed. A file system without locks has to do without.
+Status LockOwnerFile(int file, const std::string& path) {
+  for (int tries = 0; lockf(file, F_TLOCK, 0) != 0; ++tries) {
+    if (errno != EACCES && errno != EAGAIN) return {};
+    if (tries == kOwnerLockTries)
+      return Unavailable(fmt::format("{}: a process of an earlier launch has it locked", path));
+    usleep(kOwnerLockPause.count());
+  }
+  return {};
 }
 
 }  // namespace
 
-Status CopyCheckpointFolder(const std::string& from, const std::string& to) {
+Status SetCheckpointOwner(const std::string& folder, LaunchId launch) {
+  const std::string path = folder + ".owner";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (file < 0) return Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+  Status written = LockOwnerFile(file, path);
+  // Always as long as before, so that a crash in between leaves no part of another number.
+  const std::string text = fmt::format("{:010}\n", Number(launch));
+  if (written && pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    written = Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+  close(file);
+  return written;
+}
+
+Status CopyCheckpointFolder(const std::string& from, const std::string& to,
+                            const std::stop_token& stop) {
   std::error_code error;
   if (fs::exists(to, error)) return {};
   if (!fs::is_directory(from, error))
     return Unavailable(fmt::format("{}: there is no checkpoint to copy", from));
   const std::string copying = to + ".copying";
-  Status copied = CopyWhole(from, copying);
+  Status copied = CopyWhole(from, copying, stop);
   if (copied) {
     fs::rename(copying, to, error);
     if (error) copied = Unavailable(fmt::format("{}: cannot move: {}", copying, error.message()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/ids.h"
@@ -13,8 +14,15 @@ namespace sluice {
 // files by renaming, as sluice.checkpoint does. If something changes during the copy, the copy is
 // made again, and given up after some tries. What the trial is just writing (`.writing`) is left
 // out, and so is the checkpoint of its best report, which does not belong to the copy. The copy is
-// on disk when this returns. Fails with unavailable, and leaves nothing at `to`.
-Status CopyCheckpointFolder(const std::string& from, const std::string& to);
+// on disk when this returns. Fails with unavailable, and leaves nothing at `to`. A copy that is
+// asked to stop fails soon, also in the middle of a large file.
+Status CopyCheckpointFolder(const std::string& from, const std::string& to,
+                            const std::stop_token& stop = {});
+
+// Writes down which launch owns a checkpoint folder (FOLDER.owner, docs/protocol.md). From then on
+// the package saves nothing there for an earlier launch that may still run. The file is locked
+// meanwhile. Fails with unavailable if a process keeps it locked for too long.
+Status SetCheckpointOwner(const std::string& folder, LaunchId launch);
 
 // The work of the latest checkpoint in a checkpoint folder, if sluice.checkpoint wrote it.
 std::optional<Work> CheckpointWork(const std::string& folder);

@@ -1,13 +1,19 @@
 #include "exec/checkpoint_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "exec/launch_folder.h"
 
 namespace sluice {
 namespace {
@@ -159,6 +165,71 @@ TEST_F(CheckpointFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
   stop = true;
   trial.join();
   EXPECT_GT(copied, 50);
+}
+
+TEST_F(CheckpointFolderTest, LargeFilesAreCopiedPieceByPiece) {
+  Write(From() / "latest/model", "weights");
+  fs::resize_file(From() / "latest/model", (65 << 20) + 1);
+  fs::permissions(From() / "latest/model", fs::perms::owner_all);
+  ASSERT_TRUE(Copy());
+  EXPECT_EQ(fs::file_size(To() / "latest/model"), (65U << 20) + 1);
+  EXPECT_EQ(Read(To() / "latest/model").substr(0, 8), std::string("weights\0", 8));
+  EXPECT_EQ(fs::status(To() / "latest/model").permissions(), fs::perms::owner_all);
+}
+
+TEST_F(CheckpointFolderTest, ACopyThatIsAskedToStopLeavesNothing) {
+  Write(From() / "latest/model", "weights");
+  std::stop_source stop;
+  stop.request_stop();
+  const Status copied = CopyCheckpointFolder(From(), To(), stop.get_token());
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(fs::exists(To()));
+  EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.copying"));
+  EXPECT_TRUE(Copy()) << "the next controller makes the copy";
+}
+
+TEST_F(CheckpointFolderTest, TheOwnerIsBesideTheFolderAndIsNotCopied) {
+  ASSERT_TRUE(SetCheckpointOwner(From(), LaunchId(9)));
+  EXPECT_EQ(Read(root_ / "3/checkpoint.owner"), "0000000009\n");
+  ASSERT_TRUE(SetCheckpointOwner(From(), LaunchId(10)));
+  EXPECT_EQ(Read(root_ / "3/checkpoint.owner"), "0000000010\n");
+  EXPECT_EQ(FolderBytes(From()), 0) << "a trial without a checkpoint has none because of it";
+  ASSERT_TRUE(Copy());
+  EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.owner"));
+}
+
+// A process of an earlier launch is about to put its checkpoint in place, and hangs.
+TEST_F(CheckpointFolderTest, TheOwnerDoesNotChangeWhileTheFileIsLocked) {
+  ASSERT_TRUE(SetCheckpointOwner(From(), LaunchId(1)));
+  const fs::path path = root_ / "3/checkpoint.owner";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = open(path.c_str(), O_RDWR);
+    const bool locked = lockf(file, F_LOCK, 0) == 0 && write(ready[1], "x", 1) == 1;
+    while (locked) pause();
+    _exit(1);
+  }
+  close(ready[1]);
+  char word = 0;
+  EXPECT_EQ(read(ready[0], &word, 1), 1);
+  const Status busy = SetCheckpointOwner(From(), LaunchId(2));
+  ASSERT_FALSE(busy);
+  EXPECT_THAT(busy.error().message, HasSubstr("checkpoint.owner: a process of an earlier launch"));
+  EXPECT_EQ(Read(path), "0000000001\n");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  EXPECT_TRUE(SetCheckpointOwner(From(), LaunchId(2)));
+  EXPECT_EQ(Read(path), "0000000002\n");
+}
+
+TEST_F(CheckpointFolderTest, AnOwnerThatCannotBeWrittenIsAnError) {
+  const Status written = SetCheckpointOwner(root_ / "missing/checkpoint", LaunchId(1));
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("missing/checkpoint.owner: cannot write"));
 }
 
 }  // namespace

@@ -38,12 +38,6 @@ int OpenSignals() {
   return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void DrainCounter(int descriptor) {
-  std::uint64_t count = 0;
-  while (read(descriptor, &count, sizeof count) > 0) {
-  }
-}
-
 }  // namespace
 
 LocalController::LocalController(Parts parts, Watcher& watcher)
@@ -122,12 +116,12 @@ void LocalController::Flush() {
 }
 
 void LocalController::CommitDone() {
-  DrainCounter(commit_done_);
+  ClearSignal(commit_done_);
   if (const std::optional<Status> done = writer_->TakeDone()) controller_.Committed(*done);
 }
 
 void LocalController::Proposals() {
-  DrainCounter(search_ready_);
+  ClearSignal(search_ready_);
   for (SearchAnswer& answer : search_->TakeAnswers()) controller_.Answered(std::move(answer));
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -64,7 +65,8 @@ LocalSite::~LocalSite() {
   // no other file has its inode.
   if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
     unlink(options_.paths.socket.c_str());
-  for (int descriptor : {listener_, inotify_}) {
+  copier_.reset();
+  for (int descriptor : {listener_, inotify_, copies_done_}) {
     if (descriptor < 0) continue;
     loop_.Forget(descriptor);
     close(descriptor);
@@ -82,6 +84,10 @@ Status LocalSite::Open(Workforce& workforce) {
   if (inotify_ < 0)
     return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
   loop_.Watch(inotify_, [this] { OutputChanged(); });
+  copies_done_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (copies_done_ < 0)
+    return Unavailable(fmt::format("cannot be told of copies: {}", std::strerror(errno)));
+  loop_.Watch(copies_done_, [this] { CopiesDone(); });
   return {};
 }
 
@@ -120,6 +126,7 @@ Status LocalSite::Spawn(const Trial& trial) {
   SLUICE_TRY(WriteSecret(folder));
   std::error_code error;
   std::filesystem::create_directories(plan.assign.checkpoint_dir, error);
+  SLUICE_TRY(SetCheckpointOwner(plan.assign.checkpoint_dir, at.launch));
   SLUICE_ASSIGN(const Spawned spawned,
                 sluice::Spawn({.launcher = options_.launcher,
                                .folder = folder,
@@ -135,6 +142,8 @@ Status LocalSite::Spawn(const Trial& trial) {
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
+  // Before the claim: the next controller would hand out a launch that is claimed.
+  SLUICE_TRY(SetCheckpointOwner(folders_.Checkpoint(at.trial), at.launch));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {
     case Claimed::kMade: return {};
@@ -286,15 +295,19 @@ void LocalSite::RemoveCheckpoint(TrialId trial) {
   std::filesystem::remove_all(folders_.Checkpoint(trial), ignored);
 }
 
-Result<std::optional<Work>> LocalSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
-  const std::string copy = folders_.Checkpoint(to);
-  SLUICE_TRY(CopyCheckpointFolder(folders_.Checkpoint(from), copy));
-  const std::optional<Work> work = sluice::CheckpointWork(copy);
-  if (work && *work >= end) {
-    RemoveCheckpoint(to);
-    return Unavailable(fmt::format("trial {} is done", Number(from)));
-  }
-  return work;
+void LocalSite::CopyCheckpoint(TrialId from, TrialId to, Work end,
+                               std::function<void(const CopyResult&)> done) {
+  if (copier_ == nullptr) copier_ = std::make_unique<CopyThread>(copies_done_);
+  copier_->Ask({.parent = from,
+                .from = folders_.Checkpoint(from),
+                .to = folders_.Checkpoint(to),
+                .end = end},
+               std::move(done));
+}
+
+void LocalSite::CopiesDone() {
+  ClearSignal(copies_done_);
+  for (const CopyThread::Answer& answer : copier_->TakeAnswers()) answer.done(answer.copied);
 }
 
 void LocalSite::WatchOutput(const std::string& worker) {

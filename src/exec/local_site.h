@@ -12,14 +12,15 @@
 #include "control/site.h"
 #include "control/workforce.h"
 #include "exec/connection.h"
+#include "exec/copy_thread.h"
 #include "exec/event_loop.h"
 #include "exec/launch_folder.h"
 
 namespace sluice {
 
 // This machine: processes started through launchers and seen through pidfds, a Unix socket, files
-// in the store's folder. Everything happens on the event loop's thread. Processes outlive this
-// object.
+// in the store's folder. Everything happens on the event loop's thread, except that checkpoints are
+// copied on a thread of their own. Processes outlive this object.
 class LocalSite final : public Site {
  public:
   struct Options {
@@ -60,7 +61,8 @@ class LocalSite final : public Site {
   std::int64_t CheckpointBytes(TrialId trial) override;
   Work CheckpointWork(TrialId trial) override;
   void RemoveCheckpoint(TrialId trial) override;
-  Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
+  void CopyCheckpoint(TrialId from, TrialId to, Work end,
+                      std::function<void(const CopyResult&)> done) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;
   void Close(PeerId peer) override { connections_.erase(peer); }
 
@@ -78,6 +80,7 @@ class LocalSite final : public Site {
   void ProcessEnded(const std::string& worker);
   void EndStrays();
   void OutputChanged();
+  void CopiesDone();
   void Accept();
   void HeardFrom(PeerId peer, std::string_view line);
   void HearNewcomers();
@@ -90,6 +93,8 @@ class LocalSite final : public Site {
   int listener_ = -1;
   std::pair<dev_t, ino_t> socket_;  // device and inode of its file
   int inotify_ = -1;
+  int copies_done_ = -1;                // eventfd
+  std::unique_ptr<CopyThread> copier_;  // made with the first copy
   // Whether every child of this process that is not a launcher is an orphan of a launcher.
   bool adopts_ = false;
   std::map<std::string, Process> processes_;   // by worker name

@@ -3,10 +3,12 @@
 import json
 import os
 import random
+import signal
 
 import optuna
 import pytest
-from house import python_program
+from adversity import slow_disk
+from house import python_program, wait_until
 from test_crashes import survive
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -51,6 +53,33 @@ parallelism: {parallelism}
 resources: {{cpus: 0.25}}
 seed: 11
 retries: 0
+"""
+
+
+# Saves many files in its own way. Copying them takes long where syncs are slow; saving does not.
+MANY_FILES = """
+import json, os, time
+import sluice
+
+trial = sluice.trial()
+x = sluice.params()["x"]
+log = open(os.environ["LOG"] + f".{trial.number}", "a", buffering=1)
+folder = sluice.checkpoint_dir()
+saved = folder / "history"
+history = json.loads(saved.read_text()) if saved.exists() else []
+print(json.dumps({"begin": len(history), "work": trial.work}), file=log)
+for part in range(30):
+    (folder / f"part-{part}").touch()
+for epoch in range(len(history) + 1, 13):
+    time.sleep(0.1)
+    history.append([trial.number, x])
+    (folder / "new").write_text(json.dumps(history))
+    os.replace(folder / "new", saved)
+    sluice.saved(epoch)
+    print(json.dumps({"epoch": epoch, "history": history}), file=log)
+    sluice.report(epoch, loss=sum(each for _, each in history) / epoch)
+    if sluice.should_stop():
+        break
 """
 
 
@@ -149,6 +178,30 @@ def test_forks_survive_a_killed_controller(house, stopper):
     assert not list(house.files.glob("studies/crash/trials/*/checkpoint.copying"))
     if stopper == "pbt":
         assert len(parents) == 4
+
+
+def test_a_long_copy_holds_up_neither_other_trials_nor_the_end(house):
+    prepare(house, "pbt-async", program=MANY_FILES)
+    log = str(house.folder / "log")
+    controller = house.start("tune", "study.yaml", "-q", LOG=log, **slow_disk(house, 200))
+
+    def copies():
+        return {*house.files.glob("studies/crash/trials/*/checkpoint.copying")}
+
+    (copy, *_) = wait_until(copies, what="a copy")
+    before = len(house.reports())
+    wait_until(lambda: len(house.reports()) > before + 5, what="reports of other trials")
+    assert copy in copies(), "it still goes on"
+    controller.send_signal(signal.SIGINT)
+    _, errors = controller.communicate(timeout=10)
+    assert controller.returncode == 130, errors
+    assert not copies()
+    house.run("resume", "crash", "-q", LOG=log)
+    parents = assert_forks_are_right(house)
+    assert_reports_are_unique(house)
+    assert list(house.states().values()).count("complete") == 8
+    assert len(parents) >= 1
+    house.run("doctor", "--replay", "crash")
 
 
 def test_a_killed_controller_does_not_change_who_is_forked(house, tmp_path_factory):

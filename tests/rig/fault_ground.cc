@@ -11,7 +11,9 @@
 namespace sluice {
 
 FaultGround::FaultGround(Options options)
-    : options_(std::move(options)), random_(options_.random.Fork("ground")) {}
+    : options_(std::move(options)),
+      random_(options_.random.Fork("ground")),
+      copy_random_(options_.random.Fork("copies")) {}
 
 void FaultGround::SetListener(Listener* listener) {
   listener_ = listener;
@@ -43,10 +45,6 @@ void FaultGround::Later(Time& last, std::function<void()> what) {
 Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                           const wire::Assign& assign) {
   if (living_.contains(worker)) Say("a launch was started twice");
-  for (const auto& [name, other] : living_) {
-    if (other->trains() && !other->zombie() && other->at()->trial == assign.at.trial)
-      Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
-  }
   if (RefusesProcess()) return Unavailable("cannot start the program");
   workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
                                                    random_.Fork(workers_.size())));
@@ -54,6 +52,7 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   HostFilesOf(worker) = {};
   FilesOf(assign.at) = LaunchFiles();
   FilesOf(assign.at).claim = worker;
+  OwnerOf(assign.at.trial) = assign.at.launch;
   // The node is gone, and the controller does not know it yet: nothing starts.
   if (!options_.nodes[Number(grant.node) - 1].up) {
     lost_.push_back(worker);
@@ -62,6 +61,15 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   living_[worker] = &added;
   added.Start(assign);
   return {};
+}
+
+void FaultGround::Begins(const FaultWorker& worker, wire::LaunchRef at) {
+  for (const auto& [name, other] : living_) {
+    if (other == &worker || other->zombie() || worker.zombie()) continue;
+    const std::vector<wire::LaunchRef> trained = other->Trains();
+    if (std::ranges::find(trained, at.trial, &wire::LaunchRef::trial) != trained.end())
+      Say(fmt::format("trial {} runs in two processes", Number(at.trial)));
+  }
 }
 
 FaultWorker* FaultGround::FindWorker(const std::string& worker) {
@@ -234,10 +242,24 @@ bool FaultGround::Lives(const Speaker& speaker) const {
          });
 }
 
+bool FaultGround::Trains(TrialId trial) const {
+  return std::ranges::any_of(living_, [&](const auto& each) {
+    const std::vector<wire::LaunchRef> trained = each.second->Trains();
+    return !each.second->zombie() &&
+           std::ranges::find(trained, trial, &wire::LaunchRef::trial) != trained.end();
+  });
+}
+
+Duration FaultGround::CopyTime() {
+  const auto most = static_cast<std::uint64_t>(options_.faults.copy.count());
+  return Duration(static_cast<std::int64_t>(1 + copy_random_.Below(most)));
+}
+
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {
   return std::ranges::any_of(living_, [&](const auto& each) {
     const FaultWorker& worker = *each.second;
-    return worker.at() == at && worker.Speaks() && !worker.zombie();
+    const std::vector<wire::LaunchRef> carried = worker.Carries();
+    return std::ranges::find(carried, at) != carried.end() && worker.Speaks() && !worker.zombie();
   });
 }
 

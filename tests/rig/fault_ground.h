@@ -61,6 +61,9 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
+  // Whether a process trains this trial that the controller has not given up.
+  bool Trains(TrialId trial) const;
+  Duration CopyTime();  // of a checkpoint
   // Whether a living process carries the launch and has been connected for a whole lease. The
   // controller must not take such a launch for silent.
   bool SpeaksFor(wire::LaunchRef at) const;
@@ -94,20 +97,22 @@ class FaultGround final : public WorkerWorld {
   LaunchFiles& FilesOf(wire::LaunchRef at) override { return launches_[at]; }
   HostFiles& HostFilesOf(const std::string& worker) override { return hosts_[worker]; }
   Checkpoint& CheckpointOf(TrialId trial) override { return checkpoints_[trial]; }
+  LaunchId& OwnerOf(TrialId trial) override { return owners_[trial]; }
   double ValueAt(TrialId trial, Work work) override;
   bool Connect(FaultWorker& worker) override;
   void Disconnect(FaultWorker& worker) override;
   void Send(FaultWorker& worker, std::string line) override;
   void Printed(FaultWorker& worker) override;
+  void Begins(const FaultWorker& worker, wire::LaunchRef at) override;
+  void Say(std::string problem) override {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
   void Acknowledged(TrialId trial, Work work) override { acknowledged_.emplace_back(trial, work); }
   void Exited(FaultWorker& worker) override;
 
   const std::map<wire::LaunchRef, LaunchFiles>& launches() const { return launches_; }
 
  private:
-  void Say(std::string problem) {
-    if (problem_.empty()) problem_ = std::move(problem);
-  }
   struct Link {
     FaultWorker* worker = nullptr;  // nullptr: a connection of the command line or a stranger
     Speaker speaker;                // the process that made the connection
@@ -132,6 +137,7 @@ class FaultGround final : public WorkerWorld {
 
   Options options_;
   Random random_;
+  Random copy_random_;  // a stream of its own, so as not to shift random_
   Timeline timeline_;
   Listener* listener_ = nullptr;
   std::uint64_t life_ = 0;  // counts the listeners there were
@@ -141,6 +147,7 @@ class FaultGround final : public WorkerWorld {
   std::map<wire::LaunchRef, LaunchFiles> launches_;
   std::map<std::string, HostFiles> hosts_;
   std::map<TrialId, Checkpoint> checkpoints_;
+  std::map<TrialId, LaunchId> owners_;  // of checkpoint folders
   std::map<std::string, FaultWorker*> living_;
   std::vector<std::string> lost_;
   std::vector<std::pair<TrialId, Work>> acknowledged_;

@@ -64,9 +64,17 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   Fuse();
   if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
   CheckOrigin(trial);
+  const FaultWorker* host = ground_.FindWorker(worker);
+  const Grant& grant = trial.launch.grant;
+  if (host != nullptr &&
+      (host->grant().node != grant.node || host->grant().devices != grant.devices)) {
+    checker_.Say(fmt::format("trial {} is given to a process on other devices than its own",
+                             Number(trial.id)));
+  }
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch.id});
   if (files.taken_back || !files.claim.empty())
     return Unavailable("the launch was claimed by another process");
+  ground_.OwnerOf(trial.id) = trial.launch.id;
   files.claim = worker;
   return {};
 }
@@ -106,6 +114,7 @@ Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, cons
 
 void FaultSite::Signal(const std::string& worker, Force force) {
   Fuse();
+  if (force == Force::kTerminate) CheckAsked(worker);
   // A killed process may live for a moment more, beside the next launch of its trial.
   if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
     killed->BecomeZombie();
@@ -113,6 +122,19 @@ void FaultSite::Signal(const std::string& worker, Force force) {
   ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
     if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
   });
+}
+
+// Checks that every launch in the process was asked to leave before the process is ended.
+void FaultSite::CheckAsked(const std::string& worker) {
+  const FaultWorker* ended = ground_.FindWorker(worker);
+  if (ended == nullptr || ended->Trains().size() < 2) return;
+  for (const wire::LaunchRef& at : ended->Trains()) {
+    const Trial* trial = controller_->engine().trial({controller_->study().id, at.trial});
+    if (trial != nullptr && trial->launch.id == at.launch && trial->state == TrialState::kRunning &&
+        !trial->leaving)
+      checker_.Say(
+          fmt::format("the process of trial {} is ended because of another", Number(at.trial)));
+  }
 }
 
 std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,
@@ -151,11 +173,29 @@ std::int64_t FaultSite::CheckpointBytes(TrialId trial) { return ground_.Checkpoi
 
 void FaultSite::RemoveCheckpoint(TrialId trial) {
   Fuse();
+  CheckNotCopied(trial, "loses its checkpoint");
   ground_.CheckpointOf(trial) = {};
 }
 
-Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end) {
+// A copy takes a while, and the controller hears of it a while later. If the controller dies before
+// the copy is made, there is none.
+void FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end,
+                               std::function<void(const CopyResult&)> done) {
   Fuse();
+  CheckNotCopied(to, "gets another copy");
+  if (ground_.Trains(from))
+    checker_.Say(fmt::format("trial {} trains while its checkpoint is copied", Number(from)));
+  copied_.insert({from, to});
+  At(Now() + ground_.CopyTime(), [this, from, to, end, done = std::move(done)] {
+    At(Now() + ground_.CopyTime(), [this, from, to, done, copied = MakeCopy(from, to, end)] {
+      copied_.erase(copied_.find(from));
+      copied_.erase(copied_.find(to));
+      done(copied);
+    });
+  });
+}
+
+Site::CopyResult FaultSite::MakeCopy(TrialId from, TrialId to, Work end) {
   Checkpoint& copy = ground_.CheckpointOf(to);
   if (copy.bytes == 0) copy = ground_.CheckpointOf(from);  // else the copy was made before
   if (copy.bytes == 0) return NotFound("there is no checkpoint to copy");
@@ -166,9 +206,15 @@ Result<std::optional<Work>> FaultSite::CopyCheckpoint(TrialId from, TrialId to, 
   return copy.work;
 }
 
+void FaultSite::CheckNotCopied(TrialId trial, std::string_view what) {
+  if (copied_.contains(trial))
+    checker_.Say(fmt::format("trial {} {} while a copy is under way", Number(trial), what));
+}
+
 // Checks the checkpoint that a launch begins from. The first launch of a fork must begin at the
 // work that is recorded (forked_at), and an evicted trial must have no checkpoint.
 void FaultSite::CheckOrigin(const Trial& trial) {
+  CheckNotCopied(trial.id, "is started");
   if (trial.evicted && ground_.CheckpointOf(trial.id).bytes > 0)
     checker_.Say(
         fmt::format("trial {} begins from a checkpoint that was to be removed", Number(trial.id)));

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/controller.h"
@@ -56,7 +57,8 @@ class FaultSite final : public Site, public Listener {
   std::int64_t CheckpointBytes(TrialId trial) override;
   Work CheckpointWork(TrialId trial) override { return ground_.CheckpointOf(trial).work; }
   void RemoveCheckpoint(TrialId trial) override;
-  Result<std::optional<Work>> CopyCheckpoint(TrialId from, TrialId to, Work end) override;
+  void CopyCheckpoint(TrialId from, TrialId to, Work end,
+                      std::function<void(const CopyResult&)> done) override;
   void Send(PeerId peer, const wire::ToWorker& message) override;
   void Close(PeerId peer) override;
 
@@ -68,7 +70,10 @@ class FaultSite final : public Site, public Listener {
 
  private:
   void Fuse();  // counts a call; the controller dies if none is left
+  CopyResult MakeCopy(TrialId from, TrialId to, Work end);
   void CheckOrigin(const Trial& trial);
+  void CheckAsked(const std::string& worker);
+  void CheckNotCopied(TrialId trial, std::string_view what);
 
   FaultGround& ground_;
   Checker& checker_;
@@ -77,7 +82,8 @@ class FaultSite final : public Site, public Listener {
   std::function<void()> after_;
   std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;
-  std::set<std::string> known_;  // hosts whose ends are reported to the controller
+  std::multiset<TrialId> copied_;  // trials whose checkpoints are being copied, or are the copies
+  std::set<std::string> known_;    // hosts whose ends are reported to the controller
 };
 
 }  // namespace sluice

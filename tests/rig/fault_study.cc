@@ -55,7 +55,17 @@ std::string DrawStudy(Random drawn) {
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   // Two of the larger trials do not fit on one device.
   const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
-  if (drawn.Chance(0.3)) {
+  Random bundles = drawn.Fork("bundles");
+  const bool fuses = bundles.Chance(0.4);
+  if (fuses) {
+    const std::string gpus = bundles.Chance(0.5)   ? ", gpus: 0.5, memory: 3GiB"
+                             : bundles.Chance(0.5) ? ", gpus: 1, memory: 3GiB"
+                                                   : "";
+    text += fmt::format("resources: {{cpus: 0.5{}}}\n", gpus);
+    text += fmt::format("fuse: {{most: {}{}}}\n", 2 + bundles.Below(6),
+                        gpus.empty() ? "" : ", memory: 1GiB");
+    if (bundles.Chance(0.3)) text += "shape: [n]\n";
+  } else if (drawn.Chance(0.3)) {
     text +=
         drawn.Chance(0.5)
             ? fmt::format("resources: {{cpus: 0.5, gpus: [0.5, 2], memory: {}GiB}}\n", gigabytes)
@@ -79,6 +89,7 @@ std::string DrawStudy(Random drawn) {
   } else if (drawn.Chance(0.3)) {
     policy = policies[drawn.Below(policies.size())];
   }
+  if (fuses) policy = bundles.Chance(0.6) ? "hydro" : "confluence";
   if (policy == "hypersack-mip" || (TraitsOf(policy).needs.max_budget && !bounded)) policy = "fifo";
   text += fmt::format("policy: {}\n", policy);
   if (TraitsOf(policy).needs.deadline || drawn.Chance(0.2)) {

@@ -1,0 +1,189 @@
+// A controller while a checkpoint is copied: what waits for the copy, and what does not.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/controller.h"
+#include "engine/test_engine.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Processes and copies that begin and end when the test says so. Writes down what it is asked for.
+class IdleSite final : public Site {
+ public:
+  using Done = std::function<void(const CopyResult&)>;
+
+  std::vector<std::string> TakeCalls() { return std::exchange(calls_, {}); }
+  Done TakeCopy() { return std::exchange(copy_, nullptr); }
+  LaunchEnd::Kind end = LaunchEnd::Kind::kPaused;  // of all launches
+
+  Time Now() const override { return Time{}; }
+  TimerId At(Time, std::function<void()>) override { return 1; }
+  void Cancel(TimerId) override {}
+  Status Spawn(const Trial& trial) override {
+    calls_.push_back(fmt::format("start {}.{}", Number(trial.id), Number(trial.launch.id)));
+    return {};
+  }
+  Status Claim(const std::string&, const Trial&) override { return {}; }
+  Inherited Look(wire::LaunchRef) override { return {}; }
+  bool Reach(const std::string&) override { return false; }
+  Speaker WhoSpeaks(const std::string&) override { return {}; }
+  void Spoke(const std::string&, const Speaker&) override {}
+  Result<Speaker> Identify(PeerId, const std::string&, const std::string&) override {
+    return FailedPrecondition("nothing connects");
+  }
+  bool Lives(const Speaker&) override { return false; }
+  void Signal(const std::string& worker, Force) override { calls_.push_back("signal " + worker); }
+  std::uint64_t ReadOutput(const std::string&, std::uint64_t from, bool,
+                           const LineHandler&) override {
+    return from;
+  }
+  void WatchOutput(const std::string&) override {}
+  std::vector<std::string> Spool(wire::LaunchRef) override { return {}; }
+  LaunchEnd EndOf(wire::LaunchRef, const std::string&) override { return {end, ""}; }
+  LaunchPlaces PlacesOf(wire::LaunchRef) const override { return {}; }
+  std::int64_t CheckpointBytes(TrialId) override { return 100; }
+  Work CheckpointWork(TrialId) override { return 4; }
+  void RemoveCheckpoint(TrialId trial) override {
+    calls_.push_back(fmt::format("remove {}", Number(trial)));
+  }
+  void CopyCheckpoint(TrialId from, TrialId to, Work, Done done) override {
+    calls_.push_back(fmt::format("copy {} to {}", Number(from), Number(to)));
+    copy_ = std::move(done);
+  }
+  void Send(PeerId, const wire::ToWorker&) override {}
+  void Close(PeerId) override {}
+
+ private:
+  std::vector<std::string> calls_;
+  Done copy_;
+};
+
+class OneBatchCommitter final : public Committer {
+ public:
+  bool busy() const override { return is_busy; }
+  void Submit(Batch) override { is_busy = true; }
+  bool is_busy = false;
+};
+
+class MuteSearcher final : public Searcher {
+ public:
+  void Observe(Observation) override {}
+  void Ask(std::uint64_t) override {}
+  void AskFork(TrialId, std::function<Point()>) override {}
+};
+
+// Trial 1 has saved and leads. Trial 2 has lost, and trial 3 is a fork of trial 1 in its place.
+class ControllerCopyTest : public ::testing::Test {
+ protected:
+  ControllerCopyTest() {
+    const std::string lines =
+        "trials: 2\nsampler: random\nstopper: {name: pbt-async, interval: 5}\nbudget: {max: 20}\n";
+    Controller::Parts parts;
+    parts.study = kStudy;
+    parts.engine = NewEngine();
+    (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
+                                                    .source = SourceOf(lines),
+                                                    .folder = "/",
+                                                    .seed = 1,
+                                                    .spec = SpecOf(lines)}});
+    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_, searcher_);
+    controller_->Begin({ControllerStarted{{NodeOf(2 * kWhole)}}});
+    for (std::uint64_t counter : {0, 1})
+      controller_->Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
+    CommitAll();
+    controller_->Happened(CheckpointSaved{TestEngine::Key(1), LaunchId(1), {.seq = 1}, 4, 100});
+    Report(1, {.seq = 2}, 1);
+    Report(2, {.seq = 1}, 2);
+    controller_->Answered({.counter = 0, .point = Point{0.6}, .fork = TrialId(3)});
+    CommitAll();
+    controller_->workforce().HostEnded("1.1");
+    site_.end = LaunchEnd::Kind::kDone;
+    CommitAll();
+  }
+
+  void Report(int trial, Position position, double loss) {
+    controller_->Happened(Reported{.trial = TestEngine::Key(trial),
+                                   .launch = LaunchId(1),
+                                   .position = position,
+                                   .work = 5,
+                                   .metrics = {{"loss", loss}}});
+  }
+  void CommitAll() {
+    for (controller_->Flush(); committer_.busy(); controller_->Flush()) {
+      committer_.is_busy = false;
+      controller_->Committed({});
+    }
+  }
+  const Trial& TrialOf(int trial) { return *controller_->engine().trial(TestEngine::Key(trial)); }
+
+  IdleSite site_;
+  OneBatchCommitter committer_;
+  MuteSearcher searcher_;
+  std::unique_ptr<Controller> controller_;
+};
+
+TEST_F(ControllerCopyTest, ParentAndForkStartOnceTheCopyIsOnDisk) {
+  EXPECT_THAT(site_.TakeCalls(),
+              ElementsAre("start 1.1", "start 2.1", "signal 1.1", "signal 2.1", "copy 1 to 3"))
+      << "the parent does not go on yet";
+  EXPECT_EQ(TrialOf(1).state, TrialState::kRunning) << "to the engine it does";
+  controller_->workforce().HostEnded("2.1");
+  CommitAll();
+  EXPECT_EQ(TrialOf(2).state, TrialState::kStopped) << "other trials are not held up";
+  site_.TakeCopy()(Work{4});
+  EXPECT_THAT(site_.TakeCalls(), IsEmpty()) << "the copy is not in the ledger yet";
+  CommitAll();
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.2", "start 3.1"));
+  EXPECT_EQ(TrialOf(3).forked_at, 4);
+}
+
+TEST_F(ControllerCopyTest, ACopyThatFailsHoldsUpNothing) {
+  controller_->workforce().HostEnded("2.1");
+  (void)site_.TakeCalls();
+  site_.TakeCopy()(Unavailable("the disk is full"));
+  CommitAll();
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.2", "start 3.1"));
+  EXPECT_EQ(TrialOf(3).forked_at, 0);
+}
+
+TEST_F(ControllerCopyTest, ALaunchThatIsStoppedBeforeItStartedNeverStarts) {
+  controller_->workforce().HostEnded("2.1");
+  (void)site_.TakeCalls();
+  controller_->Happened(TrialStopAsked{TestEngine::Key(1)});
+  CommitAll();
+  EXPECT_EQ(TrialOf(1).state, TrialState::kStopped);
+  site_.TakeCopy()(Work{4});
+  CommitAll();
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 3.1"));
+}
+
+TEST_F(ControllerCopyTest, AControllerThatDrainsDoesNotWaitForTheCopy) {
+  controller_->workforce().HostEnded("2.1");
+  controller_->Happened(DrainAsked{});
+  CommitAll();
+  EXPECT_EQ(TrialOf(1).state, TrialState::kWaiting) << "it goes on later";
+  EXPECT_EQ(TrialOf(1).failures, 0U);
+  EXPECT_TRUE(controller_->Over());
+  const auto unfinished = Describe(controller_->engine().Unfinished());
+  EXPECT_THAT(unfinished, Contains("copy 1 to 3")) << "the next controller copies again";
+}
+
+TEST_F(ControllerCopyTest, AnInterruptedControllerDoesNotWaitForTheCopy) {
+  controller_->Happened(DrainAsked{});
+  controller_->workforce().KillAll();
+  controller_->workforce().HostEnded("2.1");
+  EXPECT_EQ(TrialOf(1).state, TrialState::kWaiting) << "before anything is on disk";
+  CommitAll();
+  EXPECT_TRUE(controller_->Over());
+  EXPECT_THAT(site_.TakeCalls(), Not(Contains("start 1.2")));
+}
+
+}  // namespace
+}  // namespace sluice

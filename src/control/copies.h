@@ -1,0 +1,40 @@
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/command.h"
+#include "wire/message.h"
+
+namespace sluice {
+
+// The copies of checkpoints that are under way, and the commands that wait for them. A command
+// waits if it touches the checkpoint that is copied, or the copy. Such commands are the starts of
+// the parent and of the fork, the removal of either checkpoint, and a copy of the copy. A command
+// also waits behind an earlier one that waits and touches the same checkpoint, so that commands
+// keep their order. All other commands are carried out meanwhile.
+class Copies {
+ public:
+  using Waiting = std::variant<Start, CopyCheckpoint, Evict>;
+
+  // Keeps the command if it has to wait, and returns whether it does. If not, the caller carries it
+  // out now.
+  bool Hold(const Waiting& command);
+  // The copy is under way from now on. It must not have to wait.
+  void Begin(const CopyCheckpoint& copy);
+  // The copy for this fork is over. Returns the commands that waited for any copy, in order. The
+  // caller carries them all out, and those that still have to wait are held again.
+  std::vector<Waiting> End(TrialId fork);
+
+  // Drops the start of this launch if it waits, and returns whether it did.
+  bool DropStart(wire::LaunchRef at);
+  // Drops all starts that wait. Returns their launches.
+  std::vector<wire::LaunchRef> DropStarts();
+
+ private:
+  std::vector<CopyCheckpoint> under_way_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace sluice
