@@ -2,9 +2,9 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or rig, contract, python, oracle, e2e, edges, includes, lean, fuzz, or
-plants. With a preset other than release only the C++ tests of its build are run. Passing tests are
-silent.
+A room is a folder of src, or rig, contract, python, oracle, conversations, e2e, edges, includes,
+lean, fuzz, or plants. With a preset other than release only the C++ tests of its build are run.
+Passing tests are silent.
 """
 
 import argparse
@@ -25,11 +25,12 @@ PYTEST_SUITES = {
     "lean": "tests/lean",
     "python": "python/tests",
     "oracle": "tests/model",
+    "conversations": "tests/client",
     "e2e": "tests/e2e",
     "edges": "tests/edges",
 }
 # Suites that run on all cores. The oracle does not: its tests share networks that they exported.
-PARALLEL_SUITES = ("e2e", "python", "edges")
+PARALLEL_SUITES = ("conversations", "e2e", "python", "edges")
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
     r"Total Test time|Errors while running|\d+% tests passed|Label Time Summary|$)"

@@ -87,9 +87,9 @@ def read_secret() -> str:
 def _write(folder: str, name: str, content: bytes, is_synced: bool) -> None:
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | _FLAGS, 0o644)
+    file = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS, 0o644)
     try:
-        rest = memoryview(content)
+        rest = memoryview(b"\n" + content if _is_torn(file) else content)
         while rest:
             rest = rest[os.write(file, rest) :]
         if is_synced:
@@ -103,3 +103,9 @@ def _write(folder: str, name: str, content: bytes, is_synced: bool) -> None:
         os.fsync(place)
     finally:
         os.close(place)
+
+
+def _is_torn(file: int) -> bool:
+    """Whether it ends in the middle of a line: the disk was full, or a process was killed."""
+    size = os.fstat(file).st_size
+    return size > 0 and os.pread(file, 1, size - 1) != b"\n"

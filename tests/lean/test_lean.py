@@ -1,5 +1,5 @@
-"""The rooms that a trainer needs (base, wire, model) build from the headers of fmt, nlohmann-json
-and xxHash alone, link with nothing, and do what they do in the whole program."""
+"""The rooms that a trainer needs (base, wire, client, model) build from the headers of fmt,
+nlohmann-json and xxHash alone, link with nothing, and do what they do in the whole program."""
 
 import pathlib
 import re
@@ -19,7 +19,8 @@ SYSTEM = re.compile(
     r"/usr/include/(asm-generic|bits|linux|sys)/.*|/usr/include/[\w-]+\.h|"
     r"/usr/include/(fmt|nlohmann)/.*"
 )
-OURS = ("src/base/", "src/wire/", "src/model/", "tests/lean/", "build/lean-alone/")
+OURS = ("src/base/", "src/wire/", "src/client/", "src/model/", "tests/lean/",
+        "build/lean-alone/")
 MESSAGES = [
     '{"type":"hello","version":1,"worker":"1.1","pid":7,"client":"python","reuse":false,'
     '"study":"s"}',
@@ -91,6 +92,12 @@ def test_messages_are_read_and_written():
                                input="\n".join(again), stdout=subprocess.PIPE)
     assert len(again) == len(MESSAGES)
     assert once_more.stdout == run.stdout
+
+
+def test_the_client_is_linked():
+    run = subprocess.run([PROGRAM, "--client"], check=False, text=True, env={},
+                         stderr=subprocess.PIPE)
+    assert run.returncode == 1 and "SLUICE_TRIAL_FILE" in run.stderr
 
 
 def test_a_message_that_is_none_is_refused():
