@@ -61,10 +61,12 @@ class Checkpoint:
     def __init__(self, trial, work: int):
         self._trial = trial
         self._work = work
-        self._is_kept = trial._session.link.keeps_checkpoints
 
     def __enter__(self) -> Path:
+        self._is_kept = _is_kept(self._trial)
         if self._is_kept:
+            if self._trial._over:
+                raise RuntimeError(f"trial {self._trial.number} is over: it takes no checkpoint")
             latest_of(self._trial)  # puts back what a killed launch had moved aside
             _put_away(self._trial)  # removes a `.previous` that is left over beside `latest`
             self._writing = folder_of(self._trial) / _WRITING
@@ -77,7 +79,7 @@ class Checkpoint:
         return self._writing
 
     def __exit__(self, kind, error, trace) -> bool:
-        if kind is not None or not self._is_kept:
+        if kind is not None or not self._is_kept or not _is_kept(self._trial):
             _remove(self._writing)
             return False
         (self._writing / _WORK).write_text(f"{self._work}\n")
@@ -94,6 +96,11 @@ class Checkpoint:
         _put_away(self._trial)
         self._trial.saved(self._work)
         return False
+
+
+def _is_kept(trial) -> bool:
+    """Not if the trial was refused: a newer launch may have its folder."""
+    return trial._session.link.keeps_checkpoints and not trial._is_refused
 
 
 def _put_away(trial) -> None:
