@@ -40,6 +40,7 @@ class Controller:
         self.dismisses = True  # whether an empty bundle is sent away when nothing is left for it
         self.carried = set()  # the launches of the bundle
         self.capacity = 0  # of the bundle
+        self.most = 4096  # trials that the bundle is given at once
         self.changed = threading.Condition()
         self.heard = []
         self.results = {}
@@ -75,9 +76,9 @@ class Controller:
         with self.changed:
             self._connection.sendall(json.dumps(message).encode() + b"\n")
 
-    def wait(self, condition):
+    def wait(self, condition, limit_s=LIMIT_S):
         with self.changed:
-            assert self.changed.wait_for(condition, LIMIT_S), self.heard[-5:]
+            assert self.changed.wait_for(condition, limit_s), self.heard[-5:]
 
     def of_type(self, kind):
         return [message for message in list(self.heard) if message["type"] == kind]
@@ -153,7 +154,7 @@ class Controller:
 
     def fill(self):
         """Gives the bundle what it has room for."""
-        while self.assignments and len(self.carried) < self.capacity:
+        while self.assignments and len(self.carried) < min(self.capacity, self.most):
             assign = self.assignments.pop(0)
             self.carried.add((assign["trial"], assign["launch"]))
             self._answer(**{**assign, **self.terms})
@@ -229,9 +230,9 @@ class Launch:
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
-    def end(self, status=0):
+    def end(self, status=0, limit_s=LIMIT_S):
         """Waits for the script's end; returns the lines it printed."""
-        out, self.errors = self.process.communicate(timeout=LIMIT_S)
+        out, self.errors = self.process.communicate(timeout=limit_s)
         assert self.process.returncode == status, out + self.errors
         return out.splitlines()
 
