@@ -1,17 +1,16 @@
 #include "exec/connection.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
+
+#include "base/unix_address.h"
 
 namespace sluice {
 namespace {
@@ -19,28 +18,6 @@ namespace {
 // A peer that does not read our messages is cut off before they fill our memory.
 constexpr std::size_t kMostUnsent = 64 << 20;
 constexpr int kReadsInTurn = 16;
-
-// Unix socket addresses hold 107 bytes: longer paths go through a descriptor of their folder.
-struct Address {
-  sockaddr_un address{};
-  int folder = -1;
-
-  explicit Address(const std::string& path) {
-    address.sun_family = AF_UNIX;
-    std::string usable = path;
-    if (path.size() >= sizeof address.sun_path) {
-      const std::filesystem::path whole(path);
-      folder = open(whole.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-      usable = fmt::format("/proc/self/fd/{}/{}", folder, whole.filename().string());
-    }
-    std::strncpy(address.sun_path, usable.c_str(), sizeof address.sun_path - 1);
-  }
-  ~Address() {
-    if (folder >= 0) close(folder);
-  }
-  Address(const Address&) = delete;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
 
 Connection::Caller CallerOf(int descriptor) {
   ucred credentials{};
@@ -131,11 +108,11 @@ void Connection::Drain() {
 Result<int> ListenAt(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path.c_str());
-  const Address address(path);
+  const UnixAddress address(path);
   // The file takes the mode of the unbound socket: it is never open to others, whatever the umask.
   if (descriptor < 0 || fchmod(descriptor, 0600) != 0 ||
-      bind(descriptor, address.get(), sizeof address.address) != 0 ||
-      chmod(path.c_str(), 0600) != 0 || listen(descriptor, 1024) != 0) {
+      bind(descriptor, address.get(), address.size()) != 0 || chmod(path.c_str(), 0600) != 0 ||
+      listen(descriptor, 1024) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
     return Unavailable(fmt::format("{}: cannot listen here: {}", path, std::strerror(error)));
@@ -145,8 +122,8 @@ Result<int> ListenAt(const std::string& path) {
 
 Result<int> ConnectTo(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const Address address(path);
-  if (descriptor < 0 || connect(descriptor, address.get(), sizeof address.address) != 0) {
+  const UnixAddress address(path);
+  if (descriptor < 0 || connect(descriptor, address.get(), address.size()) != 0) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
     return Unavailable(

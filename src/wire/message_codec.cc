@@ -92,8 +92,9 @@ struct Encoder {
   void operator()(const Failed& m) { At("failed", m).Add("reason", m.reason); }
   void operator()(const Released& m) { At("released", m); }
   void operator()(const Profile& m) {
-    At("profile", m).Add("trials", m.trials).Add("bytes", m.bytes);
-    json.Add("work_per_second", m.work_per_second);
+    At("profile", m).Add("trials", m.trials);
+    if (m.bytes > 0) json.Add("bytes", m.bytes);
+    if (m.work_per_second > 0) json.Add("work_per_second", m.work_per_second);
   }
   void operator()(const Ask& m) {
     Begin("ask").Add("verb", m.verb).Add("study", m.study).Add("trial", Number(m.trial));

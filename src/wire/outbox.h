@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "wire/message.h"
 
@@ -19,9 +20,19 @@ class Outbox {
   // Numbers the message, keeps it, and returns the line to send.
   template <typename Message>
   const std::string& Add(Message message) {
+    return Keep(Line(std::move(message)));
+  }
+  // Add in two steps, for lines that may turn out to be too long: the line of the next message,
+  // which is sent only once it is kept.
+  template <typename Message>
+  std::string Line(Message message) const {
     message.at = at_;
-    message.seq = ++last_;
-    lines_.push_back(Encode(FromWorker(std::move(message))));
+    message.seq = last_ + 1;
+    return Encode(FromWorker(std::move(message)));
+  }
+  const std::string& Keep(std::string line) {
+    ++last_;
+    lines_.push_back(std::move(line));
     return lines_.back();
   }
   void Acknowledge(std::uint64_t seq) {
@@ -31,9 +42,10 @@ class Outbox {
   const std::deque<std::string>& unacknowledged() const { return lines_; }
   bool Full(int window) const { return lines_.size() >= static_cast<std::size_t>(window); }
   std::uint64_t last() const { return last_; }
+  // The number of the oldest message that is not acknowledged; past the last if there is none.
+  std::uint64_t first() const { return last_ - lines_.size() + 1; }
 
  private:
-  std::uint64_t first() const { return last_ - lines_.size() + 1; }
   LaunchRef at_;
   std::uint64_t last_ = 0;
   std::deque<std::string> lines_;

@@ -8,6 +8,8 @@ import pytest
 from conversation import Conversation, Mismatch, Player
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build" / "release" / "bin"))
+CPP_DRIVER = BINARIES / "client-driver"
 PYTHON_DRIVER = pathlib.Path(__file__).with_name("driver.py")
 FILES = sorted((ROOT / "tests" / "conversations").glob("*.txt"))
 
@@ -35,6 +37,14 @@ def test_python(path, tmp_path):
     if Conversation(path).version == 2 and not has_bundles():
         pytest.skip("the package has no sluice.bundle")
     play(path, [sys.executable, PYTHON_DRIVER], tmp_path)
+
+
+@pytest.mark.parametrize("path", [each for each in FILES if Conversation(each).version == 2],
+                         ids=lambda path: path.stem)
+def test_cpp(path, tmp_path):
+    if not CPP_DRIVER.exists():
+        pytest.fail(f"{CPP_DRIVER} is not built: make test ROOM=conversations")
+    play(path, [CPP_DRIVER], tmp_path)
 
 
 WRONG = [

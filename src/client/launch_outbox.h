@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "client/launch_files.h"
+#include "wire/message.h"
+#include "wire/outbox.h"
+
+namespace sluice::client {
+
+// The messages of one launch that are not acknowledged yet, and what the launch's folder says of
+// them. Adding a message costs the same however many wait.
+class LaunchOutbox {
+ public:
+  // Counts this process in the file `conversations`, which settles the numbers of its messages.
+  LaunchOutbox(wire::LaunchRef at, std::string folder)
+      : folder_(std::move(folder)), outbox_(at, NextConversation(folder_)) {}
+
+  // Numbers the message, keeps it, and returns the line to send. A message that does not fit into
+  // a line is not kept.
+  template <typename Message>
+  Result<const std::string*> Add(Message message) {
+    std::string line = outbox_.Line(std::move(message));
+    if (line.size() >= wire::kLongestLine) return TooLong(line.size());
+    return &outbox_.Keep(std::move(line));
+  }
+
+  void Acknowledge(std::uint64_t seq);
+  // Notes in the launch's folder how far the messages are acknowledged, if there is news.
+  void NoteAcknowledged();
+
+  bool empty() const { return lines().empty(); }
+  bool Full(int window) const { return outbox_.Full(window); }
+  // To be sent again, in order, after a new connection.
+  const std::deque<std::string>& lines() const { return outbox_.unacknowledged(); }
+
+  // Writes the messages that are not in the spool yet to the spool. If synced, all that are not
+  // acknowledged are on disk when this returns. After a failure the next call writes them again:
+  // the controller counts a message once.
+  Status Spool(bool synced);
+  // Forgets the messages.
+  void Drop();
+
+ private:
+  static std::unexpected<Error> TooLong(std::size_t bytes);
+
+  std::string folder_;
+  wire::Outbox outbox_;
+  std::uint64_t spooled_ = 0;       // the last message in the spool
+  std::uint64_t synced_ = 0;        // the last message that is on disk there
+  std::uint64_t acknowledged_ = 0;  // the last acknowledged message
+  std::uint64_t noted_ = 0;         // the last message that is noted as acknowledged
+};
+
+}  // namespace sluice::client

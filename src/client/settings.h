@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "wire/message.h"
+
+namespace sluice::client {
+
+// What a client is opened with.
+struct Settings {
+  std::string socket_path;
+  std::string worker;  // the name of this process in its hello
+  std::string secret;  // empty: there is none
+  wire::Assign first;  // the launch that this process was started for
+  int capacity = 1;    // how many launches it takes at once
+  bool several_shapes = false;
+  std::string client_name = "c++ 0.1.0";
+};
+
+// The settings of a program that Sluice has started, from its environment (docs/protocol.md). Fails
+// if it was started otherwise.
+Result<Settings> SettingsFromEnvironment(int capacity, bool several_shapes);
+
+}  // namespace sluice::client
