@@ -101,7 +101,17 @@ class Bundle:
                 f"capacity: expected at most the present {self._capacity}, found {capacity}"
             )
         self._capacity = capacity
-        return self._session.link.shrink(capacity)
+        return self._session.link.set_capacity(capacity)
+
+    def grow(self, capacity: int) -> None:
+        """Takes up to this number of trials from now on."""
+        capacity = checked_capacity(capacity)
+        if capacity < self._capacity:
+            raise ValueError(
+                f"capacity: expected at least the present {self._capacity}, found {capacity}"
+            )
+        self._capacity = capacity
+        self._session.link.set_capacity(capacity)
 
     def profile(self, trial: Trial, *, trials: int, bytes=None, work_per_second=None) -> None:
         """What was measured while so many trials like this one were trained at once."""

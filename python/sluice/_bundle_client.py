@@ -63,13 +63,7 @@ class BundleClient(Client):
                 if self._is_dismissed or self._ended:
                     return None
 
-    def set_capacity(self, capacity: int) -> None:
-        with self._lock:
-            self._capacity = capacity
-            self._tell_capacity()
-            self._flush()
-
-    def shrink(self, capacity: int) -> list:
+    def set_capacity(self, capacity: int) -> list:
         """Hands back the newest trials beyond this capacity; returns those that the script knows.
 
         Trials that are leaving anyway do not count.

@@ -54,7 +54,7 @@ class _Offline:
     def leave(self, trial, kind: str) -> None:
         trial._over = True
 
-    def shrink(self, capacity: int) -> list:
+    def set_capacity(self, capacity: int) -> list:
         return []
 
     def close_bundle(self) -> None:

@@ -59,6 +59,7 @@ with sluice.bundle(2) as bundle:
     [
         ("bundle.shrink(0)", "ValueError: capacity: expected a number from 1 to 4096, found 0"),
         ("bundle.shrink(3)", "ValueError: capacity: expected at most the present 2, found 3"),
+        ("bundle.grow(1)", "ValueError: capacity: expected at least the present 2, found 1"),
         ("bundle.profile(trial, trials=0)", "trials: expected a number from 1 to 4096, found 0"),
         ("bundle.profile(trial, trials=1, bytes=-1)", "bytes: expected 0 <= bytes < 2**53"),
         ("bundle.profile(trial, trials=1, bytes=0.5)", "bytes: expected an integer, found 0.5"),

@@ -75,13 +75,15 @@ class BundleSteps(ScriptSteps):
 
     def open(self, capacity, *options):
         several_shapes = options == ("several_shapes",)
-        sluice.bundle(int(capacity), several_shapes=several_shapes).__enter__()
+        self._bundle = sluice.bundle(int(capacity), several_shapes=several_shapes)
+        self._bundle.__enter__()
         self._client = sluice._session.session().link
         self._known = {}
 
     def profile(self, number, *measures):
-        names = {name: json.loads(value) for name, value in (each.split("=") for each in measures)}
-        self._client.profile(self._trial(number), names)
+        pairs = [each.split("=") for each in measures]
+        measured = {name: json.loads(value) for name, value in pairs}
+        self._bundle.profile(self._trial(number), **measured)
 
     def leave(self, number, how, *reason):
         if how == "failed":
@@ -98,10 +100,10 @@ class BundleSteps(ScriptSteps):
     def shrink(self, capacity, *numbers):
         for number in numbers:
             self.leave(number, "released")
-        self.grow(capacity)
+        self._bundle.shrink(int(capacity))
 
     def grow(self, capacity):
-        self._client.set_capacity(int(capacity))
+        self._bundle.grow(int(capacity))
 
     def finished(self):
         self._wait(lambda: self._client._is_dismissed or self._client._ended)
