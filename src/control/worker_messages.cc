@@ -69,14 +69,16 @@ void Workforce::Heard(PeerId id, std::string_view line) {
     peer.host->heard = site_.Now();
     peer.host->expired = false;
   }
-  const bool from_worker =
-      *step == wire::WorkerLink::Step::kReady || *step == wire::WorkerLink::Step::kNumbered;
+  const bool from_worker = *step == wire::WorkerLink::Step::kReady ||
+                           *step == wire::WorkerLink::Step::kNumbered ||
+                           *step == wire::WorkerLink::Step::kCapacity;
   SLUICE_CHECK(peer.host != nullptr || !from_worker, "a worker that was greeted has a host");
   switch (*step) {
     case wire::WorkerLink::Step::kGreeted: return Greeted(peer);
     case wire::WorkerLink::Step::kAlive:
-    case wire::WorkerLink::Step::kCapacity:
     case wire::WorkerLink::Step::kDropped: return;
+    case wire::WorkerLink::Step::kCapacity:
+      return CapacityChanged(*peer.host, peer.link.hello().capacity);
     case wire::WorkerLink::Step::kReady: return WorkerReady(peer, *peer.host);
     case wire::WorkerLink::Step::kNumbered: return Numbered(*peer.host, *message, /*live=*/true);
     case wire::WorkerLink::Step::kAsk:
@@ -93,52 +95,66 @@ void Workforce::Greeted(Peer& peer) {
     return Refuse(peer.id,
                   fmt::format("no worker '{}' of study '{}' is known", hello.worker, hello.study));
   }
+  if (hello.version >= 2) {
+    if (Attach(peer, *host)) GreetBundle(peer, *host);
+    return;
+  }
   const std::optional<wire::LaunchRef> at =
       hello.launches.empty() ? std::nullopt : std::optional(hello.launches.front());
   const Trial* trial = at ? TrialOf(*at) : nullptr;
   // The worker of an ended launch may not have got the acknowledgement of the end yet, and may
   // report the end again.
   const bool over = trial != nullptr && trial->state != TrialState::kRunning;
-  if (at && (trial == nullptr || (host->at != at && !over))) {
+  if (at && (trial == nullptr || (host->at() != at && !over))) {
     return RefuseInTurn(peer, fmt::format("launch {} of trial {} was given up", Number(at->launch),
                                           Number(at->trial)));
   }
-  auto speaker = site_.Identify(peer.id, host->name, hello.secret);
+  if (!Attach(peer, *host)) return;
+  TakesOne(*host);
+  if (trial != nullptr) peer.link.Hold(*at, trial->launch.seq);
+  if (trial == nullptr || host->at() != at) return;
+  TellMissed(*trial);
+}
+
+// Makes the connection that of the host, unless the process at its other end may not speak for the
+// host.
+bool Workforce::Attach(Peer& peer, Host& host) {
+  const wire::Hello& hello = peer.link.hello();
+  auto speaker = site_.Identify(peer.id, host.name, hello.secret);
   if (Planted("any-speaker")) speaker = Speaker{.speaks = true, .pid = hello.pid};
-  if (!speaker) return Refuse(peer.id, speaker.error().message);
-  const bool another = host->speaker.pid != 0 && !speaker->Is(host->speaker);
-  if (another && site_.Lives(host->speaker)) {
+  if (!speaker) return Refuse(peer.id, speaker.error().message), false;
+  const bool another = host.speaker.pid != 0 && !speaker->Is(host.speaker);
+  if (another && site_.Lives(host.speaker)) {
     // One process reports at a time.
-    if (trial != nullptr) {
+    for (const wire::LaunchRef& at : hello.launches) {
+      if (TrialOf(at) == nullptr) continue;
       owner_.Happened(
-          TrialNoted{KeyOf(*at),
-                     trial->launch.id,
+          TrialNoted{KeyOf(at),
+                     at.launch,
                      {},
                      "a second process of this trial wanted to report: only the first is heard"},
           std::nullopt);
     }
-    return Refuse(peer.id, "another process of this launch reports already");
+    return Refuse(peer.id, "another process of this launch reports already"), false;
   }
-  if (host->peer != nullptr) {  // it connected again before we saw its old connection close
-    const PeerId old = host->peer->id;
+  if (host.peer != nullptr) {  // it connected again before we saw its old connection close
+    const PeerId old = host.peer->id;
     Detach(old);
     site_.Close(old);
   }
-  peer.host = host;
-  host->peer = &peer;
-  host->heard = site_.Now();
-  if (!host->speaker.speaks || another) {
-    host->renumbers = another;
-    host->speaker = *speaker;
-    site_.Spoke(host->name, *speaker);
-    host->is_new = true;
+  peer.host = &host;
+  host.peer = &peer;
+  host.heard = site_.Now();
+  if (!host.speaker.speaks || another) {
+    host.renumbers = another && hello.version < 2;
+    host.speaker = *speaker;
+    site_.Spoke(host.name, *speaker);
+    for (auto& [at, member] : host.members) member.is_new = true;
   }
-  if (trial != nullptr) peer.link.Hold(*at, trial->launch.seq);
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
   site_.Send(peer.id, wire::Welcome{
                           .version = hello.version, .lease_ms = lease_ms, .window = wire::kWindow});
-  if (trial == nullptr || host->at != at) return;
-  TellMissed(*trial);
+  return true;
 }
 
 // Tells a worker what it missed while no controller ran, or before it connected.
@@ -160,7 +176,8 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const std::uint64_t its = wire::ConversationOf(numbered.seq);
   if (numbered.seq == 0 || TrialOf(numbered.at) == nullptr) return;
-  if (std::exchange(host.is_new, false) && host.at == numbered.at)
+  const auto member = host.members.find(numbered.at);
+  if (member != host.members.end() && std::exchange(member->second.is_new, false))
     ReadSpool(host, numbered.at, /*before=*/its);
   const Trial* trial = TrialOf(numbered.at);
   if (std::exchange(host.renumbers, false) && trial->launch.seq > 0) {
@@ -178,7 +195,8 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
 void Workforce::WorkerReady(Peer& peer, Host& host) {
   if (host.dismissed) return site_.Send(peer.id, wire::Exit{});
   host.ready = true;
-  if (!host.at) {
+  const std::optional<wire::LaunchRef> at = host.at();
+  if (!at) {
     peer.link.ReleaseAll();
     // This idle host was started by an earlier controller, and its node or its devices are not
     // known any more. It is dismissed to make room.
@@ -188,14 +206,11 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   }
   // The host was given a launch that its worker has not heard of: the last controller ended in
   // between.
-  const Trial* trial = TrialOf(*host.at);
-  if (trial == nullptr || trial->state != TrialState::kRunning) {
-    host.at.reset();
-    return;
-  }
+  if (!IsRunning(*at)) return Left(host, *at);
+  const Trial& trial = *TrialOf(*at);
   host.ready = false;
-  peer.link.Hold(*host.at, trial->launch.seq);
-  site_.Send(peer.id, MakeAssign(study(), *trial, site_.PlacesOf(*host.at)));
+  peer.link.Hold(*at, trial.launch.seq);
+  site_.Send(peer.id, MakeAssign(study(), trial, site_.PlacesOf(*at)));
 }
 
 // Takes in a numbered message, from a connection or from what a worker left behind. It is recorded
@@ -216,19 +231,18 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
     ++host.owed;
     // The worker has its next launch already, so the end of this one is on disk. Only the
     // acknowledgement was missed, and it is sent again at once.
-    if (host.at && *host.at != numbered.at) return Acknowledge(*receipt, 1);
+    const bool has_next = !host.is_bundle && host.at() && host.at() != numbered.at;
+    if (has_next) return Acknowledge(*receipt, 1);
     return owner_.AcknowledgeInTurn(*receipt);
   }
   if (admission == Admission::kStale) {
-    if (live) RefuseInTurn(*host.peer, "the launch was given up");
+    if (live && host.is_bundle) RefuseLaunchInTurn(*host.peer, numbered.at);
+    if (live && !host.is_bundle) RefuseInTurn(*host.peer, "the launch was given up");
     return;
   }
   if (receipt) ++host.owed;
   const auto ended = [&](Ending ending, std::string reason) {
-    host.at.reset();
-    host.told_complete = false;
-    site_.Cancel(host.force_timer);
-    host.force_timer = 0;
+    Left(host, numbered.at);
     owner_.Happened(LaunchEnded{.trial = key,
                                 .launch = launch,
                                 .position = position,
@@ -268,6 +282,13 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
   if (std::holds_alternative<wire::Done>(message)) return ended(Ending::kDone, "");
   if (const auto* failed = std::get_if<wire::Failed>(&message))
     return ended(Ending::kFailed, failed->reason);
+  if (std::holds_alternative<wire::Released>(message))
+    return ended(Ending::kReleased, "its process handed it back");
+  if (const auto* profile = std::get_if<wire::Profile>(&message)) {
+    return owner_.Happened(
+        Profiled{key, launch, position, profile->trials, profile->bytes, profile->work_per_second},
+        receipt);
+  }
 }
 
 // Finds workers that speak the protocol and were silent for longer than the lease.
@@ -290,11 +311,9 @@ void Workforce::CheckLeases() {
   for (const std::string& name : silent) {
     Host& host = *hosts_.at(name);
     host.expired = true;
-    if (host.at) {
-      owner_.Happened(LeaseExpired{KeyOf(*host.at), host.at->launch}, std::nullopt);
-    } else {
-      Signal(host, Force::kKill);
-    }
+    for (const wire::LaunchRef& at : host.Carried())
+      owner_.Happened(LeaseExpired{KeyOf(at), at.launch}, std::nullopt);
+    if (host.Carried().empty()) Signal(host, Force::kKill);
   }
   lease_timer_ = site_.At(now + kLeaseCheckEvery, [this] { CheckLeases(); });
 }
@@ -307,7 +326,7 @@ void Workforce::OutputGrew(const std::string& worker) {
 // Reads whole lines that have not been read yet. After a restart, Launch::offset tells which lines
 // were read.
 void Workforce::ReadOutput(Host& host, bool at_end) {
-  if (host.speaker.speaks || !host.at) return;
+  if (host.speaker.speaks || !host.at()) return;
   host.offset = site_.ReadOutput(
       host.name, host.offset, at_end,
       [&](std::string_view line, std::uint64_t end) { OutputLine(host, line, end); });
@@ -315,8 +334,9 @@ void Workforce::ReadOutput(Host& host, bool at_end) {
 
 void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offset) {
   const auto found = wire::DecodeOutputLine(line, study().spec.objective.metric, study().spec.unit);
-  const TrialKey key = KeyOf(*host.at);
-  const LaunchId launch = host.at->launch;
+  const wire::LaunchRef at = *host.at();
+  const TrialKey key = KeyOf(at);
+  const LaunchId launch = at.launch;
   const Position position{.seq = 0, .offset = offset};
   const Engine& engine = owner_.engine();
   if (engine.Admit(key, launch, position) != Admission::kNew) return;
@@ -332,6 +352,7 @@ void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offs
     }
     return;
   }
+  TakesOne(host);
   const Work work = (*found)->work.value_or(host.output_work + 1);
   Reported report{.trial = key,
                   .launch = launch,
@@ -347,7 +368,7 @@ void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offs
       return owner_.Happened(LaunchHeard{key, launch, position}, std::nullopt);
     case Admission::kBackwards:
       return note(fmt::format("a report at {} {} came after one at {}: it was left out",
-                              study().spec.unit, work, TrialOf(*host.at)->launch.work));
+                              study().spec.unit, work, TrialOf(at)->launch.work));
     default: return;
   }
 }

@@ -19,12 +19,28 @@ Workforce::Workforce(Site& site, WorkforceOwner& owner, StudyId study)
 
 Workforce::~Workforce() {
   site_.Cancel(lease_timer_);
-  for (auto& [name, host] : hosts_) site_.Cancel(host->force_timer);
+  for (auto& [name, host] : hosts_) {
+    site_.Cancel(host->exit_timer);
+    for (auto& [at, member] : host->members) site_.Cancel(member.force_timer);
+  }
 }
 
 void Workforce::Open(const std::vector<wire::LaunchRef>& inherited) {
-  // The launches of an earlier controller are adopted before their workers connect again.
-  for (const wire::LaunchRef& at : inherited) Adopt(at);
+  // The launches of an earlier controller are adopted before their workers connect again. Those of
+  // one process are adopted together: what its end means depends on how many it carried.
+  std::vector<std::pair<Inherited, std::vector<wire::LaunchRef>>> found;
+  for (const wire::LaunchRef& at : inherited) {
+    Inherited its = site_.Look(at);
+    const auto same = std::ranges::find_if(found, [&](const auto& each) {
+      return each.first.fate == its.fate && each.first.worker == its.worker;
+    });
+    if (its.fate != Inherited::Fate::kNever && same != found.end()) {
+      same->second.push_back(at);
+    } else {
+      found.push_back({std::move(its), {at}});
+    }
+  }
+  for (const auto& [its, launches] : found) Adopt(its, launches);
   CheckLeases();
 }
 
@@ -34,6 +50,11 @@ const Trial* Workforce::TrialOf(wire::LaunchRef at) const {
   const Trial* trial = owner_.engine().trial(KeyOf(at));
   const bool current = trial != nullptr && (trial->launch.id == at.launch || Planted("old-launch"));
   return current ? trial : nullptr;
+}
+
+bool Workforce::IsRunning(wire::LaunchRef at) const {
+  const Trial* trial = TrialOf(at);
+  return trial != nullptr && trial->state == TrialState::kRunning;
 }
 
 void Workforce::Tell(Host& host, const wire::ToWorker& message) {
@@ -50,9 +71,10 @@ Workforce::Host& Workforce::AddHost(const std::string& worker) {
   return added;
 }
 
+// The host that carries a launch, or that the launch waits to join.
 Workforce::Host* Workforce::Carrier(wire::LaunchRef at) {
   for (auto& [name, host] : hosts_) {
-    if (host->at == at) return host.get();
+    if (host->members.contains(at)) return host.get();
   }
   return nullptr;
 }
@@ -64,34 +86,48 @@ Workforce::Host* Workforce::FindOrReachHost(const std::string& worker) {
   return &AddHost(worker);
 }
 
-void Workforce::Adopt(wire::LaunchRef at) {
-  const Inherited found = site_.Look(at);
-  if (Planted("disowned")) return Ended(at, Ending::kLost, "");
-  const Trial* trial = TrialOf(at);
-  const bool given_up = trial == nullptr || trial->state != TrialState::kRunning;
-  const auto take = [&](Host& host) {
-    host.at = at;
-    host.grant = trial->launch.grant;
-    host.offset = trial->launch.offset;
-    host.output_work = trial->launch.work;
-  };
-  if (found.fate == Inherited::Fate::kRuns) {
-    const auto known = hosts_.find(found.worker);
-    Host& host = known != hosts_.end() ? *known->second : AddHost(found.worker);
-    // The launch was given up, for example because its node was lost, and its process went on.
-    if (given_up) return Signal(host, Force::kKill);
-    take(host);
-    if (host.speaker.speaks) return;
-    site_.WatchOutput(host.name);
-    return ReadOutput(host, /*at_end=*/false);
+void Workforce::TakeOver(Host& host, wire::LaunchRef at) {
+  const Launch& launch = TrialOf(at)->launch;
+  host.members[at].carried = true;
+  host.grant = launch.grant;
+  host.offset = launch.offset;
+  host.output_work = launch.work;
+}
+
+void Workforce::Adopt(const Inherited& found, const std::vector<wire::LaunchRef>& launches) {
+  if (found.fate == Inherited::Fate::kRuns && !Planted("disowned"))
+    return AdoptRunning(found.worker, launches);
+  if (found.fate == Inherited::Fate::kGone && !Planted("disowned"))
+    return AdoptGone(found.worker, launches);
+  for (const wire::LaunchRef& at : launches) {
+    if (IsRunning(at)) Ended(at, Ending::kLost, "");
   }
-  if (given_up) return;
-  if (found.fate == Inherited::Fate::kNever) return Ended(at, Ending::kLost, "");
+}
+
+// The process of these launches lives.
+void Workforce::AdoptRunning(const std::string& worker,
+                             const std::vector<wire::LaunchRef>& launches) {
+  const auto known = hosts_.find(worker);
+  Host& host = known != hosts_.end() ? *known->second : AddHost(worker);
+  for (const wire::LaunchRef& at : launches) {
+    if (IsRunning(at)) TakeOver(host, at);
+  }
+  // All of its launches were given up, for example because their node was lost, and it went on.
+  if (host.members.empty()) return Signal(host, Force::kKill);
+  if (host.speaker.speaks) return;
+  site_.WatchOutput(host.name);
+  ReadOutput(host, /*at_end=*/false);
+}
+
+// The process of these launches has ended.
+void Workforce::AdoptGone(const std::string& worker, const std::vector<wire::LaunchRef>& launches) {
   Host gone;
-  gone.name = found.worker;
-  gone.speaker = site_.WhoSpeaks(found.worker);
-  take(gone);
-  LaunchOver(gone);
+  gone.name = worker;
+  gone.speaker = site_.WhoSpeaks(worker);
+  for (const wire::LaunchRef& at : launches) {
+    if (IsRunning(at)) TakeOver(gone, at);
+  }
+  HostOver(gone);
 }
 
 // Records the end of a launch that no process carries.
@@ -108,26 +144,34 @@ void Workforce::Ended(wire::LaunchRef at, Ending ending, std::string reason) {
 
 void Workforce::CarryOut(const Start& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
-  const Trial* trial = TrialOf(at);
-  if (trial == nullptr || trial->state != TrialState::kRunning || Carrier(at) != nullptr) return;
+  if (!IsRunning(at) || Carrier(at) != nullptr) return;
   // The user interrupted for a second time (KillAll) while the start was being written down.
   if (killing_) return Ended(at, Ending::kLost, "");
+  const Trial& trial = *TrialOf(at);
+  if (Host* bundle = BundleHost(trial)) return Join(*bundle, at);
   Host* idle = IdleHost(command.grant);
   if (idle == nullptr) DismissFrom(command.grant);
-  const Status started = idle != nullptr ? AssignTo(*idle, *trial) : SpawnHost(*trial);
-  if (!started) Ended(at, Ending::kNotStarted, started.error().message);
+  const Status started = idle != nullptr ? AssignTo(*idle, trial) : SpawnHost(trial);
+  if (!started) return Ended(at, Ending::kNotStarted, started.error().message);
+  if (idle != nullptr) TellCapacity(*idle);
+}
+
+// Whether the host has no launch, and can be given one.
+bool Workforce::IsIdle(const Host& host) {
+  if (host.dismissed || !host.members.empty() || host.peer == nullptr) return false;
+  if (host.is_bundle) return host.capacity > 0;
+  // A host with messages that are not on disk yet is passed over: a crash would leave it with two
+  // launches.
+  return host.ready && host.owed == 0;
 }
 
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
-    // A host with messages that are not on disk yet is passed over: a crash would leave it with two
-    // launches.
-    const bool idle = host->ready && !host->dismissed && host->owed == 0;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     // The program of an elastic trial has as many threads as it had cores when it started.
     const bool elastic = study().spec.demand.most > 0;
     const bool as_wide = !elastic || host->grant.cpus == grant.cpus;
-    if (idle && here && as_wide && host->grant.devices == grant.devices) return host.get();
+    if (IsIdle(*host) && here && as_wide && host->grant.devices == grant.devices) return host.get();
   }
   return nullptr;
 }
@@ -135,7 +179,7 @@ Workforce::Host* Workforce::IdleHost(const Grant& grant) {
 Status Workforce::AssignTo(Host& host, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(site_.Claim(host.name, trial));
-  host.at = at;
+  host.members[at].carried = true;
   host.ready = false;
   host.grant = trial.launch.grant;
   if (std::exchange(host.speaker.base, 0) != 0) site_.Spoke(host.name, host.speaker);
@@ -148,7 +192,7 @@ Status Workforce::SpawnHost(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(site_.Spawn(trial));
   Host& host = AddHost(WorkerName(at));
-  host.at = at;
+  host.members[at].carried = true;
   host.grant = trial.launch.grant;
   site_.WatchOutput(host.name);
   // The site does not announce output that came before the watch began, so it is read once here.
@@ -159,7 +203,7 @@ Status Workforce::SpawnHost(const Trial& trial) {
 void Workforce::CarryOut(const SetBudget& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
   Host* host = Carrier(at);
-  if (host == nullptr) return;
+  if (host == nullptr || !host->members[at].carried) return;
   wire::Budget budget{.at = at, .target = std::nullopt};
   if (command.target != kNoLimit) budget.target = command.target;
   Tell(*host, budget);
@@ -169,6 +213,11 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const wire::LaunchRef at{command.trial.trial, command.launch};
   Host* host = Carrier(at);
   if (host == nullptr) return;
+  Member& member = host->members[at];
+  if (!member.carried) {  // it never began
+    host->members.erase(at);
+    return Ended(at, Ending::kReleased, "");
+  }
   const bool hears = host->peer != nullptr;
   const Trial& trial = *TrialOf(at);
   const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
@@ -183,22 +232,22 @@ void Workforce::CarryOut(const StopLaunch& command) {
       Tell(*host, wire::Stop{at, "complete"});
       // The launch was told before, and still runs: its program does not speak the protocol, or
       // ignores the request.
-      if (host->told_complete && !hears) Signal(*host, Force::kTerminate);
-      if (host->told_complete && hears) ForceLater(*host);
-      host->told_complete = true;
+      if (member.told_complete && !hears) return ForceOut(*host, at);
+      if (member.told_complete && hears) ForceLater(*host, at);
+      member.told_complete = true;
       return;
     case StopReason::kYield: return Tell(*host, wire::Pause{at});
     case StopReason::kPaused:
     case StopReason::kDrain: Tell(*host, wire::Pause{at}); break;
     case StopReason::kStopped: Tell(*host, wire::Stop{at, "stopped"}); break;
     case StopReason::kStudy: Tell(*host, wire::Stop{at, "study"}); break;
-    case StopReason::kTimeout: return Signal(*host, Force::kTerminate);
+    case StopReason::kTimeout: return ForceOut(*host, at);
     case StopReason::kLease: return Signal(*host, Force::kKill);
   }
   if (comes) {
-    ForceLater(*host);
+    ForceLater(*host, at);
   } else {
-    Signal(*host, Force::kTerminate);
+    ForceOut(*host, at);
   }
 }
 
@@ -227,7 +276,7 @@ void Workforce::Acknowledge(const Receipt& receipt, int count) {
 
 void Workforce::DismissIdle() {
   for (auto& [name, host] : hosts_) {
-    if (!host->at && !host->dismissed) Dismiss(*host);
+    if (host->members.empty() && !host->dismissed) Dismiss(*host);
   }
 }
 
@@ -236,8 +285,7 @@ void Workforce::DismissIdle() {
 void Workforce::DismissFrom(const Grant& grant) {
   if (study().spec.demand.most == 0) return;
   for (auto& [name, host] : hosts_) {
-    const bool idle = host->ready && !host->dismissed && host->owed == 0;
-    if (!idle || host->grant.node != grant.node) continue;
+    if (!IsIdle(*host) || host->grant.node != grant.node) continue;
     const bool other_width = grant.devices.empty() && host->grant.cpus != grant.cpus;
     const bool shared =
         other_width || std::ranges::any_of(host->grant.devices, [&](DeviceId device) {
@@ -250,7 +298,7 @@ void Workforce::DismissFrom(const Grant& grant) {
 void Workforce::Dismiss(Host& host) {
   host.dismissed = true;
   Tell(host, wire::Exit{});
-  ForceLater(host);
+  EndLater(host);
 }
 
 void Workforce::KillAll() {
@@ -263,25 +311,35 @@ void Workforce::Signal(Host& host, Force force) {
   site_.Signal(host.name, force);
 }
 
-// The host was asked to leave. It is forced if it is still there, with the same launch, after the
-// grace period.
-void Workforce::ForceLater(Host& host) {
-  if (host.force_timer != 0) return;
-  const std::optional<wire::LaunchRef> at = host.at;
-  host.force_timer =
-      site_.At(site_.Now() + study().spec.timeouts.grace, [this, name = host.name, at] {
-        const auto found = hosts_.find(name);
-        if (found == hosts_.end()) return;
-        found->second->force_timer = 0;
-        if (found->second->at == at) Signal(*found->second, Force::kTerminate);
-      });
+// Ends the host by force after the grace period, if it is still there.
+void Workforce::EndLater(Host& host) {
+  if (host.exit_timer != 0) return;
+  host.exit_timer = site_.At(site_.Now() + study().spec.timeouts.grace, [this, name = host.name] {
+    const auto found = hosts_.find(name);
+    if (found == hosts_.end()) return;
+    found->second->exit_timer = 0;
+    Signal(*found->second, Force::kTerminate);
+  });
+}
+
+// The launch was asked to leave. It is forced if it is still there after the grace period.
+void Workforce::ForceLater(Host& host, wire::LaunchRef at) {
+  Site::TimerId& timer = host.members[at].force_timer;
+  if (timer != 0) return;
+  timer = site_.At(site_.Now() + study().spec.timeouts.grace, [this, name = host.name, at] {
+    const auto found = hosts_.find(name);
+    if (found == hosts_.end() || !found->second->members.contains(at)) return;
+    found->second->members[at].force_timer = 0;
+    ForceOut(*found->second, at);
+  });
 }
 
 void Workforce::HostEnded(const std::string& worker) {
   const auto found = hosts_.find(worker);
   SLUICE_CHECK(found != hosts_.end(), "an ended host is known");
   Host& host = *found->second;
-  site_.Cancel(host.force_timer);
+  site_.Cancel(host.exit_timer);
+  for (auto& [at, member] : host.members) site_.Cancel(member.force_timer);
   if (host.peer != nullptr) {
     const PeerId peer = host.peer->id;
     Detach(peer);
@@ -289,18 +347,27 @@ void Workforce::HostEnded(const std::string& worker) {
   }
   const std::unique_ptr<Host> gone = std::move(found->second);
   hosts_.erase(found);
-  LaunchOver(*gone);
+  HostOver(*gone);
 }
 
-// The process that carried a launch is gone. Takes in what it printed last, what it could not
-// deliver, then how it ended.
-void Workforce::LaunchOver(Host& gone) {
+// A process is gone. Takes in what it printed last and what it could not deliver, then how the
+// launches that it carried ended.
+void Workforce::HostOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
-  if (!gone.at) return;
-  const wire::LaunchRef at = *gone.at;
-  ReadSpool(gone, at, /*before=*/UINT64_MAX);
+  for (const wire::LaunchRef& at : gone.Carried()) ReadSpool(gone, at, /*before=*/UINT64_MAX);
+  std::vector<wire::LaunchRef> carried = gone.Carried();
+  std::erase_if(carried, [this](const wire::LaunchRef& at) { return !IsRunning(at); });
+  const int count = static_cast<int>(carried.size());
+  for (const wire::LaunchRef& at : carried) {
+    LaunchOver(gone, at, count);
+    if (Planted("lost-member")) break;
+  }
+  TurnAway(gone);
+}
+
+// `carried`: how many launches the process carried when it ended.
+void Workforce::LaunchOver(const Host& gone, wire::LaunchRef at, int carried) {
   const Trial* trial = TrialOf(at);
-  if (trial == nullptr || trial->state != TrialState::kRunning) return;
   const LaunchEnd end = site_.EndOf(at, gone.name);
   Ending ending = Ending::kLost;
   switch (end.kind) {
@@ -310,10 +377,17 @@ void Workforce::LaunchOver(Host& gone) {
     case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
     case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;
   }
+  std::string reason = end.reason;
+  // The end of the process says nothing about any one of the launches that it carried.
+  const bool together = carried > 1 && (ending == Ending::kDone || ending == Ending::kFailed);
+  if (together && !Planted("blamed-together")) {
+    ending = Ending::kBundleLost;
+    reason = fmt::format("the process of {} trials ended: {}", carried,
+                         reason.empty() ? "exit code 0" : reason);
+  }
   // An idle worker left just as it was given the launch: the launch has never begun.
   const bool unheard = gone.name != WorkerName(at) && trial->launch.seq == 0;
   if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
-  std::string reason = end.reason;
   if (ending == Ending::kDone && trial->reports == 0 && !gone.other_numbers.empty())
     reason = fmt::format("it printed {}", fmt::join(gone.other_numbers, ", "));
   owner_.Happened(LaunchEnded{.trial = KeyOf(at),

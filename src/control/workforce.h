@@ -50,8 +50,10 @@ class WorkforceOwner {
 // thread.
 //
 // A *host* is a process that was started for a launch. It carries that launch and, if it says that
-// it can (reuse), further launches after it. A host outlives this object: the workforce of the next
-// controller adopts it.
+// it can, further launches: after it (reuse), or beside it (capacity). The launches of a bundle are
+// its *members*. A launch that is to join a bundle finds the host through the launches that the
+// host carries, since the number of a bundle is used again. A host outlives this object: the
+// workforce of the next controller adopts it.
 class Workforce {
  public:
   Workforce(Site& site, WorkforceOwner& owner, StudyId study);
@@ -94,10 +96,12 @@ class Workforce {
 
  private:
   struct Host;
+  struct Member;
   struct Peer;
 
   const Study& study() const;
   const Trial* TrialOf(wire::LaunchRef at) const;
+  bool IsRunning(wire::LaunchRef at) const;
   TrialKey KeyOf(wire::LaunchRef at) const { return {study_, at.trial}; }
   void Tell(Host& host, const wire::ToWorker& message);
 
@@ -105,16 +109,37 @@ class Workforce {
   Host& AddHost(const std::string& worker);
   Host* Carrier(wire::LaunchRef at);
   Host* FindOrReachHost(const std::string& worker);
+  static bool IsIdle(const Host& host);
   Host* IdleHost(const Grant& grant);
   Status SpawnHost(const Trial& trial);
   Status AssignTo(Host& host, const Trial& trial);
-  void Adopt(wire::LaunchRef at);
+  void Adopt(const Inherited& found, const std::vector<wire::LaunchRef>& launches);
+  void AdoptRunning(const std::string& worker, const std::vector<wire::LaunchRef>& launches);
+  void AdoptGone(const std::string& worker, const std::vector<wire::LaunchRef>& launches);
+  void TakeOver(Host& host, wire::LaunchRef at);
   void Ended(wire::LaunchRef at, Ending ending, std::string reason);
-  void LaunchOver(Host& gone);
+  void HostOver(Host& gone);
+  void LaunchOver(const Host& gone, wire::LaunchRef at, int carried);
   void Dismiss(Host& host);
   void DismissFrom(const Grant& grant);
   void Signal(Host& host, Force force);
-  void ForceLater(Host& host);
+  void EndLater(Host& host);
+  void ForceLater(Host& host, wire::LaunchRef at);
+  void ForceOut(Host& host, wire::LaunchRef at);
+
+  // Bundles
+  Host* BundleHost(const Trial& trial);
+  void Join(Host& host, wire::LaunchRef at);
+  void LetIn(Host& host);
+  void TurnAway(Host& host);
+  void TakesOne(Host& host);
+  void TellCapacity(const Host& host);
+  void CapacityChanged(Host& host, int capacity);
+  void EndIfOnlyHung(Host& host);
+  void GreetBundle(Peer& peer, Host& host);
+  void RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason);
+  void RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at);
+  void Left(Host& host, wire::LaunchRef at);
 
   // Standard output of programs that do not speak the protocol
   void ReadOutput(Host& host, bool at_end);
@@ -126,6 +151,7 @@ class Workforce {
   void RefuseInTurn(Peer& peer, std::string reason);
   void TellMissed(const Trial& trial);
   void Greeted(Peer& peer);
+  bool Attach(Peer& peer, Host& host);
   void WorkerReady(Peer& peer, Host& host);
   void Renumber(Host& host, wire::FromWorker& message);
   void ReadSpool(Host& host, wire::LaunchRef at, std::uint64_t before);

@@ -61,6 +61,7 @@ void Engine::On(const StudyResumed& event) {
     sluice::Apply(*event.change, study->spec);
   }
   study->pause.clear();
+  study->capacity = 0;  // perhaps its program, or the machine, is another one now
   Reopen(*study);
 }
 
@@ -178,6 +179,32 @@ void Engine::On(const LeaseExpired& event) {
   Trial* trial = LiveLaunch(event.trial, event.launch, {});
   if (trial == nullptr) return;
   departures_.Leave(state_.study(event.trial.study), *trial, StopReason::kLease);
+}
+
+void Engine::On(const CapacityTold& event) {
+  const Trial* told = LiveLaunch(event.trial, event.launch, {});
+  if (told == nullptr) return;
+  Study& study = state_.study(event.trial.study);
+  study.several_shapes = event.several_shapes;
+  // A process that takes no more at all is about to end, and says nothing of others.
+  if (event.capacity > 0)
+    study.capacity =
+        study.capacity == 0 ? event.capacity : std::min(study.capacity, event.capacity);
+  state_.SetCapacity(study, *told, event.capacity);
+  state_.replan = true;
+}
+
+void Engine::On(const LaunchHung& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, {});
+  if (trial == nullptr) return;
+  departures_.EmptyBundle(state_.study(event.trial.study), *trial);
+}
+
+void Engine::On(const Profiled& event) {
+  Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
+  if (trial == nullptr) return;
+  if (state_.policy->LooksAtSpeeds())
+    speed_meter_.Learn(state_.study(event.trial.study), *trial, event);
 }
 
 void Engine::On(const LaunchEnded& event) {

@@ -89,6 +89,9 @@ class Engine {
   void On(const KnowledgeGiven&) {}
   void On(const NodesChanged& event);
   void On(const CheckpointCopied& event) { checkpoints_.OnCopied(event); }
+  void On(const CapacityTold& event);
+  void On(const LaunchHung& event);
+  void On(const Profiled& event);
 
   Trial* LiveLaunch(TrialKey key, LaunchId launch, Position position);
   void Reopen(Study& study);

@@ -112,6 +112,21 @@ void EngineState::MarkChanged(const Study& study, Trial& trial) {
   changed.push_back({study.id, trial.id});
 }
 
+std::vector<TrialId> EngineState::BundleOf(const Study& study, const Trial& trial) const {
+  const BundleId bundle = trial.launch.grant.bundle;
+  if (!IsSet(bundle)) return {trial.id};
+  std::vector<TrialId> members;
+  for (const TrialId id : study.running) {
+    if (study.trial(id).launch.grant.bundle == bundle) members.push_back(id);
+  }
+  return members;
+}
+
+void EngineState::SetCapacity(Study& study, const Trial& trial, int capacity) {
+  for (const TrialId id : BundleOf(study, trial))
+    study.trial(id).launch.capacity = std::max(capacity, 1);
+}
+
 void EngineState::AskWake(Time time) {
   if (time >= next_wake) return;
   next_wake = time;

@@ -67,6 +67,10 @@ struct EngineState {
   Trial& AddTrial(Study& study, Trial trial);
   void SetState(Study& study, Trial& trial, TrialState state);
   void MarkChanged(const Study& study, Trial& trial);
+  // The running trials in the process of this one, itself included.
+  std::vector<TrialId> BundleOf(const Study& study, const Trial& trial) const;
+  // The process of this trial takes so many launches at once.
+  void SetCapacity(Study& study, const Trial& trial, int capacity);
 
   void AskWake(Time time);
   // Asks for all wake-ups that the study needs.

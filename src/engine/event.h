@@ -162,6 +162,8 @@ enum class Ending {
   kLost,        // it never ran, or vanished without its own fault
   kStopped,     // another tuner, from which the study was imported, had given it up
   kNotStarted,  // the machine could not start it: a full disk, no more processes
+  kReleased,    // its process handed it back, or had no room for it
+  kBundleLost,  // its process died, and carried other launches too
 };
 
 struct LaunchEnded {
@@ -169,7 +171,7 @@ struct LaunchEnded {
   LaunchId launch{};
   Position position;  // when the worker itself said so
   Ending ending = Ending::kDone;
-  // With kFailed, kLost and kNotStarted. With kDone, what it printed if it reported nothing.
+  // Not with kPaused. With kDone, what it printed if it reported nothing.
   std::string reason;
   std::int64_t checkpoint_bytes = -1;  // size of the checkpoint folder now; -1: not known
   Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not known
@@ -179,6 +181,32 @@ struct LaunchEnded {
 struct LeaseExpired {
   TrialKey trial;
   LaunchId launch{};
+};
+
+// The process of a launch said how many launches it takes at once: when it connected, or because
+// that has changed.
+struct CapacityTold {
+  TrialKey trial;
+  LaunchId launch{};
+  int capacity = 0;
+  bool several_shapes = false;  // they may be of different shapes
+};
+
+// A launch did not leave within its grace period, and its process carries other launches. Those
+// save and leave before the process is ended.
+struct LaunchHung {
+  TrialKey trial;
+  LaunchId launch{};
+};
+
+// What a process measured while it trained so many trials of the shape that this trial has.
+struct Profiled {
+  TrialKey trial;
+  LaunchId launch{};
+  Position position;
+  int trials = 1;
+  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
+  double work_per_second = 0;  // of each of the trials; 0: not measured
 };
 
 struct RetryAsked {
@@ -198,7 +226,7 @@ struct Event {
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
                LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied,
-               NodesChanged, TrialStopAsked>
+               NodesChanged, TrialStopAsked, CapacityTold, LaunchHung, Profiled>
       body;
 };
 

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 11;
+constexpr int kSnapshotVersion = 12;
 
 struct Saver {
   StateWriter& writer;
@@ -54,7 +54,8 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
                        s.furthest, s.seed, s.trials_wanted, s.created, s.deadline, s.ending,
                        s.finished, s.exhausted, s.asked, s.answered, s.enqueued, s.groups,
                        s.group_target, s.best, s.checkpoint_bytes, s.running, s.waiting,
-                       s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless);
+                       s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless,
+                       s.capacity, s.several_shapes);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -83,6 +84,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   if (!IsWhole(study.start_up) || study.leave.count() < 0 ||
       study.leave > study.spec.timeouts.grace)
     return false;
+  if (study.capacity < 0) return false;
   if (study.ending > Finish::kFailures || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||
@@ -96,7 +98,7 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
     if (Number(trial.id) != i + 1 || trial.leave_reason > StopReason::kDrain ||
-        trial.saved_bytes < 0 || trial.width < 0)
+        trial.saved_bytes < 0 || trial.width < 0 || trial.launch.capacity < 0)
       return false;
     if (trial.leave_reason < StopReason::kComplete || trial.point.size() != study.spec.space.size())
       return false;

@@ -45,6 +45,9 @@ struct Launch {
   Work work = 0;              // of its last new report
   std::uint32_t reports = 0;  // new ones
   Duration to_first{0};       // from its start to its first report; 0: not known
+  // The most launches that its process takes at once; 0: it has not said so. A bundle with as many
+  // members, or more, takes no other.
+  int capacity = 0;
 
   // Whether the launch can be preempted: it speaks the protocol, and has reported new work.
   bool CanBeMoved() const { return seq > 0 && work > 0; }
@@ -84,6 +87,8 @@ struct Trial {
   Launch launch;
   MeasuredPace pace;
   std::uint32_t failures = 0;
+  // How often its process died with other launches in it, since a launch of it last ended in order.
+  std::uint32_t lost_bundles = 0;
   std::uint32_t reports = 0;
   Work work = 0;  // reported so far, or done by the parent of a fork
   Work target = 0;
@@ -106,6 +111,8 @@ struct Trial {
   bool CanStart() const { return !awaits_parameters && copying == Copying::kNot; }
   bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
   bool HasResult() const { return result == result; }
+  // Whether it may not share a process, because it may be what made two of them die.
+  bool RunsAlone() const { return lost_bundles >= 2; }
   // A width is settled for one target, so a new target drops it.
   void SetTarget(Work next) {
     if (target != next) width = 0;
@@ -155,7 +162,8 @@ void ForEachField(SomeTrial& t, Visit&& visit) {
       t.launch.grant.node, t.launch.grant.cpus, t.launch.grant.gpu_share, t.launch.grant.bandwidth,
       t.launch.grant.memory_bytes, t.launch.grant.devices, t.launch.grant.bundle,
       t.launch.grant.program_bytes, t.width, t.launch.reports, t.launch.to_first, t.pace.since,
-      t.pace.work, t.pace.pace, t.pace.measured, t.leave_sent, t.resumed, t.lost, t.restarted);
+      t.pace.work, t.pace.pace, t.pace.measured, t.leave_sent, t.resumed, t.lost, t.restarted,
+      t.launch.capacity, t.lost_bundles);
 }
 
 }  // namespace sluice

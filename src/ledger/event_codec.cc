@@ -108,6 +108,17 @@ struct Encoder {
     if (e.checkpoint_work >= 0) json.Add("checkpoint_work", e.checkpoint_work);
   }
   void operator()(const LeaseExpired& e) { OfTrial(e, "lease_expired"); }
+  void operator()(const CapacityTold& e) {
+    OfTrial(e, "capacity_told");
+    json.Add("capacity", e.capacity);
+    if (e.several_shapes) json.Add("several_shapes", true);
+  }
+  void operator()(const LaunchHung& e) { OfTrial(e, "launch_hung"); }
+  void operator()(const Profiled& e) {
+    OfTrial(e, "profiled");
+    json.Add("trials", e.trials).Add("bytes", e.bytes);
+    json.Add("work_per_second", e.work_per_second);
+  }
   void operator()(const TrialStopAsked& e) {
     Become(e.trial.study, "trial_stop_asked");
     json.Add("trial", Number(e.trial.trial));
@@ -316,13 +327,27 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   if (kind == "launch_heard") return event(in.OfLaunch<LaunchHeard>(study));
   if (kind == "launch_ended") {
     auto ended = in.OfLaunch<LaunchEnded>(study);
-    ended.ending = in.UpTo("ending", Ending::kNotStarted);
+    ended.ending = in.UpTo("ending", Ending::kBundleLost);
     ended.reason = in.TextOr("reason", "");
     if (in.Has("checkpoint_bytes")) ended.checkpoint_bytes = in.Integer("checkpoint_bytes");
     if (in.Has("checkpoint_work")) ended.checkpoint_work = in.Integer("checkpoint_work");
     return event(std::move(ended));
   }
   if (kind == "lease_expired") return event(in.OfLaunch<LeaseExpired>(study));
+  if (kind == "capacity_told") {
+    auto told = in.OfLaunch<CapacityTold>(study);
+    told.capacity = static_cast<int>(in.Integer("capacity", 0, INT32_MAX));
+    told.several_shapes = in.Has("several_shapes") && in.Boolean("several_shapes");
+    return event(told);
+  }
+  if (kind == "launch_hung") return event(in.OfLaunch<LaunchHung>(study));
+  if (kind == "profiled") {
+    auto profiled = in.OfLaunch<Profiled>(study);
+    profiled.trials = static_cast<int>(in.Integer("trials", 1, INT32_MAX));
+    profiled.bytes = in.Integer("bytes", 0);
+    profiled.work_per_second = in.Number("work_per_second");
+    return event(profiled);
+  }
   if (kind == "trial_stop_asked") return event(TrialStopAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "woken") return event(Woken{});

@@ -53,6 +53,14 @@ void Departures::SaveAll(Study& study) {
   }
 }
 
+void Departures::EmptyBundle(Study& study, const Trial& hung) {
+  state_.SetCapacity(study, hung, 1);
+  for (const TrialId id : state_.BundleOf(study, hung)) {
+    Trial& trial = study.trial(id);
+    if (id != hung.id && !IsEnding(trial)) SaveAndComeBack(study, trial);
+  }
+}
+
 void Departures::CheckTimeouts(Study& study) {
   const Timeouts& limits = study.spec.timeouts;
   for (TrialId id : study.running) {
@@ -68,6 +76,7 @@ void Departures::CheckTimeouts(Study& study) {
             ? fmt::format("ran longer than its time-out of {}", FormatDuration(limits.trial))
             : fmt::format("no report within its time-out of {}", FormatDuration(limits.report));
     Leave(study, trial, StopReason::kTimeout);
+    EmptyBundle(study, trial);
   }
 }
 

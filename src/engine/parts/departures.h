@@ -19,6 +19,9 @@ class Departures {
   void Drain(StopReason reason);
   // No new work of this study. Its running trials are stopped, or saved for later.
   void EndStudy(Study& study, Finish reason);
+  // The process of `hung` will be ended by force. The other launches in it save their work, leave,
+  // and go on elsewhere. No other launch joins it.
+  void EmptyBundle(Study& study, const Trial& hung);
   // The launches that have run too long, or have not reported for too long, leave.
   void CheckTimeouts(Study& study);
 

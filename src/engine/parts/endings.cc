@@ -30,12 +30,26 @@ bool IsAhead(const Trial& trial, const LaunchEnded& event) {
          (event.checkpoint_work == 0 && trial.lost && short_of_target);
 }
 
+// Whether a launch that ran into a time-out may not be the cause: it never began, or its process
+// died with other launches in it.
+bool IsBlameless(const LaunchEnded& event) {
+  return event.ending == Ending::kReleased || event.ending == Ending::kBundleLost;
+}
+
+// Whether a process handed a launch back that it could have had all to itself. The next process
+// would do the same.
+bool IsRefusedAlone(const Trial& trial, const LaunchEnded& event, int neighbours) {
+  return event.ending == Ending::kReleased && event.position.seq != 0 && neighbours == 0 &&
+         trial.launch.reports == 0 && !trial.leaving;
+}
+
 }  // namespace
 
 void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   if (!(Planted("lost-grant") && event.ending == Ending::kLost))
     state_.cluster.Release(trial.launch.grant);
   speed_meter_.MeasureAnew(trial.launch.grant.bundle);
+  const int neighbours = CountNeighbours(study, trial, event);
   trial.launch.grant = {};
   trial.busy += state_.now - trial.launch.started;
   trial.ended = state_.now;
@@ -48,11 +62,32 @@ void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   }
   std::erase(study.running, trial.id);
   if (event.checkpoint_bytes >= 0) checkpoints_.SetBytes(study, trial, event.checkpoint_bytes);
-  Settle(study, trial, event);
+  if (IsRefusedAlone(trial, event, neighbours)) {
+    Fail(study, trial, "its process handed it back, though it had no other trial");
+  } else {
+    Settle(study, trial, event);
+  }
   trial.leaving = false;
   checkpoints_.AskCopiesOf(study, trial.id);
   checkpoints_.Bound(study);
   state_.replan = true;
+}
+
+// Counts the launches that are left in the process of one that ends, and takes in what its end says
+// of them.
+int Endings::CountNeighbours(Study& study, Trial& trial, const LaunchEnded& event) {
+  const int neighbours = static_cast<int>(state_.BundleOf(study, trial).size()) - 1;
+  if (event.ending == Ending::kReleased && event.position.seq != 0 && neighbours > 0) {
+    // The process has room for no more than it keeps, unless it says otherwise later.
+    state_.SetCapacity(study, trial, std::min(trial.launch.capacity, neighbours));
+  }
+  if (event.ending == Ending::kPaused || event.ending == Ending::kDone) trial.lost_bundles = 0;
+  // A trial that was asked to leave its process because of another one is not suspected.
+  const bool suspect = !trial.leaving || trial.leave_reason == StopReason::kLease ||
+                       trial.leave_reason == StopReason::kTimeout;
+  if (event.ending == Ending::kBundleLost && suspect && !Planted("never-alone"))
+    ++trial.lost_bundles;
+  return neighbours;
 }
 
 void Endings::LoseLaunchesOnLostNodes() {
@@ -95,6 +130,7 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kPaused: return state_.SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout:
       case StopReason::kLease:
+        if (IsBlameless(event)) break;
         if (trial.work >= study.spec.stopper.max_budget)
           return judge_.Close(study, trial, TrialState::kComplete);
         return Fail(
@@ -117,8 +153,10 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
     PutBack(study, trial, event.reason);
     return HoldStarts(study, event.reason);
   }
-  trial.lost = trial.lost || event.ending == Ending::kLost;
-  if (yielded || more_to_do || event.ending == Ending::kLost || event.ending == Ending::kPaused)
+  const bool vanished = event.ending == Ending::kLost || event.ending == Ending::kBundleLost;
+  trial.lost = trial.lost || vanished;
+  if (yielded || more_to_do || vanished || event.ending == Ending::kPaused ||
+      event.ending == Ending::kReleased)
     return PutBack(study, trial, event.reason);
   if (IsAhead(trial, event) && !Planted("ahead-complete")) return BeginAgain(study, trial);
   if (event.ending == Ending::kStopped) {

@@ -27,6 +27,7 @@ class Endings {
   void LoseLaunchesOnLostNodes();
 
  private:
+  int CountNeighbours(Study& study, Trial& trial, const LaunchEnded& event);
   void Settle(Study& study, Trial& trial, const LaunchEnded& event);
   void BeginAgain(Study& study, Trial& trial);
   void PutBack(Study& study, Trial& trial, std::string_view reason);

@@ -49,13 +49,31 @@ void Planner::StartPlaced(const Plan& plan) {
   for (const Placement& placement : plan.placements) {
     Study& study = state_.study(placement.trial.study);
     Trial& trial = study.trial(placement.trial.trial);
-    if (trial.state == TrialState::kWaiting && state_.cluster.Fits(placement.grant))
+    if (trial.state == TrialState::kWaiting && state_.cluster.Fits(placement.grant) &&
+        HasRoom(study, placement.grant.bundle))
       StartLaunch(study, trial, placement.grant);
   }
 }
 
+// Whether the process of this bundle takes another launch, as far as it has said.
+bool Planner::HasRoom(const Study& study, BundleId bundle) const {
+  const int capacity = CapacityOf(study, bundle);
+  return capacity == 0 || state_.cluster.BundleSize(bundle) < capacity;
+}
+
+// What the process of a bundle has said; 0: nothing, or there is no such bundle.
+int Planner::CapacityOf(const Study& study, BundleId bundle) {
+  if (!IsSet(bundle)) return 0;
+  for (const TrialId id : study.running) {
+    const Launch& launch = study.trial(id).launch;
+    if (launch.grant.bundle == bundle) return launch.capacity;
+  }
+  return 0;
+}
+
 void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
   const TrialKey key{study.id, trial.id};
+  const int capacity = CapacityOf(study, grant.bundle);
   state_.cluster.Take(grant);
   speed_meter_.MeasureAnew(grant.bundle);
   std::erase(study.waiting, trial.id);
@@ -65,7 +83,8 @@ void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
                         .grant = grant,
                         .target = trial.target,
                         .started = state_.now,
-                        .heard = state_.now};
+                        .heard = state_.now,
+                        .capacity = capacity};
   trial.pace.since = kNever;
   trial.resumed = false;
   // It is not known whether an earlier Evict was carried out before the last controller died.

@@ -26,6 +26,8 @@ class Planner {
 
  private:
   void StartPlaced(const Plan& plan);
+  static int CapacityOf(const Study& study, BundleId bundle);
+  bool HasRoom(const Study& study, BundleId bundle) const;
   void StartLaunch(Study& study, Trial& trial, const Grant& grant);
   void YieldMisplaced(const Plan& plan);
   void GiveUp(Study& study, TrialId id);

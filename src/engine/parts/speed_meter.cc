@@ -58,6 +58,18 @@ void SpeedMeter::MeasurePace(MeasuredPace& pace, const SpeedSituation& situation
   pace.pace *= std::pow(speed / usual / pace.pace, 1.0 / pace.measured);
 }
 
+void SpeedMeter::Learn(const Study& study, const Trial& trial, const Profiled& profile) {
+  const Grant& grant = trial.launch.grant;
+  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(grant)};
+  situation.fused = profile.trials;
+  const auto& devices = state_.cluster.node(grant.node).devices;
+  for (const DeviceId device : grant.devices) {
+    if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
+    situation.SetDevice(devices[Number(device)]);
+  }
+  state_.speeds.Learn(situation, profile.work_per_second, /*seconds=*/1);
+}
+
 void SpeedMeter::MeasureAnew(BundleId bundle) {
   if (!IsSet(bundle)) return;
   for (auto& study : state_.studies) {

@@ -12,6 +12,8 @@ class SpeedMeter {
   // Takes in a report before it is recorded in the trial: the trial's `work` and `launch` are still
   // as before.
   void Measure(Study& study, Trial& trial, const Reported& report);
+  // Takes in what a process measured itself.
+  void Learn(const Study& study, const Trial& trial, const Profiled& profile);
   // A trial joined the bundle or left it. What its members did before says nothing about their
   // speed now.
   void MeasureAnew(BundleId bundle);

@@ -1,0 +1,185 @@
+// Hosts that carry several launches at once: how launches join them, are handed back and leave.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/planted.h"
+#include "control/assignment.h"
+#include "control/host.h"
+
+namespace sluice {
+
+// The host that carries other launches of the trial's bundle, if there is one.
+Workforce::Host* Workforce::BundleHost(const Trial& trial) {
+  const Grant& grant = trial.launch.grant;
+  if (!IsSet(grant.bundle)) return nullptr;
+  if (Planted("joined-by-number")) {
+    const auto found = std::ranges::find_if(
+        hosts_, [&](const auto& each) { return each.second->grant.bundle == grant.bundle; });
+    return found == hosts_.end() ? nullptr : found->second.get();
+  }
+  for (const TrialId id : study().running) {
+    const Trial& other = study().trial(id);
+    if (id == trial.id || other.launch.grant.bundle != grant.bundle) continue;
+    if (Host* host = Carrier({id, other.launch.id})) return host;
+  }
+  return nullptr;
+}
+
+// The launch waits until the host's worker is connected and lets it in. If the host ends before
+// that, the launch is handed back.
+void Workforce::Join(Host& host, wire::LaunchRef at) {
+  host.members[at] = {};
+  if (host.is_bundle) return LetIn(host);
+  if (host.capacity == 1) TurnAway(host);
+}
+
+// Gives the launches that wait to the worker, as many as it has room for.
+void Workforce::LetIn(Host& host) {
+  if (host.peer == nullptr || host.dismissed) return;
+  std::vector<wire::LaunchRef> waiting;
+  for (const auto& [at, member] : host.members) {
+    if (!member.carried) waiting.push_back(at);
+  }
+  auto carried = host.members.size() - waiting.size();
+  for (const wire::LaunchRef& at : waiting) {
+    if (!IsRunning(at)) {
+      host.members.erase(at);
+    } else if (carried < static_cast<std::size_t>(host.capacity) || Planted("past-capacity")) {
+      ++carried;
+      if (const Status given = AssignTo(host, *TrialOf(at)); !given) {
+        host.members.erase(at);
+        Ended(at, Ending::kNotStarted, given.error().message);
+      }
+    }
+  }
+  TurnAway(host);
+}
+
+// Hands back the launches that the host has no room for.
+void Workforce::TurnAway(Host& host) {
+  std::vector<wire::LaunchRef> waiting;
+  for (const auto& [at, member] : host.members) {
+    if (!member.carried) waiting.push_back(at);
+  }
+  for (const wire::LaunchRef& at : waiting) {
+    site_.Cancel(host.members[at].force_timer);
+    host.members.erase(at);
+    Ended(at, Ending::kReleased, "");
+  }
+}
+
+// The program takes one trial at a time: it speaks version 1, or prints its results.
+void Workforce::TakesOne(Host& host) {
+  if (host.capacity == 1) return;
+  host.capacity = 1;
+  TellCapacity(host);
+  TurnAway(host);
+}
+
+// Tells the engine what the host's process has said, unless the engine knows, or has no use for it.
+void Workforce::TellCapacity(const Host& host) {
+  if (study().spec.demand.fused_most <= 1) return;
+  for (const wire::LaunchRef& at : host.Carried()) {
+    if (!IsRunning(at)) continue;
+    const bool known = TrialOf(at)->launch.capacity == std::max(host.capacity, 1) &&
+                       study().several_shapes == host.several_shapes && study().capacity > 0;
+    if (!known) {
+      owner_.Happened(CapacityTold{KeyOf(at), at.launch, host.capacity, host.several_shapes},
+                      std::nullopt);
+    }
+    return;
+  }
+}
+
+void Workforce::CapacityChanged(Host& host, int capacity) {
+  host.capacity = capacity;
+  TellCapacity(host);
+  LetIn(host);
+}
+
+// A worker of version 2 has connected. Each launch that it carries goes on by itself.
+void Workforce::GreetBundle(Peer& peer, Host& host) {
+  const wire::Hello& hello = peer.link.hello();
+  host.is_bundle = true;
+  host.capacity = hello.capacity;
+  host.several_shapes = hello.several_shapes;
+  std::set<wire::LaunchRef> known(hello.ended.begin(), hello.ended.end());
+  for (const wire::LaunchRef& at : hello.ended) {
+    // It sends the end of the launch again, which may be on disk already.
+    if (const Trial* trial = TrialOf(at)) {
+      peer.link.Hold(at, trial->launch.seq);
+    } else {
+      RefuseLaunch(peer, at, "the launch was given up");
+    }
+  }
+  for (const wire::LaunchRef& at : hello.launches) {
+    known.insert(at);
+    const auto member = host.members.find(at);
+    if (!IsRunning(at) || member == host.members.end()) {
+      RefuseLaunchInTurn(peer, at);
+      continue;
+    }
+    member->second.carried = true;
+    peer.link.Hold(at, TrialOf(at)->launch.seq);
+    TellMissed(*TrialOf(at));
+  }
+  // These were given to the worker on a connection that broke before it heard of them.
+  for (const wire::LaunchRef& at : host.Carried()) {
+    if (known.contains(at) || !IsRunning(at)) continue;
+    peer.link.Hold(at, TrialOf(at)->launch.seq);
+    site_.Send(peer.id, MakeAssign(study(), *TrialOf(at), site_.PlacesOf(at)));
+    TellMissed(*TrialOf(at));
+  }
+  TellCapacity(host);
+  LetIn(host);
+}
+
+void Workforce::RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason) {
+  peer.link.Drop(at);
+  site_.Send(peer.id, wire::Refuse{.reason = reason, .at = at});
+}
+
+// Refuses one launch of a worker once the events so far are on disk, as RefuseInTurn does.
+void Workforce::RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at) {
+  peer.link.Drop(at);
+  owner_.DoInTurn([this, id = peer.id, at] {
+    const auto found = peers_.find(id);
+    if (found != peers_.end()) RefuseLaunch(*found->second, at, "the launch was given up");
+  });
+}
+
+// A launch has left its host, which goes on.
+void Workforce::Left(Host& host, wire::LaunchRef at) {
+  const auto member = host.members.find(at);
+  if (member == host.members.end()) return;
+  site_.Cancel(member->second.force_timer);
+  host.members.erase(member);
+  if (host.is_bundle && host.peer != nullptr) host.peer->link.Release(at);
+  EndIfOnlyHung(host);
+}
+
+// A launch of the host is to be ended by force. The other launches in it are asked to leave first.
+void Workforce::ForceOut(Host& host, wire::LaunchRef at) {
+  const auto member = host.members.find(at);
+  if (member == host.members.end()) return;
+  member->second.hung = true;
+  if (host.Carried().size() <= 1 || Planted("killed-neighbours"))
+    return Signal(host, Force::kTerminate);
+  host.dismissed = true;
+  owner_.Happened(LaunchHung{KeyOf(at), at.launch}, std::nullopt);
+  TurnAway(host);
+  EndLater(host);
+}
+
+void Workforce::EndIfOnlyHung(Host& host) {
+  const auto carried = host.Carried();
+  if (carried.empty() && host.dismissed && host.is_bundle) Tell(host, wire::Exit{});
+  const auto is_hung = [&](const wire::LaunchRef& at) { return host.members[at].hung; };
+  if (!carried.empty() && std::ranges::all_of(carried, is_hung)) Signal(host, Force::kTerminate);
+}
+
+}  // namespace sluice
