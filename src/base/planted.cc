@@ -68,6 +68,13 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"never-begun", "an idle worker that leaves as it is given a trial is taken to have done it"},
       {"any-speaker", "a process that says that it is a worker may report for it"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},
+      {"lost-member", "when a process of several trials ends, only one of them is told of"},
+      {"blamed-together", "when a process of several trials dies, all of them have failed"},
+      {"never-alone", "a trial whose processes of several died twice joins another such process"},
+      {"past-capacity", "a process is given more trials than it takes"},
+      {"killed-neighbours",
+       "a process is ended for one of its trials, and the others are not asked"},
+      {"joined-by-number", "a launch joins a process by a number that may be another's by now"},
   };
   return bugs;
 }

@@ -32,6 +32,8 @@ Grant WithoutDevices(Grant grant) {
 
 }  // namespace
 
+bool Node::Lends() const { return std::ranges::any_of(devices, &Device::IsLent); }
+
 NodeId Cluster::Join(Node node) {
   used_.push_back({.cpus = 0, .devices = std::vector<DeviceUse>(node.devices.size())});
   std::vector<Node> nodes = *nodes_;
@@ -255,8 +257,7 @@ Grant FitOn(const Cluster& cluster, NodeId node, const Demand& demand) {
               .memory_bytes = demand.memory_bytes,
               .devices = {}};
   if (demand.gpus == 0) {
-    // The cores of a node that lends devices are for the trials on its devices.
-    if (std::ranges::any_of(devices, &Device::IsLent)) return {};
+    if (cluster.node(node).Lends()) return {};
     return WithoutDevices(grant);
   }
   const bool shared = demand.gpus < kWhole || demand.kinds != nullptr;

@@ -34,6 +34,9 @@ struct Node {
   std::vector<Device> devices;  // DeviceId is the index here
   bool up = true;               // a node that is down offers nothing
   friend bool operator==(const Node&, const Node&) = default;
+
+  // Whether it has lent devices. Its cores are then for the trials on its devices.
+  bool Lends() const;
 };
 
 // The most processes that one device can serve at once: the limit of MPS clients.

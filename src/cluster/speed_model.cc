@@ -63,6 +63,9 @@ std::strong_ordering CompareKinds(const SpeedSituation& a, const SpeedSituation&
   return SavedKind(a) <=> SavedKind(b);
 }
 
+// The name of the study that a shape belongs to: names of studies have no blank.
+std::string_view StudyOfShape(std::string_view shape) { return shape.substr(0, shape.find(' ')); }
+
 SpeedSituation Sane(SpeedSituation situation) {
   TakeOffSuffix(situation);  // no two situations are saved under one name
   situation.width = std::max<Milli>(situation.width, 1);
@@ -90,8 +93,12 @@ double SpeedModel::Prior(const SpeedSituation& situation) const {
   // A share below what the trial alone keeps busy caps its speed. A larger one changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
-  return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide *
-         priors_.fusion.At(situation.fused) / situation.fused / (1 + priors_.interference * beside);
+  // The table of fusion is one of GPUs. On cores nothing is known, so fused trials count as quick as
+  // alone.
+  const double together =
+      situation.kind.empty() ? situation.fused : priors_.fusion.At(situation.fused);
+  return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide * together / situation.fused /
+         (1 + priors_.interference * beside);
 }
 
 void SpeedModel::Learn(const SpeedSituation& situation, double work, double seconds) {
@@ -134,6 +141,12 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
     sum += certainty * (belief.mean + prior - belief.log_prior);
   }
   if (estimate.measured == 0) {
+    // What was measured of the whole study is the best guess for one of its shapes.
+    if (const auto study = StudyOfShape(situation.shape); study != situation.shape) {
+      SpeedSituation of_study = situation;
+      of_study.shape = study;
+      return Ask(of_study);
+    }
     estimate.work_per_second = std::exp(prior);
     estimate.spread = std::exp(std::sqrt(kUnknownVariance));
     return estimate;

@@ -15,7 +15,9 @@ namespace sluice {
 
 // The circumstances under which a trial runs. Every measurement of speed is tagged with them.
 struct SpeedSituation {
-  std::string shape;     // trials of one shape do the same work in one unit
+  // Trials of one shape do the same work in one unit. It is the name of their study, followed by a
+  // blank and what sets the shape apart if the study has several (engine/shape.h).
+  std::string shape;
   std::string kind;      // of its devices
   bool lent = false;     // they are lent; lent devices count as kinds of their own
   Milli width = kWhole;  // devices, or a share of one
@@ -39,8 +41,8 @@ struct SpeedEstimate {
   double spread = 1;
   std::int64_t count = 0;    // measurements under exactly these circumstances
   std::int64_t of_kind = 0;  // measurements of this shape on this kind
-  // Measurements of this shape under any circumstances. Those on lent devices count only for lent
-  // devices, all others only for devices that are not lent.
+  // Measurements of this shape under any circumstances; if there are none, those of its study. Those
+  // on lent devices count only for lent devices, all others only for devices that are not lent.
   std::int64_t measured = 0;
 };
 

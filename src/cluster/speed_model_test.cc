@@ -73,6 +73,28 @@ TEST(SpeedModelTest, FusedTrialsAndNeighboursAreCircumstancesToo) {
   EXPECT_NEAR(model.Ask(On("A100", 150)).work_per_second, 0.5, 1e-9);
 }
 
+TEST(SpeedModelTest, OnCoresNothingIsKnownOfFusedTrials) {
+  SpeedModel model;
+  EXPECT_DOUBLE_EQ(model.Prior({.shape = "s", .kind = "", .fused = 10}),
+                   model.Prior({.shape = "s", .kind = ""}));
+}
+
+TEST(SpeedModelTest, AShapeWithoutMeasurementsIsAsQuickAsItsStudy) {
+  SpeedModel model;
+  const SpeedSituation mlp{.shape = "s model=mlp", .kind = "A100"};
+  EXPECT_EQ(model.Ask(mlp).measured, 0);
+  for (int i = 0; i < 10; ++i) model.Learn(On("A100"), 5, 1);
+  SpeedSituation study = On("A100");
+  SpeedSituation shape = study;
+  shape.shape += " model=mlp";
+  EXPECT_EQ(model.Ask(shape).work_per_second, model.Ask(study).work_per_second);
+  EXPECT_EQ(model.Ask(shape).measured, 10);
+  model.Learn(shape, 2, 1);
+  EXPECT_NEAR(model.Ask(shape).work_per_second, 2, 1e-9);
+  EXPECT_EQ(model.Ask(shape).measured, 1);
+  EXPECT_EQ(model.Ask(study).measured, 10);
+}
+
 TEST(SpeedModelTest, FollowsASpeedThatChanges) {
   SpeedModel model;
   for (int i = 0; i < 1000; ++i) model.Learn(On("A100"), 1, 1);

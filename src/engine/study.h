@@ -110,6 +110,9 @@ struct StudySpec {
   int parallelism = 0;  // 0: as many as fit
   double weight = 1;    // of its share of the devices, relative to other studies
   Demand demand;
+  // Names of parameters that may not differ within a bundle: trials that agree in them have one
+  // shape. Empty: all trials have.
+  std::vector<std::string> shape;
   std::vector<KindProfile> profile;
   std::optional<ModelSpec> model;
   // The study whose best point this study trains, and nothing else; empty: none.

@@ -57,7 +57,7 @@ struct Launch {
 struct MeasuredPace {
   Time since = kNever;         // its speed is measured since then; kNever: it is not
   Work work = 0;               // that it had reported then
-  double pace = 1;             // its speed relative to what is usual for its shape
+  double pace = 1;             // its speed relative to what is usual for its study
   std::uint32_t measured = 0;  // measurements that `pace` rests on, capped
 };
 

@@ -20,9 +20,14 @@ constexpr const char* kAnyKind = "A100";
 
 }  // namespace
 
-Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speeds), study_(study) {
-  alone_ = Throughput(1);
+int MostFused(const StudyView& study) {
   const int most = std::max(1, study.demand.fused_most);
+  return study.capacity > 0 ? std::min(most, study.capacity) : most;
+}
+
+Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speeds), study_(study) {
+  alone_ = SpeedOfEach(1);
+  const int most = MostFused(study);
   while (knee_ < most) {
     const int twice = std::min(2 * knee_, most);
     const double needed = 1 + (kFusionPays - 1) * (twice - knee_) / knee_;
@@ -31,11 +36,16 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
   }
 }
 
+double Fusion::SpeedOfEach(int trials) const {
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = kAnyKind, .fused = trials};
+  if (study_.demand.gpus > 0) return speeds_.Prior(at);
+  at.kind.clear();
+  at.width = study_.demand.cpus;
+  return speeds_.Ask(at).work_per_second;
+}
+
 double Fusion::Throughput(int trials) const {
-  if (trials == 0) return 0;
-  const double each =
-      speeds_.Prior({.shape = std::string(study_.shape), .kind = kAnyKind, .fused = trials});
-  return trials * each / alone_;
+  return trials == 0 ? 0 : trials * SpeedOfEach(trials) / alone_;
 }
 
 double Fusion::Quickness(const Device& device, int trials) const {
@@ -87,6 +97,10 @@ Grant Fusion::GrantOn(NodeId node, DeviceId device, BundleId bundle) const {
           .devices = {device},
           .bundle = bundle,
           .program_bytes = demand.memory_bytes - demand.fused_bytes};
+}
+
+Grant Fusion::GrantOnCores(NodeId node, BundleId bundle) const {
+  return {.node = node, .cpus = study_.demand.cpus, .devices = {}, .bundle = bundle};
 }
 
 }  // namespace sluice

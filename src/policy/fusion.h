@@ -6,16 +6,21 @@
 
 namespace sluice {
 
+// The most trials that one program of the study may train: what its file and its programs say. 1:
+// its trials are not fused.
+int MostFused(const StudyView& study);
+
 // How many trials of a study are worth training in one program.
 class Fusion {
  public:
   Fusion(const SpeedModel& speeds, const StudyView& study);
 
-  // The throughput of a program with this many trials, as a multiple of one trial alone. By the
-  // prior tables, not by measurements.
+  // The throughput of a program with this many trials, as a multiple of one trial alone. On devices
+  // by the prior tables, not by measurements. On cores as measured: no table says how well programs
+  // fuse there, and until they were measured, each trial counts as quick as alone.
   double Throughput(int trials) const;
   // The number of trials from which on twice as many bring less than a tenth more throughput; at
-  // most what the study allows.
+  // most MostFused.
   int knee() const { return knee_; }
   // The speed of a program with this many trials on this device, as a fraction of its speed on a
   // device of the same kind that is not lent. As measured; before that, the fraction of the time
@@ -28,8 +33,12 @@ class Fusion {
   std::vector<const Device*> Home(const Cluster& cluster, const WorkView& work) const;
   // What a member of a bundle holds. The members hold the whole device together.
   Grant GrantOn(NodeId node, DeviceId device, BundleId bundle) const;
+  // The same without a device: the members share the cores of one trial.
+  Grant GrantOnCores(NodeId node, BundleId bundle) const;
 
  private:
+  double SpeedOfEach(int trials) const;
+
   const SpeedModel& speeds_;
   const StudyView& study_;
   double alone_ = 1;  // the speed of one trial alone

@@ -55,6 +55,40 @@ TEST(FusionTest, ADeviceThatIsLentIsAsQuickAsItIsOpenUntilItWasMeasured) {
   EXPECT_NEAR(Fusion(speeds, study).Quickness(lent, 4), 1.0 / 8, 0.01);
 }
 
+TEST(FusionTest, OnCoresTheFileSaysHowManyUntilTheirSpeedIsMeasured) {
+  SpeedModel speeds;
+  const StudyView study = StudyOf({.cpus = 2000, .fused_most = 100});
+  EXPECT_EQ(Fusion(speeds, study).knee(), 100);
+  EXPECT_DOUBLE_EQ(Fusion(speeds, study).Throughput(16), 16);
+  // Together they do no more than eight alone.
+  for (int i = 0; i < 64; ++i) {
+    speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000}, 1, 1);
+    speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000, .fused = 8}, 1, 1);
+    speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000, .fused = 16}, 1, 2);
+    speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000, .fused = 64}, 1, 8);
+  }
+  EXPECT_NEAR(Fusion(speeds, study).Throughput(16), 8, 0.5);
+  EXPECT_EQ(Fusion(speeds, study).knee(), 8);
+}
+
+TEST(FusionTest, NoMoreThanAProcessTakes) {
+  const SpeedModel speeds;
+  StudyView study = StudyOf({.gpus = 1000, .memory_bytes = 2, .fused_most = 100, .fused_bytes = 1});
+  study.capacity = 12;
+  EXPECT_EQ(MostFused(study), 12);
+  EXPECT_EQ(Fusion(speeds, study).knee(), 12);
+  EXPECT_EQ(Fusion(speeds, study).MostOn(DeviceOf(kGB)), 12);
+  study.capacity = 1000;
+  EXPECT_EQ(MostFused(study), 100);
+}
+
+TEST(FusionTest, AMemberOnCoresHoldsTheCoresOfOneTrialWithTheOthers) {
+  const SpeedModel speeds;
+  const StudyView study = StudyOf({.cpus = 2000, .fused_most = 4});
+  EXPECT_EQ(Fusion(speeds, study).GrantOnCores(NodeId(3), BundleId(7)),
+            (Grant{.node = NodeId(3), .cpus = 2000, .devices = {}, .bundle = BundleId(7)}));
+}
+
 TEST(FusionTest, AMemberHoldsADeviceWithTheOthersAndItsOwnMemory) {
   const SpeedModel speeds;
   const StudyView study =

@@ -23,20 +23,22 @@ struct WorkItem {
   Demand demand;
   Work done = 0;
   Work target = 0;
-  std::string_view shape = {};  // as the speed model knows it
+  std::string_view shape = {};  // as the speed model knows it; a process may take only one shape
   Milli width = 0;              // settled by a plan until this target; 0: none
   bool running = false;
   bool leaving = false;  // told to leave: it still holds its grant, and will wait for another
   // Its launch can be told to leave, and has made progress. So a trial that is moved again and
   // again still reaches its end.
   bool movable = false;
+  bool alone = false;     // it must not share a process: it is never fused
+  int capacity = 0;       // of the process of its bundle: the most trials at once; 0: not said yet
   bool admitted = false;  // it waits only because its last launch had to leave, or was lost
   double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
   std::uint32_t launch_reports = 0;  // of the launch that runs
   Time since{};                      // it has waited since then
   // While it runs: when it last reported, or was started. Its work since then is lost if it leaves.
   Time heard{};
-  double pace = 1;                     // its speed, as a multiple of the usual for its shape
+  double pace = 1;                     // its speed, as a multiple of the usual for its study
   const Forecast* forecast = nullptr;  // of its loss, in a study with a deadline
   const Grant* grant = nullptr;        // while it runs
 };
@@ -49,7 +51,9 @@ struct StudyView {
   StudyId study{};
   Demand demand;                // of each of its trials
   int parallelism = 0;          // most trials at once
-  std::string_view shape = {};  // of its trials
+  std::string_view shape = {};  // of its trials; if they have several, it stands for all of them
+  int capacity = 0;             // the most trials that a process takes at once; 0: not said yet
+  bool several_shapes = false;  // its processes take trials of several shapes at once
   Time deadline = kNever;
   Work max_budget = 0;
   double typical_work = 0;      // of an average trial; 0: not known

@@ -23,7 +23,7 @@ struct PolicyInputs {
   bool running = true;
   // How fast trials are. The view's speed model then learns from reports.
   bool speeds = false;
-  // How fast each trial is beside others of its shape.
+  // How fast each trial is beside others of its study.
   bool paces = false;
   // Forecasts of trials' losses.
   bool forecasts = false;

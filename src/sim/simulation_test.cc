@@ -263,6 +263,38 @@ TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
   EXPECT_NEAR(SecondsOf(Played(scenario).end), 4 * 43, 0.1);
 }
 
+// Eight trials of four units on two cores, of which one program can train eight.
+Scenario FusedOnCores(const std::string& workload, const std::string& more = "") {
+  return Read("nodes: [{cpus: 2}]\nstudies:\n" +
+              Entry("unit_time: 10s, start_up: 3s" + workload,
+                    "    trials: 8\n    budget: {max: 4}\n    fuse: 8\n" + more));
+}
+
+TEST(SimulationTest, TrialsAreFusedOnCoresToo) {
+  // Two bundles of four. Each does twice the work of one trial, so that all take twice as long.
+  const Scenario scenario = FusedOnCores(", fusion: [[1, 1], [4, 2]]");
+  for (const char* policy : {"hydro", "confluence"}) {
+    const auto fused = Played(scenario, policy);
+    EXPECT_EQ(Count(fused.studies[0], TrialState::kComplete), 8) << policy;
+    EXPECT_NEAR(SecondsOf(fused.end), 83, 0.1) << policy;
+    EXPECT_NEAR(fused.usage.core_seconds[1], 2 * 83, 0.1) << policy << ": once for each bundle";
+  }
+  EXPECT_NEAR(SecondsOf(Played(scenario).end), 4 * 43, 0.1);
+}
+
+TEST(SimulationTest, OnCoresFusedTrialsShareWhatOneWouldDo) {
+  EXPECT_NEAR(SecondsOf(Played(FusedOnCores(""), "hydro").end), 4 * 40 + 3, 0.1);
+}
+
+TEST(SimulationTest, TrialsOfDifferentShapesAreNotFused) {
+  const auto result =
+      Played(FusedOnCores(", fusion: [[1, 1], [8, 8]]", "    shape: [width]\n"), "hydro");
+  EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 8);
+  EXPECT_GT(SecondsOf(result.end), 2 * 43) << "there are 64 shapes";
+  const auto one_shape = Played(FusedOnCores(", fusion: [[1, 1], [8, 8]]"), "hydro");
+  EXPECT_NEAR(SecondsOf(one_shape.end), 43, 0.1);
+}
+
 TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
   // 40 GiB, a twentieth kept free: three of 12 GiB, each as much again.
   const Scenario scenario = Read(

@@ -51,7 +51,7 @@ struct WorkloadSpec {
 //   processes of a small ResNet do 4.1 times the work of one and 12 do 10.2 times (no interference
 //   to speak of while there is room), while a stage of a GPT beside a guest that never stops takes
 //   175 ms for 105 (the device is over-committed).
-// - Fused: F trials in one program do fusion.At(F) times the work of one.
+// - Fused: F trials in one program do fusion.At(F) times the work of one, on cores too.
 class TrueSpeed {
  public:
   struct Circumstances {

@@ -69,7 +69,8 @@ void Checker::Applied(const Engine& engine, const Event& event) {
             .launch_target = trial.launch.target,
             .leaving = trial.leaving,
             .failures = seen.failures,
-            .charged = trial.failures};
+            .charged = trial.failures,
+            .lost_bundles = seen.lost_bundles};
   }
   std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
   CheckStudy(study);
@@ -117,6 +118,8 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
   if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
   if (ended->ending == Ending::kLost) lost_.emplace(trial.id, ended->launch);
+  if (ended->ending == Ending::kBundleLost && !seen.leaving) ++seen.lost_bundles;
+  if (ended->ending == Ending::kPaused || ended->ending == Ending::kDone) seen.lost_bundles = 0;
   if (ended->ending == Ending::kNotStarted && trial.failures > seen.charged)
     Say(fmt::format("trial {} was charged for what the machine failed to start", Number(trial.id)));
   if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
@@ -141,6 +144,13 @@ void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
 void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
+  const Seen& seen = seen_[Number(trial.id) - 1];
+  const bool joins = std::ranges::any_of(study.running, [&](TrialId id) {
+    const Grant& grant = study.trial(id).launch.grant;
+    return id != trial.id && IsSet(grant.bundle) && grant.bundle == trial.launch.grant.bundle;
+  });
+  if (joins && seen.lost_bundles >= 2)
+    Say(fmt::format("trial {} was in two bundles that died, and joins another", Number(trial.id)));
   if (Number(trial.launch.id) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
   for (const TrialId id : study.waiting) {
     const Trial& waiting = study.trial(id);
@@ -290,7 +300,8 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
                      .launch_target = trial.launch.target,
                      .leaving = trial.leaving,
                      .failures = trial.failures,
-                     .charged = trial.failures});
+                     .charged = trial.failures,
+                     .lost_bundles = static_cast<int>(trial.lost_bundles)});
     if (!IsOver(trial.state)) open_.push_back(trial.id);
   }
   time_ = engine.now();

@@ -86,6 +86,7 @@ class Checker {
     bool leaving = false;
     std::uint32_t failures = 0;  // since it was retried by hand, as counted here
     std::uint32_t charged = 0;   // as the engine counts
+    int lost_bundles = 0;  // processes that died with it and others, since one left it in order
   };
   std::vector<Seen> seen_;
   std::vector<TrialId> open_;  // trials that may still change; the others change only by a retry

@@ -43,10 +43,6 @@ void FaultGround::Later(Time& last, std::function<void()> what) {
 Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
                           const wire::Assign& assign) {
   if (living_.contains(worker)) Say("a launch was started twice");
-  for (const auto& [name, other] : living_) {
-    if (other->trains() && !other->zombie() && other->at()->trial == assign.at.trial)
-      Say(fmt::format("trial {} runs in two processes", Number(assign.at.trial)));
-  }
   if (RefusesProcess()) return Unavailable("cannot start the program");
   workers_.push_back(std::make_unique<FaultWorker>(*this, worker, options_.program, grant,
                                                    random_.Fork(workers_.size())));
@@ -62,6 +58,15 @@ Status FaultGround::Spawn(const std::string& worker, const Grant& grant,
   living_[worker] = &added;
   added.Start(assign);
   return {};
+}
+
+void FaultGround::Begins(const FaultWorker& worker, wire::LaunchRef at) {
+  for (const auto& [name, other] : living_) {
+    if (other == &worker || other->zombie() || worker.zombie()) continue;
+    const std::vector<wire::LaunchRef> trained = other->Trains();
+    if (std::ranges::find(trained, at.trial, &wire::LaunchRef::trial) != trained.end())
+      Say(fmt::format("trial {} runs in two processes", Number(at.trial)));
+  }
 }
 
 FaultWorker* FaultGround::FindWorker(const std::string& worker) {
@@ -237,7 +242,8 @@ bool FaultGround::Lives(const Speaker& speaker) const {
 bool FaultGround::SpeaksFor(wire::LaunchRef at) const {
   return std::ranges::any_of(living_, [&](const auto& each) {
     const FaultWorker& worker = *each.second;
-    return worker.at() == at && worker.Speaks() && !worker.zombie();
+    const std::vector<wire::LaunchRef> carried = worker.Carries();
+    return std::ranges::find(carried, at) != carried.end() && worker.Speaks() && !worker.zombie();
   });
 }
 

@@ -99,15 +99,16 @@ class FaultGround final : public WorkerWorld {
   void Disconnect(FaultWorker& worker) override;
   void Send(FaultWorker& worker, std::string line) override;
   void Printed(FaultWorker& worker) override;
+  void Begins(const FaultWorker& worker, wire::LaunchRef at) override;
+  void Say(std::string problem) override {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
   void Acknowledged(TrialId trial, Work work) override { acknowledged_.emplace_back(trial, work); }
   void Exited(FaultWorker& worker) override;
 
   const std::map<wire::LaunchRef, LaunchFiles>& launches() const { return launches_; }
 
  private:
-  void Say(std::string problem) {
-    if (problem_.empty()) problem_ = std::move(problem);
-  }
   struct Link {
     FaultWorker* worker = nullptr;  // nullptr: a connection of the command line or a stranger
     Speaker speaker;                // the process that made the connection

@@ -39,6 +39,8 @@ FaultPlan DrawFaults(Random random) {
   plan.stranger = DrawMean(random, 5);
   plan.suspend = DrawMean(random, 30);
   plan.exec = DrawChance(random, 0.02);
+  plan.deaf = DrawChance(random, 0.02);
+  plan.shrink = DrawChance(random, 0.02);
   return plan;
 }
 

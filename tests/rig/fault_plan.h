@@ -14,6 +14,9 @@ struct FaultPlan {
   double slow = 0;  // for good: ten times slower
   double exec = 0;  // replaces itself by a new process of the same program
   double lie = 0;   // sends a message that the protocol forbids, or that is not true
+  // Of a process that carries several launches.
+  double deaf = 0;    // one of them ignores that it is to leave
+  double shrink = 0;  // it takes fewer from then on, and hands some back
   // Probabilities for a process that is to be started.
   double spawn_fails = 0;
   double stillborn = 0;  // ends before it has said anything

@@ -64,6 +64,13 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
   Fuse();
   if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
   CheckOrigin(trial);
+  const FaultWorker* host = ground_.FindWorker(worker);
+  const Grant& grant = trial.launch.grant;
+  if (host != nullptr &&
+      (host->grant().node != grant.node || host->grant().devices != grant.devices)) {
+    checker_.Say(fmt::format("trial {} is given to a process on other devices than its own",
+                             Number(trial.id)));
+  }
   LaunchFiles& files = ground_.FilesOf({trial.id, trial.launch.id});
   if (files.taken_back || !files.claim.empty())
     return Unavailable("the launch was claimed by another process");
@@ -106,6 +113,7 @@ Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, cons
 
 void FaultSite::Signal(const std::string& worker, Force force) {
   Fuse();
+  if (force == Force::kTerminate) CheckAsked(worker);
   // A killed process may live for a moment more, beside the next launch of its trial.
   if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
     killed->BecomeZombie();
@@ -113,6 +121,19 @@ void FaultSite::Signal(const std::string& worker, Force force) {
   ground_.timeline().After(Duration(1), [this_ground = &ground_, worker, force] {
     if (FaultWorker* found = this_ground->FindWorker(worker)) found->Signal(force);
   });
+}
+
+// Checks that every launch in the process was asked to leave before the process is ended.
+void FaultSite::CheckAsked(const std::string& worker) {
+  const FaultWorker* ended = ground_.FindWorker(worker);
+  if (ended == nullptr || ended->Trains().size() < 2) return;
+  for (const wire::LaunchRef& at : ended->Trains()) {
+    const Trial* trial = controller_->engine().trial({controller_->study().id, at.trial});
+    if (trial != nullptr && trial->launch.id == at.launch && trial->state == TrialState::kRunning &&
+        !trial->leaving)
+      checker_.Say(
+          fmt::format("the process of trial {} is ended because of another", Number(at.trial)));
+  }
 }
 
 std::uint64_t FaultSite::ReadOutput(const std::string& worker, std::uint64_t from, bool at_end,

@@ -69,6 +69,7 @@ class FaultSite final : public Site, public Listener {
  private:
   void Fuse();  // counts a call; the controller dies if none is left
   void CheckOrigin(const Trial& trial);
+  void CheckAsked(const std::string& worker);
 
   FaultGround& ground_;
   Checker& checker_;

@@ -55,7 +55,13 @@ std::string DrawStudy(Random drawn) {
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   // Two of the larger trials do not fit on one device.
   const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
-  if (drawn.Chance(0.3)) {
+  Random bundles = drawn.Fork("bundles");
+  const bool fuses = bundles.Chance(0.4);
+  if (fuses) {
+    text += fmt::format("resources: {{cpus: 0.5, gpus: {}, memory: 3GiB}}\n",
+                        bundles.Chance(0.5) ? "0.5" : "1");
+    text += fmt::format("fuse: {{most: {}, memory: 1GiB}}\n", 2 + bundles.Below(6));
+  } else if (drawn.Chance(0.3)) {
     text +=
         drawn.Chance(0.5)
             ? fmt::format("resources: {{cpus: 0.5, gpus: [0.5, 2], memory: {}GiB}}\n", gigabytes)
@@ -79,6 +85,7 @@ std::string DrawStudy(Random drawn) {
   } else if (drawn.Chance(0.3)) {
     policy = policies[drawn.Below(policies.size())];
   }
+  if (fuses) policy = bundles.Chance(0.6) ? "hydro" : "confluence";
   if (policy == "hypersack-mip" || (TraitsOf(policy).needs.max_budget && !bounded)) policy = "fifo";
   text += fmt::format("policy: {}\n", policy);
   if (TraitsOf(policy).needs.deadline || drawn.Chance(0.2)) {

@@ -23,6 +23,7 @@ namespace sluice {
 struct ProgramTraits {
   bool speaks = true;     // the protocol; else it prints lines
   bool reuse = false;     // goes from trial to trial
+  int capacity = 1;       // trials that it trains at once; above 1 it speaks version 2
   bool hasty = false;     // says that it is ready before its messages are acknowledged
   bool stubborn = false;  // ends only when it is killed
   bool endless = false;   // does not know its target, and cannot be told
@@ -52,6 +53,8 @@ struct LaunchFiles {
   bool paused = false;
   bool begun = false;     // some process began it
   int conversations = 0;  // processes that have spoken for it
+  // The launches that its process still carried when it ended, this one among them.
+  std::vector<wire::LaunchRef> together;
   std::vector<std::string> spool;
   std::vector<std::string> spool_noise;  // lines that must not count as messages of the launch
 };
@@ -79,14 +82,19 @@ class WorkerWorld {
   virtual void Disconnect(FaultWorker& worker) = 0;
   virtual void Send(FaultWorker& worker, std::string line) = 0;
   virtual void Printed(FaultWorker& worker) = 0;
+  // The process begins to train a trial.
+  virtual void Begins(const FaultWorker& worker, wire::LaunchRef at) = 0;
+  // Something that no controller may do.
+  virtual void Say(std::string problem) = 0;
   // A report of this work was acknowledged to the worker.
   virtual void Acknowledged(TrialId trial, Work work) = 0;
   // The worker's process is gone; the object is destroyed later.
   virtual void Exited(FaultWorker& worker) = 0;
 };
 
-// The process of a trial's program, with or without the package. It follows docs/protocol.md,
-// except where the fault plan has it misbehave. The object must outlive the timeline's last step.
+// The process of a trial's program, with or without the package. It trains one trial at a time, or
+// several at once (ProgramTraits::capacity). It follows docs/protocol.md, except where the fault
+// plan has it misbehave. The object must outlive the timeline's last step.
 class FaultWorker {
  public:
   FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
@@ -110,18 +118,20 @@ class FaultWorker {
   const Grant& grant() const { return grant_; }
   bool alive() const { return alive_; }
   std::string Describe() const;  // for people
-  std::optional<wire::LaunchRef> at() const;
+  // The launches that it trains.
+  std::vector<wire::LaunchRef> Trains() const;
+  // The launches that it carries: those it trains, and those with messages to deliver.
+  std::vector<wire::LaunchRef> Carries() const;
   // The controller has given the process up, and the process does not know.
   void BecomeZombie() { zombie_ = true; }
   bool zombie() const { return zombie_; }
-  bool trains() const { return task_ && task_->left == Left::kNot; }
   // Whether it lives, has not hung, and has been connected for a whole lease.
   bool Speaks() const {
     return alive_ && !hung_ && connected_ && world_.timeline().now() > connected_since_ + lease_;
   }
 
  private:
-  enum class Left { kNot, kDone, kPaused, kFailed };
+  enum class Left { kNot, kDone, kPaused, kFailed, kReleased };
   struct Task {
     Task(wire::LaunchRef its, std::uint64_t conversation)
         : at(its), outbox(its, conversation), spooled(outbox.last()) {}
@@ -133,37 +143,50 @@ class FaultWorker {
     std::optional<Work> target;
     std::optional<Work> first_target;  // as its trial file has it
     Left left = Left::kNot;
+    bool deaf = false;  // ignores that it is to leave
   };
 
+  bool IsBundle() const { return traits_.capacity > 1; }
+  Task* Find(wire::LaunchRef at);
   void Begin(wire::LaunchRef at, std::optional<Work> target);
   void Boot();
-  bool IsAtEnd() const;
+  bool IsAtEnd(const Task& task) const;
+  bool CanTrain(const Task& task) const { return task.left == Left::kNot && !Awaits(task); }
   void PlanStep();
   void Step();
-  bool Misbehave();
+  void Train(Task& task);
+  bool Misbehave(wire::LaunchRef victim);
+  bool MisbehaveAsBundle(wire::LaunchRef victim);
+  void Shrink();
   void Replace();
-  void Lie();
-  void PrintNonsense();
+  void Lie(Task& task);
+  void PrintNonsense(const Task& task);
   std::string LastWords();
-  void Save();
-  void Report(Work work, wire::Values values);
+  void Save(Task& task);
+  void Report(Task& task, Work work, wire::Values values);
   template <typename Message>
-  void Say(Message message);
+  void Say(Task& task, Message message) {
+    const std::string& line = task.outbox.Add(std::move(message));
+    if (connected_) return world_.Send(*this, line);
+    if (!traits_.careless) Keep(task);
+  }
   void SayRaw(const wire::FromWorker& message);
   bool CanKeep() const { return traits_.speaks && traits_.counts; }
-  void Keep();
-  void Leave(Left how);
-  void FinishLeaving();
+  void Keep(Task& task);
+  void KeepAll();
+  void Leave(Task& task, Left how);
+  void FinishLeaving(wire::LaunchRef at);
   void LeaveIdle();
   void Connect();
   wire::Hello MakeHello() const;
   void Greet();
   void Beat();
   void GoAlone();
-  void HearAck(std::uint64_t seq);
+  void HearAssign(const wire::Assign& assign);
+  void HearAck(Task& task, std::uint64_t seq);
   void Exit(LaunchEnd::Kind kind, std::string reason);
   void After(Duration delay, void (FaultWorker::*what)());
-  bool Awaits() const;
+  bool Awaits(const Task& task) const;
 
   WorkerWorld& world_;
   std::string name_;
@@ -184,7 +207,9 @@ class FaultWorker {
   Duration lease_ = std::chrono::seconds(60);
   Time alone_since_{};
   Time connected_since_{};
-  std::optional<Task> task_;
+  int capacity_ = 1;
+  bool shrank_ = false;
+  std::map<wire::LaunchRef, Task> tasks_;  // at most one unless it is a bundle
 };
 
 }  // namespace sluice

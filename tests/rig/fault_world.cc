@@ -75,6 +75,11 @@ FaultWorld::FaultWorld(const Options& options)
   ground.program.counts = programs.Chance(0.8);
   ground.program.careless = programs.Chance(0.2);
   if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
+  if (ground.program.speaks && ground.program.counts && created_.spec.demand.fused_most > 1 &&
+      programs.Chance(0.8)) {
+    ground.program.reuse = true;
+    ground.program.capacity = static_cast<int>(2 + programs.Below(4));
+  }
   truthful_ = ground.faults.lie == 0;
   if (truthful_) checker_.SetOwnEnd(ground.program.own_end);
   ground_ = std::make_unique<FaultGround>(std::move(ground));
@@ -254,10 +259,8 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
     const auto* expired = std::get_if<LeaseExpired>(&event.body);
     if (expired != nullptr && ground_->SpeaksFor({expired->trial.trial, expired->launch}))
       checker_.Say("a worker that spoke was given up as silent");
-    const auto* ended = std::get_if<LaunchEnded>(&event.body);
-    if (ended != nullptr && ended->ending == Ending::kDone &&
-        !ground_->FilesOf({ended->trial.trial, ended->launch}).begun)
-      checker_.Say("a launch that nothing has begun is taken to be done");
+    if (const auto* ended = std::get_if<LaunchEnded>(&event.body)) CheckEnding(*ended);
+    if (std::holds_alternative<LaunchHung>(event.body)) See("hung in a bundle");
   };
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));
@@ -269,6 +272,25 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   failed_starts_ = 0;
   After();
   return {};
+}
+
+void FaultWorld::CheckEnding(const LaunchEnded& ended) {
+  const LaunchFiles& files = ground_->FilesOf({ended.trial.trial, ended.launch});
+  if (ended.ending == Ending::kDone && !files.begun)
+    checker_.Say("a launch that no program has begun is recorded as done");
+  if (ended.ending == Ending::kBundleLost) See("bundle lost");
+  if (ended.ending == Ending::kReleased) See(ended.position.seq == 0 ? "turned away" : "released");
+  // The end of a process says nothing about one of several launches in it.
+  const bool by_process =
+      ended.position.seq == 0 && (ended.ending == Ending::kFailed || ended.ending == Ending::kDone);
+  if (!by_process) return;
+  for (const wire::LaunchRef& other : files.together) {
+    const Trial* trial = life_->controller->engine().trial({kStudy, other.trial});
+    if (other.trial != ended.trial.trial && trial != nullptr && trial->launch.id == other.launch &&
+        trial->state == TrialState::kRunning)
+      checker_.Say(fmt::format("the end of a process of several is taken for that of trial {}",
+                               Number(ended.trial.trial)));
+  }
 }
 
 // A snapshot only saves time: a damaged one, or one that another version of Sluice has written, is

@@ -53,6 +53,7 @@ class FaultWorld {
   Status CreateStudy();
   void CreateStudyAgainAndAgain();
   std::vector<Point> DrawPoints(std::size_t count);
+  void CheckEnding(const LaunchEnded& ended);
   Status DamageSnapshot(Database& database);
   void Start();
   Status Open(Life& life, std::vector<EventBody> first);

@@ -185,7 +185,8 @@ void FaultWorld::Knock() {
     const FaultWorker& worker = *workers[random_.Below(workers.size())];
     hello.worker = worker.name();
     hello.pid = worker.speaker().pid;
-    if (worker.at()) hello.launches = {*worker.at()};
+    hello.launches = worker.Carries();
+    if (hello.launches.size() > 1) hello.launches.resize(1);
     hello.study = hello.launches.empty() ? "" : "sim";
     // A stream of its own, so as not to shift other draws. A program that prints its results gets
     // no such child: a child that speaks the protocol would speak for the program from then on.
@@ -205,7 +206,8 @@ void FaultWorld::Knock() {
     case 5: hello.launches = {{TrialId(1'000'000), LaunchId(1)}}; break;
     case 6:
       hello.launches.clear();
-      if (!workers.empty() && workers.front()->at()) hello.launches = {*workers.front()->at()};
+      if (!workers.empty()) hello.launches = workers.front()->Carries();
+      if (hello.launches.size() > 1) hello.launches.resize(1);
       break;
     case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // cannot take another trial
     default:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cluster/width.h"
+#include "engine/shape.h"
 
 namespace sluice {
 
@@ -32,7 +33,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   if (now - pace.since < kShortest) return;
   const Grant& grant = launch.grant;
   SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(grant)};
-  if (IsSet(grant.bundle)) situation.fused = state_.cluster.BundleSize(grant.bundle);
+  if (IsSet(grant.bundle)) situation.fused = FusedWith(study, trial);
   for (const DeviceId device : grant.devices) {
     const auto& devices = state_.cluster.node(grant.node).devices;
     if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
@@ -44,11 +45,27 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   const double seconds = Seconds(now - pace.since);
   state_.speeds.Learn(situation, work, seconds);
   if (state_.policy->LooksAtPaces()) MeasurePace(pace, situation, work / seconds);
+  // The study's name stands for all its shapes. Each of them is known by itself too.
+  if (!study.spec.shape.empty()) {
+    situation.shape = ShapeOf(study.spec, trial.point);
+    state_.speeds.Learn(situation, work, seconds);
+  }
   pace.since = now;
   pace.work = report.work;
 }
 
-// Some trials of a shape are slower than others because of the layers or batches they have. A
+// The trials of the same shape in the trial's process, itself among them.
+int SpeedMeter::FusedWith(const Study& study, const Trial& trial) const {
+  const BundleId bundle = trial.launch.grant.bundle;
+  if (study.spec.shape.empty()) return state_.cluster.BundleSize(bundle);
+  return static_cast<int>(std::ranges::count_if(study.running, [&](TrialId id) {
+    const Trial& other = study.trial(id);
+    return other.launch.grant.bundle == bundle &&
+           HaveOneShape(study.spec, other.point, trial.point);
+  }));
+}
+
+// Some trials of a study are slower than others because of the layers or batches they have. A
 // trial's pace is a geometric mean over its last measurements.
 void SpeedMeter::MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed) {
   constexpr std::uint32_t kMemory = 8;

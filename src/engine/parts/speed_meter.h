@@ -19,6 +19,7 @@ class SpeedMeter {
   void MeasureAnew(BundleId bundle);
 
  private:
+  int FusedWith(const Study& study, const Trial& trial) const;
   void MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed);
 
   EngineState& state_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/shape.h"
+
 namespace sluice {
 namespace {
 
@@ -21,6 +23,7 @@ double BestLoss(const Study& study) {
 const WorkView& WorkViewer::View() {
   view_.items.clear();
   view_.studies.clear();
+  shapes_.clear();
   view_.speeds = &state_.speeds;
   if (state_.policy->LooksAtRunning()) {
     for (const auto& study : state_.studies) {
@@ -42,7 +45,7 @@ void WorkViewer::AddRunning(Study& study) {
                            .demand = study.spec.demand,
                            .done = trial.work,
                            .target = trial.target,
-                           .shape = study.spec.name,
+                           .shape = ShapeAt(study, trial.point),
                            .width = trial.width,
                            .running = true,
                            .leaving = trial.leaving,
@@ -70,7 +73,7 @@ void WorkViewer::AddWaiting(Study& study) {
                            .demand = study.spec.demand,
                            .done = trial.work,
                            .target = trial.target,
-                           .shape = study.spec.name,
+                           .shape = ShapeAt(study, trial.point),
                            .width = trial.width,
                            .admitted = IsSet(trial.launch.id) && !trial.resumed,
                            .loss = study.spec.objective.Loss(trial.value),
@@ -111,6 +114,11 @@ StudyView WorkViewer::Of(Study& study, int ready) const {
           .fresh = ForecastOf(study, TrialId{}),
           .weight = study.spec.weight,
           .leader_progress = transfers_.LeaderProgress(study)};
+}
+
+std::string_view WorkViewer::ShapeAt(const Study& study, const Point& point) {
+  if (study.spec.shape.empty()) return study.spec.name;
+  return *shapes_.insert(ShapeOf(study.spec, point)).first;
 }
 
 // The forecast of a trial, or of one that has not begun if `trial` is not set. Forecasts are worth

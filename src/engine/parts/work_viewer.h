@@ -1,5 +1,9 @@
 #pragma once
 
+#include <set>
+#include <string>
+#include <string_view>
+
 #include "engine/engine_state.h"
 #include "engine/parts/transfers.h"
 
@@ -18,13 +22,15 @@ class WorkViewer {
   void AddRunning(Study& study);
   void AddWaiting(Study& study);
   StudyView Of(Study& study, int ready) const;
+  std::string_view ShapeAt(const Study& study, const Point& point);
   const Forecast* ForecastOf(Study& study, TrialId trial) const;
   int Left(const Study& study) const;
   bool MayMakeMore(const Study& study) const;
 
   EngineState& state_;
   const Transfers& transfers_;
-  WorkView view_;  // here only to keep its memory from plan to plan
+  WorkView view_;                 // here only to keep its memory from plan to plan
+  std::set<std::string> shapes_;  // that the view refers to, of studies with several
 };
 
 }  // namespace sluice

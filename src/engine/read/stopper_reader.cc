@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "engine/read/foreign_keys.h"
+#include "engine/read/parameter_list.h"
 #include "engine/read/study_keys.h"
 #include "search/rungs/judged_at.h"
 
@@ -27,41 +28,6 @@ std::optional<std::string> ReadUnit(const ConfigNode& node, const std::string& u
     return unit;
   node.Expected("a unit of letters, digits, '_' and '-', such as epoch or step");
   return std::nullopt;
-}
-
-// Names of parameters.
-std::optional<std::vector<std::string>> ReadMutate(const ConfigNode& node,
-                                                   const ParameterNames& parameters) {
-  if (!node.is_list()) {
-    std::vector<std::string> given;
-    if (node.is_map()) {
-      const ConfigMap map = *node.Map();
-      for (const auto& entry : map.entries()) given.push_back(entry.key);
-    }
-    if (node.is_scalar()) given.push_back(node.Show());
-    node.Expected("a list of parameters", given.empty() ? "write the names, as in '[lr]'"
-                                                        : fmt::format("write '[{}]'", Join(given)));
-    return std::nullopt;
-  }
-  const auto items = node.List();
-  const std::vector<std::string> known(parameters.begin(), parameters.end());
-  std::vector<std::string> names;
-  for (const ConfigNode& item : *items) {
-    const auto name = item.Text();
-    if (!name) return std::nullopt;
-    if (!parameters.contains(*name)) {
-      item.Report(fmt::format("expected a parameter of the space ({}), found '{}'{}",
-                              FirstBytes(Join(known), kLongestShown), Shown(*name),
-                              DidYouMean(*name, known)));
-      return std::nullopt;
-    }
-    names.push_back(*name);
-  }
-  if (names.empty()) {
-    node.Expected("a parameter at least, as in [lr]");
-    return std::nullopt;
-  }
-  return names;
 }
 
 // Reads the options of the stopper of this name, and reports keys that it does not take.
@@ -102,7 +68,7 @@ bool ReadStopperOptions(const ConfigMap& map, const std::optional<std::string>& 
   read("interval", integer(1), stopper.interval);
   read("quantile", number(0.5), stopper.quantile);
   read(
-      "mutate", [&](const ConfigNode& node) { return ReadMutate(node, parameters); },
+      "mutate", [&](const ConfigNode& node) { return ReadParameterList(node, parameters); },
       stopper.mutate);
   return good;
 }

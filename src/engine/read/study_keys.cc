@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/scalar.h"
 #include "engine/read/foreign_keys.h"
+#include "engine/read/parameter_list.h"
 #include "policy/policy_table.h"
 
 namespace sluice {
@@ -36,6 +37,7 @@ class RunningReader {
     ReadResources();
     ReadProfile();
     ReadFuse();
+    ReadShape();
     ReadModel();
     ReadTransfer();
     ReadPolicy();
@@ -111,6 +113,8 @@ class RunningReader {
       if (const Status status = CheckPolicy(*name, spec_); !status)
         node->Report(status.error().message);
     }
+    if (spec_.demand.fused_most > 1)
+      NoteUnlessPolicy("fuse", &PolicyAbilities::fuses, "; write 'policy: hydro'");
   }
 
   void ReadWeight() {
@@ -119,12 +123,18 @@ class RunningReader {
         node != nullptr ? node->Number({.min = kLeastWeight, .max = kMostWeight}) : std::nullopt;
     if (!weight) return;
     spec_.weight = *weight;
-    if (*weight == 1 || TraitsOf(spec_.policy).can.takes_weights) return;
-    std::vector<std::string> weighing;
+    if (*weight != 1) NoteUnlessPolicy("weight", &PolicyAbilities::takes_weights);
+  }
+
+  // Notes a key that has no effect, unless the policy can do this.
+  void NoteUnlessPolicy(std::string_view key, bool PolicyAbilities::* can,
+                        std::string_view advice = "") {
+    if (TraitsOf(spec_.policy).can.*can) return;
+    std::vector<std::string> able;
     for (const PolicyTraits& policy : Policies())
-      if (policy.can.takes_weights) weighing.emplace_back(policy.name);
-    spec_.notes.push_back(fmt::format("weight: has no effect under the policy {}, only under {}",
-                                      spec_.policy, Join(weighing)));
+      if (policy.can.*can) able.emplace_back(policy.name);
+    spec_.notes.push_back(fmt::format("{}: has no effect under the policy {}, only under {}{}", key,
+                                      spec_.policy, Join(able), advice));
   }
 
   void ReadDeadline() {
@@ -327,13 +337,42 @@ class RunningReader {
     } else {
       demand.fused_most = static_cast<int>(node->Integer(range).value_or(1));
     }
-    if (demand.fused_most > 1 && (demand.gpus == 0 || demand.gpus > kWhole || demand.most > 0)) {
+    if (demand.gpus == 0 && demand.fused_bytes > 0) {
+      spec_.notes.emplace_back("fuse.memory: has no effect without GPUs, since it is of each GPU");
+      demand.fused_bytes = 0;
+    }
+    if (demand.fused_most > 1 && demand.gpus == 0 && demand.most > 0) {
+      node->Expected("it of trials that run on one number of cores",
+                     "remove the key, or set 'resources: {cpus: 1}'");
+    } else if (demand.fused_most > 1 && (demand.gpus > kWhole || demand.most > 0)) {
       node->Expected("it of trials on one GPU", "remove the key, or set 'resources: {gpus: 1}'");
     } else if (demand.fused_bytes > demand.memory_bytes) {
       node->Expected("at most the memory of a trial alone for each one more",
                      "set 'resources: {memory: 4GiB}'");
     }
     if (demand.fused_bytes == 0) demand.fused_bytes = demand.memory_bytes;
+  }
+
+  // Which parameters may not differ between trials of one program.
+  void ReadShape() {
+    const ConfigNode* node = map_.Find("shape");
+    if (node == nullptr || names_.empty()) return;  // without names, something is wrong with those
+    const auto names = ReadParameterList(*node, names_);
+    if (!names) return;
+    const std::vector<ConfigNode> items = *node->List();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::string& name = (*names)[i];
+      if (std::ranges::find(*names, name) != names->begin() + static_cast<std::ptrdiff_t>(i))
+        return items[i].Report(fmt::format("expected each parameter once, found '{}' again", name));
+      const auto index = spec_.space.Find(name);
+      if (!index || spec_.space.parameters()[*index].Cardinality()) continue;
+      return items[i].Report(
+          fmt::format("expected a parameter of which several trials have one value, found '{0}', "
+                      "which is continuous: hardly two trials would have one shape; remove it, or "
+                      "give it steps, as in '{0}: {{float: [0, 1], step: 0.1}}'",
+                      name));
+    }
+    spec_.shape = *names;
   }
 
   void ReadTimeouts() {
@@ -400,7 +439,7 @@ const std::vector<std::string>& RunningKeys() {
   static const auto& keys = *new std::vector<std::string>{
       "deadline", "parallelism", "resources", "timeouts",   "retries",        "backoff",
       "seed",     "environment", "policy",    "output_cap", "checkpoint_cap", "profile",
-      "fuse",     "transfer",    "weight",    "model",      "max_failures"};
+      "fuse",     "shape",       "transfer",  "weight",     "model",          "max_failures"};
   return keys;
 }
 

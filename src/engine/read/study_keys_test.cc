@@ -224,12 +224,74 @@ TEST(StudyKeysTest, ChecksFusion) {
   EXPECT_EQ(with("{most: 64, memory: 2GB}"),
             "study.yaml:2: fuse: expected at most the memory of a trial alone for each one more, "
             "found {most: 64, memory: 2GB}; set 'resources: {memory: 4GiB}'");
-  for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
+  for (const char* resources : {"{gpus: 2}", "{gpus: [1, 4]}"}) {
     EXPECT_EQ(With("fuse: 64\nresources: " + std::string(resources)),
               "study.yaml:1: fuse: expected it of trials on one GPU, found 64; remove the key, or "
               "set 'resources: {gpus: 1}'")
         << resources;
   }
+  EXPECT_EQ(With("fuse: 64\nresources: {cpus: [1, 4]}"),
+            "study.yaml:1: fuse: expected it of trials that run on one number of cores, found 64; "
+            "remove the key, or set 'resources: {cpus: 1}'");
+}
+
+TEST(StudyKeysTest, TrialsOnCoresFuseToo) {
+  const auto read = [](const std::string& more) {
+    const auto study = ReadStudy(
+        "program: x\nspace: {a: {int: [1, 4]}}\nobjective: {minimize: loss}\ntrials: 3\n" + more,
+        "study.yaml", "study");
+    EXPECT_TRUE(study) << study.error().message;
+    return *study;
+  };
+  const StudySpec study = read("fuse: 16\nresources: {cpus: 2}\npolicy: hydro\n");
+  EXPECT_EQ(study.demand.fused_most, 16);
+  EXPECT_EQ(study.demand.fused_bytes, 0);
+  EXPECT_THAT(study.notes, ElementsAre());
+  const StudySpec with_memory = read("fuse: {most: 16, memory: 1GB}\npolicy: confluence\n");
+  EXPECT_EQ(with_memory.demand.fused_most, 16);
+  EXPECT_EQ(with_memory.demand.fused_bytes, 0);
+  EXPECT_THAT(with_memory.notes,
+              ElementsAre("fuse.memory: has no effect without GPUs, since it is of each GPU"));
+  EXPECT_THAT(read("fuse: 16\n").notes,
+              ElementsAre("fuse: has no effect under the policy fifo, only under hydro, "
+                          "confluence; write 'policy: hydro'"));
+  EXPECT_THAT(read("fuse: 1\n").notes, ElementsAre());
+}
+
+TEST(StudyKeysTest, ReadsWhichParametersMakeAShape) {
+  const auto study = ReadStudy(
+      "program: x\nobjective: {minimize: loss}\ntrials: 3\nshape: [model, dropout]\nspace:\n"
+      "  lr: {float: [0, 1]}\n  model: {choice: [mlp, cnn]}\n"
+      "  dropout: {float: [0, 0.5], step: 0.1}\n",
+      "study.yaml", "study");
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_THAT(study->shape, ElementsAre("model", "dropout"));
+  EXPECT_THAT(study->notes, ElementsAre());
+}
+
+TEST(StudyKeysTest, ChecksWhichParametersMakeAShape) {
+  const auto with = [](std::string_view shape) {
+    return With(
+        "space: {lr: {float: [0, 1]}, batch_size: {int: [1, 9]}, model: {choice: [a, b]}}\n"
+        "shape: " +
+        std::string(shape));
+  };
+  EXPECT_EQ(with("[batch_size, model]"), "");
+  EXPECT_EQ(with("[model, batchsize]"),
+            "study.yaml:2: shape[1]: expected a parameter of the space (batch_size, lr, model), "
+            "found 'batchsize' (did you mean 'batch_size'?)");
+  EXPECT_EQ(with("[]"), "study.yaml:2: shape: expected a parameter at least, as in [lr], found []");
+  EXPECT_EQ(with("model"),
+            "study.yaml:2: shape: expected a list of parameters, found model; write '[model]'");
+  EXPECT_EQ(with("\n  - model\n  - model"),
+            "study.yaml:4: shape[1]: expected each parameter once, found 'model' again");
+  EXPECT_EQ(with("[lr]"),
+            "study.yaml:2: shape[0]: expected a parameter of which several trials have one value, "
+            "found 'lr', which is continuous: hardly two trials would have one shape; remove it, "
+            "or give it steps, as in 'lr: {float: [0, 1], step: 0.1}'");
+  EXPECT_EQ(with("[[model]]"),
+            "study.yaml:2: shape[0]: expected a text, found [model]; quote a text that begins with "
+            "a brace or bracket");
 }
 
 TEST(StudyKeysTest, ReadsTheNetworkThatIsTrained) {

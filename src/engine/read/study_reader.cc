@@ -26,7 +26,7 @@ const std::vector<std::string>& StudyKeys() {
       "stopper",        "budget",  "trials",     "stop_at",     "deadline",  "parallelism",
       "resources",      "profile", "fuse",       "transfer",    "timeouts",  "retries",
       "max_failures",   "backoff", "seed",       "environment", "policy",    "output_cap",
-      "checkpoint_cap", "enqueue", "warm_start", "weight",      "model"};
+      "checkpoint_cap", "enqueue", "warm_start", "weight",      "model",     "shape"};
   return keys;
 }
 

@@ -9,6 +9,7 @@
 #include "policy/confluence/move_to_faster_device.h"
 #include "policy/confluence/return_from_borrowed.h"
 #include "policy/confluence/width_planner.h"
+#include "policy/fusion.h"
 #include "policy/placer.h"
 #include "policy/published/hydro.h"
 
@@ -18,10 +19,13 @@ namespace {
 bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
 // Whether every study has a deadline, and one of them has more work left than it has time for.
-// Where all work ends in time, there is nothing to choose.
+// Where all work ends in time, there is nothing to choose. How long bundles on cores take is not
+// known here, so with those no study counts as late.
 bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
-  const auto has_none = [](const StudyView& study) { return study.deadline == kNever; };
-  if (std::ranges::any_of(work.studies, has_none)) return false;
+  const auto is_never_late = [](const StudyView& study) {
+    return study.deadline == kNever || (study.demand.gpus == 0 && MostFused(study) > 1);
+  };
+  if (std::ranges::any_of(work.studies, is_never_late)) return false;
   const std::vector<Milli> shares = SharesOf(cluster, work);
   for (std::size_t i = 0; i < work.studies.size(); ++i) {
     const StudyView& study = work.studies[i];

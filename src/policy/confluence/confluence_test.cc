@@ -36,6 +36,24 @@ TEST(ConfluenceTest, TrialsOfFixedWidthFillWhatElasticOnesLeave) {
               UnorderedElementsAre("1:2", "2:0.5", "3:0.5", "4:0.5", "5:0.5"));
 }
 
+TEST(ConfluenceTest, TrialsOnCoresAreBundledInWhatOthersLeaveEvenIfTimeIsShort) {
+  TestViews t(0, 4 * kWhole);
+  t.Study(1, {.cpus = 1000, .gpus = 0});
+  t.Study(2, {.cpus = 1000, .gpus = 0, .fused_most = 16});
+  t.Running(1, 100, 100, 1000);
+  for (std::uint32_t i = 1; i <= 40; ++i) t.Waiting(2, i, 10);
+  for (StudyView& study : t.view.studies) {
+    study.max_budget = 100;
+    study.deadline = Time(std::chrono::seconds(1));
+  }
+  const Plan plan = Confluence().Propose(t.cluster, t.view, {});
+  EXPECT_EQ(plan.placements.size(), 30U) << "10 on each of the three cores that are free";
+  for (const auto& [trial, grant] : plan.placements) {
+    EXPECT_TRUE(IsSet(grant.bundle));
+    EXPECT_THAT(grant.devices, IsEmpty());
+  }
+}
+
 TEST(ConfluenceTest, WhatIsTooLittleForTrialsOfFixedWidthIsNotKeptForThem) {
   TestViews t(2);
   Widen(t);

@@ -66,7 +66,7 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
     if (!IsSet(grant.node)) continue;
     const auto seconds = [&](std::string_view kind) {
       const SpeedSituation at{
-          .shape = std::string(item->shape), .kind = std::string(kind), .width = width};
+          .shape = std::string(study->shape), .kind = std::string(kind), .width = width};
       return static_cast<double>(item->target - item->done) /
              (work.speeds->Ask(at).work_per_second * item->pace);
     };

@@ -37,6 +37,7 @@ struct Member {
 
 std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView& work,
                                          const StudyView& study) {
+  if (study.demand.gpus == 0) return {};  // its trials run on cores
   const bool full = study.parallelism > 0 && study.running >= study.parallelism;
   const bool has_others = study.waiting > 0 || study.coming > 0 || study.open;
   if ((has_others && !full) || !study.start_up_known) return {};

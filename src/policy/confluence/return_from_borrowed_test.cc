@@ -98,6 +98,13 @@ TEST_F(ReturnFromBorrowedTest, ATrialThatMayGoOnCountsToItsEnd) {
   EXPECT_THAT(Leave(), SizeIs(1));
 }
 
+TEST_F(ReturnFromBorrowedTest, TrialsOnCoresAreNotOnLentDevices) {
+  Runs(1, NodeId(2), 100);
+  grants_.back().devices = {};
+  t.view.studies[0].demand.gpus = 0;
+  EXPECT_THAT(Leave(), IsEmpty());
+}
+
 TEST_F(ReturnFromBorrowedTest, NoMoreThanThereIsRoomFor) {
   for (std::uint32_t i = 1; i <= 7; ++i) Runs(i, NodeId(1), 100);
   for (std::uint32_t i = 8; i <= 12; ++i) Runs(i, NodeId(2), 100);

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "policy/fusion.h"
+#include "policy/waiting_trials.h"
 
 namespace sluice {
 namespace {
@@ -24,27 +27,37 @@ constexpr double kReportsWithin = 0.5;
 
 // A bundle that runs or is to be started.
 struct Bundle {
-  Grant grant;  // of each further member
-  const Device* device = nullptr;
+  Grant grant;                     // of each further member
+  const Device* device = nullptr;  // null: on cores
   int size = 0;
-  int most = 0;
+  int most = 0;        // that it takes in this plan
+  int full = 0;        // the same, if trials were not spread evenly
+  int capacity = 0;    // the most trials that its process takes; 0: not said yet
   bool begun = false;  // a member has reported
   bool lent = false;
+  std::set<std::string_view> shapes = {};  // of its members
 };
 
 // The plan of one study.
 class HydroStudyPlan {
  public:
   HydroStudyPlan(const WorkView& work, const StudyView& study, bool moves)
-      : study_(study), fusion_(*work.speeds, study), moves_(moves) {
+      : study_(study),
+        fusion_(*work.speeds, study),
+        moves_(moves),
+        fuses_(MostFused(study) > 1),
+        on_cores_(study.demand.gpus == 0) {
+    std::set<std::string_view> shapes;
     for (const WorkItem& item : work.items) {
       if (item.trial.study != study.study) continue;
+      shapes.insert(item.shape);
       if (item.running) {
         running_.push_back(&item);
       } else {
-        waiting_.push_back(&item);
+        (item.alone && fuses_ ? alone_ : waiting_).Add(item);
       }
     }
+    mixed_ = shapes.size() > 1 && !study.several_shapes;
     if (study.open) coming_ = study.left + study.coming;
     // A study with nothing left to propose may still resume a trial.
     may_resume_ = study.open && study.left == 0;
@@ -55,29 +68,38 @@ class HydroStudyPlan {
   // Eager transfer: a study that trains the best of a search begins when half of that is over.
   bool Wants() const {
     if (slots_ == 0 || study_.leader_progress < kTransferFrom) return false;
-    return next_ < std::ssize(waiting_) || (to_come_ && (ToDo() > 0 || may_resume_));
+    return !waiting_.empty() || !alone_.empty() || MayAsk();
   }
 
   // Sets the sizes of bundles. `others` counts all studies that want devices, this one included.
   void Measure(const Cluster& cluster, const WorkView& work, int others) {
-    const int devices = std::max(1, CountDevices(cluster, /*lent=*/false));
+    const int devices =
+        std::max(1, on_cores_ ? CountOnCores(cluster) : CountDevices(cluster, /*lent=*/false));
     const double each = static_cast<double>(ToDo() + std::ssize(running_)) * others / devices;
     even_ = static_cast<int>(std::clamp(std::ceil(each), 1.0, static_cast<double>(kMany)));
     Gather(cluster);
-    if (moves_) MeasureAway(cluster, work, others);
+    if (moves_ && !on_cores_) MeasureAway(cluster, work, others);
     for (Bundle& bundle : bundles_)
-      bundle.most = std::min(bundle.most,
-                             bundle.lent ? MostLent(*bundle.device, cluster, bundle.most) : even_);
+      bundle.most = std::min(bundle.full,
+                             bundle.lent ? MostLent(*bundle.device, cluster, bundle.full) : even_);
   }
 
   // Puts waiting trials into bundles that run already, then on free devices. With `to_come`, also
   // reserves room for trials that are still to come.
   void Place(Cluster& free, bool to_come, Plan& plan) {
     to_come_ = to_come;
-    if (study_.demand.fused_most <= 1) return Start(free, plan);
+    if (!fuses_) return Start(free, plan);
+    StartAlone(free, plan);
+    if (study_.several_shapes)
+      for (Bundle& bundle : bundles_) Fill(bundle, free, plan, /*like_members=*/true);
     for (Bundle& bundle : bundles_) Fill(bundle, free, plan);
-    OpenBundles(free, /*lent=*/false, plan);
-    if (study_.demand.lent) OpenBundles(free, /*lent=*/true, plan);
+    if (on_cores_) {
+      OpenOnCores(free, plan);
+    } else {
+      OpenBundles(free, /*lent=*/false, plan);
+      if (study_.demand.lent) OpenBundles(free, /*lent=*/true, plan);
+    }
+    if (mixed_ && !to_come_) FillUnevenly(free, plan);
   }
 
   void Ask(Plan& plan) const {
@@ -93,14 +115,41 @@ class HydroStudyPlan {
     while (Wants()) {
       Grant grant = FirstFit(free, study_.demand);
       if (!IsSet(grant.node)) break;
-      Take(std::move(grant), free, plan);
+      Take(std::move(grant), waiting_.TakeFirst(), free, plan);
     }
   }
 
+  // Starts the trials that must not be fused. If there is no room for one, the smallest bundle takes
+  // in no trial: once it has ended, there is.
+  void StartAlone(Cluster& free, Plan& plan) {
+    while (slots_ > 0 && !alone_.empty()) {
+      Grant grant = FirstFit(free, study_.demand);
+      if (!IsSet(grant.node)) break;
+      Take(std::move(grant), alone_.TakeFirst(), free, plan);
+    }
+    if (slots_ == 0 || alone_.empty() || to_come_) return;
+    Bundle* smallest = nullptr;
+    for (Bundle& bundle : bundles_) {
+      if (!bundle.lent && (smallest == nullptr || bundle.size < smallest->size)) smallest = &bundle;
+    }
+    if (smallest != nullptr) smallest->most = smallest->full = 0;
+  }
+
+  // Whether room may be reserved for another trial that is still to come.
+  bool MayAsk() const { return to_come_ && (ToDo() > 0 || may_resume_); }
+
   // The number of trials to start as far as known, at most the free slots.
   std::ptrdiff_t ToDo() const {
-    const std::ptrdiff_t known = std::ssize(waiting_) - next_ + coming_ - asked_;
+    const std::ptrdiff_t known = waiting_.size() + alone_.size() + coming_ - asked_ - left_out_;
     return std::clamp<std::ptrdiff_t>(known, 0, slots_);
+  }
+
+  // The bundles that fit side by side on the cores of all nodes that are up.
+  int CountOnCores(const Cluster& cluster) const {
+    Milli count = 0;
+    for (const Node& node : cluster.nodes())
+      if (node.up && !node.Lends()) count += node.cpus / std::max<Milli>(study_.demand.cpus, 1);
+    return static_cast<int>(std::min<Milli>(count, kMany));
   }
 
   // Lent or own devices on nodes that are up, with memory for at least one trial.
@@ -124,16 +173,22 @@ class HydroStudyPlan {
       ++bundle.size;
       bundle.grant = grant;
       bundle.begun = bundle.begun || item->launch_reports > 0;
+      bundle.capacity = item->capacity > 0 ? item->capacity : study_.capacity;
+      bundle.shapes.insert(item->shape);
     }
     for (auto& [id, bundle] : found) {
       const Node& node = cluster.node(bundle.grant.node);
-      const std::size_t device = Number(bundle.grant.devices.front());
-      if (!node.up || device >= node.devices.size()) continue;
-      bundle.device = &node.devices[device];
-      bundle.lent = bundle.device->IsLent();
-      // A trial that joins later ends later. So a bundle on a lent device takes in no trial once it
-      // has begun: that would delay its end.
-      bundle.most = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
+      if (!node.up) continue;
+      bundle.full = fusion_.knee();
+      if (!on_cores_) {
+        const std::size_t device = Number(bundle.grant.devices.front());
+        if (device >= node.devices.size()) continue;
+        bundle.device = &node.devices[device];
+        bundle.lent = bundle.device->IsLent();
+        // A trial that joins later ends later. So a bundle on a lent device takes in no trial once
+        // it has begun: that would delay its end.
+        bundle.full = bundle.lent && bundle.begun ? 0 : fusion_.MostOn(*bundle.device);
+      }
       bundles_.push_back(bundle);
     }
   }
@@ -161,12 +216,57 @@ class HydroStudyPlan {
     even_lent_ = static_cast<int>(std::ceil(away / std::max(1, lent)));
   }
 
-  void Fill(Bundle& bundle, Cluster& free, Plan& plan) {
-    while (bundle.size < bundle.most && Wants() && free.Fits(bundle.grant)) {
+  // Members that are about to leave count for the capacity of a process, but not for the size of its
+  // bundle: they are not among the items.
+  bool HasRoom(const Bundle& bundle, const Cluster& free) const {
+    return bundle.size < bundle.most && free.Fits(bundle.grant) &&
+           (bundle.capacity == 0 || free.BundleSize(bundle.grant.bundle) < bundle.capacity);
+  }
+
+  // Takes out the waiting trial that is to join the bundle next: the first of a shape that its
+  // members have. If there is none, and processes take several shapes, it is the first of all.
+  const WorkItem* TakeNextFor(const Bundle& bundle, bool like_members) {
+    if (const WorkItem* item = waiting_.TakeFirstOf(bundle.shapes)) return item;
+    const bool any = bundle.shapes.empty() || study_.several_shapes;
+    return any && !like_members ? waiting_.TakeFirst() : nullptr;
+  }
+
+  // With `like_members`, the bundle takes in only waiting trials of a shape that its members have.
+  void Fill(Bundle& bundle, Cluster& free, Plan& plan, bool like_members = false) {
+    while (HasRoom(bundle, free) && Wants()) {
       if (bundle.lent && moves_ && ToDo() <= home_) return;
+      const WorkItem* item = TakeNextFor(bundle, like_members);
+      if (item == nullptr && (like_members || !MayAsk())) return;
       if (!bundle.lent && moves_) --home_;
-      Take(bundle.grant, free, plan);
+      if (item != nullptr) bundle.shapes.insert(item->shape);
+      Take(bundle.grant, item, free, plan);
       ++bundle.size;
+    }
+  }
+
+  // Trials of several shapes cannot be spread evenly. Those for which no device is left join a
+  // bundle of their shape that has its even part already.
+  void FillUnevenly(Cluster& free, Plan& plan) {
+    for (Bundle& bundle : bundles_) {
+      if (bundle.lent) continue;
+      const int even = std::exchange(bundle.most, bundle.full);
+      Fill(bundle, free, plan);
+      bundle.most = even;
+    }
+  }
+
+  void OpenOnCores(Cluster& free, Plan& plan) {
+    for (std::uint32_t n = 0; n < free.nodes().size(); ++n) {
+      const NodeId node{n + 1};
+      if (free.nodes()[n].Lends()) continue;
+      while (Wants()) {
+        Bundle bundle{.grant = fusion_.GrantOnCores(node, free.NewBundle()),
+                      .most = std::min(fusion_.knee(), even_),
+                      .full = fusion_.knee()};
+        Fill(bundle, free, plan);
+        if (bundle.size == 0) break;
+        bundles_.push_back(std::move(bundle));
+      }
     }
   }
 
@@ -178,12 +278,13 @@ class HydroStudyPlan {
         const Device& device = nodes[n].devices[d];
         if (!Wants() || (lent && ToDo() <= home_)) return;
         if (device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
-        int most = fusion_.MostOn(device);
-        most = std::min(most, lent ? MostLent(device, free, most) : even_);
+        const int full = fusion_.MostOn(device);
+        const int most = std::min(full, lent ? MostLent(device, free, full) : even_);
         if (most == 0) continue;
         Bundle bundle{.grant = fusion_.GrantOn(node, DeviceId(d), free.NewBundle()),
                       .device = &device,
                       .most = most,
+                      .full = full,
                       .lent = lent};
         Fill(bundle, free, plan);
         bundles_.push_back(std::move(bundle));
@@ -243,12 +344,15 @@ class HydroStudyPlan {
     return part;
   }
 
-  void Take(Grant grant, Cluster& free, Plan& plan) {
+  // Without an item, the grant is for a trial to come. A waiting trial that no bundle takes counts
+  // as one of those. So no more trials wait for a bundle of their shape than bundles have room for.
+  void Take(Grant grant, const WorkItem* item, Cluster& free, Plan& plan) {
     free.Take(grant);
     --slots_;
-    if (next_ < std::ssize(waiting_)) {
-      plan.placements.push_back(
-          {waiting_[static_cast<std::size_t>(next_++)]->trial, std::move(grant)});
+    if (item != nullptr) {
+      plan.placements.push_back({item->trial, std::move(grant)});
+    } else if (left_out_ < waiting_.size() + alone_.size()) {
+      ++left_out_;
     } else {
       ++asked_;
     }
@@ -257,13 +361,17 @@ class HydroStudyPlan {
   const StudyView& study_;
   Fusion fusion_;
   bool moves_;
+  bool fuses_;
+  bool on_cores_;
+  bool mixed_ = false;  // its trials have several shapes, and a process takes only one
   std::vector<const WorkItem*> running_;
-  std::vector<const WorkItem*> waiting_;
+  WaitingTrials waiting_;  // without those that must not be fused,
+  WaitingTrials alone_;    // which are here
   std::vector<Bundle> bundles_;
-  std::ptrdiff_t next_ = 0;  // index into waiting_
-  int coming_ = 0;           // trials that could be proposed, or are on their way
-  int asked_ = 0;            // trials still to come that this plan has room for
-  bool may_resume_ = false;  // a trial that is not in the view
+  int coming_ = 0;               // trials that could be proposed, or are on their way
+  int asked_ = 0;                // trials still to come that this plan has room for
+  std::ptrdiff_t left_out_ = 0;  // room that could take waiting trials, but not of their shape
+  bool may_resume_ = false;      // a trial that is not in the view
   int slots_ = 0;
   int even_ = 1;  // trials of a bundle, if all bundles are of one size
   // With moves: the same on lent devices, for the trials that own devices have no room for.

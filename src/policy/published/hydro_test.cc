@@ -1,8 +1,10 @@
 #include "policy/published/hydro.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 
 #include "policy/test_views.h"
@@ -191,6 +193,173 @@ TEST(HydroTest, NoOtherPolicyRunsTrialsInBubbles) {
     EXPECT_THAT(TestViews::Placed((*policy)->Propose(t.cluster, t.view, {})), ElementsAre("1:1"))
         << name;
   }
+}
+
+// One node without devices, and a study whose trials take one core alone or up to eight together.
+struct OnCores {
+  explicit OnCores(int cores) : t(0, cores * kWhole) {
+    t.Study(1, {.cpus = 1000, .gpus = 0, .fused_most = 8});
+  }
+
+  StudyView& study() { return t.view.studies[0]; }
+  WorkItem& Waits(std::uint32_t trial, std::string_view shape = "study1") {
+    WorkItem& item = t.Waiting(1, trial, 1);
+    item.shape = shape;
+    return item;
+  }
+  // A member of a bundle. The item is valid until the next one is added.
+  WorkItem& Runs(std::uint32_t trial, std::uint32_t bundle, std::string_view shape = "study1") {
+    grants_.push_back({.node = NodeId(1), .cpus = 1000, .devices = {}, .bundle = BundleId(bundle)});
+    t.cluster.Take(grants_.back());
+    WorkItem& item = Waits(trial, shape);
+    --study().waiting;
+    ++study().running;
+    item.running = true;
+    item.grant = &grants_.back();
+    return item;
+  }
+  Plan Proposed() { return Hydro().Propose(t.cluster, t.view, {}); }
+  // "1:5" for trial 1 in bundle 5, in the order of placements; "1:0" for a trial that is not fused.
+  std::vector<std::string> Bundled() {
+    std::vector<std::string> bundled;
+    for (const auto& [trial, grant] : Proposed().placements)
+      bundled.push_back(fmt::format("{}:{}", Number(trial.trial), Number(grant.bundle)));
+    return bundled;
+  }
+
+  TestViews t;
+  std::deque<Grant> grants_;
+};
+
+TEST(HydroOnCoresTest, BundlesRunSideBySideAndTrialsAreSpreadEvenly) {
+  OnCores on(4);
+  for (std::uint32_t i = 1; i <= 18; ++i) on.Waits(i);
+  const Plan plan = on.Proposed();
+  EXPECT_THAT(Sizes(plan), ElementsAre(5, 5, 5, 3));
+  EXPECT_EQ(plan.placements.front().grant,
+            (Grant{.node = NodeId(1), .cpus = 1000, .devices = {}, .bundle = BundleId(1)}));
+  for (std::uint32_t i = 19; i <= 100; ++i) on.Waits(i);
+  EXPECT_THAT(Sizes(on.Proposed()), ElementsAre(8, 8, 8, 8));
+  on.study().demand.cpus = 3000;
+  EXPECT_THAT(Sizes(on.Proposed()), ElementsAre(8));
+}
+
+TEST(HydroOnCoresTest, BundlesAreFilledAsTrialsCome) {
+  OnCores on(4);
+  on.study().open = true;
+  on.study().left = 19;
+  on.Runs(1, 1);
+  on.Waits(2);
+  EXPECT_THAT(on.Bundled(), ElementsAre("2:1"));
+  EXPECT_EQ(Asked(on.Proposed()), 19);
+}
+
+TEST(HydroOnCoresTest, TheCoresOfANodeThatLendsDevicesAreForThose) {
+  OnCores on(4);
+  Node lender{.name = "lender", .cpus = 8000, .devices = {}};
+  lender.devices.push_back({.uuid = "a", .kind = "A100", .memory_bytes = 8 << 10, .open = 100});
+  on.t.cluster.Join(std::move(lender));
+  for (std::uint32_t i = 1; i <= 100; ++i) on.Waits(i);
+  EXPECT_THAT(Sizes(on.Proposed()), ElementsAre(8, 8, 8, 8));
+}
+
+TEST(HydroOnCoresTest, NoBundleIsLargerThanAProcessTakes) {
+  OnCores on(4);
+  on.study().capacity = 3;
+  for (std::uint32_t i = 1; i <= 100; ++i) on.Waits(i);
+  EXPECT_THAT(Sizes(on.Proposed()), ElementsAre(3, 3, 3, 3));
+  on.study().capacity = 1;
+  EXPECT_THAT(on.Bundled(), ElementsAre("1:0", "2:0", "3:0", "4:0"));
+}
+
+TEST(HydroOnCoresTest, AProcessThatIsFullTakesNoMore) {
+  OnCores on(3);
+  on.Runs(1, 1).capacity = 2;
+  on.Runs(2, 1).capacity = 2;
+  on.Runs(3, 2).capacity = 2;
+  on.Waits(4);
+  EXPECT_THAT(on.Bundled(), ElementsAre("4:2"));
+  // A trial that is about to leave bundle 2 is not shown.
+  on.t.cluster.Take(on.grants_.back());
+  EXPECT_THAT(on.Bundled(), ElementsAre("4:3"));
+}
+
+TEST(HydroOnCoresTest, ATrialThatMustRunAloneIsNotFused) {
+  OnCores on(4);
+  on.Runs(1, 1);
+  on.Waits(2).alone = true;
+  on.Waits(3);
+  EXPECT_THAT(on.Bundled(), ElementsAre("2:0", "3:2"));
+}
+
+TEST(HydroOnCoresTest, OneBundleEndsForATrialThatMustRunAlone) {
+  OnCores on(4);
+  for (std::uint32_t i = 1; i <= 12; ++i) on.Runs(i, 1 + i % 4);
+  on.Runs(13, 1);
+  on.Waits(14).alone = true;
+  for (std::uint32_t i = 15; i <= 100; ++i) on.Waits(i);
+  const Plan plan = on.Proposed();
+  EXPECT_EQ(plan.placements.size(), 4U + 5 + 5);
+  for (const auto& [trial, grant] : plan.placements) EXPECT_NE(grant.bundle, BundleId(2));
+}
+
+TEST(HydroOnCoresTest, ATrialJoinsOnlyTrialsOfItsShape) {
+  OnCores on(4);
+  on.Runs(1, 1, "study1 model=mlp");
+  on.Waits(2, "study1 model=cnn");
+  on.Waits(3, "study1 model=mlp");
+  on.Waits(4, "study1 model=cnn");
+  // The even part is one trial each: there are as many cores as trials.
+  EXPECT_THAT(on.Bundled(), ElementsAre("2:2", "3:3", "4:4"));
+  OnCores single(1);
+  single.Runs(1, 1, "study1 model=mlp");
+  single.Waits(2, "study1 model=cnn");
+  single.Waits(3, "study1 model=mlp");
+  EXPECT_THAT(single.Bundled(), ElementsAre("3:1"));
+}
+
+TEST(HydroOnCoresTest, WhereNoCoreIsLeftTrialsJoinTheirShapeBeyondTheEvenPart) {
+  OnCores on(4);
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    on.Waits(3 * i - 2, "study1 model=mlp");
+    on.Waits(3 * i - 1, "study1 model=cnn");
+    on.Waits(3 * i, "study1 model=rnn");
+  }
+  // 12 trials on 4 cores make 3 each. The fourth bundle is of the first shape that is left.
+  EXPECT_THAT(Sizes(on.Proposed()), ElementsAre(3, 4, 4, 1));
+}
+
+TEST(HydroOnCoresTest, AProcessThatTakesSeveralShapesPrefersThoseOfItsMembers) {
+  OnCores on(2);
+  on.study().several_shapes = true;
+  on.Runs(1, 1, "study1 model=mlp");
+  on.Runs(2, 2, "study1 model=cnn");
+  on.Waits(3, "study1 model=cnn");
+  on.Waits(4, "study1 model=rnn");
+  EXPECT_THAT(on.Bundled(), ElementsAre("3:2", "4:1"));
+}
+
+TEST(HydroOnCoresTest, NoMoreTrialsWaitForTheirShapeThanThereIsRoom) {
+  OnCores on(1);
+  on.study().open = true;
+  on.study().left = 100;
+  on.Runs(1, 1, "study1 model=mlp");
+  EXPECT_EQ(Asked(on.Proposed()), 7);
+  for (std::uint32_t i = 2; i <= 6; ++i) on.Waits(i, "study1 model=cnn");
+  EXPECT_EQ(Asked(on.Proposed()), 2);
+  for (std::uint32_t i = 7; i <= 12; ++i) on.Waits(i, "study1 model=cnn");
+  EXPECT_EQ(Asked(on.Proposed()), 0);
+}
+
+TEST(HydroTest, BundlesOnDevicesAreOfOneShapeToo) {
+  TestViews t(2);
+  t.Study(1, kFusable);
+  for (std::uint32_t i = 1; i <= 9; ++i)
+    t.Waiting(1, i, 1).shape = i % 3 == 0 ? "study1 a=1" : "study1 a=2";
+  const Plan plan = Hydro().Propose(t.cluster, t.view, {});
+  EXPECT_THAT(Sizes(plan), ElementsAre(6, 3));
+  for (const auto& [trial, grant] : plan.placements)
+    EXPECT_EQ(grant.bundle == BundleId(2), Number(trial.trial) % 3 == 0);
 }
 
 TEST(HydroTest, WithNothingToDoNothingIsPlanned) {

@@ -17,8 +17,8 @@ constexpr std::size_t kMostPolicies = 100;
 // Keys that may differ between policies: how a study is searched and run.
 const std::vector<std::string>& KeysOfPolicies() {
   static const auto& keys = *new std::vector<std::string>{
-      "sampler", "stopper", "budget",   "trials",  "parallelism", "resources", "weight",
-      "profile", "fuse",    "timeouts", "retries", "backoff",     "workload"};
+      "sampler", "stopper", "budget", "trials",   "parallelism", "resources", "weight",
+      "profile", "fuse",    "shape",  "timeouts", "retries",     "backoff",   "workload"};
   return keys;
 }
 

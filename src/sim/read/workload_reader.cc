@@ -229,6 +229,8 @@ Workload ReadWorkload(const ConfigNode* node, const StudySpec& study) {
 Workload DefaultWorkload(const StudySpec& study) {
   Workload workload;
   workload.work.on = study.demand.gpus > 0 ? "A100" : "";
+  // The usual table of fusion is one of GPUs. On cores, fused trials share what one would do.
+  if (study.demand.gpus == 0) workload.work.fusion = SpeedTable();
   if (study.objective.direction == Direction::kMinimize) {
     workload.curve.start = 2.3;
     workload.curve.best = 0.1;

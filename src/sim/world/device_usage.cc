@@ -30,8 +30,10 @@ void DeviceUsage::LetGo(const Grant& grant, Time now) {
   if (IsSet(grant.bundle)) {
     Bundle& bundle = bundles_[grant.bundle];
     if (--bundle.members > 0) return;
-    usage_.device_seconds[static_cast<std::size_t>(Phase::kRun)] +=
-        ShareSeconds(now - bundle.since, SharesOf(grant));
+    constexpr auto kRun = static_cast<std::size_t>(Phase::kRun);
+    const Duration took = now - bundle.since;
+    if (grant.devices.empty()) usage_.core_seconds[kRun] += ShareSeconds(took, grant.cpus);
+    usage_.device_seconds[kRun] += ShareSeconds(took, SharesOf(grant));
   }
   shares_ -= SharesOf(grant);
 }
@@ -42,13 +44,14 @@ void DeviceUsage::EndPhase(SimulatedLaunch& launch, Time now) {
   if (took <= Duration(0)) return;
   const Grant& grant = launch.grant;
   const auto phase = static_cast<std::size_t>(launch.phase);
+  // The time of a bundle is counted once, when its last member leaves.
+  const bool counts = !IsSet(grant.bundle);
   if (grant.devices.empty()) {
-    usage_.core_seconds[phase] += ShareSeconds(took, grant.cpus);
+    if (counts) usage_.core_seconds[phase] += ShareSeconds(took, grant.cpus);
     Record(launch, devices_.size() + Number(grant.node) - 1, grant.cpus, began, now);
     return;
   }
-  // The time of a bundle is counted once, when its last member leaves.
-  if (!IsSet(grant.bundle)) usage_.device_seconds[phase] += ShareSeconds(took, SharesOf(grant));
+  if (counts) usage_.device_seconds[phase] += ShareSeconds(took, SharesOf(grant));
   for (const DeviceId id : grant.devices)
     Record(launch, devices_.IndexOf(grant, id), grant.gpu_share, began, now);
 }

@@ -60,10 +60,10 @@ TEST(DeviceUsageTest, WithoutDevicesCoresCount) {
   EXPECT_EQ(used.intervals[0].row, 2U) << "the node comes after the devices";
 }
 
-TEST(DeviceUsageTest, ABundleHoldsItsDeviceOnceFromItsFirstLaunchToItsLast) {
+// A bundle of two launches with this grant: from 0 to 10 s, and from 5 s to 30 s.
+Usage UsedByBundle(Grant grant) {
   const SharedDevices devices(UsedNodes());
   DeviceUsage usage(devices, /*record_intervals=*/false);
-  Grant grant{.cpus = kWhole, .gpu_share = kWhole, .devices = {DeviceId(0)}};
   grant.bundle = BundleId(1);
   SimulatedLaunch one = LaunchWith(grant);
   SimulatedLaunch two = LaunchWith(grant);
@@ -73,10 +73,22 @@ TEST(DeviceUsageTest, ABundleHoldsItsDeviceOnceFromItsFirstLaunchToItsLast) {
   usage.LetGo(one.grant, Time(seconds(10)));
   usage.EndPhase(two, Time(seconds(30)));
   usage.LetGo(two.grant, Time(seconds(30)));
-  const Usage used = usage.Take();
+  return usage.Take();
+}
+
+TEST(DeviceUsageTest, ABundleHoldsItsDeviceOnceFromItsFirstLaunchToItsLast) {
+  const Usage used = UsedByBundle({.cpus = kWhole, .gpu_share = kWhole, .devices = {DeviceId(0)}});
   EXPECT_DOUBLE_EQ(used.device_seconds[1], 30);
+  EXPECT_DOUBLE_EQ(used.core_seconds[1], 0);
   EXPECT_EQ(used.most_shares, kWhole);
   EXPECT_TRUE(used.intervals.empty()) << "they were not asked for";
+}
+
+TEST(DeviceUsageTest, ABundleHoldsItsCoresOnceToo) {
+  const Usage used = UsedByBundle({.cpus = 2 * kWhole, .gpu_share = 0, .devices = {}});
+  EXPECT_DOUBLE_EQ(used.core_seconds[1], 60);
+  EXPECT_DOUBLE_EQ(used.device_seconds[1], 0);
+  EXPECT_EQ(used.most_shares, 0);
 }
 
 }  // namespace

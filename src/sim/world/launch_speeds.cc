@@ -35,8 +35,8 @@ TrueSpeed::Circumstances LaunchSpeeds::CircumstancesOf(const SimulatedLaunch& la
   const Grant& grant = launch.grant;
   const bool elastic = study.study->spec.demand.most > 0;
   if (elastic || !grant.devices.empty()) at.width = static_cast<double>(WidthOf(grant)) / kWhole;
-  if (grant.devices.empty()) return at;
   if (launch.tenant) at.fused = devices_.Fused(grant, *launch.tenant);
+  if (grant.devices.empty()) return at;
   at.neighbours = launch.neighbours.busy;
   at.others_move = launch.neighbours.bandwidth;
   double slowest = std::numeric_limits<double>::infinity();

@@ -22,12 +22,15 @@ bool SharedDevices::State::Has(BundleId bundle) const {
 }
 
 int SharedDevices::Fused(const Grant& grant, const Tenant& tenant) const {
-  if (!IsSet(tenant.bundle) || grant.devices.empty()) return 1;
+  if (!IsSet(tenant.bundle)) return 1;
+  if (grant.devices.empty()) return static_cast<int>(on_cores_.at(tenant.bundle).size());
   const State& state = devices_[IndexOf(grant, grant.devices.front())];
   return static_cast<int>(std::ranges::count(state.tenants, tenant.bundle, &Tenant::bundle));
 }
 
 void SharedDevices::Join(const Grant& grant, const Tenant& tenant) {
+  if (grant.devices.empty() && IsSet(tenant.bundle))
+    on_cores_[tenant.bundle].push_back(tenant.slot);
   for (const DeviceId id : grant.devices) {
     State& state = devices_[IndexOf(grant, id)];
     if (!state.Has(tenant.bundle)) state.used_bytes += tenant.program_bytes;
@@ -37,6 +40,8 @@ void SharedDevices::Join(const Grant& grant, const Tenant& tenant) {
 }
 
 void SharedDevices::Part(const Grant& grant, const Tenant& tenant) {
+  if (grant.devices.empty() && IsSet(tenant.bundle))
+    std::erase(on_cores_[tenant.bundle], tenant.slot);
   for (const DeviceId id : grant.devices) {
     State& state = devices_[IndexOf(grant, id)];
     state.used_bytes -= tenant.bytes;

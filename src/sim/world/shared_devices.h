@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "cluster/cluster.h"
 
 namespace sluice {
 
-// A launch that holds devices: what its neighbours there feel of it.
+// A launch that holds devices, or is in a bundle on cores: what its neighbours there feel of it.
 struct Tenant {
   std::uint32_t slot = 0;
   double busy = 0;                 // the part of each of its devices that it keeps busy
@@ -17,7 +18,8 @@ struct Tenant {
   std::int64_t program_bytes = 0;  // memory that the program of the bundle takes once
 };
 
-// The devices of a world, in the nodes' order, and the launches that share them.
+// The devices of a world, in the nodes' order, and the launches that share them. Launches on cores
+// share nothing but the program of their bundle.
 class SharedDevices {
  public:
   // The nodes must outlive this.
@@ -49,9 +51,14 @@ class SharedDevices {
            devices_[IndexOf(grant, grant.devices.front())].Has(grant.bundle);
   }
   // Calls visit(slot) for each other launch on a device of the grant: once for each device that the
-  // launch has in common with the grant.
+  // launch has in common with the grant. Without devices, for each other launch of the bundle.
   template <typename Visit>
   void ForOthers(const Grant& grant, std::uint32_t slot, Visit visit) const {
+    if (const auto bundle = on_cores_.find(grant.bundle);
+        grant.devices.empty() && bundle != on_cores_.end()) {
+      for (const std::uint32_t other : bundle->second)
+        if (other != slot) visit(other);
+    }
     for (const DeviceId id : grant.devices) {
       for (const Tenant& tenant : devices_[IndexOf(grant, id)].tenants) {
         if (tenant.slot != slot) visit(tenant.slot);
@@ -70,6 +77,7 @@ class SharedDevices {
 
   std::vector<std::size_t> first_;  // the index of each node's first device
   std::vector<State> devices_;
+  std::map<BundleId, std::vector<std::uint32_t>> on_cores_;  // the launches of bundles on cores
 };
 
 }  // namespace sluice

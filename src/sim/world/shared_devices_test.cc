@@ -64,6 +64,26 @@ TEST(SharedDevicesTest, BundlesAreProgramsOfTheirOwn) {
   EXPECT_EQ(devices.Fused(one, Member(0, BundleId(1))), 1);
 }
 
+TEST(SharedDevicesTest, LaunchesOnCoresShareOnlyTheProgramOfTheirBundle) {
+  const std::vector<Node> nodes = TwoDevices();
+  SharedDevices devices(nodes);
+  const Grant one = On({}, BundleId(1));
+  const Grant two = On({}, BundleId(2));
+  devices.Join(On({}), {.slot = 0});
+  devices.Join(one, Member(1, BundleId(1)));
+  devices.Join(one, Member(2, BundleId(1)));
+  devices.Join(two, Member(3, BundleId(2)));
+  EXPECT_EQ(devices.Fused(one, Member(1, BundleId(1))), 2);
+  EXPECT_EQ(devices.Fused(two, Member(3, BundleId(2))), 1);
+  std::vector<std::uint32_t> others;
+  const auto visit = [&](std::uint32_t slot) { others.push_back(slot); };
+  devices.ForOthers(one, 1, visit);
+  devices.ForOthers(On({}), 0, visit);
+  EXPECT_EQ(others, std::vector<std::uint32_t>{2});
+  devices.Part(one, Member(2, BundleId(1)));
+  EXPECT_EQ(devices.Fused(one, Member(1, BundleId(1))), 1);
+}
+
 TEST(SharedDevicesTest, ALaunchDoesNotDisturbItsOwnBundle) {
   const std::vector<Node> nodes = TwoDevices();
   SharedDevices devices(nodes);

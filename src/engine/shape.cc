@@ -1,0 +1,47 @@
+#include "engine/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "space/expression/expression.h"
+
+namespace sluice {
+namespace {
+
+std::size_t IndexOf(const Space& space, const std::string& name) {
+  const auto index = space.Find(name);
+  SLUICE_CHECK(index.has_value(), "a shape is of parameters of the space");
+  return *index;
+}
+
+// A text that could be mistaken for something else is in quotes: without a value, or with what
+// stands between values.
+std::string TextOf(const Value& value) {
+  std::string text = FormatValue(value);
+  return text.empty() || text.find_first_of(" '\\") != std::string::npos ? QuotedValue(value)
+                                                                         : text;
+}
+
+}  // namespace
+
+std::string ShapeOf(const StudySpec& spec, const Point& point) {
+  std::string text = spec.name;
+  for (const std::string& name : spec.shape) {
+    const std::size_t index = IndexOf(spec.space, name);
+    text += fmt::format(" {}={}", name,
+                        std::isnan(point[index]) ? "" : TextOf(spec.space.ValueAt(point, index)));
+  }
+  return text;
+}
+
+bool HaveOneShape(const StudySpec& spec, const Point& a, const Point& b) {
+  return std::ranges::all_of(spec.shape, [&](const std::string& name) {
+    const std::size_t index = IndexOf(spec.space, name);
+    return a[index] == b[index] || (std::isnan(a[index]) && std::isnan(b[index]));
+  });
+}
+
+}  // namespace sluice
