@@ -221,7 +221,7 @@ class Client {
   std::unique_ptr<Connection> connection_;
   std::optional<Moment> alone_since_;  // when a controller was last known to listen
   Moment next_attempt_{};              // to connect
-  Clock::duration backoff_;            // until the next attempt after a failed one
+  Clock::duration backoff_{};          // until the next attempt after a failed one
   Moment last_heartbeat_{};
   Moment next_note_{};      // of acknowledgements
   bool has_notes_ = false;  // acknowledgements that are not noted yet
