@@ -12,7 +12,7 @@ class Stopped(SystemExit):
 
 
 class Trial:
-    """Parameters in, reports out. Made by the session, safe to use from several threads.
+    """Parameters in, reports out. Made for the session, safe to use from several threads.
 
     number, launch, study, params, seed, unit, objective, work (reported by earlier launches) and
     target (where it is judged next, or None) are to be read only.
@@ -106,7 +106,7 @@ class Trial:
         return self
 
     def __exit__(self, kind, error, trace) -> bool:
-        """Inside `for trial in trials()`, an error ends the trial as failed and the loop goes on.
+        """In a loop over trials() or a bundle, an error ends the trial as failed; the loop goes on.
 
         Elsewhere the error passes through, and the end of the process tells of it.
         """
