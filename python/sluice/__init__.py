@@ -1,7 +1,8 @@
 """Report from a script that Sluice tunes. The reference is docs/python.md.
 
-The functions here act on the trial this process works on. A script that was not started by Sluice
-runs the same: it gets its own defaults as parameters, and its reports are printed.
+The functions here act on the trial this process works on. In a bundle of trials, each trial has
+them as methods. A script that was not started by Sluice runs the same: it gets its own defaults as
+parameters, and its reports are printed.
 """
 
 from sluice._session import session
@@ -13,6 +14,7 @@ __all__ = [
     "Stopped",
     "Trial",
     "best_checkpoint",
+    "bundle",
     "checkpoint",
     "checkpoint_dir",
     "export",
@@ -42,6 +44,11 @@ def trial() -> Trial:
 def trials(**defaults):
     """Trial after trial in one process, until Sluice has no more for it."""
     return session().trials(defaults)
+
+
+def bundle(capacity, *, several_shapes=False, **defaults):
+    """`with sluice.bundle(capacity=16) as bundle:` up to 16 trials at once in one process."""
+    return session().bundle(capacity, several_shapes, defaults)
 
 
 def report(work, values=None, /, **metrics) -> None:

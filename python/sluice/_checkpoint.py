@@ -66,10 +66,13 @@ class Checkpoint:
         self._work = work
         self._folder = folder_of(trial)
         self._writing = None
-        self._is_kept = trial._session.link.keeps_checkpoints
+        self._is_kept = False
 
     def __enter__(self) -> Path:
-        self._is_kept = self._is_kept and self._do_as_owner(self._begin)
+        if _is_kept(self._trial):
+            if self._trial._over:
+                raise RuntimeError(f"trial {self._trial.number} is over: it takes no checkpoint")
+            self._is_kept = self._do_as_owner(self._begin)
         if not self._is_kept:
             from tempfile import mkdtemp
 
@@ -80,7 +83,7 @@ class Checkpoint:
         if not self._is_kept:
             _remove(self._writing)
             return False
-        if kind is not None:
+        if kind is not None or not _is_kept(self._trial):
             with OwnerLock(self._trial):
                 self._discard()
             return False
@@ -143,6 +146,11 @@ def _put_back(folder: Path) -> None:
             os.rename(folder / _PREVIOUS, folder / _LATEST)
         except OSError:  # there is none, or another rank was first
             pass
+
+
+def _is_kept(trial) -> bool:
+    """Not if the trial was refused: a newer launch may have its folder."""
+    return trial._session.link.keeps_checkpoints and not trial._is_refused
 
 
 def _put_away(trial) -> None:

@@ -6,6 +6,7 @@ from _thread import RLock
 
 from sluice._offline import Printer, Silent
 from sluice._trial import Trial
+from sluice._values import checked_capacity
 from sluice._wire import decode
 
 if "SLUICE_TRIAL_FILE" in os.environ:
@@ -47,19 +48,45 @@ class Session:
     def __init__(self):
         trial_file = os.environ.get("SLUICE_TRIAL_FILE")
         self._was_looped = False
+        self._has_bundle = False
         if not trial_file:
             self.link = Printer()
-            self.trial = Trial(self, _assigned_by_hand(os.environ.get("SLUICE_PARAMS")), {})
+            self._trial = Trial(self, _assigned_by_hand(os.environ.get("SLUICE_PARAMS")), {})
             return
         owner_pid = _owner_pid(trial_file)
-        self.trial = Trial(self, _assignment(trial_file, owner_pid), {})
+        self._trial = Trial(self, _assignment(trial_file, owner_pid), {})
         if _is_helper_rank() or owner_pid not in (None, os.getpid()):
             self.link = Silent()
             return
         from sluice._client import Client
 
         os.environ[_OWNER] = f"{os.getpid()} {trial_file}"
-        self.link = Client(os.environ.get("SLUICE_SOCKET"), self.trial)
+        self.link = Client(os.environ.get("SLUICE_SOCKET"), self._trial)
+
+    @property
+    def trial(self) -> Trial:
+        """The only trial that this process works on now."""
+        if self._has_bundle:
+            raise RuntimeError(
+                "this process has a bundle: call the methods of its trials, as in trial.report(), "
+                "in place of functions such as sluice.report()"
+            )
+        return self._trial
+
+    def bundle(self, capacity, several_shapes: bool, defaults: dict):
+        from sluice._bundle import Bundle
+
+        capacity = checked_capacity(capacity)
+        if self._has_bundle:
+            raise RuntimeError("sluice.bundle: expected one bundle in a process, this is another")
+        if self._was_looped or self.link.has_spoken:
+            raise RuntimeError(
+                "sluice.bundle: expected before the first report or attribute of this process, "
+                "and not beside sluice.trials()"
+            )
+        self.link = self.link.bundled(self._trial, capacity, bool(several_shapes))
+        self._has_bundle = True
+        return Bundle(self, capacity, defaults)
 
     def trials(self, defaults: dict):
         """Yields trial after trial.
@@ -82,16 +109,15 @@ class Session:
                 return
 
     def _take_next(self, defaults: dict) -> bool:
-        line_and_assign = self.link.next_assignment()
-        if line_and_assign is None:
+        trial = self.link.next_trial()
+        if trial is None:
             return False
-        line, assign = line_and_assign
-        if len(line) < _LONGEST_VARIABLE_BYTES:
-            os.environb[_ASSIGN] = line
+        if len(trial._line) < _LONGEST_VARIABLE_BYTES:
+            os.environb[_ASSIGN] = trial._line
         else:
             os.environb.pop(_ASSIGN, None)
-        self.trial = Trial(self, assign, defaults)
-        self.link.begin(self.trial)
+        trial.params = {**defaults, **trial.params}
+        self._trial = trial
         return True
 
     def fall_silent(self) -> None:

@@ -5,7 +5,7 @@ import os
 _FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def append(folder: str, lines, is_synced: bool) -> None:
+def append(folder, lines, is_synced: bool) -> None:
     """Adds messages that may not reach a controller. Raises OSError.
 
     When this returns they outlive the process, and if synced, the machine.
@@ -13,7 +13,7 @@ def append(folder: str, lines, is_synced: bool) -> None:
     _write(folder, "spool.jsonl", b"".join(lines), is_synced)
 
 
-def mark_paused(folder: str) -> None:
+def mark_paused(folder) -> None:
     """Says that the end of the process is not the end of the trial."""
     _write(folder, "paused", b"", True)
 
@@ -42,32 +42,24 @@ def next_conversation(folder) -> int:
         os.close(file)
 
 
-class Acknowledged:
-    """The file `acknowledged`: how far the controller has said that the messages are on disk.
+def note_acknowledged(folder, seq: int) -> None:
+    """Notes up to which message the controller has said that the messages are on disk.
 
-    With it `sluice doctor` detects that an older copy of the store was put back.
+    With this file `sluice doctor` detects that an older copy of the store was put back. It is not
+    kept open: a process may carry more launches than it may open files.
     """
-
-    def __init__(self, folder):
-        self._file = None
-        if folder is not None:
-            try:
-                path = os.path.join(folder, "acknowledged")
-                self._file = os.open(path, os.O_WRONLY | _FLAGS, 0o644)
-            except OSError:
-                pass
-
-    def note(self, seq: int) -> None:
-        if self._file is not None:
-            try:
-                os.pwrite(self._file, b"%020d\n" % seq, 0)
-            except OSError:
-                pass
-
-    def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+    if folder is None:
+        return
+    try:
+        file = os.open(os.path.join(folder, "acknowledged"), os.O_WRONLY | _FLAGS, 0o644)
+    except OSError:
+        return
+    try:
+        os.pwrite(file, b"%020d\n" % seq, 0)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
 
 
 def read_secret() -> str:
@@ -84,7 +76,9 @@ def read_secret() -> str:
         os.close(file)
 
 
-def _write(folder: str, name: str, content: bytes, is_synced: bool) -> None:
+def _write(folder, name: str, content: bytes, is_synced: bool) -> None:
+    if folder is None:
+        raise OSError("the launch has no folder")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
     file = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS, 0o644)

@@ -1,5 +1,6 @@
 """A trial as its program sees it."""
 
+from sluice._outbox import Outbox
 from sluice._values import checked_attribute, checked_metrics, checked_work
 
 _MOST_LINES = 8  # of a traceback
@@ -11,7 +12,7 @@ class Stopped(SystemExit):
 
 
 class Trial:
-    """Parameters in, reports out. Made by the session, safe to use from several threads.
+    """Parameters in, reports out. Made for the session, safe to use from several threads.
 
     number, launch, study, params, seed, unit, objective, work (reported by earlier launches) and
     target (where it is judged next, or None) are to be read only.
@@ -38,13 +39,14 @@ class Trial:
         self._best_loss = self._sign * float(assign["best"]) if "best" in assign else float("inf")
         self._best_work = assign.get("best_work")
         # What follows belongs to the session's link, which guards it with its own lock.
+        self._line = None  # the `assign` of a trial that was not the first of its process
+        self._outbox = Outbox(self.number, self.launch, self._folder)
         self._reported = -1
-        self._seq = None  # of its last message; none yet
-        self._spooled = 0  # of the last message in the spool
-        self._acknowledged = None  # the file that notes how far the messages are on disk
         self._verdict = None
         self._why = None  # the reason of a verdict to stop
         self._was_cut_short = False
+        self._was_shown = False  # by a step of a bundle
+        self._is_refused = False  # the controller takes nothing more of it
         self._over = False
 
     def __repr__(self) -> str:
@@ -65,7 +67,8 @@ class Trial:
         return self._session.link.should_stop(self)
 
     def should_save(self) -> bool:
-        return not (self._verdict == "stop" and self._why == "stopped")
+        is_stopped = self._verdict == "stop" and self._why == "stopped"
+        return not (is_stopped or self._is_refused)
 
     def stop_if_asked(self) -> None:
         if self.should_stop():
@@ -103,7 +106,7 @@ class Trial:
         return self
 
     def __exit__(self, kind, error, trace) -> bool:
-        """Inside `for trial in trials()`, an error ends the trial as failed and the loop goes on.
+        """In a loop over trials() or a bundle, an error ends the trial as failed; the loop goes on.
 
         Elsewhere the error passes through, and the end of the process tells of it.
         """
@@ -113,11 +116,18 @@ class Trial:
             return True
         if not isinstance(error, Exception):
             return False
-        import traceback
-
-        traceback.print_exception(kind, error, trace)
-        self._session.link.fail(self, _last_words(kind, error, trace))
+        self._fail(error)
         return True
+
+    def _fail(self, error) -> None:
+        """Ends the trial for this reason, an exception or a text. Its traceback is printed."""
+        if isinstance(error, BaseException):
+            import traceback
+
+            kind, trace = type(error), error.__traceback__
+            traceback.print_exception(kind, error, trace)
+            error = _last_words(kind, error, trace)
+        self._session.link.fail(self, str(error))
 
     def _advance(self, work: int, metrics: dict) -> None:
         if work <= self._reported:

@@ -4,18 +4,34 @@ from _operator import index
 
 # Beyond this a double no longer holds every integer, and readers of JSON differ.
 _EXACT_INTEGERS = 1 << 53
+_MOST_CAPACITY = 4096  # that a controller accepts
 
 
 def checked_work(work) -> int:
-    try:
-        count = index(work)
-    except TypeError:
-        raise TypeError(
-            f"work: expected an integer, found {work!r} ({type(work).__name__})"
-        ) from None
+    count = _integer("work", work)
     if not 0 <= count < _EXACT_INTEGERS:
         raise ValueError(f"work: expected 0 <= work < 2**53, found {count}")
     return count
+
+
+def checked_capacity(capacity) -> int:
+    return _count("capacity", capacity)
+
+
+def checked_measures(trials, size_bytes, work_per_second) -> dict:
+    """The content of a `profile` message; what is None was not measured."""
+    measures = {"trials": _count("trials", trials)}
+    if size_bytes is not None:
+        measures["bytes"] = _integer("bytes", size_bytes)
+        if not 0 <= measures["bytes"] < _EXACT_INTEGERS:
+            raise ValueError(f"bytes: expected 0 <= bytes < 2**53, found {measures['bytes']}")
+    if work_per_second is not None:
+        speed = measures["work_per_second"] = float(_number("work_per_second", work_per_second))
+        if not 0 <= speed < float("inf"):
+            raise ValueError(
+                f"work_per_second: expected a finite number of at least 0, found {speed}"
+            )
+    return measures
 
 
 def checked_metrics(metrics: dict) -> dict:
@@ -31,6 +47,23 @@ def checked_attribute(name, value) -> dict:
     if isinstance(value, bool):
         return {name: value}
     return {name: _number(name, value, expected="a text, a number or a boolean")}
+
+
+def _integer(name: str, value) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name}: expected an integer, found {value!r} ({type(value).__name__})"
+        ) from None
+
+
+def _count(name: str, value) -> int:
+    """Of trials in a bundle."""
+    count = _integer(name, value)
+    if not 1 <= count <= _MOST_CAPACITY:
+        raise ValueError(f"{name}: expected a number from 1 to {_MOST_CAPACITY}, found {count}")
+    return count
 
 
 def _number(name: str, value, expected: str = "a number"):

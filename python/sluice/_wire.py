@@ -39,7 +39,7 @@ def decode(line: bytes) -> dict:
 
 
 def encode(fields: dict) -> bytes:
-    """The line of a message: texts, numbers, booleans, and objects of those."""
+    """The line of a message: texts, numbers, booleans, and objects and lists of those."""
     line = _object(fields).encode() + b"\n"
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(
@@ -63,6 +63,8 @@ def _value(value) -> str:
         return int.__repr__(value)
     if isinstance(value, float):
         return _float(value)
+    if isinstance(value, list):
+        return "[" + ",".join([_value(each) for each in value]) + "]"
     return _object(value)
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -33,8 +34,13 @@ class Controller:
         self.welcomes = True
         self.acks = True
         self.verdicts = {}  # work -> message to answer its report with
-        self.assignments = []  # handed out to `ready`; after the last: exit
+        self.assignments = []  # handed out to `ready`, or to a bundle with room; then: exit
         self.refusal = None
+        self.refused_versions = ()
+        self.dismisses = True  # whether an empty bundle is sent away when nothing is left for it
+        self.carried = set()  # the launches of the bundle
+        self.capacity = 0  # of the bundle
+        self.most = 4096  # trials that the bundle is given at once
         self.changed = threading.Condition()
         self.heard = []
         self.results = {}
@@ -70,12 +76,17 @@ class Controller:
         with self.changed:
             self._connection.sendall(json.dumps(message).encode() + b"\n")
 
-    def wait(self, condition):
+    def wait(self, condition, limit_s=LIMIT_S):
         with self.changed:
-            assert self.changed.wait_for(condition, LIMIT_S), self.heard[-5:]
+            assert self.changed.wait_for(condition, limit_s), self.heard[-5:]
 
     def of_type(self, kind):
         return [message for message in list(self.heard) if message["type"] == kind]
+
+    def kinds(self, trial=7, launch=1):
+        """The types of a launch's messages, in order."""
+        results = self.results.get((trial, launch), {})
+        return [results[seq]["type"] for seq in sorted(results)]
 
     def works(self, trial=7, launch=1):
         results = self.results.get((trial, launch), {})
@@ -118,14 +129,37 @@ class Controller:
         self.heard.append(message)
         kind = message["type"]
         if kind == "hello":
-            if self.refusal:
-                self._answer(type="refuse", reason=self.refusal)
-            elif self.welcomes:
-                self._answer(type="welcome", version=1, **self.terms)
+            self._greet(message)
         elif kind == "ready":
             self._answer(**(self.assignments.pop(0) if self.assignments else {"type": "exit"}))
+        elif kind == "capacity":
+            self.capacity = message["capacity"]
+            self.fill()
         elif "seq" in message:
             self._commit(message)
+
+    def _greet(self, hello):
+        version = hello["version"]
+        if version in self.refused_versions:
+            reason = f"expected version 1 of the protocol, found {version}: update the package"
+            self._answer(type="refuse", reason=reason)
+        elif self.refusal:
+            self._answer(type="refuse", reason=self.refusal)
+        elif self.welcomes:
+            self._answer(type="welcome", version=version, **self.terms)
+            if version == 2:
+                self.capacity = hello["capacity"]
+                self.carried = {(each["trial"], each["launch"]) for each in hello["launches"]}
+                self.fill()
+
+    def fill(self):
+        """Gives the bundle what it has room for."""
+        while self.assignments and len(self.carried) < min(self.capacity, self.most):
+            assign = self.assignments.pop(0)
+            self.carried.add((assign["trial"], assign["launch"]))
+            self._answer(**{**assign, **self.terms})
+        if not self.carried and not self.assignments and self.dismisses and self.capacity:
+            self._answer(type="exit")
 
     def _commit(self, message):
         trial, launch, seq = message["trial"], message["launch"], message["seq"]
@@ -137,10 +171,17 @@ class Controller:
             self.gaps.append(message)
             return
         results[seq] = message
+        names = {"trial": trial, "launch": launch} if self.capacity else {"launch": launch}
         if self.acks:
-            self._answer(type="ack", launch=launch, seq=max(results))
-        if message["type"] == "report" and message["work"] in self.verdicts:
-            self._answer(launch=launch, **self.verdicts[message["work"]])
+            self._answer(type="ack", **names, seq=max(results))
+        if message["type"] == "report":
+            work = message["work"]
+            verdict = self.verdicts.get((trial, work)) or self.verdicts.get(work)
+            if verdict:
+                self._answer(**names, **verdict)
+        if self.capacity and message["type"] in ("done", "paused", "failed", "released"):
+            self.carried.discard((trial, launch))
+            self.fill()
 
     def _answer(self, **message):
         if self._connection is not None:
@@ -189,18 +230,32 @@ class Launch:
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
-    def end(self, status=0):
+    def end(self, status=0, limit_s=LIMIT_S):
         """Waits for the script's end; returns the lines it printed."""
-        out, self.errors = self.process.communicate(timeout=LIMIT_S)
+        out, self.errors = self.process.communicate(timeout=limit_s)
         assert self.process.returncode == status, out + self.errors
         return out.splitlines()
+
+    def wait_until(self, condition):
+        """For what the script does to its files."""
+        end = time.monotonic() + LIMIT_S
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.005)
 
     def is_marked_paused(self):
         return (self.folder / "paused").exists()
 
-    def spooled(self):
-        path = self.folder / "spool.jsonl"
+    def spooled(self, folder=None):
+        path = (folder or self.folder) / "spool.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def member(home, trial, launch=1, **more):
+    """The assignment of a launch that joins a bundle: it has a folder of its own."""
+    folder = Path(home) / f"{trial}.{launch}"
+    folder.mkdir(exist_ok=True)
+    return assignment(home, trial, launch, folder=str(folder), **more)
 
 
 def assignment(home, trial=7, launch=1, **more):

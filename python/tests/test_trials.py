@@ -1,5 +1,7 @@
 """One process, trial after trial."""
 
+import json
+
 from controller import assignment
 
 LOOP = """
@@ -21,11 +23,6 @@ for trial in sluice.trials():
 """
 
 
-def kinds(controller, trial, launch=1):
-    results = controller.results[trial, launch]
-    return [results[seq]["type"] for seq in sorted(results)]
-
-
 def test_trial_after_trial(tmp_path, controller, launch):
     controller.assignments = [
         assignment(tmp_path, trial=8, params={"lr": 0.2}),
@@ -34,7 +31,7 @@ def test_trial_after_trial(tmp_path, controller, launch):
     assert launch(LOOP).end() == ["7 0.1", "8 0.2", "9 0.3"]
     assert controller.heard[0]["reuse"] is True
     for trial, number in ((7, 1), (8, 1), (9, 2)):
-        assert kinds(controller, trial, number) == ["report", "done"]
+        assert controller.kinds(trial, number) == ["report", "done"]
     assert len(controller.of_type("ready")) == 3
     assert controller.connections == 1
 
@@ -43,7 +40,7 @@ def test_reuse_is_said_again_when_the_loop_comes_late(tmp_path, controller, laun
     process = launch("import sluice\nsluice.set_attribute('early', 1)" + LOOP)
     process.end()
     assert [hello["reuse"] for hello in controller.of_type("hello")] == [False, True]
-    assert kinds(controller, 7) == ["attributes", "report", "done"]
+    assert controller.kinds(7) == ["attributes", "report", "done"]
 
 
 def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
@@ -53,8 +50,8 @@ def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
     process.end()
     assert not process.is_marked_paused()
     # Trial 8 passes work 2, where this controller answers pause again: it leaves at 2 or at 3.
-    assert kinds(controller, 7)[-1] == "paused"
-    assert kinds(controller, 8)[-1] in ("paused", "done")
+    assert controller.kinds(7)[-1] == "paused"
+    assert controller.kinds(8)[-1] in ("paused", "done")
 
 
 def test_a_trial_left_for_a_lost_lease_is_not_done(controller, launch):
@@ -70,12 +67,12 @@ def test_an_error_ends_the_process(controller, launch):
     process = launch(LOOP + "    raise KeyError('bad')\n")
     process.end(status=1)
     assert "KeyError: 'bad'" in process.errors
-    assert kinds(controller, 7) == ["report"]
+    assert controller.kinds(7) == ["report"]
 
 
 def test_break_leaves_the_trial_to_the_end_of_the_process(controller, launch):
     launch(LOOP + "    break\n").end()
-    assert kinds(controller, 7) == ["report"]
+    assert controller.kinds(7) == ["report"]
 
 
 def test_with_trial_reports_the_failure_and_goes_on(tmp_path, controller, launch):
@@ -97,11 +94,11 @@ print(trial.should_stop())
     )
     assert process.end() == ["trial 8 is over: it takes no more report", "True"]
     assert "ValueError: diverged" in process.errors
-    assert kinds(controller, 7) == ["report", "failed"]
+    assert controller.kinds(7) == ["report", "failed"]
     first, *where, last = controller.results[7, 1][2]["reason"].splitlines()
     assert first == last == "ValueError: diverged ?"
     assert "line 7, in <module>" in where[-1]
-    assert kinds(controller, 8) == ["report", "done"]
+    assert controller.kinds(8) == ["report", "done"]
 
 
 def test_with_trial_in_a_plain_script_lets_the_error_through(controller, launch):
@@ -123,7 +120,21 @@ for trial in sluice.trials():
 """,
         assign={"target": 1},
     ).end()
-    assert kinds(controller, 7) == kinds(controller, 8) == ["report", "done"]
+    assert controller.kinds(7) == controller.kinds(8) == ["report", "done"]
+
+
+def test_a_verdict_right_behind_the_assignment_is_heard(tmp_path, controller, launch):
+    class AndStop(list):
+        def pop(self, _):
+            stop = {"type": "stop", "trial": 8, "launch": 1, "why": "study"}
+            lines = [json.dumps(each) + "\n" for each in (list.pop(self, 0), stop)]
+            controller._connection.sendall("".join(lines).encode())  # both arrive at once
+            return stop
+
+    controller.verdicts = {1: {"type": "stop", "why": "complete"}}
+    controller.assignments = AndStop([assignment(tmp_path, trial=8, target=3)])
+    launch(WORK_UNTIL_STOPPED, assign={"target": 1}).end()
+    assert controller.kinds(8) == ["done"]
 
 
 def test_a_second_loop_fails_the_trial_the_first_one_left(tmp_path, controller, launch):
@@ -140,8 +151,8 @@ while True:
         pass
 """
     ).end()
-    assert kinds(controller, 7) == ["failed"]
-    assert kinds(controller, 8) == ["done"]
+    assert controller.kinds(7) == ["failed"]
+    assert controller.kinds(8) == ["done"]
 
 
 def test_an_idle_worker_is_found_again(tmp_path, controller, launch):
@@ -162,7 +173,7 @@ def test_an_idle_worker_is_found_again(tmp_path, controller, launch):
     controller.assignments = []
     controller.send(**assignment(tmp_path, trial=8))
     process.end()
-    assert kinds(controller, 8) == ["report", "done"]
+    assert controller.kinds(8) == ["report", "done"]
 
 
 def test_last_words_not_acknowledged_are_said_again_under_the_trials_name(controller, launch):

@@ -66,14 +66,74 @@ class ScriptSteps:
         return trial
 
 
+class BundleSteps(ScriptSteps):
+    """Version 2: a script with a bundle.
+
+    The steps of a conversation are not those of `for step in bundle`, which leaves trials and takes
+    new ones at the same time. So the bundle's client is used, without the loop over it.
+    """
+
+    def open(self, capacity, *options):
+        several_shapes = options == ("several_shapes",)
+        self._bundle = sluice.bundle(int(capacity), several_shapes=several_shapes)
+        self._bundle.__enter__()
+        self._client = sluice._session.session().link
+        self._known = {}
+
+    def profile(self, number, *measures):
+        pairs = [each.split("=") for each in measures]
+        measured = {name: json.loads(value) for name, value in pairs}
+        self._bundle.profile(self._trial(number), **measured)
+
+    def leave(self, number, how, *reason):
+        if how == "failed":
+            self._client.fail(self._trial(number), " ".join(reason))
+        else:
+            self._client.leave(self._trial(number), how)
+
+    def joined(self, number):
+        self._wait(lambda: int(number) in [trial.number for trial in self._carried()])
+
+    def carried(self):
+        return " ".join(str(number) for number in sorted(each.number for each in self._carried()))
+
+    def shrink(self, capacity, *numbers):
+        for number in numbers:
+            self.leave(number, "released")
+        self._bundle.shrink(int(capacity))
+
+    def grow(self, capacity):
+        self._bundle.grow(int(capacity))
+
+    def finished(self):
+        self._wait(lambda: self._client._is_dismissed or self._client._ended)
+        return "exit" if self._client._is_dismissed else "alone"
+
+    def _carried(self):
+        return self._client._launches.carried()
+
+    def _wait(self, is_ready):
+        with self._client._lock:
+            self._client._waiters.wait(is_ready)
+
+    def _trial(self, number):
+        """Also of a trial that has left."""
+        self._known.update({trial.number: trial for trial in self._carried()})
+        if int(number) not in self._known:
+            raise ValueError(f"trial {number} is not carried")
+        return self._known[int(number)]
+
+
 def leave_reason(trial):
     """As the step `must-leave` answers it."""
+    if trial._is_refused:
+        return "refused"
     if trial._verdict is None:
         return "alone"
     return f"stop {trial._why}" if trial._verdict == "stop" else "pause"
 
 
-STEPS = {"1": ScriptSteps}
+STEPS = {"1": ScriptSteps, "2": BundleSteps}
 
 
 def main():

@@ -23,19 +23,12 @@ def play(path, driver, tmp_path):
     Player(Conversation(path), [str(word) for word in driver], tmp_path, environment()).play()
 
 
-def has_bundles():
-    package = (ROOT / "python" / "sluice" / "__init__.py").read_text()
-    return '"bundle"' in package
-
-
 def test_there_are_conversations_of_both_versions():
     assert {Conversation(path).version for path in FILES} == {1, 2}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_python(path, tmp_path):
-    if Conversation(path).version == 2 and not has_bundles():
-        pytest.skip("the package has no sluice.bundle")
     play(path, [sys.executable, PYTHON_DRIVER], tmp_path)
 
 

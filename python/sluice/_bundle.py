@@ -1,0 +1,127 @@
+"""Several trials that one process trains together, as its script sees them."""
+
+from sluice._trial import Trial
+from sluice._values import checked_capacity, checked_measures
+
+
+class Step:
+    """What the script does next for all trials of the bundle.
+
+    left: trials that are to leave; they are out when the next step begins. joined: new trials.
+    trials: all that train now, in the order in which they joined, without those in `left`.
+    changed: whether `trials` are others than in the last step.
+    """
+
+    def __init__(self, left: list, joined: list, trials: list, changed: bool):
+        self.left = left
+        self.joined = joined
+        self.trials = trials
+        self.changed = changed
+
+    def __repr__(self) -> str:
+        numbers = [[trial.number for trial in each] for each in (self.trials, self.left)]
+        return f"<sluice step: trials {numbers[0]}, left {numbers[1]}>"
+
+
+class Bundle:
+    """Made by sluice.bundle(). `for step in bundle` goes on until there are no more trials.
+
+    The trials may be used from several threads, the bundle itself from one at a time.
+    """
+
+    def __init__(self, session, capacity: int, defaults: dict):
+        self._session = session
+        self._capacity = capacity
+        self._defaults = defaults
+        self._trials = []
+        self._is_open = False
+
+    @property
+    def capacity(self) -> int:
+        """How many trials the process takes at once."""
+        return self._capacity
+
+    def __enter__(self):
+        self._is_open = True
+        self._session.link.open()
+        return self
+
+    def __exit__(self, kind, error, trace) -> bool:
+        """Hands back the trials that are left. After an error the end of the process tells of them.
+
+        SystemExit with status 0, as of stop_if_asked(), is no error.
+        """
+        self._is_open = False
+        if error is None or (isinstance(error, SystemExit) and not error.code):
+            self._session.link.close_bundle()
+        return False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self) -> Step:
+        if not self._is_open:
+            raise RuntimeError("expected `with sluice.bundle(...) as bundle:` around the loop")
+        changes = self._session.link.next_step()
+        if changes is None:
+            raise StopIteration
+        left, joined = changes
+        for trial in joined:
+            trial.params = {**self._defaults, **trial.params}
+        before = self._trials
+        stayed = [trial for trial in before if not trial._over and trial not in left]
+        self._trials = stayed + joined
+        return Step(left, joined, list(self._trials), self._trials != before)
+
+    def finish(self, trial: Trial) -> None:
+        """The trial is complete, because the script has nothing more to do for it."""
+        self._check_is_in(trial)
+        self._session.link.leave(trial, "done")
+
+    def fail(self, trial: Trial, error) -> None:
+        """The trial has failed, for this reason: an exception or a text. The others go on.
+
+        In a script that is run by hand, the error is raised.
+        """
+        self._check_is_in(trial)
+        if self._session.link.takes_more_trials:
+            trial._fail(error)
+        else:
+            raise error if isinstance(error, BaseException) else RuntimeError(error)
+
+    def shrink(self, capacity: int) -> list:
+        """Takes no more than this number of trials from now on.
+
+        The newest trials beyond that are handed back, and go on in another process from their
+        latest checkpoints. Returns them.
+        """
+        capacity = checked_capacity(capacity)
+        if capacity > self._capacity:
+            raise ValueError(
+                f"capacity: expected at most the present {self._capacity}, found {capacity}"
+            )
+        self._capacity = capacity
+        return self._session.link.set_capacity(capacity)
+
+    def grow(self, capacity: int) -> None:
+        """Takes up to this number of trials from now on."""
+        capacity = checked_capacity(capacity)
+        if capacity < self._capacity:
+            raise ValueError(
+                f"capacity: expected at least the present {self._capacity}, found {capacity}"
+            )
+        self._capacity = capacity
+        self._session.link.set_capacity(capacity)
+
+    def profile(self, trial: Trial, *, trials: int, bytes=None, work_per_second=None) -> None:
+        """What was measured while so many trials like this one were trained at once."""
+        self._check_is_in(trial)
+        self._session.link.profile(trial, checked_measures(trials, bytes, work_per_second))
+
+    def _check_is_in(self, trial) -> None:
+        if not isinstance(trial, Trial):
+            raise TypeError(
+                f"trial: expected a trial of the bundle, found {trial!r} ({type(trial).__name__})"
+            )
+        if trial._over and not trial._is_refused:
+            raise RuntimeError(f"trial {trial.number} has left the bundle already")

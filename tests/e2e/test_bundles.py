@@ -1,0 +1,98 @@
+"""Scripts with sluice.bundle(), run by the real binary."""
+
+import re
+import shutil
+import sys
+
+import pytest
+from house import ROOT, python_program
+
+STUDY = """
+study: bundled
+program: {program}
+space: {{lr: {{float: [0.1, 0.9]}}}}
+objective: {{minimize: loss}}
+sampler: random
+budget: {{min: 1, max: 4, unit: epoch}}
+trials: 12
+seed: 3
+{more}
+"""
+
+# Trials report how many others were beside them at most.
+SCRIPT = """
+import sluice
+epochs, beside = {}, {}
+with sluice.bundle(capacity=4) as bundle:
+    for step in bundle:
+        for trial in step.left:
+            if trial.should_save():
+                with trial.checkpoint(epochs[trial]) as folder:
+                    (folder / "epoch").write_text(str(epochs[trial]))
+        for trial in step.joined:
+            saved = trial.latest_checkpoint()
+            epochs[trial] = int((saved / "epoch").read_text()) if saved else 0
+        for trial in step.trials:
+            epochs[trial] += 1
+            beside[trial] = max(beside.get(trial, 0), len(step.trials))
+            trial.set_attribute("beside", beside[trial])
+            trial.report(epochs[trial], loss=trial.params["lr"] ** epochs[trial])
+"""
+
+
+def tune(house, more):
+    script = house.write("trial.py", SCRIPT)
+    house.write("study.yaml", STUDY.format(program=python_program(script), more=more))
+    house.run("tune", "study.yaml", "-q", PYTHONPATH=str(ROOT / "python"))
+    works = {}
+    for trial, work, metrics in house.reports():
+        works.setdefault(trial, []).append(work)
+        assert metrics["loss"] > 0
+    assert works == {trial: [1, 2, 3, 4] for trial in range(1, 13)}
+    assert set(house.states().values()) == {"complete"}
+    found = house.query("SELECT max(json_extract(attributes, '$.beside')) FROM trials")
+    return found[0][0]
+
+
+@pytest.mark.parametrize("policy", ["", "policy: fifo", "policy: confluence", "policy: hydro"])
+def test_without_fuse_a_bundle_has_one_trial_at_a_time(house, policy):
+    assert tune(house, policy) == 1
+
+
+def test_with_fuse_a_bundle_has_several(house):
+    assert 1 < tune(house, "policy: hydro\nfuse: 4") <= 4
+
+
+def run_example(house, name, changes):
+    """The reports of an example whose study file was changed: (trial, work) -> metrics."""
+    example = ROOT / "examples" / name
+    shutil.copy(example / "train.py", house.folder / "train.py")
+    study = (example / "study.yaml").read_text()
+    program = ("program: python", f"program: {sys.executable}")
+    for old, new in (*changes, program):
+        study, count = re.subn(old, new, study)
+        assert count == 1, old
+    house.write("study.yaml", study)
+    house.run("tune", "study.yaml", "-q", seconds=600, PYTHONPATH=str(ROOT / "python"))
+    return {(trial, work): metrics for trial, work, metrics in house.reports()}
+
+
+SHORT = [("trials: 64", "trials: 12"), ("sampler: tpe", "sampler: random"), ("stopper: asha\n", "")]
+
+
+def test_the_numpy_example_finds_the_same_with_and_without_bundles(house, tmp_path_factory):
+    fused = run_example(house, "bundle-numpy", SHORT)
+    other = type(house)(tmp_path_factory.mktemp("alone"))
+    alone = run_example(other, "bundle-numpy", [*SHORT, ("fuse: 16\n", "")])
+    other.close()
+    assert len(fused) == 12 * 27
+    assert fused == alone
+
+
+def test_the_torch_example_learns(house):
+    reports = run_example(
+        house,
+        "bundle-fashion",
+        [("trials: 64", "trials: 4"), ("max: 9", "max: 1"), ("min: 1, ", "")],
+    )
+    assert max(metrics["accuracy"] for metrics in reports.values()) > 0.7
