@@ -21,6 +21,7 @@ DEFAULTS = {"lr": 0.1, "momentum": 0.9, "smoothing": 0.0}
 WIDTH = 32
 BATCH = 128
 EPOCHS = 9
+SAVE_EVERY = 3  # epochs; and whenever a trial leaves
 
 
 def build():
@@ -137,8 +138,10 @@ def main():
                 member = members[trial]
                 member.epoch += 1
                 trial.report(member.epoch, accuracy=accuracy)
+                if member.epoch % SAVE_EVERY == 0 or member.epoch >= EPOCHS:
+                    member.save(trial)
                 if member.epoch >= EPOCHS:
-                    members.pop(trial).save(trial)
+                    del members[trial]
                     bundle.finish(trial)
 
 

@@ -14,6 +14,7 @@ DEFAULTS = {"lr": 0.1, "momentum": 0.9, "decay": 1e-4}
 INPUTS, WIDTH = 4, 16
 BATCH = 32
 EPOCHS = 27
+SAVE_EVERY = 3  # epochs; and whenever a trial leaves
 np.seterr(over="ignore", invalid="ignore")  # a trial that diverges reports infinity or NaN
 
 
@@ -128,8 +129,10 @@ def main():
                 states[trial] = state
                 epoch = int(state["epoch"])
                 trial.report(epoch, loss=loss)
+                if epoch % SAVE_EVERY == 0 or epoch >= EPOCHS:
+                    save(trial, state)
                 if epoch >= EPOCHS:
-                    save(trial, states.pop(trial))
+                    del states[trial]
                     bundle.finish(trial)
 
 

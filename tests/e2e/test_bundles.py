@@ -5,7 +5,7 @@ import shutil
 import sys
 
 import pytest
-from house import ROOT, python_program
+from house import ROOT, kill_if_alive, python_program, wait_until
 
 STUDY = """
 study: bundled
@@ -63,8 +63,8 @@ def test_with_fuse_a_bundle_has_several(house):
     assert 1 < tune(house, "policy: hydro\nfuse: 4") <= 4
 
 
-def run_example(house, name, changes):
-    """The reports of an example whose study file was changed: (trial, work) -> metrics."""
+def prepare_example(house, name, changes):
+    """Its study file is changed: (what to replace, by what)."""
     example = ROOT / "examples" / name
     shutil.copy(example / "train.py", house.folder / "train.py")
     study = (example / "study.yaml").read_text()
@@ -73,6 +73,11 @@ def run_example(house, name, changes):
         study, count = re.subn(old, new, study)
         assert count == 1, old
     house.write("study.yaml", study)
+
+
+def run_example(house, name, changes):
+    """The reports of an example, after prepare_example(): (trial, work) -> metrics."""
+    prepare_example(house, name, changes)
     house.run("tune", "study.yaml", "-q", seconds=600, PYTHONPATH=str(ROOT / "python"))
     return {(trial, work): metrics for trial, work, metrics in house.reports()}
 
@@ -87,6 +92,33 @@ def test_the_numpy_example_finds_the_same_with_and_without_bundles(house, tmp_pa
     other.close()
     assert len(fused) == 12 * 27
     assert fused == alone
+
+
+@pytest.mark.parametrize("killed", ["bundle", "controller", "both"])
+def test_whatever_is_killed_the_numpy_example_finds_the_same(house, tmp_path_factory, killed):
+    other = type(house)(tmp_path_factory.mktemp("undisturbed"))
+    undisturbed = run_example(other, "bundle-numpy", SHORT)
+    other.close()
+    prepare_example(house, "bundle-numpy", SHORT)
+    slow = "for step in bundle:\n            __import__('time').sleep(0.02)"
+    script = (house.folder / "train.py").read_text()
+    house.write("train.py", script.replace("for step in bundle:", slow))
+    tuning = house.start("tune", "study.yaml", "-q", PYTHONPATH=str(ROOT / "python"))
+    for count in (30, 150):
+        wait_until(lambda count=count: len(house.reports()) > count, what=f"{count} reports")
+        if killed != "controller":
+            for record in house.files.glob("studies/*/trials/*/launch-*/program"):
+                kill_if_alive(record)
+        if killed != "bundle":
+            tuning.kill()
+            tuning.communicate()
+            words = ("resume", "bundle-numpy", "-q")
+            tuning = house.start(*words, PYTHONPATH=str(ROOT / "python"))
+    _, errors = tuning.communicate(timeout=120)
+    assert tuning.returncode == 0, errors
+    reports = house.reports()
+    assert {(trial, work): metrics for trial, work, metrics in reports} == undisturbed
+    assert len(reports) == len(undisturbed)
 
 
 def test_the_torch_example_learns(house):
