@@ -70,8 +70,8 @@ struct Study {
   std::uint32_t over = 0;
   std::uint32_t failed = 0;
   std::uint32_t fruitless = 0;
-  // The fewest launches that any of its processes has said to take at once, since the study was last
-  // resumed; 0: none has said.
+  // The fewest launches that any of its processes has said to take at once, since the study was
+  // last resumed; 0: none has said.
   int capacity = 0;
   bool several_shapes = false;   // its processes take launches of several shapes at once
   bool has_enough_room = false;  // in the plan being made: the study needs no room for more trials
