@@ -53,9 +53,10 @@ TEST(EngineProcessTest, TrialsOfOneShapeShareAProcess) {
   EXPECT_THAT(t.Running(), UnorderedElementsAre(1, 2, 3, 4));
   EXPECT_TRUE(IsSet(t.BundleOf(1)));
   for (const int trial : {2, 3, 4}) EXPECT_EQ(t.BundleOf(trial), t.BundleOf(1));
-  EXPECT_THAT(t.Report(2, 9, 1), ElementsAre("stop 2.1 complete", "propose 4"));
-  t.Propose(4, 0.4);
-  EXPECT_THAT(t.End(2), ElementsAre("start 5.1 0..9")) << "another joins where one has left";
+  t.Tell(1, 4);
+  EXPECT_THAT(t.Report(2, 9, 1), ElementsAre("stop 2.1 complete"));
+  EXPECT_THAT(t.End(2), ElementsAre("propose 4")) << "another can join where one has left";
+  EXPECT_THAT(t.Propose(4, 0.4), ElementsAre("start 5.1 0..9"));
   EXPECT_EQ(t.BundleOf(5), t.BundleOf(1));
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "engine/legal_change.h"
-#include "engine/shape.h"
+#include "engine/parts/shape.h"
 #include "ledger/recovery.h"
 #include "policy/policy.h"
 

@@ -40,8 +40,8 @@ FaultPlan DrawFaults(Random random) {
   plan.suspend = DrawMean(random, 30);
   plan.exec = DrawChance(random, 0.02);
   plan.copy = Duration(static_cast<std::int64_t>(1000 * std::pow(10'000.0, random.Uniform())));
-  plan.deaf = DrawChance(random, 0.02);
-  plan.shrink = DrawChance(random, 0.02);
+  plan.deaf = DrawChance(random, 0.05);
+  plan.shrink = DrawChance(random, 0.05);
   return plan;
 }
 

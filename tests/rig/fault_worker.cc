@@ -129,7 +129,10 @@ void FaultWorker::Step() {
     trained.push_back(at);
   }
   if (trained.empty()) return;
-  if (Misbehave(trained[IsBundle() ? more_.Below(trained.size()) : 0])) return;
+  if (Misbehave(trained[IsBundle() ? more_.Below(trained.size()) : 0])) {
+    if (IsBundle() && alive_ && !hung_) PlanStep();  // the other trials go on
+    return;
+  }
   for (const wire::LaunchRef& at : trained) {
     if (Task* task = Find(at); alive_ && task != nullptr && task->left == Left::kNot) Train(*task);
   }

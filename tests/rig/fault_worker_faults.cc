@@ -124,9 +124,10 @@ void FaultWorker::Lie(Task& task) {
       return;
     case 2: return SayRaw(wire::Report{at, next + 3, task.work + 1, {{"loss", 0.0}}});
     case 3: return Report(task, std::max<Work>(1, task.work), {{"loss", -1.0}});
-    case 4:
-      return SayRaw(
-          wire::Report{{TrialId(Number(at.trial) + 1), at.launch}, next, 1, {{"loss", 0.0}}});
+    case 4: {  // of a trial that the process does not have
+      const auto other = TrialId(Number(at.trial) + (IsBundle() ? 1000U : 1U));
+      return SayRaw(wire::Report{{other, at.launch}, next, 1, {{"loss", 0.0}}});
+    }
     case 5:
       ++task.work;
       return Report(task, task.work,
