@@ -18,11 +18,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-from house import House, wait_until  # noqa: E402
+from house import IS_SOAK, House, wait_until  # noqa: E402, F401
 from peer import Peer  # noqa: E402
 
 PROGRAMS = HERE / "programs"
-IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
 IS_ROOT = os.geteuid() == 0
 
 STUDY = """
