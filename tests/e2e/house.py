@@ -1,5 +1,6 @@
 """What the end-to-end tests share: the real binary, a store for each test, ways to look into it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -83,9 +84,19 @@ class House:
         return path
 
     def query(self, sql, *values):
+        """The rows, or none if the store or the table is not there yet."""
         if not self.store.exists():
             return []
-        with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, timeout=10) as database:
+        try:
+            return self._query("ro", sql, values)
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error) and "unable to open" not in str(error):
+                raise
+        return self._query("rw", sql, values)  # a store that has to be recovered first
+
+    def _query(self, mode, sql, values):
+        address = f"file:{self.store}?mode={mode}"
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10)) as database:
             try:
                 return database.execute(sql, values).fetchall()
             except sqlite3.OperationalError as error:

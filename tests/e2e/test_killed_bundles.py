@@ -14,7 +14,7 @@ import time
 import pytest
 from house import IS_SOAK, ROOT, House, kill_if_alive, pid_if_alive, python_program, wait_until
 
-SEEDS = range(10 if IS_SOAK else 1)
+SEEDS = range(20 if IS_SOAK else 1)
 KILLS = 6  # of each study
 TRIALS = {"none": 20, "asha": 60, "asha-promotion": 40}  # about two seconds of work
 EPOCHS = 9
