@@ -83,13 +83,14 @@ sampler: random
 stopper: {stopper}
 budget: {{min: 1, max: {epochs}, eta: 3}}
 trials: {trials}
-policy: hydro
+policy: {policy}
 fuse: 4
 retries: 100
 backoff: 1ms
 seed: {seed}
 """
 
+POLICIES = ["hydro", "confluence"]  # those that fuse trials
 VICTIMS = ["controller", "program", "launcher", "controller program", "controller launcher"]
 
 
@@ -108,10 +109,18 @@ class Bundles:
         self.house = house
         self.trials = TRIALS[stopper]
         program = python_program(house.write("trial.py", SCRIPT))
-        settings = {"program": program, "epochs": EPOCHS, "trials": self.trials}
-        house.write("study.yaml", STUDY.format(stopper=stopper, seed=seed, **settings))
+        study = STUDY.format(
+            program=program,
+            stopper=stopper,
+            epochs=EPOCHS,
+            trials=self.trials,
+            policy=POLICIES[seed % len(POLICIES)],
+            seed=seed,
+        )
+        house.write("study.yaml", study)
         self.controller = None
-        self.killed = 0
+        self.killed = 0  # instants at which something was killed
+        self.bundles_killed = 0
 
     def start(self):
         has_begun = self.house.query("SELECT 1 FROM studies")
@@ -132,19 +141,22 @@ class Bundles:
         return sorted(self.house.files.glob(f"studies/killed/trials/*/launch-*/{name}"))
 
     def kill(self, victims, chance):
-        """At once, as far as one process can kill several others. Of the bundles, one is killed."""
+        """At once, as far as one process can kill several others: one bundle, or sometimes all."""
         places = {"program": "program", "launcher": "claim"}
         order = victims.split()
-        alive = [path for path in self.records("program") if pid_if_alive(path)]
-        bundle = chance.choice(alive).parent if alive else None
+        alive = [path.parent for path in self.records("program") if pid_if_alive(path)]
+        chance.shuffle(alive)
+        chosen = alive if chance.random() < 0.3 else alive[:1]
         chance.shuffle(order)
         hit = False
         for victim in order:
             if victim == "controller":
                 hit |= self.controller.poll() is None
                 self.controller.kill()
-            elif bundle:
-                hit |= kill_if_alive(bundle / places[victim])
+            else:
+                count = sum(kill_if_alive(bundle / places[victim]) for bundle in chosen)
+                self.bundles_killed += count
+                hit |= count > 0
         if "controller" in order:
             self.controller.communicate()
         self.killed += hit
@@ -235,7 +247,7 @@ def check_failures(bundles):
         assert mates <= {(trial, launch)}, f"several died, and trial {trial} is blamed: {mates}"
     for trial, failures in bundles.house.query("SELECT trial, failures FROM trials"):
         assert failures <= failed[trial]
-    assert failed.total() <= bundles.killed
+    assert failed.total() <= bundles.bundles_killed
 
 
 def check_alone(bundles):
