@@ -1,5 +1,6 @@
 """What the end-to-end tests share: the real binary, a store for each test, ways to look into it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ SLUICE = str(BINARIES / "sluice")
 READING = "check studies status watch trials best logs export doctor".split()
 VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate model".split()]
 SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
+IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
 
 
 def wait_until(condition, seconds=30.0, what="the condition"):
@@ -82,9 +84,19 @@ class House:
         return path
 
     def query(self, sql, *values):
+        """The rows, or none if the store or the table is not there yet."""
         if not self.store.exists():
             return []
-        with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, timeout=10) as database:
+        try:
+            return self._query("ro", sql, values)
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error) and "unable to open" not in str(error):
+                raise
+        return self._query("rw", sql, values)  # a store that has to be recovered first
+
+    def _query(self, mode, sql, values):
+        address = f"file:{self.store}?mode={mode}"
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10)) as database:
             try:
                 return database.execute(sql, values).fetchall()
             except sqlite3.OperationalError as error:
@@ -110,15 +122,25 @@ class House:
                 kill_if_alive(folder / name)
 
 
-def kill_if_alive(record):
-    """Ends a process that a test left behind, if the record of it is still true."""
+def pid_if_alive(record):
+    """The process that the record in a launch's folder names, if it runs; else None."""
     try:
         pid, start = record.read_text().split()[:2]
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-        if stat.rsplit(")", 1)[1].split()[19] == start:
-            os.kill(int(pid), signal.SIGKILL)
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(pid) if fields[19] == start and fields[0] not in "ZX" else None
     except (OSError, ValueError, IndexError):
-        pass
+        return None
+
+
+def kill_if_alive(record):
+    """Kills the process that the record names. Returns whether there was one."""
+    try:
+        pid = pid_if_alive(record)
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        return pid is not None
+    except ProcessLookupError:
+        return False
 
 
 def python_program(script):

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -18,11 +17,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-from house import House, wait_until  # noqa: E402
+from house import IS_SOAK, House, wait_until  # noqa: E402, F401
 from peer import Peer  # noqa: E402
 
 PROGRAMS = HERE / "programs"
-IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
 IS_ROOT = os.geteuid() == 0
 
 STUDY = """
@@ -186,21 +184,6 @@ class Edge(House):
     def run(self, *words, seconds=40, **options):
         """As in any house, but a hanging command is told sooner: the studies here are short."""
         return super().run(*words, seconds=seconds, **options)
-
-    def query(self, sql, *values):
-        """As in any house; but a store that needs to be recovered first can be read, too."""
-        try:
-            return super().query(sql, *values)
-        except sqlite3.OperationalError as error:
-            if "readonly" not in str(error) and "unable to open" not in str(error):
-                raise
-        with contextlib.closing(sqlite3.connect(self.store, timeout=10)) as database:
-            try:
-                return database.execute(sql, values).fetchall()
-            except sqlite3.OperationalError as error:
-                if "no such table" in str(error):
-                    return []
-                raise
 
     def study(self, kind, trials=1, parallelism=4, retries=20, more="", name="edge", **settings):
         """Writes study.yaml: a program of programs/ (or a list of words) with its settings."""
