@@ -73,8 +73,8 @@ def main():
         facts = [bench.machine(house.folder)]
     facts.append(bench.versions("torch"))
     facts.append(
-        f"medians of {options.rounds} rounds (lowest to highest), the three ways in turn in each "
-        f"round; {options.epochs} epoch{'s' if options.epochs > 1 else ''} a trial"
+        f"rounds: {options.rounds}, each with the three ways in turn; epochs of a trial: "
+        f"{options.epochs}; medians (lowest to highest)"
     )
     facts.append("times as fast: the ratio within each round")
     ways = bench.rounds(options.rounds, alone, warm, bundle)
