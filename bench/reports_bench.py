@@ -36,20 +36,30 @@ environment: {{LD_PRELOAD: ""}}
 """
 
 
-def sluice_rates(reports, **environment):
-    """Reports a second: from the first made to the last acknowledged, and over all of `tune`."""
+def rates(text, reports, printing, **environment):
+    """Reports a second: from the first made to the last acknowledged, and over all of `tune`.
+
+    Also the microseconds of CPU time that a report took, of all processes together.
+    text: the study file. reports: in all. printing: how many trials have a sender of their own;
+    they are the first.
+    """
     with bench.house() as house:
-        cpus = int(os.cpu_count() * 1000 / SENDERS) / 1000
-        text = STUDY.format(
-            sender=bench.PROGRAMS / "sender", reports=reports, senders=SENDERS, cpus=cpus
-        )
         wall_s, _ = house.run("tune", house.write("study.yaml", text), "-q", **environment)
-        times = [json.loads(house.run("logs", trial)[1]) for trial in range(1, SENDERS + 1)]
+        cpu_us = house.cpu_seconds / reports * 1e6
+        times = [json.loads(house.run("logs", trial)[1]) for trial in range(1, printing + 1)]
         with contextlib.closing(sqlite3.connect(house.store)) as database:
             kept = database.execute("SELECT count(*) FROM reports").fetchone()[0]
-        assert kept == SENDERS * reports, f"{kept} reports are on disk"
+        assert kept == reports, f"{kept} reports are on disk"
     seconds = (max(t["last_ns"] for t in times) - min(t["first_ns"] for t in times)) / 1e9
-    return SENDERS * reports / seconds, SENDERS * reports / wall_s
+    return reports / seconds, reports / wall_s, cpu_us
+
+
+def sluice_rates(reports, **environment):
+    cpus = int(os.cpu_count() * 1000 / SENDERS) / 1000
+    text = STUDY.format(
+        sender=bench.PROGRAMS / "sender", reports=reports, senders=SENDERS, cpus=cpus
+    )
+    return rates(text, SENDERS * reports, SENDERS, **environment)[:2]
 
 
 def _optuna_sender(make_storage, trial_id, reports, gate, times):

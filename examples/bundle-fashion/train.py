@@ -18,6 +18,7 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 
 FOLDER = os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
 DEFAULTS = {"lr": 0.1, "momentum": 0.9, "smoothing": 0.0}
+CAPACITY = 16  # trials at once
 WIDTH = 32
 BATCH = 128
 EPOCHS = 9
@@ -121,7 +122,7 @@ def loss(weights, smoothing, images, labels):
 def main():
     train, test = read_split("train"), read_split("t10k")
     members = {}  # by trial
-    with sluice.bundle(capacity=16, **DEFAULTS) as bundle:
+    with sluice.bundle(capacity=CAPACITY, **DEFAULTS) as bundle:
         for step in bundle:
             for trial in step.left:
                 member = members.pop(trial)
