@@ -136,6 +136,7 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   }
   TellCapacity(host);
   LetIn(host);
+  if (host.members.empty() && !host.dismissed) DismissIfUnplaced(host);
 }
 
 void Workforce::RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason) {

@@ -192,16 +192,20 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
       message);
 }
 
+// An idle host that was started by an earlier controller is dismissed to make room if its node or
+// its devices are not known any more.
+void Workforce::DismissIfUnplaced(Host& host) {
+  const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
+  if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
+}
+
 void Workforce::WorkerReady(Peer& peer, Host& host) {
   if (host.dismissed) return site_.Send(peer.id, wire::Exit{});
   host.ready = true;
   const std::optional<wire::LaunchRef> at = host.at();
   if (!at) {
     peer.link.ReleaseAll();
-    // This idle host was started by an earlier controller, and its node or its devices are not
-    // known any more. It is dismissed to make room.
-    const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
-    if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
+    DismissIfUnplaced(host);
     return;
   }
   // The host was given a launch that its worker has not heard of: the last controller ended in

@@ -123,6 +123,7 @@ class Workforce {
   void LaunchOver(const Host& gone, wire::LaunchRef at, int carried);
   void Dismiss(Host& host);
   void DismissFrom(const Grant& grant);
+  void DismissIfUnplaced(Host& host);
   void Signal(Host& host, Force force);
   void EndLater(Host& host);
   void ForceLater(Host& host, wire::LaunchRef at);

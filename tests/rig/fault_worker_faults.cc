@@ -49,8 +49,9 @@ bool FaultWorker::MisbehaveAsBundle(wire::LaunchRef victim) {
   const FaultPlan& faults = world_.faults();
   if (more_.Chance(faults.deaf)) Find(victim)->deaf = true;
   if (more_.Chance(faults.shrink)) Shrink();
-  // Now and then the whole process ends well, with trials in it.
-  if (!more_.Chance(faults.stillborn / 20)) return false;
+  // Now and then the whole process ends well, with several trials in it.
+  const bool has_left = Find(victim)->left != Left::kNot;
+  if (Trains().size() < 2 || !more_.Chance(faults.stillborn / 20)) return has_left;
   Exit(LaunchEnd::Kind::kDone, "");
   return true;
 }
