@@ -49,6 +49,7 @@ class Controller:
         self.connections = 0
         self.closed = 0
         self._connection = None
+        self._unsent = None  # lines that are held back, to be sent together
         self._listener = None
         self.listen()
 
@@ -146,11 +147,14 @@ class Controller:
         elif self.refusal:
             self._answer(type="refuse", reason=self.refusal)
         elif self.welcomes:
+            self._unsent = b""  # the first trials come with the welcome, at once
             self._answer(type="welcome", version=version, **self.terms)
             if version == 2:
                 self.capacity = hello["capacity"]
                 self.carried = {(each["trial"], each["launch"]) for each in hello["launches"]}
                 self.fill()
+            unsent, self._unsent = self._unsent, None
+            self._send(unsent)
 
     def fill(self):
         """Gives the bundle what it has room for."""
@@ -184,9 +188,16 @@ class Controller:
             self.fill()
 
     def _answer(self, **message):
+        line = json.dumps(message).encode() + b"\n"
+        if self._unsent is None:
+            self._send(line)
+        else:
+            self._unsent += line
+
+    def _send(self, lines):
         if self._connection is not None:
             try:
-                self._connection.sendall(json.dumps(message).encode() + b"\n")
+                self._connection.sendall(lines)
             except OSError:
                 pass
 

@@ -102,8 +102,6 @@ def test_policies_that_pack_gpus_run_on_cores_too(house, policy):
     [
         ("policy: hypersack-wfd", "policy: hypersack-wfd packs trials onto a GPU by shares"),
         ("policy: hypersack-mip", "policy: hypersack-mip packs trials onto a GPU by shares"),
-        ("policy: hydro\nfuse: 8", "policy: hydro fuses trials into bundles"),
-        ("policy: confluence\nfuse: 8", "policy: confluence fuses trials into bundles"),
     ],
 )
 def test_what_is_not_carried_out_yet_is_refused_before_anything_is_made(house, lines, message):
