@@ -40,12 +40,8 @@ void Workforce::Join(Host& host, wire::LaunchRef at) {
 // Gives the launches that wait to the worker, as many as it has room for.
 void Workforce::LetIn(Host& host) {
   if (host.peer == nullptr || host.dismissed) return;
-  std::vector<wire::LaunchRef> waiting;
-  for (const auto& [at, member] : host.members) {
-    if (!member.carried) waiting.push_back(at);
-  }
-  auto carried = host.members.size() - waiting.size();
-  for (const wire::LaunchRef& at : waiting) {
+  std::size_t carried = host.Carried().size();
+  for (const wire::LaunchRef& at : host.Waiting()) {
     if (!IsRunning(at)) {
       host.members.erase(at);
     } else if (carried < static_cast<std::size_t>(host.capacity) || Planted("past-capacity")) {
@@ -61,12 +57,7 @@ void Workforce::LetIn(Host& host) {
 
 // Hands back the launches that the host has no room for.
 void Workforce::TurnAway(Host& host) {
-  std::vector<wire::LaunchRef> waiting;
-  for (const auto& [at, member] : host.members) {
-    if (!member.carried) waiting.push_back(at);
-  }
-  for (const wire::LaunchRef& at : waiting) {
-    site_.Cancel(host.members[at].force_timer);
+  for (const wire::LaunchRef& at : host.Waiting()) {
     host.members.erase(at);
     Ended(at, Ending::kReleased, "");
   }
@@ -109,11 +100,12 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   host.several_shapes = hello.several_shapes;
   std::set<wire::LaunchRef> known(hello.ended.begin(), hello.ended.end());
   for (const wire::LaunchRef& at : hello.ended) {
-    // It sends the end of the launch again, which may be on disk already.
+    // It sends the end of the launch again, which may be on disk already. If the trial has a newer
+    // launch, the worker may forget this one as soon as that is on disk.
     if (const Trial* trial = TrialOf(at)) {
       peer.link.Hold(at, trial->launch.seq);
     } else {
-      RefuseLaunch(peer, at, "the launch was given up");
+      RefuseLaunchInTurn(peer, at);
     }
   }
   for (const wire::LaunchRef& at : hello.launches) {
@@ -139,17 +131,12 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   if (host.members.empty() && !host.dismissed) DismissIfUnplaced(host);
 }
 
-void Workforce::RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason) {
-  peer.link.Drop(at);
-  site_.Send(peer.id, wire::Refuse{.reason = reason, .at = at});
-}
-
 // Refuses one launch of a worker once the events so far are on disk, as RefuseInTurn does.
 void Workforce::RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at) {
   peer.link.Drop(at);
   owner_.DoInTurn([this, id = peer.id, at] {
-    const auto found = peers_.find(id);
-    if (found != peers_.end()) RefuseLaunch(*found->second, at, "the launch was given up");
+    if (peers_.contains(id))
+      site_.Send(id, wire::Refuse{.reason = "the launch was given up", .at = at});
   });
 }
 

@@ -52,19 +52,24 @@ struct Workforce::Host {
   Work output_work = 0;                 // of the last report found there
   std::set<std::string> other_numbers;  // names of numbers on output lines without the objective
 
-  std::vector<wire::LaunchRef> Carried() const {
-    std::vector<wire::LaunchRef> carried;
-    for (const auto& [at, member] : members) {
-      if (member.carried) carried.push_back(at);
-    }
-    return carried;
-  }
+  std::vector<wire::LaunchRef> Carried() const { return MembersThatAre(/*carried=*/true); }
+  // The members that are not carried yet.
+  std::vector<wire::LaunchRef> Waiting() const { return MembersThatAre(/*carried=*/false); }
   // The launch of a host that carries one at a time.
   std::optional<wire::LaunchRef> at() const {
     for (const auto& [at, member] : members) {
       if (member.carried) return at;
     }
     return std::nullopt;
+  }
+
+ private:
+  std::vector<wire::LaunchRef> MembersThatAre(bool carried) const {
+    std::vector<wire::LaunchRef> found;
+    for (const auto& [at, member] : members) {
+      if (member.carried == carried) found.push_back(at);
+    }
+    return found;
   }
 };
 

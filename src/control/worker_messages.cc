@@ -110,6 +110,7 @@ void Workforce::Greeted(Peer& peer) {
                                           Number(at->trial)));
   }
   if (!Attach(peer, *host)) return;
+  host->is_bundle = false;  // a program that has replaced itself may speak another version
   TakesOne(*host);
   if (trial != nullptr) peer.link.Hold(*at, trial->launch.seq);
   if (trial == nullptr || host->at() != at) return;

@@ -139,7 +139,6 @@ class Workforce {
   void CapacityChanged(Host& host, int capacity);
   void EndIfOnlyHung(Host& host);
   void GreetBundle(Peer& peer, Host& host);
-  void RefuseLaunch(Peer& peer, wire::LaunchRef at, const std::string& reason);
   void RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at);
   void Left(Host& host, wire::LaunchRef at);
   void Copied(TrialKey fork, const Site::CopyResult& copied);

@@ -51,12 +51,13 @@ TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
 
 // A world in which nothing goes wrong proves nothing.
 TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
-  constexpr std::array<std::string_view, 22> kSights = {
+  constexpr std::array<std::string_view, 26> kSights = {
       "killed",      "died at a step", "power cut",       "did not start",    "gave up",
       "disk full",   "disk error",     "clock jumped",    "node lost",        "node cut off",
       "interrupted", "drained",        "finished",        "user served",      "user refused",
       "stranger",    "suspended",      "node overlooked", "snapshot damaged", "not created",
-      "exhausted",   "moved"};
+      "exhausted",   "moved",          "bundle lost",     "hung in a bundle", "released",
+      "turned away"};
   std::map<std::string, int, std::less<>> sights;
   const auto seen = [&](std::string_view sight) {
     const auto found = sights.find(sight);
