@@ -115,6 +115,10 @@ bool Cluster::Fits(const Grant& grant) const {
 
 void Cluster::Take(const Grant& grant) {
   SLUICE_CHECK(Fits(grant), "a node is never over-committed");
+  TakeAsMeasured(grant);
+}
+
+void Cluster::TakeAsMeasured(const Grant& grant) {
   const bool joins = Joins(grant);
   if (IsSet(grant.bundle)) ++bundles_[grant.bundle];
   Usage& used = used_[Index(grant.node)];

@@ -90,9 +90,12 @@ class Cluster {
   BundleId NewBundle() const;
 
   // Take checks that the grant fits. So grants exceed what a node offers only if the node came back
-  // smaller (Change).
+  // smaller (Change), or if more was measured than was granted (TakeAsMeasured).
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
+  // The same for a launch that runs already, and was measured to take this: it may exceed what the
+  // node offers.
+  void TakeAsMeasured(const Grant& grant);
   void Release(const Grant& grant);
   // Returns false if not all of the grant was held. The cluster is then unusable.
   bool TryRelease(const Grant& grant);

@@ -115,16 +115,31 @@ void SpeedModel::Learn(const SpeedSituation& situation, double work, double seco
   belief.variance = (1 - weight) * (belief.variance + weight * off * off);
 }
 
+SpeedModel::Beliefs::const_iterator SpeedModel::FirstOf(std::string_view shape) const {
+  SpeedSituation first;
+  first.shape = shape;
+  first.width = 0;
+  return beliefs_.lower_bound(first);
+}
+
+std::string_view SpeedModel::MostMeasuredKind(std::string_view shape) const {
+  std::map<std::string_view, std::int64_t> counts;
+  std::string_view most;
+  for (auto at = FirstOf(shape); at != beliefs_.end() && at->first.shape == shape; ++at) {
+    const std::string& kind = at->first.kind;
+    if (at->first.lent || kind.empty()) continue;
+    if ((counts[kind] += at->second.count) > counts[most] || most.empty()) most = kind;
+  }
+  return most;
+}
+
 SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
   const SpeedSituation situation = Sane(asked);
   const double prior = std::log(Prior(situation));
   SpeedEstimate estimate;
   double precision = 0;
   double sum = 0;
-  SpeedSituation first;
-  first.shape = situation.shape;
-  first.width = 0;
-  for (auto at = beliefs_.lower_bound(first);
+  for (auto at = FirstOf(situation.shape);
        at != beliefs_.end() && at->first.shape == situation.shape; ++at) {
     const auto& [known, belief] = *at;
     // Measurements on lent devices say nothing about devices that are not lent, and vice versa.

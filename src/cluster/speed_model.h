@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/digest.h"
 #include "base/result.h"
@@ -73,6 +74,9 @@ class SpeedModel {
   void Learn(const SpeedSituation& situation, double work, double seconds);
   SpeedEstimate Ask(const SpeedSituation& situation) const;
 
+  // The kind of device, not lent, on which this shape was measured most often; empty: on none.
+  std::string_view MostMeasuredKind(std::string_view shape) const;
+
   // The speed of a trial in this situation by the tables, relative to the trial alone on one A100.
   double Prior(const SpeedSituation& situation) const;
 
@@ -91,7 +95,11 @@ class SpeedModel {
     double log_prior = 0;  // of its situation; kept because it is needed often
   };
   SpeedPriors priors_;
-  std::map<SpeedSituation, Belief> beliefs_;
+  using Beliefs = std::map<SpeedSituation, Belief>;
+  // The first that is not before the beliefs of this shape.
+  Beliefs::const_iterator FirstOf(std::string_view shape) const;
+
+  Beliefs beliefs_;
 };
 
 }  // namespace sluice

@@ -290,9 +290,10 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
   if (std::holds_alternative<wire::Released>(message))
     return ended(Ending::kReleased, "its process handed it back");
   if (const auto* profile = std::get_if<wire::Profile>(&message)) {
-    return owner_.Happened(
-        Profiled{key, launch, position, profile->trials, profile->bytes, profile->work_per_second},
-        receipt);
+    return owner_.Happened(Profiled{key, launch, position,
+                                    owner_.engine().MeasuredBy(key, profile->trials, profile->bytes,
+                                                               profile->work_per_second)},
+                           receipt);
   }
 }
 

@@ -23,6 +23,23 @@ int Engine::running() const {
   return total;
 }
 
+Measurement Engine::MeasuredBy(TrialKey key, int trials, std::int64_t bytes,
+                               double work_per_second) const {
+  const Study& study = *state_.FindStudy(key.study);
+  const Trial& trial = study.trial(key.trial);
+  const auto situation = SituationOf(state_.cluster, study, trial);
+  if (!situation) return {};
+  const Grant& grant = trial.launch.grant;
+  Measurement measured{.situation = *situation,
+                       .bytes = grant.devices.empty() ? 0 : bytes,
+                       .work_per_second = work_per_second};
+  measured.situation.fused = trials;
+  const std::vector<Device>& devices = state_.cluster.node(grant.node).devices;
+  for (const DeviceId device : grant.devices)
+    measured.bytes = std::min(measured.bytes, devices[Number(device)].memory_bytes);
+  return measured;
+}
+
 std::vector<TrialKey> Engine::TakeChanged() {
   for (const TrialKey& key : state_.changed) state_.trial(key).changed = false;
   return std::exchange(state_.changed, {});
@@ -61,7 +78,9 @@ void Engine::On(const StudyResumed& event) {
     sluice::Apply(*event.change, study->spec);
   }
   study->pause.clear();
-  study->capacity = 0;  // perhaps its program, or the machine, is another one now
+  // Perhaps its program, or the machine, is another one now.
+  study->capacity = 0;
+  memory_meter_.MeasureAnew(*study);
   Reopen(*study);
 }
 
@@ -203,8 +222,18 @@ void Engine::On(const LaunchHung& event) {
 void Engine::On(const Profiled& event) {
   Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
   if (trial == nullptr) return;
-  if (state_.policy->LooksAtSpeeds())
-    speed_meter_.Learn(state_.study(event.trial.study), *trial, event);
+  Study& study = state_.study(event.trial.study);
+  if (state_.policy->LooksAtSpeeds()) speed_meter_.Learn(study, event.measured);
+  memory_meter_.Learn(study, event.measured);
+}
+
+void Engine::On(const MeasurementsGiven& event) {
+  Study* study = state_.FindStudy(event.study);
+  if (study == nullptr) return;
+  for (const Measurement& measured : event.measured) {
+    if (state_.policy->LooksAtSpeeds()) speed_meter_.Learn(*study, measured);
+    memory_meter_.Inherit(*study, measured);
+  }
 }
 
 void Engine::On(const LaunchEnded& event) {

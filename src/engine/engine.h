@@ -20,6 +20,7 @@
 #include "engine/parts/endings.h"
 #include "engine/parts/forks.h"
 #include "engine/parts/judge.h"
+#include "engine/parts/memory_meter.h"
 #include "engine/parts/planner.h"
 #include "engine/parts/speed_meter.h"
 #include "engine/parts/transfers.h"
@@ -57,6 +58,10 @@ class Engine {
   bool draining() const { return state_.draining; }
   Time now() const { return state_.now; }  // of the last event
   int running() const;
+  // What the trial's process has measured: the device memory that it takes with so many trials at
+  // once, and the work per second of each. Adds where that was.
+  Measurement MeasuredBy(TrialKey trial, int trials, std::int64_t bytes,
+                         double work_per_second) const;
 
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
@@ -92,6 +97,7 @@ class Engine {
   void On(const CapacityTold& event);
   void On(const LaunchHung& event);
   void On(const Profiled& event);
+  void On(const MeasurementsGiven& event);
 
   Trial* LiveLaunch(TrialKey key, LaunchId launch, Position position);
   void Reopen(Study& study);
@@ -99,6 +105,7 @@ class Engine {
   EngineState state_;
   Transfers transfers_{state_};
   SpeedMeter speed_meter_{state_};
+  MemoryMeter memory_meter_{state_};
   Checkpoints checkpoints_{state_};
   Departures departures_{state_};
   Forks forks_{state_, checkpoints_, departures_};

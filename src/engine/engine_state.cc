@@ -66,6 +66,7 @@ Study& EngineState::AddStudy(const StudyCreated& event) {
   auto study = std::make_unique<Study>();
   study->id = event.study;
   study->spec = event.spec;
+  study->demand = event.spec.demand;
   study->source = event.source;
   study->folder = event.folder;
   study->seed = event.seed;

@@ -36,6 +36,7 @@ enum class Admission {
 //   forks.h          makes forks
 //   transfers.h      which study trains the best point of another
 //   speed_meter.h    how quick trials are
+//   memory_meter.h   how much device memory their processes take
 struct EngineState {
   explicit EngineState(std::unique_ptr<Policy> policy);
 

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "cluster/cluster.h"
+#include "engine/measurement.h"
 #include "engine/read/study_change.h"
 #include "engine/study.h"
 
@@ -104,6 +105,13 @@ struct KnowledgeGiven {
   StudyId study{};
   std::string source;  // which trials of which study, for people
   std::vector<KnownTrial> trials;
+};
+
+// What processes of an earlier study measured that had the same program.
+struct MeasurementsGiven {
+  StudyId study{};
+  std::string source;  // which study, for people
+  std::vector<Measurement> measured;
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;
@@ -204,9 +212,7 @@ struct Profiled {
   TrialKey trial;
   LaunchId launch{};
   Position position;
-  int trials = 1;
-  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
-  double work_per_second = 0;  // of each of the trials; 0: not measured
+  Measurement measured;
 };
 
 struct RetryAsked {
@@ -226,7 +232,7 @@ struct Event {
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
                LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied,
-               NodesChanged, TrialStopAsked, CapacityTold, LaunchHung, Profiled>
+               NodesChanged, TrialStopAsked, CapacityTold, LaunchHung, Profiled, MeasurementsGiven>
       body;
 };
 

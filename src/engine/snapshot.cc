@@ -1,5 +1,6 @@
 // The engine's whole state as bytes, and its digest.
 
+#include <map>
 #include <vector>
 
 #include "base/fields.h"
@@ -10,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 12;
+constexpr int kSnapshotVersion = 13;
 
 struct Saver {
   StateWriter& writer;
@@ -22,6 +23,14 @@ struct Saver {
   void operator()(const std::vector<T>& values) {
     writer.Put(values.size());
     for (const T& value : values) writer.Put(value);
+  }
+  template <typename Key, typename T>
+  void operator()(const std::map<Key, T>& values) {
+    writer.Put(values.size());
+    for (const auto& [key, value] : values) {
+      writer.Put(key);
+      writer.Put(value);
+    }
   }
 };
 
@@ -36,6 +45,14 @@ struct Loader {
     values.resize(reader.Count());
     for (T& value : values) reader.Get(value);
   }
+  template <typename Key, typename T>
+  void operator()(std::map<Key, T>& values) {
+    for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
+      Key key{};
+      reader.Get(key);
+      reader.Get(values[key]);
+    }
+  }
 };
 
 // The fields of a study that no other part of the snapshot tells, in the order of the snapshot. A
@@ -45,17 +62,18 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   // Not listed are
   //   - `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow from
   //     how the study was created;
+  //   - `demand`, which follows from the spec and `measured_bytes`;
   //   - `counts`, `saved` and `forks`, which follow from its trials;
   //   - `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself;
   //   - `has_enough_room`, which counts only while a plan is made.
   // `start_up` is listed by its fields.
-  constexpr std::size_t kFields = kFieldsOf<Study> + kFieldsOf<Price> - std::size_t{16};
+  constexpr std::size_t kFields = kFieldsOf<Study> + kFieldsOf<Price> - std::size_t{17};
   VisitFields<kFields>(visit, s.start_up.seconds, s.start_up.count, s.leave, s.leave_known,
                        s.furthest, s.seed, s.trials_wanted, s.created, s.deadline, s.ending,
                        s.finished, s.exhausted, s.asked, s.answered, s.enqueued, s.groups,
                        s.group_target, s.best, s.checkpoint_bytes, s.running, s.waiting,
                        s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless,
-                       s.capacity, s.several_shapes);
+                       s.capacity, s.several_shapes, s.measured_bytes, s.memory_is_inherited);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -85,6 +103,9 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
       study.leave > study.spec.timeouts.grace)
     return false;
   if (study.capacity < 0) return false;
+  for (const auto& [trials, bytes] : study.measured_bytes) {
+    if (trials < 1 || bytes <= 0) return false;
+  }
   if (study.ending > Finish::kFailures || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||
@@ -168,6 +189,7 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
     if (!Planted("forgotten-rungs")) SLUICE_TRY(study.stopper->Load(reader));
     SLUICE_TRY(study.forecasts.Load(reader));
     if (!reader.ok() || !IsWhole(study, unexplained)) return Unreadable();
+    study.demand = CorrectedByMemory(study.spec.demand, study.measured_bytes);
   }
   if (!unexplained.idle()) return Unreadable();
   return reader.Finish();

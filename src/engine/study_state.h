@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -73,7 +74,13 @@ struct Study {
   // The fewest launches that any of its processes has said to take at once, since the study was
   // last resumed; 0: none has said.
   int capacity = 0;
-  bool several_shapes = false;   // its processes take launches of several shapes at once
+  bool several_shapes = false;  // its processes take launches of several shapes at once
+  // The largest device memory that its processes were measured to take, by the number of trials
+  // that they trained at once.
+  std::map<int, std::int64_t> measured_bytes;
+  // It was measured in an earlier study, or before this one was resumed.
+  bool memory_is_inherited = false;
+  Demand demand;                     // that of `spec`, with the memory that was measured
   bool has_enough_room = false;  // in the plan being made: the study needs no room for more trials
   std::uint64_t asked = 0;       // proposals asked for
   std::uint64_t answered = 0;

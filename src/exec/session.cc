@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 #include "base/text.h"
 #include "engine/points.h"
@@ -19,6 +20,7 @@
 #include "exec/local_controller.h"
 #include "exec/machine.h"
 #include "launcher/claim.h"
+#include "ledger/earlier_measurements.h"
 #include "ledger/earlier_study.h"
 #include "ledger/lock.h"
 #include "ledger/optuna/optuna_study_file.h"
@@ -178,6 +180,12 @@ EnqueueEnd EndFrom(const wire::Values& facts) {
   return end;
 }
 
+std::set<std::string> KindsOf(const Node& node) {
+  std::set<std::string> kinds;
+  for (const Device& device : node.devices) kinds.insert(device.kind);
+  return kinds;
+}
+
 }  // namespace
 
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
@@ -237,9 +245,16 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
         EventSeq(++seq),
         Event{now, KnowledgeGiven{opened.id, knowledge->summary, std::move(knowledge->trials)}});
   }
+  SLUICE_ASSIGN(MeasurementsGiven measured,
+                ReadEarlierMeasurements(opened.ledger->database(), created, KindsOf(machine.node)));
+  const std::string measured_by = measured.source;
+  if (!measured.measured.empty())
+    batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(measured)});
   for (const auto& [number, event] : batch.events) (void)opened.engine->Apply(event);
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
+  if (!measured_by.empty())
+    watcher.Say(fmt::format("{} has measured this program: plans begin with that", measured_by));
   if (knowledge) {
     watcher.Say("warm start: " + knowledge->summary);
     for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);

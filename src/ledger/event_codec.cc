@@ -39,6 +39,14 @@ void AppendKnown(std::string& json, const KnownTrial& trial) {
   json += out.Take();
 }
 
+void AddMeasurement(JsonWriter& out, const Measurement& measured) {
+  const SpeedSituation& at = measured.situation;
+  out.Add("shape", at.shape).Add("kind", at.kind);
+  if (at.lent) out.Add("lent", true);
+  out.Add("width", at.width).Add("neighbours", at.neighbours).Add("trials", at.fused);
+  out.Add("bytes", measured.bytes).Add("work_per_second", measured.work_per_second);
+}
+
 // Writes the body of each kind of event as JSON. Decode, below, is the inverse.
 struct Encoder {
   StudyId study{};
@@ -116,8 +124,7 @@ struct Encoder {
   void operator()(const LaunchHung& e) { OfTrial(e, "launch_hung"); }
   void operator()(const Profiled& e) {
     OfTrial(e, "profiled");
-    json.Add("trials", e.trials).Add("bytes", e.bytes);
-    json.Add("work_per_second", e.work_per_second);
+    AddMeasurement(json, e.measured);
   }
   void operator()(const TrialStopAsked& e) {
     Become(e.trial.study, "trial_stop_asked");
@@ -143,6 +150,15 @@ struct Encoder {
   void operator()(const KnowledgeGiven& e) {
     Become(e.study, "knowledge_given");
     json.Add("source", e.source).AddJson("trials", JsonList(e.trials, AppendKnown));
+  }
+  void operator()(const MeasurementsGiven& e) {
+    Become(e.study, "measurements_given");
+    json.Add("source", e.source);
+    json.AddJson("measured", JsonList(e.measured, [](std::string& list, const Measurement& each) {
+                   JsonWriter out;
+                   AddMeasurement(out, each);
+                   list += out.Take();
+                 }));
   }
 
  private:
@@ -229,6 +245,22 @@ Node NodeFrom(Body& in) {
                                         : kWhole});
   });
   return node;
+}
+
+// The first stores with measurements do not say where these were made. Such a measurement is of no
+// shape, and counts for nothing.
+Measurement MeasurementFrom(Body& in) {
+  Measurement measured;
+  measured.situation.fused = static_cast<int>(in.Integer("trials", 1, INT32_MAX));
+  if (!in.Has("shape")) return measured;
+  measured.situation.shape = in.Text("shape");
+  measured.situation.kind = in.Text("kind");
+  measured.situation.lent = in.Has("lent") && in.Boolean("lent");
+  measured.situation.width = in.Integer("width", 0);
+  measured.situation.neighbours = in.Integer("neighbours", 0);
+  measured.bytes = in.Integer("bytes", 0);
+  measured.work_per_second = in.Number("work_per_second");
+  return measured;
 }
 
 std::vector<Node> NodesFrom(Body& in) {
@@ -343,10 +375,13 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   if (kind == "launch_hung") return event(in.OfLaunch<LaunchHung>(study));
   if (kind == "profiled") {
     auto profiled = in.OfLaunch<Profiled>(study);
-    profiled.trials = static_cast<int>(in.Integer("trials", 1, INT32_MAX));
-    profiled.bytes = in.Integer("bytes", 0);
-    profiled.work_per_second = in.Number("work_per_second");
-    return event(profiled);
+    profiled.measured = MeasurementFrom(in);
+    return event(std::move(profiled));
+  }
+  if (kind == "measurements_given") {
+    MeasurementsGiven given{.study = study, .source = in.Text("source"), .measured = {}};
+    in.Parts("measured", [&](Body& part) { given.measured.push_back(MeasurementFrom(part)); });
+    return event(std::move(given));
   }
   if (kind == "trial_stop_asked") return event(TrialStopAsked{{study, TrialId(in.Id("trial"))}});
   if (kind == "retry_asked") return event(RetryAsked{{study, TrialId(in.Id("trial"))}});

@@ -171,6 +171,37 @@ TEST(EventCodecTest, EnqueuedPointsAndKnowledge) {
   EXPECT_EQ(back.trials[1].value, -kInfinity);
 }
 
+TEST(EventCodecTest, Measurements) {
+  const Measurement measured{.situation = {.shape = "s model=mlp",
+                                           .kind = "H200",
+                                           .lent = true,
+                                           .width = 500,
+                                           .fused = 16,
+                                           .neighbours = 250},
+                             .bytes = 8'000'000'000,
+                             .work_per_second = 2.5};
+  const auto expect_same = [&](const Measurement& back) {
+    EXPECT_EQ(back.situation, measured.situation);
+    EXPECT_EQ(back.bytes, measured.bytes);
+    EXPECT_EQ(back.work_per_second, measured.work_per_second);
+  };
+  const Profiled back = RoundTrip(Profiled{kTrial, LaunchId(2), kPosition, measured});
+  EXPECT_EQ(back.trial, kTrial);
+  EXPECT_EQ(back.position.seq, kPosition.seq);
+  expect_same(back.measured);
+  const MeasurementsGiven given =
+      RoundTrip(MeasurementsGiven{StudyId(3), "study 'a'", {measured, {}}});
+  EXPECT_EQ(given.source, "study 'a'");
+  ASSERT_EQ(given.measured.size(), 2U);
+  expect_same(given.measured[0]);
+  EXPECT_EQ(given.measured[1].bytes, 0);
+  const auto old = DecodeEvent(At(0), StudyId(3), "profiled",
+                               R"({"trial":1,"launch":1,"message":4,"trials":4,"bytes":9,)"
+                               R"("work_per_second":2.5})");
+  ASSERT_TRUE(old) << "before measurements said where they were made";
+  EXPECT_EQ(std::get<Profiled>(old->body).measured.bytes, 0);
+}
+
 TEST(EventCodecTest, EventsOfALaunch) {
   const AttributesSet attributes{kTrial, LaunchId(2), kPosition, R"({"b":1,"a":"x","c":true})"};
   ExpectSamePlace(RoundTrip(attributes), attributes);

@@ -7,14 +7,6 @@
 #include "policy/policy.h"
 
 namespace sluice {
-namespace {
-
-// The first event of every study.
-struct Creation {
-  EventSeq seq{};
-  Event event;
-  const StudyCreated& body() const { return std::get<StudyCreated>(event.body); }
-};
 
 Result<Creation> FindCreation(Database& database, StudyId study) {
   SLUICE_ASSIGN(
@@ -29,6 +21,8 @@ Result<Creation> FindCreation(Database& database, StudyId study) {
                 DecodeEvent(FromMicros(query.Integer(1)), study, query.Text(2), query.Text(3)));
   return Creation{EventSeq(static_cast<std::uint64_t>(query.Integer(0))), std::move(event)};
 }
+
+namespace {
 
 // A snapshot holds no spec: changes made before it are taken from the events.
 Status ApplyChanges(Database& database, StudyId study, EventSeq until, StudySpec& spec) {

@@ -12,6 +12,14 @@
 
 namespace sluice {
 
+// The first event of every study.
+struct Creation {
+  EventSeq seq{};
+  Event event;
+  const StudyCreated& body() const { return std::get<StudyCreated>(event.body); }
+};
+Result<Creation> FindCreation(Database& database, StudyId study);
+
 enum class Recover {
   kFromSnapshot,  // the latest snapshot, then what came after it
   kFromEvents,    // everything that ever happened

@@ -14,8 +14,8 @@ constexpr double kFusionPays = 1.1;
 // The part of a device's memory that is left free: programs grow, and a profile sees only their
 // beginning. With a larger part, fewer trials fit in a bundle. A guess: not measured.
 constexpr double kFusionMargin = 0.05;
-// The kind on which throughputs are compared. They are relative to one trial alone, so that any
-// kind gives the same.
+// The kind on which throughputs are compared before anything was measured. They are relative to one
+// trial alone, so that any kind gives the same.
 constexpr const char* kAnyKind = "A100";
 
 }  // namespace
@@ -26,6 +26,8 @@ int MostFused(const StudyView& study) {
 }
 
 Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speeds), study_(study) {
+  const std::string_view measured = speeds.MostMeasuredKind(study.shape);
+  kind_ = measured.empty() ? kAnyKind : measured;
   alone_ = SpeedOfEach(1);
   const int most = MostFused(study);
   while (knee_ < most) {
@@ -37,11 +39,14 @@ Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speed
 }
 
 double Fusion::SpeedOfEach(int trials) const {
-  SpeedSituation at{.shape = std::string(study_.shape), .kind = kAnyKind, .fused = trials};
-  if (study_.demand.gpus > 0) return speeds_.Prior(at);
-  at.kind.clear();
-  at.width = study_.demand.cpus;
-  return speeds_.Ask(at).work_per_second;
+  SpeedSituation at{.shape = std::string(study_.shape), .kind = "", .fused = trials};
+  if (study_.demand.gpus > 0) {
+    at.kind = kind_;
+  } else {
+    at.width = study_.demand.cpus;
+  }
+  const SpeedEstimate estimate = speeds_.Ask(at);
+  return estimate.measured > 0 ? estimate.work_per_second : speeds_.Prior(at);
 }
 
 double Fusion::Throughput(int trials) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "policy/policy.h"
@@ -15,9 +16,9 @@ class Fusion {
  public:
   Fusion(const SpeedModel& speeds, const StudyView& study);
 
-  // The throughput of a program with this many trials, as a multiple of one trial alone. On devices
-  // by the prior tables, not by measurements. On cores as measured: no table says how well programs
-  // fuse there, and until they were measured, each trial counts as quick as alone.
+  // The throughput of a program with this many trials, as a multiple of one trial alone. As
+  // measured, on the kind of device with the most measurements. Before that, by a table on devices;
+  // on cores each trial counts as quick as alone.
   double Throughput(int trials) const;
   // The number of trials from which on twice as many bring less than a tenth more throughput; at
   // most MostFused.
@@ -41,6 +42,7 @@ class Fusion {
 
   const SpeedModel& speeds_;
   const StudyView& study_;
+  std::string kind_;  // of the devices that throughputs are of
   double alone_ = 1;  // the speed of one trial alone
   int knee_ = 1;
 };

@@ -71,6 +71,26 @@ TEST(FusionTest, OnCoresTheFileSaysHowManyUntilTheirSpeedIsMeasured) {
   EXPECT_EQ(Fusion(speeds, study).knee(), 8);
 }
 
+TEST(FusionTest, OnDevicesMeasurementsTakeThePlaceOfTheTable) {
+  SpeedModel speeds;
+  const StudyView study =
+      StudyOf({.gpus = 1000, .memory_bytes = 2, .fused_most = 64, .fused_bytes = 1});
+  EXPECT_EQ(Fusion(speeds, study).knee(), 64);
+  // Four together do no more than two.
+  for (int i = 0; i < 16; ++i) {
+    speeds.Learn({.shape = "resnet18", .kind = "H200"}, 1, 1);
+    speeds.Learn({.shape = "resnet18", .kind = "H200", .fused = 2}, 1, 1);
+    speeds.Learn({.shape = "resnet18", .kind = "H200", .fused = 4}, 1, 2);
+  }
+  EXPECT_NEAR(Fusion(speeds, study).Throughput(2), 2, 0.05);
+  EXPECT_NEAR(Fusion(speeds, study).Throughput(4), 2, 0.05);
+  EXPECT_EQ(Fusion(speeds, study).knee(), 2);
+  // What a lent device does says nothing about the others.
+  SpeedModel lent;
+  lent.Learn({.shape = "resnet18", .kind = "H200", .lent = true, .fused = 4}, 1, 100);
+  EXPECT_EQ(Fusion(lent, study).knee(), 64);
+}
+
 TEST(FusionTest, NoMoreThanAProcessTakes) {
   const SpeedModel speeds;
   StudyView study = StudyOf({.gpus = 1000, .memory_bytes = 2, .fused_most = 100, .fused_bytes = 1});

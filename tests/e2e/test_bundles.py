@@ -1,5 +1,6 @@
 """Scripts with sluice.bundle(), run by the real binary."""
 
+import json
 import re
 import shutil
 import sys
@@ -61,6 +62,29 @@ def test_without_fuse_a_bundle_has_one_trial_at_a_time(house, policy):
 
 def test_with_fuse_a_bundle_has_several(house):
     assert 1 < tune(house, "policy: hydro\nfuse: 4") <= 4
+
+
+def test_a_later_study_begins_with_what_the_program_measured(house):
+    measures = "        if step.joined:\n            bundle.profile(trial, trials=4, work_per_second=7)"
+    script = house.write("trial.py", SCRIPT + measures + "\n")
+    text = STUDY.format(program=python_program(script), more="policy: hydro\nfuse: 4")
+    house.write("study.yaml", text)
+    python = {"PYTHONPATH": str(ROOT / "python")}
+    first = house.run("tune", "study.yaml", **python)
+    assert "has measured this program" not in first.stdout + first.stderr
+    later = house.run("tune", "study.yaml", "--name", "later", **python)
+    said = "study 'bundled' has measured this program: plans begin with that"
+    assert said in later.stdout + later.stderr
+    given = "SELECT body FROM events WHERE study = 2 AND kind = 'measurements_given'"
+    [[body]] = house.query(given)
+    [measured] = json.loads(body)["measured"]
+    assert (measured["shape"], measured["trials"]) == ("later", 4)
+    assert measured["work_per_second"] == 7
+    house.run("doctor", "--replay", "later")
+    house.write("other.py", script.read_text())
+    house.write("study.yaml", text.replace("trial.py", "other.py"))
+    other = house.run("tune", "study.yaml", "--name", "other", **python)
+    assert "has measured this program" not in other.stdout + other.stderr
 
 
 def prepare_example(house, name, changes):

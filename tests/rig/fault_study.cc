@@ -11,7 +11,7 @@
 namespace sluice {
 
 // At most one draw in each call: compilers differ in which argument they evaluate first.
-std::string DrawStudy(Random drawn) {
+std::string DrawStudy(Random drawn, bool bundles) {
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
   // Any sampler, and often random, which takes no time.
@@ -21,7 +21,8 @@ std::string DrawStudy(Random drawn) {
   const bool last = drawn.Fork("of").Chance(0.25);  // forked: the other draws stay as they were
   std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
                                  maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
-  text += fmt::format("trials: {}\nsampler: {}\n", 30 + drawn.Below(100), sampler);
+  text += fmt::format("trials: {}\nsampler: {}\n",
+                      bundles ? 6 + drawn.Below(20) : 30 + drawn.Below(100), sampler);
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
     if (option == "min_delta" || drawn.Chance(0.5)) continue;
@@ -55,16 +56,16 @@ std::string DrawStudy(Random drawn) {
   if (drawn.Chance(0.3)) text += fmt::format("parallelism: {}\n", 1 + drawn.Below(8));
   // Two of the larger trials do not fit on one device.
   const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
-  Random bundles = drawn.Fork("bundles");
-  const bool fuses = bundles.Chance(0.4);
+  Random fusing = drawn.Fork("bundles");
+  const bool fuses = fusing.Chance(0.4) || bundles;
   if (fuses) {
-    const std::string gpus = bundles.Chance(0.5)   ? ", gpus: 0.5, memory: 3GiB"
-                             : bundles.Chance(0.5) ? ", gpus: 1, memory: 3GiB"
-                                                   : "";
+    const std::string gpus = fusing.Chance(0.5)   ? ", gpus: 0.5, memory: 3GiB"
+                             : fusing.Chance(0.5) ? ", gpus: 1, memory: 3GiB"
+                                                  : "";
     text += fmt::format("resources: {{cpus: 0.5{}}}\n", gpus);
-    text += fmt::format("fuse: {{most: {}{}}}\n", 2 + bundles.Below(6),
+    text += fmt::format("fuse: {{most: {}{}}}\n", 2 + fusing.Below(6),
                         gpus.empty() ? "" : ", memory: 1GiB");
-    if (bundles.Chance(0.3)) text += "shape: [n]\n";
+    if (fusing.Chance(0.3)) text += "shape: [n]\n";
   } else if (drawn.Chance(0.3)) {
     text +=
         drawn.Chance(0.5)
@@ -89,7 +90,7 @@ std::string DrawStudy(Random drawn) {
   } else if (drawn.Chance(0.3)) {
     policy = policies[drawn.Below(policies.size())];
   }
-  if (fuses) policy = bundles.Chance(0.6) ? "hydro" : "confluence";
+  if (fuses) policy = fusing.Chance(0.6) ? "hydro" : "confluence";
   if (policy == "hypersack-mip" || (TraitsOf(policy).needs.max_budget && !bounded)) policy = "fifo";
   text += fmt::format("policy: {}\n", policy);
   if (TraitsOf(policy).needs.deadline || drawn.Chance(0.2)) {

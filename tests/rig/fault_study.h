@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// A study file, drawn so that all samplers, stoppers and most options come up.
-std::string DrawStudy(Random drawn);
+// A study file, drawn so that all samplers, stoppers and most options come up. With `bundles`, it
+// is a smaller study whose trials are fused.
+std::string DrawStudy(Random drawn, bool bundles = false);
 
 }  // namespace sluice

@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-constexpr int kWindow = 16;  // small, so that it is full at times
+constexpr int kWindow = 16;         // small, so that it is full at times
+constexpr double kProfiles = 0.02;  // the chance that a bundle measures itself at a step
 constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -136,7 +137,23 @@ void FaultWorker::Step() {
   for (const wire::LaunchRef& at : trained) {
     if (Task* task = Find(at); alive_ && task != nullptr && task->left == Left::kNot) Train(*task);
   }
+  if (alive_ && IsBundle() && more_.Chance(kProfiles))
+    Measure(trained[more_.Below(trained.size())], static_cast<int>(trained.size()));
   if (alive_) PlanStep();
+}
+
+// Says what it takes of its devices and how quick it is. Now and then that cannot be true.
+void FaultWorker::Measure(wire::LaunchRef at, int trials) {
+  Task* task = Find(at);
+  if (task == nullptr || task->left != Left::kNot || task->outbox.Full(kWindow)) return;
+  constexpr std::int64_t kGiB = 1 << 30;
+  const bool lies = more_.Chance(0.2);
+  const auto extra = static_cast<std::int64_t>(more_.Below(lies ? 100 : 2));
+  Say(*task, wire::Profile{.at = {},
+                           .seq = 0,
+                           .trials = lies ? 1 + static_cast<int>(more_.Below(10)) : trials,
+                           .bytes = (1 + trials + extra) * kGiB,
+                           .work_per_second = more_.Uniform() * (lies ? 1e6 : 3)});
 }
 
 void FaultWorker::Train(Task& task) {

@@ -157,6 +157,7 @@ class FaultWorker {
   bool CanTrain(const Task& task) const { return task.left == Left::kNot && !Awaits(task); }
   void PlanStep();
   void Step();
+  void Measure(wire::LaunchRef at, int trials);
   void Train(Task& task);
   bool Misbehave(wire::LaunchRef victim);
   bool MisbehaveAsBundle(wire::LaunchRef victim);

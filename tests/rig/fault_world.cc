@@ -36,7 +36,7 @@ FaultWorld::FaultWorld(const Options& options)
       random_(Random(options.seed).Fork("fault world")),
       disk_({.seed = options.seed, .page_bytes = kPageBytes}) {
   created_ = {.study = kStudy, .source = "", .folder = "/", .seed = options.seed, .spec = {}};
-  created_.source = DrawStudy(random_.Fork("study"));
+  created_.source = DrawStudy(random_.Fork("study"), options.bundles);
   auto spec = ReadStudy(created_.source, "sim", "sim");
   SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
   created_.spec = *std::move(spec);
@@ -47,7 +47,7 @@ FaultWorld::FaultWorld(const Options& options)
                               .nodes = {},
                               .study = "sim",
                               .coarse = drawn.Chance(0.3)};
-  ground.program.speaks = drawn.Chance(0.8);
+  ground.program.speaks = drawn.Chance(0.8) || options.bundles;
   ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
   ground.program.hasty = ground.program.reuse && drawn.Chance(0.2);
   ground.program.stubborn = drawn.Chance(0.1);
@@ -72,11 +72,11 @@ FaultWorld::FaultWorld(const Options& options)
   }
   // A stream of its own: the other draws stay as they were.
   Random programs = random_.Fork("programs");
-  ground.program.counts = programs.Chance(0.8);
+  ground.program.counts = programs.Chance(0.8) || options.bundles;
   ground.program.careless = programs.Chance(0.2);
   if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
   if (ground.program.speaks && ground.program.counts && created_.spec.demand.fused_most > 1 &&
-      programs.Chance(0.8)) {
+      (programs.Chance(0.8) || options.bundles)) {
     ground.program.reuse = true;
     ground.program.capacity = static_cast<int>(2 + programs.Below(4));
     ground.program.several_shapes = programs.Chance(0.5);
@@ -122,6 +122,16 @@ Status FaultWorld::CreateStudy() {
     for (const Point& point : points)
       known.trials.push_back({.point = point, .work = 9, .value = 1});
     batch.events.emplace_back(EventSeq{2}, Event{Time{}, std::move(known)});
+  }
+  if (Random drawn = random_.Fork("measured");
+      created_.spec.demand.fused_most > 1 && drawn.Chance(0.3)) {
+    const Measurement measured{
+        .situation = {.shape = created_.spec.name, .kind = "A100", .fused = 2},
+        .bytes = static_cast<std::int64_t>(1 + drawn.Below(40)) << 30,
+        .work_per_second = 0.01 + drawn.Uniform()};
+    batch.events.emplace_back(
+        EventSeq{batch.events.size() + 1},
+        Event{Time{}, MeasurementsGiven{kStudy, "study 'before'", {measured}}});
   }
   for (const auto& [seq, event] : batch.events) (void)engine.Apply(event);
   batch.studies.push_back(RowOf(*engine.study(kStudy)));
@@ -262,6 +272,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
       checker_.Say("a worker that spoke was given up as silent");
     if (const auto* ended = std::get_if<LaunchEnded>(&event.body)) CheckEnding(*ended);
     if (std::holds_alternative<LaunchHung>(event.body)) See("hung in a bundle");
+    if (std::holds_alternative<Profiled>(event.body)) See("measured");
   };
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));

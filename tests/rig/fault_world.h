@@ -24,6 +24,7 @@ class FaultWorld {
   struct Options {
     std::uint64_t seed = 0;
     std::uint64_t events = 5000;  // before it heals
+    bool bundles = false;         // every study has a program that trains several trials at once
     // Controllers die inside of calls too, by exceptions that unwind them.
     bool unwinds = true;
   };

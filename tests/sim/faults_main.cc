@@ -1,6 +1,6 @@
 // Runs worlds in which things go wrong (rig/fault_world.h), and says which seed found what.
 //
-//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests] [--no-unwinding]
+//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles] [--digests] [--no-unwinding]
 //   sluice-faults --plant NAME ... | --plants      (in a build with planted bugs)
 
 #include <fmt/format.h>
@@ -19,6 +19,7 @@ struct Arguments {
   std::uint64_t seed = 0;
   std::uint64_t seeds = 100;
   std::uint64_t events = 5000;
+  bool bundles = false;
   bool digests = false;
   bool unwinds = true;
   bool sights = false;
@@ -28,15 +29,17 @@ struct Arguments {
 
 int Usage() {
   fmt::print(stderr,
-             "usage: sluice-faults [--seed FIRST] [--seeds N] [--events N] [--digests] [--sights] "
-             "[--no-unwinding] [--plant NAME | --plants]\n");
+             "usage: sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles] [--digests] "
+             "[--sights] [--no-unwinding] [--plant NAME | --plants]\n");
   return 2;
 }
 
 bool ReadArguments(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--digests") {
+    if (word == "--bundles") {
+      arguments.bundles = true;
+    } else if (word == "--digests") {
       arguments.digests = true;
     } else if (word == "--no-unwinding") {
       arguments.unwinds = false;
@@ -82,9 +85,11 @@ int main(int argc, char** argv) {
   std::map<std::string, int> sights;
   std::uint64_t events = 0;
   for (std::uint64_t seed = arguments.seed; seed < arguments.seed + arguments.seeds; ++seed) {
-    const auto outcome =
-        sluice::FaultWorld({.seed = seed, .events = arguments.events, .unwinds = arguments.unwinds})
-            .Run();
+    const auto outcome = sluice::FaultWorld({.seed = seed,
+                                             .events = arguments.events,
+                                             .bundles = arguments.bundles,
+                                             .unwinds = arguments.unwinds})
+                             .Run();
     events += outcome.events;
     if (arguments.digests) fmt::print("{} {:016x}\n", seed, outcome.digest);
     for (const auto& [sight, times] : outcome.sights) sights[sight] += times;
@@ -92,7 +97,8 @@ int main(int argc, char** argv) {
     fmt::print("seed {}: {} (after {} events)\n{}again: sluice-faults --seed {} --seeds 1{}{}\n",
                seed, outcome.problem, outcome.events, outcome.state, seed,
                arguments.events == 5000 ? "" : fmt::format(" --events {}", arguments.events),
-               std::string(arguments.unwinds ? "" : " --no-unwinding") +
+               std::string(arguments.bundles ? " --bundles" : "") +
+                   (arguments.unwinds ? "" : " --no-unwinding") +
                    (arguments.plant.empty() ? "" : " --plant " + arguments.plant));
     return 1;
   }

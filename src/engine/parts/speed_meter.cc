@@ -8,6 +8,21 @@
 
 namespace sluice {
 
+std::optional<SpeedSituation> SituationOf(const Cluster& cluster, const Study& study,
+                                          const Trial& trial) {
+  const Grant& grant = trial.launch.grant;
+  SpeedSituation situation{
+      .shape = ShapeOf(study.spec, trial.point), .kind = "", .width = WidthOf(grant)};
+  const std::vector<Device>& devices = cluster.node(grant.node).devices;
+  for (const DeviceId device : grant.devices) {
+    if (Number(device) >= devices.size()) return std::nullopt;
+    situation.SetDevice(devices[Number(device)]);
+    const Milli others = cluster.Used(grant.node)[Number(device)].share - grant.gpu_share;
+    situation.neighbours = std::max(situation.neighbours, others);
+  }
+  return situation;
+}
+
 // Measures the speed of a trial over at least a second, since reports may come in bursts. The time
 // before the first report does not count: part of it went into starting up.
 void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
@@ -31,25 +46,14 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
     return;
   }
   if (now - pace.since < kShortest) return;
-  const Grant& grant = launch.grant;
-  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(grant)};
-  if (IsSet(grant.bundle)) situation.fused = FusedWith(study, trial);
-  for (const DeviceId device : grant.devices) {
-    const auto& devices = state_.cluster.node(grant.node).devices;
-    if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
-    situation.SetDevice(devices[Number(device)]);
-    const Milli others = state_.cluster.Used(grant.node)[Number(device)].share - grant.gpu_share;
-    situation.neighbours = std::max(situation.neighbours, others);
-  }
+  auto situation = SituationOf(state_.cluster, study, trial);
+  if (!situation) return;
+  if (IsSet(launch.grant.bundle)) situation->fused = FusedWith(study, trial);
   const auto work = static_cast<double>(report.work - pace.work);
   const double seconds = Seconds(now - pace.since);
-  state_.speeds.Learn(situation, work, seconds);
-  if (state_.policy->LooksAtPaces()) MeasurePace(pace, situation, work / seconds);
-  // The study's name stands for all its shapes. Each of them is known by itself too.
-  if (!study.spec.shape.empty()) {
-    situation.shape = ShapeOf(study.spec, trial.point);
-    state_.speeds.Learn(situation, work, seconds);
-  }
+  Learn(study, *situation, work, seconds);
+  situation->shape = study.spec.name;
+  if (state_.policy->LooksAtPaces()) MeasurePace(pace, *situation, work / seconds);
   pace.since = now;
   pace.work = report.work;
 }
@@ -75,19 +79,15 @@ void SpeedMeter::MeasurePace(MeasuredPace& pace, const SpeedSituation& situation
   pace.pace *= std::pow(speed / usual / pace.pace, 1.0 / pace.measured);
 }
 
-void SpeedMeter::Learn(const Study& study, const Trial& trial, const Profiled& profile) {
-  const Grant& grant = trial.launch.grant;
-  SpeedSituation situation{.shape = study.spec.name, .kind = "", .width = WidthOf(grant)};
-  situation.fused = profile.trials;
-  const auto& devices = state_.cluster.node(grant.node).devices;
-  for (const DeviceId device : grant.devices) {
-    if (Number(device) >= devices.size()) return;  // the device is gone, and the launch with it
-    situation.SetDevice(devices[Number(device)]);
-  }
-  state_.speeds.Learn(situation, profile.work_per_second, /*seconds=*/1);
-  if (study.spec.shape.empty()) return;
-  situation.shape = ShapeOf(study.spec, trial.point);
-  state_.speeds.Learn(situation, profile.work_per_second, /*seconds=*/1);
+void SpeedMeter::Learn(const Study& study, const Measurement& measured) {
+  Learn(study, measured.situation, measured.work_per_second, /*seconds=*/1);
+}
+
+// The study's name stands for all its shapes. Each of them is known by itself too.
+void SpeedMeter::Learn(const Study& study, SpeedSituation situation, double work, double seconds) {
+  if (situation.shape != study.spec.name) state_.speeds.Learn(situation, work, seconds);
+  situation.shape = study.spec.name;
+  state_.speeds.Learn(situation, work, seconds);
 }
 
 void SpeedMeter::MeasureAnew(BundleId bundle) {

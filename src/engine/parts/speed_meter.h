@@ -1,8 +1,15 @@
 #pragma once
 
+#include <optional>
+
 #include "engine/engine_state.h"
 
 namespace sluice {
+
+// Where the trial runs, as if it were alone in its process. Nothing if the node no longer has the
+// trial's devices: the launch is about to end.
+std::optional<SpeedSituation> SituationOf(const Cluster& cluster, const Study& study,
+                                          const Trial& trial);
 
 // Measures how quick trials are from their reports, for policies that look at speeds.
 class SpeedMeter {
@@ -13,12 +20,13 @@ class SpeedMeter {
   // as before.
   void Measure(Study& study, Trial& trial, const Reported& report);
   // Takes in what a process measured itself.
-  void Learn(const Study& study, const Trial& trial, const Profiled& profile);
+  void Learn(const Study& study, const Measurement& measured);
   // A trial joined the bundle or left it. What its members did before says nothing about their
   // speed now.
   void MeasureAnew(BundleId bundle);
 
  private:
+  void Learn(const Study& study, SpeedSituation situation, double work, double seconds);
   int FusedWith(const Study& study, const Trial& trial) const;
   void MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed);
 

@@ -42,7 +42,7 @@ void WorkViewer::AddRunning(Study& study) {
     if (IsEnding(trial)) continue;
     view_.items.push_back({.trial = {study.id, id},
                            .group = trial.group,
-                           .demand = study.spec.demand,
+                           .demand = study.demand,
                            .done = trial.work,
                            .target = trial.target,
                            .shape = ShapeAt(study, trial.point),
@@ -72,7 +72,7 @@ void WorkViewer::AddWaiting(Study& study) {
     ++ready;
     view_.items.push_back({.trial = {study.id, id},
                            .group = trial.group,
-                           .demand = study.spec.demand,
+                           .demand = study.demand,
                            .done = trial.work,
                            .target = trial.target,
                            .shape = ShapeAt(study, trial.point),
@@ -89,7 +89,7 @@ void WorkViewer::AddWaiting(Study& study) {
 
 StudyView WorkViewer::Of(Study& study, int ready) const {
   return {.study = study.id,
-          .demand = study.spec.demand,
+          .demand = study.demand,
           .parallelism = study.spec.parallelism,
           .shape = study.spec.name,
           .capacity = study.capacity,
