@@ -138,6 +138,7 @@ void Client::Listen() {
   connection_->Receive();
   while (const auto line = connection_->NextLine()) {
     auto message = wire::DecodeToWorker(*line);
+    if (!message && message.error().code == ErrorCode::kNotFound) continue;  // of an unknown type
     if (!message) {
       Tell("the controller is not understood: " + message.error().message);
       connection_->Break();

@@ -171,7 +171,8 @@ struct Answer {
 using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
 
 // The codec: one line without its newline. Decoding fails with invalid_argument, saying what was
-// expected.
+// expected. DecodeToWorker fails with not_found for a message of an unknown type: a worker ignores
+// it, because a later controller may say more.
 std::string Encode(const FromWorker& message);
 std::string Encode(const ToWorker& message);
 Result<FromWorker> DecodeFromWorker(std::string_view line);

@@ -346,7 +346,7 @@ Result<ToWorker> DecodeToWorker(std::string_view line) {
     m.window = static_cast<int>(in.Integer("window", 1, 1 << 20));
     return finish(std::move(m));
   }
-  return InvalidArgument(
+  return NotFound(
       fmt::format("expected a message of a known type, found '{}'", type.substr(0, 40)));
 }
 
