@@ -73,6 +73,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"blamed-together", "when a process of several trials dies, all of them have failed"},
       {"never-alone", "a trial whose processes of several died twice joins another such process"},
       {"past-capacity", "a process is given more trials than it takes"},
+      {"before-dropping", "a process is given a trial before it is told which ones to drop"},
       {"killed-neighbours",
        "a process is ended for one of its trials, and the others are not asked"},
       {"joined-by-number", "a launch joins a process by a number that may be another's by now"},

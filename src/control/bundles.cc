@@ -39,7 +39,7 @@ void Workforce::Join(Host& host, wire::LaunchRef at) {
 
 // Gives the launches that wait to the worker, as many as it has room for.
 void Workforce::LetIn(Host& host) {
-  if (host.peer == nullptr || host.dismissed) return;
+  if (host.peer == nullptr || host.dismissed || !host.to_drop.empty()) return;
   std::size_t carried = host.Carried().size();
   for (const wire::LaunchRef& at : host.Waiting()) {
     if (!IsRunning(at)) {
@@ -98,7 +98,6 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   host.is_bundle = true;
   host.capacity = hello.capacity;
   host.several_shapes = hello.several_shapes;
-  std::set<wire::LaunchRef> known(hello.ended.begin(), hello.ended.end());
   for (const wire::LaunchRef& at : hello.ended) {
     // It sends the end of the launch again, which may be on disk already. If the trial has a newer
     // launch, the worker may forget this one as soon as that is on disk.
@@ -109,9 +108,9 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
     }
   }
   for (const wire::LaunchRef& at : hello.launches) {
-    known.insert(at);
     const auto member = host.members.find(at);
     if (!IsRunning(at) || member == host.members.end()) {
+      if (!Planted("before-dropping")) host.to_drop.insert(at);
       RefuseLaunchInTurn(peer, at);
       continue;
     }
@@ -119,15 +118,25 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
     peer.link.Hold(at, TrialOf(at)->launch.seq);
     TellMissed(*TrialOf(at));
   }
-  // These were given to the worker on a connection that broke before it heard of them.
+  if (host.to_drop.empty()) Welcomed(peer, host);
+}
+
+// A worker of version 2 carries only launches that go on. It takes others from now on.
+void Workforce::Welcomed(Peer& peer, Host& host) {
+  const wire::Hello& hello = peer.link.hello();
+  const auto knows = [&](const std::vector<wire::LaunchRef>& named, wire::LaunchRef at) {
+    return std::ranges::find(named, at) != named.end();
+  };
+  // The others were given to it on a connection that broke before it heard of them.
   for (const wire::LaunchRef& at : host.Carried()) {
-    if (known.contains(at) || !IsRunning(at)) continue;
+    if (knows(hello.launches, at) || knows(hello.ended, at) || !IsRunning(at)) continue;
     peer.link.Hold(at, TrialOf(at)->launch.seq);
     site_.Send(peer.id, MakeAssign(study(), *TrialOf(at), site_.PlacesOf(at)));
     TellMissed(*TrialOf(at));
   }
   TellCapacity(host);
   LetIn(host);
+  TellCapacity(host);  // if it carried nothing until now
   if (host.members.empty() && !host.dismissed) DismissIfUnplaced(host);
 }
 
@@ -135,8 +144,12 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
 void Workforce::RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at) {
   peer.link.Drop(at);
   owner_.DoInTurn([this, id = peer.id, at] {
-    if (peers_.contains(id))
-      site_.Send(id, wire::Refuse{.reason = "the launch was given up", .at = at});
+    const auto found = peers_.find(id);
+    if (found == peers_.end()) return;
+    site_.Send(id, wire::Refuse{.reason = "the launch was given up", .at = at});
+    Host* const host = found->second->host;
+    if (host == nullptr || host->to_drop.erase(at) == 0) return;
+    if (host->to_drop.empty()) Welcomed(*found->second, *host);
   });
 }
 

@@ -43,6 +43,8 @@ struct Workforce::Host {
   bool is_bundle = false;       // its worker speaks version 2
   int capacity = 0;             // launches that it takes at once; 0: not known
   bool several_shapes = false;  // of different shapes
+  // Launches that its worker said it carries, and is to drop. Until it is told so, it takes no other.
+  std::set<wire::LaunchRef> to_drop;
   int owed = 0;                 // acknowledgements that wait for a commit
   Time heard{};                 // last sign of life, if it speaks
   bool expired = false;

@@ -35,6 +35,7 @@ void Workforce::Detach(PeerId peer) {
   if (Host* host = found->second->host) {
     host->peer = nullptr;
     host->ready = false;
+    host->to_drop.clear();
     host->heard = site_.Now();  // the worker has one lease to connect again
   }
   peers_.erase(found);

@@ -152,6 +152,7 @@ void Workforce::CarryOut(const Start& command) {
   const Trial& trial = *TrialOf(at);
   if (Host* bundle = BundleHost(trial)) return Join(*bundle, at);
   Host* idle = IdleHost(command.grant);
+  if (idle != nullptr && !idle->to_drop.empty()) return Join(*idle, at);
   if (idle == nullptr) DismissFrom(command.grant);
   const Status started = idle != nullptr ? AssignTo(*idle, trial) : SpawnHost(trial);
   if (!started) return Ended(at, Ending::kNotStarted, started.error().message);

@@ -139,6 +139,7 @@ class Workforce {
   void CapacityChanged(Host& host, int capacity);
   void EndIfOnlyHung(Host& host);
   void GreetBundle(Peer& peer, Host& host);
+  void Welcomed(Peer& peer, Host& host);
   void RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at);
   void Left(Host& host, wire::LaunchRef at);
   void Copied(TrialKey fork, const Site::CopyResult& copied);
