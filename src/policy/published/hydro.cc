@@ -287,7 +287,8 @@ class HydroStudyPlan {
                       .full = full,
                       .lent = lent};
         Fill(bundle, free, plan);
-        bundles_.push_back(std::move(bundle));
+        // A bundle without a trial has a number that the next one takes.
+        if (bundle.size > 0) bundles_.push_back(std::move(bundle));
       }
     }
   }
