@@ -186,7 +186,7 @@ void RungOracle::TakeFork(const Study& study, const Ruling& ruling) {
   plain_->AdmitFork(fork.id, ruling.trial);
 }
 
-bool RungOracle::Agrees(const Trial& trial) {
+bool RungOracle::Agrees(const Study& study, const Trial& trial) {
   Known& known = At(trial.id);
   if (known.by_hand) return true;
   const bool pauses = trial.state == TrialState::kPaused || Leaves(trial, StopReason::kPaused);
@@ -197,6 +197,9 @@ bool RungOracle::Agrees(const Trial& trial) {
   const bool anew = trial.forked_at == 0 && trial.copying == Copying::kNot;
   if (trial.IsFork() && trial.reports == 0 && (anew || trial.target == trial.forked_at + 1))
     known.target = std::max(known.target, trial.target);
+  // Without a stopper, a plan may give a trial up.
+  if (!study.IsJudged() && known.fate == Fate::kGoing && stops && trial.note.starts_with("given up"))
+    known.fate = Fate::kStopped;
   switch (known.fate) {
     case Fate::kGoing: return goes && !pauses && !stops && trial.target == known.target;
     case Fate::kPaused: return pauses && trial.target == known.target;
@@ -208,7 +211,7 @@ bool RungOracle::Agrees(const Trial& trial) {
 
 TrialId RungOracle::FirstWrong(const Study& study) {
   const auto wrong =
-      std::ranges::find_if(open_, [&](TrialId id) { return !Agrees(study.trial(id)); });
+      std::ranges::find_if(open_, [&](TrialId id) { return !Agrees(study, study.trial(id)); });
   return wrong == open_.end() ? TrialId{} : *wrong;
 }
 

@@ -49,7 +49,7 @@ class RungOracle {
   bool ResumeNext(const Study& study);
   void Follow(const Study& study, const std::vector<Ruling>& rulings);
   void TakeFork(const Study& study, const Ruling& ruling);
-  bool Agrees(const Trial& trial);
+  bool Agrees(const Study& study, const Trial& trial);
   TrialId FirstWrong(const Study& study);
   std::string Describe(const Trial& trial) const;
   void CheckPoint(const Study& study, const Proposed& event);

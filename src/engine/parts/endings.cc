@@ -130,9 +130,9 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kPaused: return state_.SetState(study, trial, TrialState::kPaused);
       case StopReason::kTimeout:
       case StopReason::kLease:
-        if (IsBlameless(event)) break;
         if (trial.work >= study.spec.stopper.max_budget)
           return judge_.Close(study, trial, TrialState::kComplete);
+        if (IsBlameless(event)) break;
         return Fail(
             study, trial,
             trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
