@@ -53,7 +53,8 @@ std::string VariableIn(const std::string& first) {
                      equals + 1 < first.size() ? first.substr(equals + 1) : "''");
 }
 
-// Fails with what is wrong about a key, and its line. The key is a path as ConfigFile::At has it.
+// Fails with this message at the line of a key. `path` names the key, in the form of
+// ConfigFile::At.
 Status Refuse(std::string_view text, std::string_view file, std::string_view path,
               std::string_view message) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
@@ -62,7 +63,8 @@ Status Refuse(std::string_view text, std::string_view file, std::string_view pat
   return config.Check();
 }
 
-// A number without a unit is bytes. Where it is this small, the unit was most likely forgotten.
+// A number without a unit counts bytes. If it is below these limits, the unit was most likely
+// forgotten.
 constexpr std::int64_t kLeastMemory = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastCap = 1000;
 Status CheckSize(std::string_view text, std::string_view file, std::string_view path,

@@ -22,10 +22,10 @@ constexpr int kMaxRetries = 100;
 constexpr double kLeastWeight = 0.001;
 constexpr double kMostWeight = 1000;
 constexpr double kMostScale = 1e6;
-// Workers send three heartbeats within a lease.
+// A worker sends three heartbeats within a lease, so a lease must not be too short.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
-// A key with a bad value leaves its default, so that the other keys are read all the same.
+// Where a value is bad, the spec keeps its default, and the other keys are still read.
 class RunningReader {
  public:
   RunningReader(const ConfigMap& map, const ParameterNames& names, StudySpec spec)
@@ -62,7 +62,7 @@ class RunningReader {
     return section;
   }
 
-  // "NAME: value" of the first of a list of {name: NAME, value: value}.
+  // The first item of a list of {name: NAME, value: VALUE}, written as "NAME: VALUE".
   static std::string FirstPair(const ConfigNode& node) {
     const auto items = node.is_list() ? node.List() : std::nullopt;
     const auto map =
@@ -126,7 +126,7 @@ class RunningReader {
     if (*weight != 1) NoteUnlessPolicy("weight", &PolicyAbilities::takes_weights);
   }
 
-  // Notes a key that has no effect, unless the policy can do this.
+  // Notes that a key has no effect, unless the study's policy has this ability.
   void NoteUnlessPolicy(std::string_view key, bool PolicyAbilities::* can,
                         std::string_view advice = "") {
     if (TraitsOf(spec_.policy).can.*can) return;
@@ -160,7 +160,7 @@ class RunningReader {
                         : SuggestDuration(text));
   }
 
-  // An amount in thousandths, or nothing where it has more decimals than that.
+  // An amount in thousandths; nothing if it has more than three decimals.
   static std::optional<Milli> ReadMilli(const ConfigNode& node, double max) {
     const auto amount = node.Number({.min = 0, .max = max});
     if (!amount) return std::nullopt;
@@ -177,7 +177,8 @@ class RunningReader {
     Milli least = 0;
     Milli most = 0;
     bool elastic() const { return least != most; }
-    // The amount that a trial runs on unless the policy chooses: one whole, or the nearest amount.
+    // The amount that a trial runs on unless the policy chooses: one whole device or core, or the
+    // allowed amount nearest to that.
     Milli usual() const { return std::clamp(kWhole, least, most); }
   };
   static std::optional<Amounts> ReadAmounts(const ConfigNode& node, double max) {
@@ -246,7 +247,7 @@ class RunningReader {
     }
   }
 
-  // What was measured of a trial on devices of several kinds.
+  // Reads what was measured of a trial on devices of several kinds.
   void ReadProfile() {
     const ConfigNode* node = map_.Find("profile");
     const auto map = node != nullptr ? node->Map() : std::nullopt;
@@ -288,7 +289,7 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
-  // Either a network alone, or a section that says more about it.
+  // Reads a network alone, or a section that says more about the network.
   void ReadModel() {
     const ConfigNode* node = map_.Find("model");
     if (node == nullptr) return;
@@ -319,7 +320,7 @@ class RunningReader {
     if (*name == spec_.name) node->Expected("the name of another study");
   }
 
-  // How many trials one program can train together.
+  // Reads how many trials one program can train together.
   void ReadFuse() {
     const ConfigNode* node = map_.Find("fuse");
     if (node == nullptr) return;
@@ -353,10 +354,10 @@ class RunningReader {
     if (demand.fused_bytes == 0) demand.fused_bytes = demand.memory_bytes;
   }
 
-  // Which parameters may not differ between trials of one program.
+  // Reads which parameters determine the shape of a trial.
   void ReadShape() {
     const ConfigNode* node = map_.Find("shape");
-    if (node == nullptr || names_.empty()) return;  // without names, something is wrong with those
+    if (node == nullptr || names_.empty()) return;  // without names, the space has mistakes
     const auto names = ReadParameterList(*node, names_);
     if (!names) return;
     const std::vector<ConfigNode> items = *node->List();

@@ -10,7 +10,8 @@
 
 namespace sluice {
 
-// How a study that is part of a larger file differs from one in a file of its own.
+// How the reading of a study that is part of a larger file differs from that of a study in its own
+// file.
 struct StudyPart {
   std::string default_name;  // of a study that does not say its name
   bool needs_program = true;
@@ -18,8 +19,8 @@ struct StudyPart {
   std::int64_t memory_bytes = 0;            // GPU memory of each trial, unless the study states it
 };
 
-// Reads a study from a map of a file with the keys of a study file. What is wrong is reported to
-// the file, and the spec is then not to be used.
+// Reads a study from a map of a file; the map has the keys of a study file. Mistakes are reported
+// to the file, and the spec must then not be used.
 StudySpec ReadStudyPart(const ConfigNode& node, const ConfigMap& map, const StudyPart& part);
 
 }  // namespace sluice
