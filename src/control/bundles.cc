@@ -29,15 +29,15 @@ Workforce::Host* Workforce::BundleHost(const Trial& trial) {
   return nullptr;
 }
 
-// The launch waits until the host's worker is connected and lets it in. If the host ends before
-// that, the launch is handed back.
+// The launch waits until the host's worker is connected and has room for it. If the worker has no
+// room, or the host ends first, the launch is handed back.
 void Workforce::Join(Host& host, wire::LaunchRef at) {
   host.members[at] = {};
   if (host.is_bundle) return LetIn(host);
   if (host.capacity == 1) TurnAway(host);
 }
 
-// Gives the launches that wait to the worker, as many as it has room for.
+// Gives waiting launches to the worker, as many as it has room for. Hands back the others.
 void Workforce::LetIn(Host& host) {
   if (host.peer == nullptr || host.dismissed) return;
   std::size_t carried = host.Carried().size();
@@ -71,7 +71,8 @@ void Workforce::TakesOne(Host& host) {
   TurnAway(host);
 }
 
-// Tells the engine what the host's process has said, unless the engine knows, or has no use for it.
+// Tells the engine how many launches the host's process takes. Does nothing if the engine knows this
+// already, or the study has no bundles.
 void Workforce::TellCapacity(const Host& host) {
   if (study().spec.demand.fused_most <= 1) return;
   for (const wire::LaunchRef& at : host.Carried()) {
@@ -92,7 +93,7 @@ void Workforce::CapacityChanged(Host& host, int capacity) {
   LetIn(host);
 }
 
-// A worker of version 2 has connected. Each launch that it carries goes on by itself.
+// A worker of version 2 has connected. Each launch that it carries is dealt with by itself.
 void Workforce::GreetBundle(Peer& peer, Host& host) {
   const wire::Hello& hello = peer.link.hello();
   host.is_bundle = true;
@@ -100,8 +101,9 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   host.several_shapes = hello.several_shapes;
   std::set<wire::LaunchRef> known(hello.ended.begin(), hello.ended.end());
   for (const wire::LaunchRef& at : hello.ended) {
-    // It sends the end of the launch again, which may be on disk already. If the trial has a newer
-    // launch, the worker may forget this one as soon as that is on disk.
+    // The worker sends the end of this launch again, and that end may be on disk already. If the
+    // trial has a newer launch, the worker is told, once the events so far are on disk, to forget
+    // this one.
     if (const Trial* trial = TrialOf(at)) {
       peer.link.Hold(at, trial->launch.seq);
     } else {
@@ -119,7 +121,7 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
     peer.link.Hold(at, TrialOf(at)->launch.seq);
     TellMissed(*TrialOf(at));
   }
-  // These were given to the worker on a connection that broke before it heard of them.
+  // The worker was given these launches on a connection that broke before it heard of them.
   for (const wire::LaunchRef& at : host.Carried()) {
     if (known.contains(at) || !IsRunning(at)) continue;
     peer.link.Hold(at, TrialOf(at)->launch.seq);
@@ -150,7 +152,7 @@ void Workforce::Left(Host& host, wire::LaunchRef at) {
   EndIfOnlyHung(host);
 }
 
-// A launch of the host is to be ended by force. The other launches in it are asked to leave first.
+// A launch of the host is to be ended by force. The host's other launches are asked to leave first.
 void Workforce::ForceOut(Host& host, wire::LaunchRef at) {
   const auto member = host.members.find(at);
   if (member == host.members.end()) return;

@@ -66,8 +66,7 @@ constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  
 std::string WithShell(std::string_view text) {
   if (text.contains('\'')) return "\"sh -c '...'\"";
   std::string inner;
-  std::string
-      behind;  // a list word must be an item of its own, so it becomes an argument of the shell
+  std::string behind;  // a list word is an item of its own, so the shell gets it as arguments
   for (std::string_view rest = text; !rest.empty();) {
     const Piece piece = NextPiece(rest);
     const bool list = piece.kind == Piece::Kind::kWord && IsListWord(piece.text);

@@ -25,8 +25,8 @@ using ParameterNames = std::set<std::string, std::less<>>;
 // The words that are not parameters. No parameter may have such a name.
 const std::vector<std::string>& TemplateWords();
 
-// Fails on a word that is neither in `parameters` nor in TemplateWords() (suggesting the nearest),
-// and on a brace that has no partner. Fails on a list word, which may stand only in a program.
+// Fails on a word that is neither in `parameters` nor in TemplateWords(), and suggests the nearest.
+// Fails on a brace that has no partner. Fails on a list word, which is allowed only in a program.
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 
 // The same for one item of a program. The whole item may also be a list word.
