@@ -71,8 +71,8 @@ void Workforce::TakesOne(Host& host) {
   TurnAway(host);
 }
 
-// Tells the engine how many launches the host's process takes. Does nothing if the engine knows this
-// already, or the study has no bundles.
+// Tells the engine how many launches the host's process takes. Does nothing if the engine knows
+// this already, or the study has no bundles.
 void Workforce::TellCapacity(const Host& host) {
   if (study().spec.demand.fused_most <= 1) return;
   for (const wire::LaunchRef& at : host.Carried()) {

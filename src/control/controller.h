@@ -56,9 +56,9 @@ class Controller final : public WorkforceOwner {
   // The site, the committer and the searcher must outlive the controller.
   Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher);
 
-  // Takes over: goes on with unfinished commands, applies the first events (ControllerStarted is one
-  // of them), and finds out what became of the launches that ran. After that the site may accept
-  // workers.
+  // Takes over: goes on with unfinished commands, applies the first events (among them
+  // ControllerStarted), and finds out what became of the launches that ran. After that the site may
+  // accept workers.
   void Begin(std::vector<EventBody> first);
   // Submits the gathered events, if the committer is free. To be called once the controller has
   // been told all that has happened so far.
