@@ -140,8 +140,8 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
   }
   if (spec.objective.metric.starts_with('-')) {
     remarks.push_back(fmt::format(
-        "objective: '{0}' is the name of a metric here; turn the direction round for the negative "
-        "of '{1}'",
+        "objective: '{0}' is the name of a metric here; swap maximize and minimize for the "
+        "negative of '{1}'",
         spec.objective.metric, spec.objective.metric.substr(1)));
   }
   if (!IsPopulation(spec.stopper.name)) return remarks;
@@ -156,8 +156,8 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
   }
   if (spec.stopper.mutate.empty() && !forks.kept.empty()) {
     remarks.push_back(
-        fmt::format("stopper: forks change floats alone, and keep {}, since what is saved may not "
-                    "fit another: name what may change, as in 'mutate: [{}]'",
+        fmt::format("stopper: forks change floats alone, and keep {}, since a saved checkpoint "
+                    "may not fit another value: name what may change, as in 'mutate: [{}]'",
                     Join(forks.kept), spec.space.parameters().front().name));
   }
   return remarks;

@@ -239,7 +239,8 @@ class RunningReader {
     for (const char* key : {"memory", "bandwidth", "lent"}) {
       const ConfigNode* node = In(section, key);
       if (node != nullptr && good && demand.gpus == 0)
-        node->Expected("it only beside 'gpus', since it is of each GPU", "remove the key");
+        node->Expected("this key only beside 'gpus', since it applies to each GPU",
+                       "remove the key");
     }
     if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
       map_.Find("resources")
@@ -254,7 +255,7 @@ class RunningReader {
     if (!map) return;
     Demand& demand = spec_.demand;
     if (demand.gpus == 0 || demand.gpus > kWhole || demand.most > 0) {
-      return node->Expected("it of trials on one GPU or a share of it",
+      return node->Expected("this key only for trials on one GPU or a share of it",
                             "remove the key, or set 'resources: {gpus: 1}'");
     }
     std::vector<KindNeed> needs;
@@ -339,16 +340,18 @@ class RunningReader {
       demand.fused_most = static_cast<int>(node->Integer(range).value_or(1));
     }
     if (demand.gpus == 0 && demand.fused_bytes > 0) {
-      spec_.notes.emplace_back("fuse.memory: has no effect without GPUs, since it is of each GPU");
+      spec_.notes.emplace_back(
+          "fuse.memory: has no effect without GPUs, since it applies to each GPU");
       demand.fused_bytes = 0;
     }
     if (demand.fused_most > 1 && demand.gpus == 0 && demand.most > 0) {
-      node->Expected("it of trials that run on one number of cores",
+      node->Expected("this key only for trials on a fixed number of cores",
                      "remove the key, or set 'resources: {cpus: 1}'");
     } else if (demand.fused_most > 1 && (demand.gpus > kWhole || demand.most > 0)) {
-      node->Expected("it of trials on one GPU", "remove the key, or set 'resources: {gpus: 1}'");
+      node->Expected("this key only for trials on one GPU",
+                     "remove the key, or set 'resources: {gpus: 1}'");
     } else if (demand.fused_bytes > demand.memory_bytes) {
-      node->Expected("at most the memory of a trial alone for each one more",
+      node->Expected("at most the memory of a trial alone for each further trial",
                      "set 'resources: {memory: 4GiB}'");
     }
     if (demand.fused_bytes == 0) demand.fused_bytes = demand.memory_bytes;
@@ -367,11 +370,11 @@ class RunningReader {
         return items[i].Report(fmt::format("expected each parameter once, found '{}' again", name));
       const auto index = spec_.space.Find(name);
       if (!index || spec_.space.parameters()[*index].Cardinality()) continue;
-      return items[i].Report(
-          fmt::format("expected a parameter of which several trials have one value, found '{0}', "
-                      "which is continuous: hardly two trials would have one shape; remove it, or "
-                      "give it steps, as in '{0}: {{float: [0, 1], step: 0.1}}'",
-                      name));
+      return items[i].Report(fmt::format(
+          "expected a parameter whose values recur in several trials, found '{0}', "
+          "which is continuous: hardly any two trials would have the same shape; remove "
+          "it, or give it steps, as in '{0}: {{float: [0, 1], step: 0.1}}'",
+          name));
     }
     spec_.shape = *names;
   }

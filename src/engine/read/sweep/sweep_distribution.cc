@@ -231,8 +231,8 @@ class NumbersReader {
       return true;
     }
     node_.Report(fmt::format(
-        "expected mu and sigma by which {} reaches numbers that can be held, found mu {} and "
-        "sigma {}, which reach from {} to {}",
+        "expected mu and sigma that keep {} within representable numbers, found mu {} and sigma "
+        "{}, which reach from {} to {}",
         distribution.name, *mu, *sigma, parameter_.low, parameter_.high));
     return false;
   }

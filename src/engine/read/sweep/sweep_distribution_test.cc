@@ -184,7 +184,7 @@ TEST(SweepDistributionTest, NormalsAndBetas) {
   EXPECT_EQ(ProblemOfX("{distribution: normal, sigma: 0}"),
             "sweep.yaml:1: x.sigma: expected a number above 0, found 0");
   EXPECT_THAT(ProblemOfX("{distribution: log_normal, sigma: 100}"),
-              HasSubstr("x: expected mu and sigma by which log_normal reaches numbers"));
+              HasSubstr("x: expected mu and sigma that keep log_normal within"));
 }
 
 TEST(SweepDistributionTest, RefusesWhatIsNoDistribution) {

@@ -235,9 +235,10 @@ class ParametersReader {
     if (given != nullptr && !ReadWeights(*given, weights)) return std::nullopt;
     const bool repeated = parameter->choices.size() < items->size();
     if (repeated) {
-      notes_.push_back(fmt::format(
-          "{}: a value that is given several times is drawn as often, and tried once by grid",
-          name));
+      notes_.push_back(
+          fmt::format("{}: a value that is given several times is drawn that many times as often, "
+                      "but tried only once by grid",
+                      name));
     }
     if (given == nullptr && !repeated) return parameter;
     parameter->weights.assign(parameter->choices.size(), 0);

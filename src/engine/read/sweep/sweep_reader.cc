@@ -153,8 +153,7 @@ class SweepReader {
     if (const Status status = CheckMetricName(name); !status)
       return node.Report(status.error().message);
     if (name == spec_.unit) {
-      node.Report(
-          fmt::format("expected a metric, found {}, which is what work is counted in here", name));
+      node.Report(fmt::format("expected a metric, found {}, which is the unit of work here", name));
     }
   }
 
