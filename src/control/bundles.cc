@@ -63,7 +63,7 @@ void Workforce::TurnAway(Host& host) {
   }
 }
 
-// The program takes one trial at a time: it speaks version 1, or prints its results.
+// Records that the program takes one trial at a time: it speaks version 1, or prints its results.
 void Workforce::TakesOne(Host& host) {
   if (host.capacity == 1) return;
   host.capacity = 1;
@@ -142,7 +142,7 @@ void Workforce::RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at) {
   });
 }
 
-// A launch has left its host, which goes on.
+// A launch has left its host, and the host goes on.
 void Workforce::Left(Host& host, wire::LaunchRef at) {
   const auto member = host.members.find(at);
   if (member == host.members.end()) return;

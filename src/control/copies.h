@@ -18,7 +18,7 @@ class Copies {
  public:
   using Waiting = std::variant<Start, CopyCheckpoint, Evict>;
 
-  // If the command has to wait, keeps it and returns true. If this returns false, the caller
+  // If the command has to wait, keeps it and returns true. Otherwise returns false, and the caller
   // carries the command out now.
   bool Hold(const Waiting& command);
   // The copy is under way from now on. To be called only if Hold has returned false for the copy.

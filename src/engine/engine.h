@@ -47,8 +47,9 @@ class Engine {
   }
   Admission Admit(const Reported& report) const { return state_.Admit(report); }
 
-  // Commands that may not have been carried out, for a controller that takes over. It must make the
-  // copies among them before it carries out what its own first event (ControllerStarted) causes.
+  // Commands that may not have been carried out, for a controller that takes over. The controller
+  // must make the copies among them before it carries out what its own first event
+  // (ControllerStarted) causes.
   std::vector<Command> Unfinished() const;
 
   const Study* study(StudyId id) const { return state_.FindStudy(id); }

@@ -85,7 +85,7 @@ struct Proposed {
 // The outcome of a CopyCheckpoint command.
 struct CheckpointCopied {
   TrialKey trial;            // the fork
-  std::optional<Work> work;  // of the copied checkpoint; not set if it does not state its work
+  std::optional<Work> work;  // the copied checkpoint's work; not set if it is not stated
   std::string error;         // empty: the copy was made
 };
 
@@ -210,8 +210,8 @@ struct LaunchHung {
   LaunchId launch{};
 };
 
-// What a process measured. `measured` says how many trials it trained at once. They had the shape
-// of this trial.
+// What a process measured while it trained this trial, or several trials of its shape at once
+// (`measured` says how many).
 struct Profiled {
   TrialKey trial;
   LaunchId launch{};

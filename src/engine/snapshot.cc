@@ -95,9 +95,9 @@ bool IsWhole(const Price& price) {
          price.count <= Price::kMemory;
 }
 
-// Whether a study's parts are consistent, so that later code can rely on them. Takes what the
-// study's running trials hold off `unexplained`: the part of the cluster's used resources that no
-// trial read so far accounts for.
+// Whether a study's parts are consistent, so that later code can rely on them. Subtracts what the
+// study's running trials hold from `unexplained`: the cluster's resources that are in use, and that
+// no trial read so far accounts for.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
   if (!IsWhole(study.start_up) || study.leave.count() < 0 ||

@@ -56,9 +56,10 @@ struct Timeouts {
 // A budget so large that no trial reaches it.
 constexpr Work kMaxBudget = 1'000'000'000'000;
 
-// What only a study has that was written as a W&B sweep.
+// What only studies have that were written as W&B sweeps.
 struct SweepSpec {
-  // The keys of each nested parameter, outermost first. The parameter's name joins them with dots.
+  // The keys of each nested parameter, outermost first. The parameter's name is these keys, joined
+  // with dots.
   std::map<std::string, std::vector<std::string>> paths;
   // Parameters whose choices are kept as JSON texts, since some choices are lists, maps or null.
   std::set<std::string> structured;
@@ -74,7 +75,7 @@ struct WarmStart {
   std::string store;        // the store to read; empty: the store of the new study
   std::string optuna;       // an Optuna file to read instead of a store
   std::optional<int> best;  // use only so many of the best trials; not set: use all
-  std::map<std::string, std::string> map;  // the earlier study's parameter names to ours
+  std::map<std::string, std::string> map;  // from the earlier study's parameter names to ours
   Missing missing = Missing::kSkip;
 };
 

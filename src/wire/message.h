@@ -51,7 +51,7 @@ struct Hello {
   // The launches that the worker carries. Version 1: at most one. That launch may have ended, if
   // its end is not acknowledged yet.
   std::vector<LaunchRef> launches = {};
-  // Version 2: launches that the worker has left, but with messages that are not acknowledged yet.
+  // Version 2: launches that the worker has left, and whose messages are not all acknowledged.
   std::vector<LaunchRef> ended = {};
   int capacity = 1;             // how many launches it takes at once
   bool several_shapes = false;  // these launches may be of different shapes

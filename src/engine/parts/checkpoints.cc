@@ -51,7 +51,8 @@ void Checkpoints::Bound(Study& study) {
   }
 }
 
-// The fork's work is that of the parent's checkpoint. What the parent did after it does not count.
+// The fork's work is that of the parent's checkpoint. Work that the parent did after the checkpoint
+// does not count.
 void Checkpoints::AskCopy(Study& study, Trial& fork) {
   const Trial& parent = study.trial(fork.parent);
   const std::string whose = fmt::format("trial {}", Number(parent.id));

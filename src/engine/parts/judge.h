@@ -29,8 +29,8 @@ class Judge {
   // Tells the stopper that the trial has ended for a reason other than a ruling of the stopper.
   void EndSearch(Study& study, Trial& trial, bool failed);
   // Tells the stopper when, as far as is known, no more trials will come. A proposal that is on its
-  // way counts as a trial to come. A study that is later resumed, or gets more trials, still makes
-  // them.
+  // way counts as a trial to come. If the study is later resumed or gets more trials, new trials
+  // still come.
   void CloseIfAllMade(Study& study);
 
  private:

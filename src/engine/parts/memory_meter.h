@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-// Returns the stated demand with its device memory corrected by measurements. `bytes` is the memory
-// that a process was measured to take, by the number of trials that it trained at once.
+// Returns the stated demand with its device memory corrected by measurements. `bytes` has the
+// memory that a process was measured to take, for each number of trials that it trained at once.
 // Measurements at two or more numbers of trials tell apart what a process takes once and what each
 // of its trials adds. A measurement at one number only scales the stated memory. If no memory is
-// stated, all measured memory is then attributed to the trials.
+// stated, that measurement is attributed to the trials alone.
 Demand CorrectedByMemory(const Demand& stated, const std::map<int, std::int64_t>& bytes);
 
 // Replaces the stated memory of a study's trials by what the study's processes measured.

@@ -56,7 +56,7 @@ void Planner::StartPlaced(const Plan& plan) {
   }
 }
 
-// Whether the process of this bundle takes another launch, as far as it has said.
+// Whether the process of this bundle takes another launch, as far as the process has said.
 bool Planner::HasRoom(const Study& study, BundleId bundle) const {
   const int capacity = CapacityOf(study, bundle);
   return capacity == 0 || state_.cluster.BundleSize(bundle) < capacity;

@@ -17,7 +17,7 @@ std::size_t IndexOf(const Space& space, const std::string& name) {
   return *index;
 }
 
-// Puts a text in quotes that could be misread: one that is empty, or contains a space, a quote or a
+// Puts a text in quotes if it could be misread: if it is empty, or contains a space, a quote or a
 // backslash.
 std::string TextOf(const Value& value) {
   std::string text = FormatValue(value);

@@ -15,7 +15,8 @@ namespace sluice {
 // Reads a list of maps. Each map is a point or a part of a point.
 std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space);
 
-// Names are checked against the space. It is null if the space has mistakes.
+// Reads a warm start. `space` is null if the space has mistakes. Otherwise names are checked
+// against it.
 std::optional<WarmStart> ReadWarmStart(const ConfigNode& node, const Space* space);
 
 }  // namespace sluice

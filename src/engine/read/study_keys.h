@@ -34,7 +34,7 @@ constexpr std::size_t kLongestMetric = 100;
 // Fails if a study does not say all that a policy needs.
 Status CheckPolicy(std::string_view policy, const StudySpec& spec);
 
-// Fails unless the name is not empty, has at most 100 bytes, and has no control characters.
+// Fails if the name is empty, is longer than 100 bytes, or has control characters.
 Status CheckMetricName(std::string_view name);
 
 }  // namespace sluice

@@ -10,10 +10,9 @@
 
 namespace sluice {
 
-// How the reading of a study that is part of a larger file differs from that of a study in its own
-// file.
+// Options for reading a study that is part of a larger file.
 struct StudyPart {
-  std::string default_name;  // of a study that does not say its name
+  std::string default_name;  // of a study that does not state its name
   bool needs_program = true;
   std::vector<std::string> more_keys = {};  // keys that the caller reads itself
   std::int64_t memory_bytes = 0;            // GPU memory of each trial, unless the study states it

@@ -56,8 +56,8 @@ bool HasWord(std::string_view text, std::string_view word);
 std::vector<std::string> EnvironmentWords(std::string_view text);
 
 // Splits a command line into items as a shell does, with its quotes and backslashes but no
-// expansion of any kind. Fails on a quote that is not closed and on what only a shell could do (|,
-// &&, >, ...) unless quoted.
+// expansion of any kind. Fails on a quote that is not closed, and on unquoted operators that only a
+// shell could carry out (|, &&, >, ...).
 Result<std::vector<std::string>> SplitCommandLine(std::string_view text);
 
 }  // namespace sluice

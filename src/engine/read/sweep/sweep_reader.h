@@ -17,7 +17,7 @@ bool IsSweep(const ConfigMap& map);
 //   metric      the objective; its target is a stop_at
 //   parameters  the space; a constant is a choice with one value, and names inside names are joined
 //               with dots
-//   early_terminate  the stopper asha, whose work is counted in logged values of the metric
+//   early_terminate  the stopper asha; work is the number of logged values of the metric
 //   command     the program, its ${macros} as {templates}
 //   run_cap     the number of trials; without it, and without a grid, the study is `endless`
 //
