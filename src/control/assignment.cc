@@ -33,7 +33,7 @@ wire::Assign MakeAssign(const Study& study, const Trial& trial, const LaunchPlac
   assign.work = trial.work;
   assign.checkpoint_dir = places.checkpoint;
   assign.folder = places.folder;
-  // 31 bits: what every library takes as a seed.
+  // Only 31 bits, since every library takes a seed of that size.
   assign.seed = Random(study.seed).Fork("trial").Fork(Number(trial.id)).Next() >> 33;
   assign.unit = study.spec.unit;
   const Objective& objective = study.spec.objective;

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// "7.2", as the worker of a launch calls itself, and back.
+// The name of the worker of a launch, such as "7.2", and the launch that such a name stands for.
 std::string WorkerName(wire::LaunchRef at);
 std::optional<wire::LaunchRef> ParseWorkerName(std::string_view name);
 

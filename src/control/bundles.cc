@@ -29,15 +29,15 @@ Workforce::Host* Workforce::BundleHost(const Trial& trial) {
   return nullptr;
 }
 
-// The launch waits until the host's worker is connected and lets it in. If the host ends before
-// that, the launch is handed back.
+// The launch waits until the host's worker is connected and has room for it. If the worker has no
+// room, or the host ends first, the launch is handed back.
 void Workforce::Join(Host& host, wire::LaunchRef at) {
   host.members[at] = {};
   if (host.is_bundle) return LetIn(host);
   if (host.capacity == 1) TurnAway(host);
 }
 
-// Gives the launches that wait to the worker, as many as it has room for.
+// Gives waiting launches to the worker, as many as it has room for. Hands back the others.
 void Workforce::LetIn(Host& host) {
   if (host.peer == nullptr || host.dismissed || !host.to_drop.empty()) return;
   std::size_t carried = host.Carried().size();
@@ -63,7 +63,7 @@ void Workforce::TurnAway(Host& host) {
   }
 }
 
-// The program takes one trial at a time: it speaks version 1, or prints its results.
+// Records that the program takes one trial at a time: it speaks version 1, or prints its results.
 void Workforce::TakesOne(Host& host) {
   if (host.capacity == 1) return;
   host.capacity = 1;
@@ -71,7 +71,8 @@ void Workforce::TakesOne(Host& host) {
   TurnAway(host);
 }
 
-// Tells the engine what the host's process has said, unless the engine knows, or has no use for it.
+// Tells the engine how many launches the host's process takes. Does nothing if the engine knows
+// this already, or the study has no bundles.
 void Workforce::TellCapacity(const Host& host) {
   if (study().spec.demand.fused_most <= 1) return;
   for (const wire::LaunchRef& at : host.Carried()) {
@@ -92,15 +93,16 @@ void Workforce::CapacityChanged(Host& host, int capacity) {
   LetIn(host);
 }
 
-// A worker of version 2 has connected. Each launch that it carries goes on by itself.
+// A worker of version 2 has connected. Each launch that it carries is dealt with by itself.
 void Workforce::GreetBundle(Peer& peer, Host& host) {
   const wire::Hello& hello = peer.link.hello();
   host.is_bundle = true;
   host.capacity = hello.capacity;
   host.several_shapes = hello.several_shapes;
   for (const wire::LaunchRef& at : hello.ended) {
-    // It sends the end of the launch again, which may be on disk already. If the trial has a newer
-    // launch, the worker may forget this one as soon as that is on disk.
+    // The worker sends the end of this launch again, and that end may be on disk already. If the
+    // trial has a newer launch, the worker is told, once the events so far are on disk, to forget
+    // this one.
     if (const Trial* trial = TrialOf(at)) {
       peer.link.Hold(at, trial->launch.seq);
     } else {
@@ -121,13 +123,13 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   if (host.to_drop.empty()) Welcomed(peer, host);
 }
 
-// A worker of version 2 carries only launches that go on. It takes others from now on.
+// All launches that a worker of version 2 carries go on. From now on it is given others.
 void Workforce::Welcomed(Peer& peer, Host& host) {
   const wire::Hello& hello = peer.link.hello();
   const auto knows = [&](const std::vector<wire::LaunchRef>& named, wire::LaunchRef at) {
     return std::ranges::find(named, at) != named.end();
   };
-  // The others were given to it on a connection that broke before it heard of them.
+  // The worker was given these launches on a connection that broke before it heard of them.
   for (const wire::LaunchRef& at : host.Carried()) {
     if (knows(hello.launches, at) || knows(hello.ended, at) || !IsRunning(at)) continue;
     peer.link.Hold(at, TrialOf(at)->launch.seq);
@@ -153,7 +155,7 @@ void Workforce::RefuseLaunchInTurn(Peer& peer, wire::LaunchRef at) {
   });
 }
 
-// A launch has left its host, which goes on.
+// A launch has left its host, and the host goes on.
 void Workforce::Left(Host& host, wire::LaunchRef at) {
   const auto member = host.members.find(at);
   if (member == host.members.end()) return;
@@ -163,7 +165,7 @@ void Workforce::Left(Host& host, wire::LaunchRef at) {
   EndIfOnlyHung(host);
 }
 
-// A launch of the host is to be ended by force. The other launches in it are asked to leave first.
+// A launch of the host is to be ended by force. The host's other launches are asked to leave first.
 void Workforce::ForceOut(Host& host, wire::LaunchRef at) {
   const auto member = host.members.find(at);
   if (member == host.members.end()) return;

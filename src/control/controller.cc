@@ -71,7 +71,8 @@ void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
   news_ = true;
 }
 
-// Commands that touch nothing outside are carried out at once, the others after the commit.
+// Commands without an effect outside the controller are carried out immediately, the others after
+// the commit.
 void Controller::Execute(std::vector<Command> commands) {
   for (Command& command : commands) {
     if (const auto* propose = std::get_if<Propose>(&command)) {
@@ -133,8 +134,8 @@ Batch Controller::TakeBatch() {
   for (const TrialKey& key : std::exchange(unwritten_, {})) {
     const Trial& trial = *engine_->trial(key);
     if (trial.awaits_parameters) continue;  // written with its parameters
-    // Parameters never change, and only a new row takes them (Ledger::WriteTrial). A trial that has
-    // reported has a row.
+    // Parameters never change, and are only written with a trial's first row (Ledger::WriteTrial).
+    // A trial that has reported has a row.
     const bool fresh = !IsSet(trial.launch.id) || trial.reports == 0;
     batch.trials.push_back(
         {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
@@ -258,7 +259,7 @@ void Controller::ObserveAll() {
 }
 
 void Controller::Observe(const Trial& trial) {
-  if (trial.IsFork()) return;  // its result is due to its ancestors too
+  if (trial.IsFork()) return;  // its result is partly due to its ancestors
   searcher_.Observe(ObservationOf(study().spec, trial));
 }
 

@@ -19,14 +19,13 @@
 
 namespace sluice {
 
-// Runs the sampler, off the controller's thread. Requests are answered in order, to
-// Controller::Answered.
+// Runs the sampler on a thread of its own. Requests are answered in order, by Controller::Answered.
 class Searcher {
  public:
   virtual ~Searcher() = default;
   virtual void Observe(Observation observation) = 0;
   virtual void Ask(std::uint64_t counter) = 0;
-  // The parameters of a fork, which do not depend on the sampler.
+  // Asks for the parameters of a fork. `explore` computes them without the sampler.
   virtual void AskFork(TrialId fork, std::function<Point()> explore) = 0;
 };
 
@@ -37,11 +36,11 @@ struct SearchAnswer {
   TrialId fork{};  // if set, `point` is for this fork, not for a proposal
 };
 
-// The loop around the engine. What happens becomes an event, and the event changes the engine at
-// once. Once the event is on disk, the commands that it caused are carried out, and the message
-// that it came from is acknowledged. Propose and WakeAt do not wait for the disk. Drives one study.
-// The controller touches the world only through the site, the committer and the searcher, so that a
-// simulator runs it too. One thread.
+// The loop around the engine. What happens becomes an event, and the event changes the engine
+// immediately. Once the event is on disk, the commands that it caused are carried out, and the
+// message that it came from is acknowledged. Propose and WakeAt do not wait for the disk. A
+// controller drives one study. It touches the world only through the site, the committer and the
+// searcher, so that a simulator can run it too. Only one thread may use it.
 class Controller final : public WorkforceOwner {
  public:
   struct Parts {
@@ -50,21 +49,22 @@ class Controller final : public WorkforceOwner {
     EventSeq last{};                     // the last event that the ledger holds
     std::vector<Observation> knowledge;  // for the sampler, besides the study's own trials
     std::int64_t events_since_snapshot = 0;
-    std::int64_t snapshot_every = 50'000;        // events: a restart replays no more than these
-    std::function<void(const Event&)> observer;  // sees each event when it has been applied
+    std::int64_t snapshot_every = 50'000;        // in events: a restart replays at most this many
+    std::function<void(const Event&)> observer;  // is given each event after it was applied
   };
 
   // The site, the committer and the searcher must outlive the controller.
   Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher);
 
-  // Takes over: goes on with unfinished commands, applies the first events, ControllerStarted among
-  // them, and finds out what became of the launches that ran. Then the site may let workers in.
+  // Takes over: goes on with unfinished commands, applies the first events (among them
+  // ControllerStarted), and finds out what became of the launches that ran. After that the site may
+  // accept workers.
   void Begin(std::vector<EventBody> first);
   // Submits the gathered events, if the committer is free. To be called once the controller has
-  // been told all that has happened.
+  // been told all that has happened so far.
   void Flush();
-  // A batch reached the disk, or did not. If it did not, `failure` is set, and the controller is of
-  // no use any more. Trials go on by themselves, and the next controller finds them.
+  // Says whether a batch reached the disk. If it did not, `failure` is set, and the controller must
+  // not be used any more. Trials go on by themselves, and the next controller finds them.
   void Committed(const Status& status);
   void Answered(SearchAnswer answer);
   // Whether the study is finished or drained, nothing of it runs, and all of that is on disk.
@@ -75,7 +75,7 @@ class Controller final : public WorkforceOwner {
   const Study& study() const { return *engine_->study(study_); }
   Workforce& workforce() { return workforce_; }
   const std::optional<Error>& failure() const { return failure_; }
-  // Whether a batch could go now, and a proposal is still on its way.
+  // Whether a batch could be committed now, but a proposal that could join it is still on its way.
   bool WaitsForProposal() const;
   // Whether anything has happened since the last call.
   bool TakeNews() { return std::exchange(news_, false); }

@@ -14,7 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Processes and copies that begin and end when the test says so. Writes down what it is asked for.
+// A site on which processes and copies begin and end when the test says so. It records what it is
+// asked for.
 class IdleSite final : public Site {
  public:
   using Done = std::function<void(const CopyResult&)>;
@@ -79,7 +80,7 @@ class MuteSearcher final : public Searcher {
   void AskFork(TrialId, std::function<Point()>) override {}
 };
 
-// Trial 1 has saved and leads. Trial 2 has lost, and trial 3 is a fork of trial 1 in its place.
+// Trial 1 has saved and leads. Trial 2 has lost, and trial 3, a fork of trial 1, takes its place.
 class ControllerCopyTest : public ::testing::Test {
  protected:
   ControllerCopyTest() {

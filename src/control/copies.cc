@@ -9,7 +9,8 @@
 namespace sluice {
 namespace {
 
-// The trials whose checkpoints a command reads and writes. A launch may write to that of its trial.
+// The trials whose checkpoints a command reads and writes. A start counts as writing, because the
+// launch may save its trial's checkpoint.
 struct Touched {
   TrialId reads{};
   TrialId writes{};

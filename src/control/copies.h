@@ -18,18 +18,18 @@ class Copies {
  public:
   using Waiting = std::variant<Start, CopyCheckpoint, Evict>;
 
-  // Keeps the command if it has to wait, and returns whether it does. If not, the caller carries it
-  // out now.
+  // If the command has to wait, keeps it and returns true. Otherwise returns false, and the caller
+  // carries the command out now.
   bool Hold(const Waiting& command);
-  // The copy is under way from now on. It must not have to wait.
+  // The copy is under way from now on. To be called only if Hold has returned false for the copy.
   void Begin(const CopyCheckpoint& copy);
   // The copy for this fork is over. Returns the commands that waited for any copy, in order. The
-  // caller carries them all out, and those that still have to wait are held again.
+  // caller tries to carry them all out. Hold keeps those again that still have to wait.
   std::vector<Waiting> End(TrialId fork);
 
-  // Drops the start of this launch if it waits, and returns whether it did.
+  // Drops the start of this launch if it waits. Returns whether there was such a start.
   bool DropStart(wire::LaunchRef at);
-  // Drops all starts that wait. Returns their launches.
+  // Drops all waiting starts, and returns their launches.
   std::vector<wire::LaunchRef> DropStarts();
 
  private:

@@ -24,7 +24,7 @@ struct LaunchPlaces {
   std::string checkpoint;
 };
 
-// How a launch ended, as the machine tells.
+// How a launch ended, according to the machine.
 struct LaunchEnd {
   enum class Kind { kDone, kPaused, kFailed, kLost, kNotStarted };
   Kind kind = Kind::kLost;
@@ -46,8 +46,8 @@ struct Inherited {
 struct Speaker {
   bool speaks = false;
   std::int64_t pid = 0;
-  std::uint64_t start = 0;  // tells it from a later process with the same pid; 0: not known
-  std::uint64_t image = 0;  // tells it from the program it was before an exec; 0: not known
+  std::uint64_t start = 0;  // distinguishes it from a later process with the same pid; 0: not known
+  std::uint64_t image = 0;  // distinguishes it from its own program before an exec; 0: not known
   // Added to the numbers of its messages, if an earlier process of the launch used the same
   // numbers.
   std::uint64_t base = 0;
@@ -58,7 +58,7 @@ struct Speaker {
 };
 
 enum class Force {
-  kTerminate,  // asks the program to end, and kills it after its grace
+  kTerminate,  // asks the program to end, and kills it after a grace period
   kKill,
 };
 
@@ -79,18 +79,18 @@ class Site {
   virtual TimerId At(Time time, std::function<void()> handler) = 0;
   virtual void Cancel(TimerId timer) = 0;
 
-  // Starts a host for the trial's latest launch. Fails only if there is no such host and never will
-  // be.
+  // Starts a host for the trial's latest launch. If this fails, there is no such host, and there
+  // never will be.
   virtual Status Spawn(const Trial& trial) = 0;
-  // Writes down that this host carries the trial's latest launch, for every later controller too.
+  // Records, also for every later controller, that this host carries the trial's latest launch.
   // Called before the worker hears of the launch.
   virtual Status Claim(const std::string& worker, const Trial& trial) = 0;
-  // What became of a launch. If its host runs, the site tells the Workforce of that host from now
-  // on.
+  // Finds out what became of a launch. If its host runs, the site reports on that host to the
+  // Workforce from now on.
   virtual Inherited Look(wire::LaunchRef at) = 0;
-  // Whether a host lives. If it does, the site tells the Workforce of it from now on.
+  // Whether a host lives. If it does, the site reports on it to the Workforce from now on.
   virtual bool Reach(const std::string& worker) = 0;
-  // The process that speaks for a host, as Spoke wrote it down. The next controller reads it too.
+  // The process that speaks for a host, as recorded by Spoke. The next controller reads it too.
   virtual Speaker WhoSpeaks(const std::string& worker) = 0;
   virtual void Spoke(const std::string& worker, const Speaker& speaker) = 0;
   // The process at the other end of a connection, as the machine itself knows it. Fails if the
@@ -116,15 +116,16 @@ class Site {
 
   virtual LaunchPlaces PlacesOf(wire::LaunchRef at) const = 0;
   virtual std::int64_t CheckpointBytes(TrialId trial) = 0;
-  // The work of the latest checkpoint; 0 if there is none or it does not say.
+  // The work of the latest checkpoint; 0 if there is no checkpoint, or it does not state its work.
   virtual Work CheckpointWork(TrialId trial) = 0;
   virtual void RemoveCheckpoint(TrialId trial) = 0;
-  // The work of a copied checkpoint, if the checkpoint says; or why there is no copy.
+  // The work of a copied checkpoint, if the checkpoint states it; or the reason why there is no
+  // copy.
   using CopyResult = Result<std::optional<Work>>;
   // Copies a checkpoint, whole or not at all. The call returns before the copy is made, and `done`
-  // is called when it is on disk. If this site ends before that, `done` is not called. A copy that
-  // is there already counts, so that the call may be repeated. Fails if the work of the checkpoint
-  // has reached `end`.
+  // is called when the copy is on disk or has failed. If this site ends before that, `done` is not
+  // called. If the copy is there already, the call succeeds, so it may be repeated. The copy fails
+  // if the work of the checkpoint has reached `end`.
   virtual void CopyCheckpoint(TrialId from, TrialId to, Work end,
                               std::function<void(const CopyResult&)> done) = 0;
 

@@ -48,7 +48,7 @@ void Workforce::Refuse(PeerId peer, const std::string& reason) {
 }
 
 // Refuses a worker once the events so far are on disk. Otherwise a worker might leave because of an
-// event that a crash then undoes, and its launch would be taken to have come to its own end.
+// event that a crash then undoes, and its launch would seem to have ended by itself.
 void Workforce::RefuseInTurn(Peer& peer, std::string reason) {
   if (Planted("early-word")) return Refuse(peer.id, reason);
   peer.refused = true;
@@ -118,8 +118,8 @@ void Workforce::Greeted(Peer& peer) {
   TellMissed(*trial);
 }
 
-// Makes the connection that of the host, unless the process at its other end may not speak for the
-// host.
+// Ties the connection to the host, and returns true. If the process at the other end may not speak
+// for the host, refuses the connection and returns false.
 bool Workforce::Attach(Peer& peer, Host& host) {
   const wire::Hello& hello = peer.link.hello();
   auto speaker = site_.Identify(peer.id, host.name, hello.secret);
@@ -139,7 +139,7 @@ bool Workforce::Attach(Peer& peer, Host& host) {
     }
     return Refuse(peer.id, "another process of this launch reports already"), false;
   }
-  if (host.peer != nullptr) {  // it connected again before we saw its old connection close
+  if (host.peer != nullptr) {  // it connected again before its old connection was seen to close
     const PeerId old = host.peer->id;
     Detach(old);
     site_.Close(old);
@@ -210,8 +210,7 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
     DismissIfUnplaced(host);
     return;
   }
-  // The host was given a launch that its worker has not heard of: the last controller ended in
-  // between.
+  // The host was given a launch, but the earlier controller ended before the worker heard of it.
   if (!IsRunning(*at)) return Left(host, *at);
   const Trial& trial = *TrialOf(*at);
   host.ready = false;
@@ -219,9 +218,8 @@ void Workforce::WorkerReady(Peer& peer, Host& host) {
   site_.Send(peer.id, MakeAssign(study(), trial, site_.PlacesOf(*at)));
 }
 
-// Takes in a numbered message, from a connection or from what a worker left behind. It is recorded
-// if it is new. If it came from a connection, it is acknowledged once the events so far are on
-// disk.
+// Takes in a numbered message, from a connection or from what a worker left behind. A new message
+// is recorded. A message from a connection is acknowledged once the events so far are on disk.
 void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live) {
   const wire::Numbered numbered = wire::NumberOf(message);
   const TrialKey key = KeyOf(numbered.at);
@@ -236,7 +234,7 @@ void Workforce::Numbered(Host& host, const wire::FromWorker& message, bool live)
     if (!receipt) return;
     ++host.owed;
     // The worker has its next launch already, so the end of this one is on disk. Only the
-    // acknowledgement was missed, and it is sent again at once.
+    // acknowledgement was lost, so it is sent again immediately.
     const bool has_next = !host.is_bundle && host.at() && host.at() != numbered.at;
     if (has_next) return Acknowledge(*receipt, 1);
     return owner_.AcknowledgeInTurn(*receipt);
@@ -353,7 +351,8 @@ void Workforce::OutputLine(Host& host, std::string_view line, std::uint64_t offs
   if (!found)
     return note(fmt::format("a result on standard output was left out: {}", found.error().message));
   if (!*found) {
-    // Perhaps the study names another metric than the program.
+    // The study may name another metric than the program prints. These names are kept for the
+    // message that the trial then fails with.
     for (const std::string& name : wire::NumbersOn(line)) {
       if (host.other_numbers.size() < kMostNamed) host.other_numbers.insert(Shown(name));
     }

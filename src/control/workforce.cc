@@ -27,8 +27,9 @@ Workforce::~Workforce() {
 }
 
 void Workforce::Open(const std::vector<wire::LaunchRef>& inherited) {
-  // The launches of an earlier controller are adopted before their workers connect again. Those of
-  // one process are adopted together: what its end means depends on how many it carried.
+  // The launches of an earlier controller are adopted before their workers connect again. Launches
+  // of one process are adopted together, because the meaning of its end depends on how many it
+  // carried.
   std::vector<std::pair<Inherited, std::vector<wire::LaunchRef>>> found;
   for (const wire::LaunchRef& at : inherited) {
     Inherited its = site_.Look(at);
@@ -113,7 +114,8 @@ void Workforce::AdoptRunning(const std::string& worker,
   for (const wire::LaunchRef& at : launches) {
     if (IsRunning(at)) TakeOver(host, at);
   }
-  // All of its launches were given up, for example because their node was lost, and it went on.
+  // All launches of this process were given up, for example because their node was lost, and the
+  // process still runs.
   if (host.members.empty()) return Signal(host, Force::kKill);
   if (host.speaker.speaks) return;
   site_.WatchOutput(host.name);
@@ -163,8 +165,8 @@ void Workforce::CarryOut(const Start& command) {
 bool Workforce::IsIdle(const Host& host) {
   if (host.dismissed || !host.members.empty() || host.peer == nullptr) return false;
   if (host.is_bundle) return host.capacity > 0;
-  // A host with messages that are not on disk yet is passed over: a crash would leave it with two
-  // launches.
+  // A host with messages that are not on disk yet is passed over. If it were given a launch now, a
+  // crash could leave it with two launches.
   return host.ready && host.owed == 0;
 }
 
@@ -228,15 +230,15 @@ void Workforce::CarryOut(const StopLaunch& command) {
   const bool silent = trial.launch.work == 0 && trial.launch.offset == 0;
   // Whether the worker will get the request: now, when it connects again, or when it connects for
   // the first time. It then has the grace period to save and to report. A launch that has said
-  // nothing yet gets the grace period only for kPaused: for other reasons, ending it at once loses
-  // nothing.
+  // nothing yet gets the grace period only for kPaused. For other reasons, nothing is lost by
+  // ending it immediately.
   const bool comes =
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {
     case StopReason::kComplete:
       Tell(*host, wire::Stop{at, "complete"});
-      // The launch was told before, and still runs: its program does not speak the protocol, or
-      // ignores the request.
+      // The launch was told to stop before, and still runs: its program does not speak the
+      // protocol, or ignores the request.
       if (member.told_complete && !hears) return ForceOut(*host, at);
       if (member.told_complete && hears) ForceLater(*host, at);
       member.told_complete = true;
@@ -264,8 +266,9 @@ void Workforce::CarryOut(const CopyCheckpoint& command) {
                            const Site::CopyResult& copied) { Copied(fork, copied); });
 }
 
-// What waited for the copy goes on once the outcome of the copy is on disk. Otherwise the next
-// controller might repeat the copy while the parent, which was started, writes to its checkpoint.
+// The commands that waited for the copy are carried out once the outcome of the copy is on disk.
+// Otherwise the next controller might repeat the copy while the restarted parent writes to its
+// checkpoint.
 void Workforce::Copied(TrialKey fork, const Site::CopyResult& copied) {
   CheckpointCopied event{.trial = fork, .work = {}, .error = {}};
   if (copied) {
@@ -300,8 +303,8 @@ void Workforce::DismissIdle() {
   }
 }
 
-// Dismisses the idle workers on these devices: they are of another width, and hold memory that is
-// needed now.
+// Dismisses the idle workers on these devices: they were started for another width, and hold memory
+// that is needed now.
 void Workforce::DismissFrom(const Grant& grant) {
   if (study().spec.demand.most == 0) return;
   for (auto& [name, host] : hosts_) {
@@ -328,7 +331,7 @@ void Workforce::KillAll() {
 }
 
 void Workforce::Signal(Host& host, Force force) {
-  host.dismissed = true;  // its launcher will end it, and another trial would end with it
+  host.dismissed = true;  // its launcher will end it, together with any further trial
   site_.Signal(host.name, force);
 }
 
@@ -371,8 +374,8 @@ void Workforce::HostEnded(const std::string& worker) {
   HostOver(*gone);
 }
 
-// A process is gone. Takes in what it printed last and what it could not deliver, then how the
-// launches that it carried ended.
+// A process is gone. Takes in its last output and the messages that it could not deliver, and then
+// how each launch that it carried ended.
 void Workforce::HostOver(Host& gone) {
   ReadOutput(gone, /*at_end=*/true);
   for (const wire::LaunchRef& at : gone.Carried()) ReadSpool(gone, at, /*before=*/UINT64_MAX);
@@ -406,7 +409,7 @@ void Workforce::LaunchOver(const Host& gone, wire::LaunchRef at, int carried) {
     reason = fmt::format("the process of {} trials ended: {}", carried,
                          reason.empty() ? "exit code 0" : reason);
   }
-  // An idle worker left just as it was given the launch: the launch has never begun.
+  // The worker was idle and ended just as it was given the launch, so the launch never began.
   const bool unheard = gone.name != WorkerName(at) && trial->launch.seq == 0;
   if (ending == Ending::kDone && unheard && !Planted("never-begun")) ending = Ending::kLost;
   if (ending == Ending::kDone && trial->reports == 0 && !gone.other_numbers.empty())

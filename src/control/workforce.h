@@ -29,8 +29,8 @@ struct Receipt {
   std::uint64_t seq = 0;
 };
 
-// What a workforce tells and asks its controller. An event reaches the engine at once, and the disk
-// with the next batch.
+// What a workforce tells and asks its controller. An event reaches the engine immediately, and the
+// disk with the next batch.
 class WorkforceOwner {
  public:
   virtual ~WorkforceOwner() = default;
@@ -38,8 +38,8 @@ class WorkforceOwner {
   virtual void Happened(EventBody body, std::optional<Receipt> receipt) = 0;
   // Acknowledges a message that says nothing new, once the events so far are on disk.
   virtual void AcknowledgeInTurn(Receipt receipt) = 0;
-  // Carry out a command, or an act, that depends on the events so far, once those events are on
-  // disk.
+  // These carry out a command, or an act, that depends on the events so far, once those events are
+  // on disk.
   virtual void CarryOutInTurn(Command command) = 0;
   virtual void DoInTurn(std::function<void()> act) = 0;
   virtual void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) = 0;
@@ -47,14 +47,14 @@ class WorkforceOwner {
 
 // The processes that run the trials of one study, and what they say. Commands of the engine become
 // messages and signals to workers; messages of workers become events. The workforce touches the
-// world only through the site, so that the same code handles simulated workers and real ones. One
-// thread.
+// world only through the site, so that the same code handles simulated workers and real ones. Only
+// one thread may use it.
 //
 // A *host* is a process that was started for a launch. It carries that launch and, if it says that
-// it can, further launches: after it (reuse), or beside it (capacity). The launches of a bundle are
-// its *members*. A launch that is to join a bundle finds the host through the launches that the
-// host carries, since the number of a bundle is used again. A host outlives this object: the
-// workforce of the next controller adopts it.
+// it can, further launches: after the first (reuse), or beside it (capacity). The launches of a
+// bundle are the *members* of one host. A launch that joins a bundle finds the host through the
+// launches that the host carries, not through the number of the bundle, since that number is used
+// again later. A host outlives this object: the workforce of the next controller adopts it.
 class Workforce {
  public:
   Workforce(Site& site, WorkforceOwner& owner, StudyId study);
@@ -74,7 +74,7 @@ class Workforce {
 
   // Tells idle hosts to exit.
   void DismissIdle();
-  // Ends every host at once, and starts no other.
+  // Kills every host immediately, and starts no other.
   void KillAll();
   // Whether no host is left.
   bool empty() const { return hosts_.empty(); }
@@ -91,8 +91,8 @@ class Workforce {
   bool IsNewcomer(PeerId peer) const;
   // The connection of a host, or 0.
   PeerId PeerOf(const std::string& worker) const;
-  // The earlier connection of the host that says this hello, or 0. Its lines were sent before the
-  // hello.
+  // The earlier connection of the host whose worker says this hello, or 0. The lines on that
+  // connection were sent before the hello.
   PeerId PeerBefore(std::string_view hello) const;
 
  private:

@@ -9,15 +9,16 @@
 
 namespace sluice {
 
-// What the engine wants done. A command may come again after a restart (Engine::Unfinished); it
-// takes effect once.
+// What the engine wants done. A command may be given again after a restart (Engine::Unfinished). It
+// takes effect only once.
 
-// Ask for the parameters of a trial. Touches nothing outside, so it need not wait for the commit.
+// Ask for the parameters of a trial. The command has no effect outside the controller, so it does
+// not wait for the commit.
 struct Propose {
   StudyId study{};
-  std::uint64_t counter = 0;  // of the sampler's proposals
-  // If set, the parameters of this fork of `parent` are asked for (search/samplers/explore.h), and
-  // `counter` does not count.
+  std::uint64_t counter = 0;  // which of the sampler's proposals, counted from 0
+  // If set, the command asks for the parameters of this fork of `parent`
+  // (search/samplers/explore.h), and `counter` is not used.
   TrialId fork{};
   TrialId parent{};
 };
@@ -30,31 +31,35 @@ struct Start {
   Work target = 0;
 };
 
-// Go on to a new target.
+// The launch is to go on to a new target.
 struct SetBudget {
   TrialKey trial;
   LaunchId launch{};
   Work target = 0;
 };
 
-// kYield: the trial makes room, or goes on elsewhere. kDrain: the controller is about to exit.
+// kYield: the trial makes room for others, or moves to other devices. kDrain: the controller is
+// about to exit.
 enum class StopReason { kComplete, kStopped, kPaused, kYield, kStudy, kTimeout, kLease, kDrain };
 
-// The launch is to leave its trial; LaunchEnded says when it has left. A worker that speaks the
+// The launch is to leave its trial. LaunchEnded says when it has left. A worker that speaks the
 // protocol is asked first, and forced after a grace period (SIGTERM, then SIGKILL). Other programs
-// are forced at once, unless they are to pause and may still connect. kTimeout and kLease force a
-// launch without asking. kYield never forces a launch. kComplete forces a launch only if it goes on
-// all the same, when it is told for the second time.
+// are forced immediately, unless they are to pause and may still connect. Some reasons differ:
+//   - kTimeout and kLease force the launch without asking.
+//   - kYield never forces the launch.
+//   - kComplete forces the launch only when the command is given a second time, because the launch
+//     still runs.
 struct StopLaunch {
   TrialKey trial;
   LaunchId launch{};
   StopReason reason = StopReason::kStopped;
 };
 
-// Copy the checkpoint of a trial for a fork of it, unless its work has reached `end`.
-// CheckpointCopied says what came of it. If the fork has a checkpoint already, that is the copy,
-// and nothing is done. Later commands that touch either checkpoint wait until the copy is made, so
-// that a parent which is resumed does not write to what is copied. Other commands do not wait.
+// Copy a trial's checkpoint for a fork of the trial, unless the checkpoint's work has reached
+// `end`. CheckpointCopied tells the outcome. If the fork already has a checkpoint, the copy was
+// made before, and nothing is done. Later commands that touch either checkpoint wait for the copy,
+// so that a resumed parent does not write to the checkpoint while it is copied. Other commands do
+// not wait.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};
@@ -71,7 +76,7 @@ struct WakeAt {
   Time time{};
 };
 
-// Nothing of this study runs, and nothing will unless it is resumed.
+// No launch of this study runs, and none will start unless the study is resumed.
 struct StudyFinished {
   StudyId study{};
 };

@@ -68,8 +68,8 @@ void Engine::On(const StudyResumed& event) {
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
   if (event.change) {
-    // The file of a study can be edited only where the study has the engine to itself. So the
-    // engine's policy is that study's own, and may be replaced.
+    // The file of a study can be edited only where the engine has no other study. So the engine's
+    // policy is that study's own, and may be replaced.
     if (event.change->policy != study->spec.policy) {
       auto policy = MakePolicy(event.change->policy);
       SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
@@ -78,7 +78,7 @@ void Engine::On(const StudyResumed& event) {
     sluice::Apply(*event.change, study->spec);
   }
   study->pause.clear();
-  // Perhaps its program, or the machine, is another one now.
+  // The program or the machine may have changed since the study last ran.
   study->capacity = 0;
   memory_meter_.MeasureAnew(*study);
   Reopen(*study);
@@ -91,7 +91,7 @@ void Engine::On(const StudyStopAsked& event) {
 void Engine::On(const ControllerStarted& event) {
   state_.cluster.SetNodes(event.nodes);
   state_.draining = false;
-  state_.next_wake = kNever;  // the timer of the last controller is gone
+  state_.next_wake = kNever;  // the timer of the earlier controller is gone
   for (auto& study : state_.studies) {
     study->failed_starts = 0;
     study->hold_until = {};
@@ -124,8 +124,7 @@ void Engine::On(const Proposed& event) {
   if (study != nullptr && IsSet(event.fork)) return forks_.OnProposed(*study, event);
   if (study == nullptr || event.counter < study->answered || event.counter >= study->asked) return;
   if (event.counter != study->answered) {
-    // The answer came out of turn. Its proposal is asked for again, or it would be missing for
-    // ever.
+    // The answer came out of order, and is dropped. So the engine asks for it again.
     state_.commands.push_back(Propose{study->id, event.counter});
     return;
   }
@@ -138,7 +137,7 @@ void Engine::On(const Proposed& event) {
   state_.MakeTrial(*study, *event.point);
 }
 
-// Makes no new plan: points may be enqueued while no controller runs that could start trials.
+// Makes no new plan: the points may be enqueued while no controller runs that could start trials.
 void Engine::On(const PointsEnqueued& event) {
   Study* study = state_.FindStudy(event.study);
   if (study == nullptr) return;
@@ -151,8 +150,8 @@ Trial* Engine::LiveLaunch(TrialKey key, LaunchId launch, Position position) {
   Trial& trial = state_.trial(key);
   trial.launch.seq = std::max(trial.launch.seq, position.seq);
   trial.launch.offset = std::max(trial.launch.offset, position.offset);
-  // A launch that sends messages was started. An eviction that was still due was carried out before
-  // the start (Planner::StartLaunch).
+  // A launch that sends messages has started. So an eviction that was due has been carried out:
+  // Planner::StartLaunch repeats it before the start.
   if (position.seq != 0 || position.offset != 0) {
     trial.evicted = false;
     state_.study(key.study).failed_starts = 0;
@@ -205,7 +204,7 @@ void Engine::On(const CapacityTold& event) {
   if (told == nullptr) return;
   Study& study = state_.study(event.trial.study);
   study.several_shapes = event.several_shapes;
-  // A process that takes no more at all is about to end, and says nothing of others.
+  // A process that takes no launches at all is about to end. It says nothing about other processes.
   if (event.capacity > 0)
     study.capacity =
         study.capacity == 0 ? event.capacity : std::min(study.capacity, event.capacity);
@@ -252,7 +251,7 @@ void Engine::On(const RetryAsked& event) {
   again.SetTarget(study->spec.stopper.max_budget);
   again.note.clear();
   again.not_before = {};
-  // The trial may have reached the full budget while its launch was leaving.
+  // The trial may have reached the full budget while its last launch was leaving.
   if (again.work >= again.target) return state_.SetState(*study, again, TrialState::kComplete);
   state_.SetState(*study, again, TrialState::kWaiting);
   study->Enqueue(again);

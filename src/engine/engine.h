@@ -30,15 +30,16 @@
 
 namespace sluice {
 
-// The heart: events in, commands out. No clock, thread, file or socket; the same events give the
-// same commands and the same digest. One thread at a time.
+// The heart of the program: events in, commands out. It has no clock, thread, file or socket. The
+// same events give the same commands and the same digest. Only one thread may use it at a time.
 class Engine {
  public:
   explicit Engine(std::unique_ptr<Policy> policy) : state_(std::move(policy)) {}
   Engine(const Engine&) = delete;  // its parts refer to its state
   Engine& operator=(const Engine&) = delete;
 
-  // An event that belongs to a launch must be admissible (Admit); otherwise it changes nothing.
+  // Takes in an event, and returns the commands that it causes. An event of a launch changes
+  // nothing unless Admit says kNew for it.
   std::vector<Command> Apply(const Event& event);
 
   Admission Admit(TrialKey trial, LaunchId launch, Position position) const {
@@ -46,8 +47,9 @@ class Engine {
   }
   Admission Admit(const Reported& report) const { return state_.Admit(report); }
 
-  // Commands that may not have been carried out, for a controller that takes over. The copies among
-  // them must be made before the commands that the takeover itself (ControllerStarted) causes.
+  // Commands that may not have been carried out, for a controller that takes over. The controller
+  // must make the copies among them before it carries out what its own first event
+  // (ControllerStarted) causes.
   std::vector<Command> Unfinished() const;
 
   const Study* study(StudyId id) const { return state_.FindStudy(id); }
@@ -56,19 +58,21 @@ class Engine {
   const Trial* trial(TrialKey key) const { return state_.FindTrial(key); }
   const Cluster& cluster() const { return state_.cluster; }
   bool draining() const { return state_.draining; }
-  Time now() const { return state_.now; }  // of the last event
+  Time now() const { return state_.now; }  // the time of the last event
   int running() const;
-  // What the trial's process has measured: the device memory that it takes with so many trials at
-  // once, and the work per second of each. Adds where that was.
+  // A measurement by the trial's process, together with where the trial runs: while the process
+  // trained `trials` trials at once, it took `bytes` of device memory, and each trial did
+  // `work_per_second`. Empty if the trial's node no longer has its devices.
   Measurement MeasuredBy(TrialKey trial, int trials, std::int64_t bytes,
                          double work_per_second) const;
 
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
 
-  // The whole state, except for what the studies' files say. Load takes that from `specs`: the
-  // studies as created, by id. Load is for a new engine. It fails with Corruption on bytes that
-  // Save does not write, and the engine is then of no use any more.
+  // Save returns the whole state, except for what the studies' files say. Load restores that state
+  // in a new engine, and takes what the files say from `specs`: the studies as created, with the
+  // later changes to their files, in the order of their ids. Load fails with Corruption if the
+  // bytes are not what Save writes. The engine must not be used after that.
   std::string Save() const;
   Status Load(std::string_view bytes, std::vector<StudyCreated> specs);
   std::uint64_t Digest() const;

@@ -1,4 +1,5 @@
-// What counts, and counts once: messages of old launches, sent again, out of order, trained again.
+// Which messages count, and that they count once. Messages may be of old launches, sent again, out
+// of order, or about work that was reported before.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,7 +89,7 @@ TEST(EngineAdmissionTest, WorkRisesWithinALaunchAndIsRepeatedByTheNext) {
   t.Happen(LaunchHeard{t.Key(1), LaunchId(2), t.Next(1)});
   EXPECT_EQ(t.Trial(1).reports, 1U);
   t.now = 10;
-  EXPECT_THAT(t.Wake(), ElementsAre("wake 19"));  // training again is a sign of life
+  EXPECT_THAT(t.Wake(), ElementsAre("wake 19"));  // repeating earlier work is a sign of life
   t.Happen(t.MakeReport(1, 4, {{"loss", 0.0}}));  // not admissible: changes nothing
   EXPECT_EQ(t.Trial(1).work, 5);
   EXPECT_EQ(t.Trial(1).result, 0.5);

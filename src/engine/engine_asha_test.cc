@@ -1,4 +1,4 @@
-// Stoppers at work in the engine: verdicts, pauses, promotions, and programs that do not listen.
+// Stoppers in the engine: verdicts, pauses, promotions, and programs that ignore requests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ TEST(EngineAshaTest, GoodTrialsGoOnBadOnesStop) {
   t.Propose(1, 0.5);
   EXPECT_THAT(t.Report(1, 1, 0.5), ElementsAre("budget 1.1 3"));
   EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
-  EXPECT_THAT(t.Report(2, 2, 0.1), IsEmpty());  // too late, but on the record
+  EXPECT_THAT(t.Report(2, 2, 0.1), IsEmpty());  // too late to matter, but recorded
   EXPECT_EQ(t.Trial(2).result, 0.1);
   EXPECT_THAT(t.End(2, Ending::kDone), ElementsAre("propose 2"));
   EXPECT_EQ(t.State(2), TrialState::kStopped);
   EXPECT_THAT(t.Report(1, 9, 0.4), ElementsAre("stop 1.1 complete"));
   EXPECT_THAT(t.Report(1, 10, 0.3),
-              ElementsAre("stop 1.1 complete"));  // it did not listen: told again
+              ElementsAre("stop 1.1 complete"));  // it ignored the request, so it is told again
   t.End(1, Ending::kFailed, "killed by signal 15");
   EXPECT_EQ(t.State(1), TrialState::kComplete);
 }
@@ -69,19 +69,19 @@ TEST(EngineAshaTest, PausedTrialsDoNotHoldUpTheEnd) {
   EXPECT_EQ(t.State(1), TrialState::kPaused);
 }
 
-// Three trials of which the first went past its target and was promoted; whether its launch had
-// left before makes no difference to where it stands.
+// The first of three trials goes past its target, and is promoted. It makes no difference whether
+// its launch leaves before the promotion or after it.
 TEST(EngineAshaTest, ATrialThatOvershotIsJudgedWhereItIs) {
   for (const bool left : {true, false}) {
     for (const Work overshoot : {2, 4, 9}) {
       TestEngine t(kPromotion, NodeOf(4 * kWhole));
       t.Propose(3);
-      t.Report(1, 1, 0.1);  // told to pause
+      t.Report(1, 1, 0.1);  // it is told to pause
       t.Report(1, overshoot, 0.1);
       if (left) t.End(1, Ending::kPaused);
       t.Report(2, 1, 0.2);
       t.Report(3, 1, 0.3);
-      t.End(3, Ending::kPaused);  // the best of three goes on
+      t.End(3, Ending::kPaused);  // now the best of three goes on
       if (!left) t.End(1, Ending::kPaused);
       SCOPED_TRACE(fmt::format("left {}, overshoot {}", left, overshoot));
       if (overshoot == 2) {
@@ -115,7 +115,7 @@ TEST(EngineAshaTest, ADrainedTrialIsStillJudged) {
   t.Report(1, 1, 0.1);
   t.Drain();
   EXPECT_THAT(t.Report(2, 1, 0.9), ElementsAre("stop 2.1 stopped"));
-  EXPECT_THAT(t.Report(1, 3, 0.1), IsEmpty());  // goes on, but not now
+  EXPECT_THAT(t.Report(1, 3, 0.1), IsEmpty());  // it is promoted, but does not go on now
   EXPECT_EQ(t.Trial(1).target, 9);
   t.End(2, Ending::kPaused);
   EXPECT_EQ(t.State(2), TrialState::kStopped);
@@ -151,7 +151,8 @@ TEST(EngineAshaTest, AProgramThatIsToldItsBudgetMayReportBeyondIt) {
   }
 }
 
-// The user of such a study saw it run again, and what happened then is on record.
+// Under the old rules such a trial ran again, and that run is recorded. A replay must give the
+// same.
 TEST(EngineAshaTest, InAStudyOfBeforeAProgramThatEndsByItselfRunsAgain) {
   StudyCreated created{kStudy, "", "/", 1, SpecOf(kAsha), /*rules=*/1};
   auto engine = NewEngine();
@@ -172,7 +173,8 @@ TEST(EngineAshaTest, InAStudyOfBeforeAProgramThatEndsByItselfRunsAgain) {
               ElementsAre("start 1.2 5..9"));
 }
 
-// Trial 1 has come to 0.1 and fallen back to 0.9 at the first rung, 2 has 0.5 there.
+// Trial 1 reported 0.1 and then, at the first rung, 0.9. Trial 2 reports 0.5 at that rung. Returns
+// the commands that the report of trial 2 causes.
 std::vector<std::string> SecondAtRung(StudyCreated created) {
   auto engine = NewEngine();
   engine->Apply({At(0), std::move(created)});
@@ -201,7 +203,7 @@ TEST(EngineAshaTest, AtARungAResultSoFarIsCompared) {
       kStudy, "", "/", 1,
       SpecOf(std::string(kFromTwo) + "objective: {minimize: loss, of: last}\n")};
   EXPECT_THAT(SecondAtRung(last), ElementsAre("budget 2.1 4"));
-  // As it was when the study was made.
+  // Under rules 2, the value at the rung was compared.
   const StudyCreated before{kStudy, "", "/", 1, SpecOf(kFromTwo), /*rules=*/2};
   EXPECT_THAT(SecondAtRung(before), ElementsAre("budget 2.1 4"));
 }

@@ -1,4 +1,4 @@
-// Checkpoints within their cap.
+// Checkpoints are removed to keep a study's checkpoint_cap.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +23,14 @@ TEST(EngineCheckpointTest, EndedTrialsGiveUpTheirsFirstOldestFirstNeverTheBest) 
   }
   EXPECT_EQ(t.Study().checkpoint_bytes, 90);
   EXPECT_THAT(t.Save(4, 1, 10), IsEmpty());
-  EXPECT_THAT(t.Save(4, 2, 20), ElementsAre("evict 2"));  // 1 is the best, 3 ended later
+  // Trial 1 is the best, and trial 3 ended later than trial 2.
+  EXPECT_THAT(t.Save(4, 2, 20), ElementsAre("evict 2"));
   EXPECT_EQ(t.Study().checkpoint_bytes, 80);
   EXPECT_EQ(t.Trial(2).saved_work, 0);
-  EXPECT_THAT(t.Save(4, 3, 1000),
-              ElementsAre("evict 3"));  // the best and the running one stay, whatever the cap
+  // The checkpoints of the best and of the running trial stay, whatever the cap.
+  EXPECT_THAT(t.Save(4, 3, 1000), ElementsAre("evict 3"));
   EXPECT_EQ(t.Study().checkpoint_bytes, 1030);
-  EXPECT_THAT(t.Report(4, 3, 0.0), ElementsAre("evict 1"));  // there is a better one
+  EXPECT_THAT(t.Report(4, 3, 0.0), ElementsAre("evict 1"));  // now trial 4 is the best
 }
 
 TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
@@ -38,7 +39,7 @@ TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
       NodeOf(5 * kWhole));
   t.Propose(4);
   t.Report(1, 1, 0.5);
-  t.Report(2, 1, 0.1);  // the best
+  t.Report(2, 1, 0.1);  // the best trial
   t.Report(3, 1, 0.5);
   t.now = 10;
   t.End(3, Ending::kPaused, "", 40);
@@ -46,10 +47,10 @@ TEST(EngineCheckpointTest, ThenPausedTrialsTheCheapestToTrainAgainFirst) {
   EXPECT_THAT(t.End(2, Ending::kPaused, "", 40), IsEmpty());
   t.now = 30;
   EXPECT_THAT(t.End(1, Ending::kPaused, "", 40),
-              ElementsAre("evict 3"));  // 10 s of training, not 20 or 30
+              ElementsAre("evict 3"));  // it trained for 10 s, the others for 20 and 30
   EXPECT_THAT(t.Save(4, 1, 90), ElementsAre("evict 1"));
   t.Report(4, 1, 0.9);
-  // Promoted: trial 2 goes on from its checkpoint.
+  // Trial 2 is promoted, and goes on from its checkpoint.
   t.End(4, Ending::kPaused);
   EXPECT_EQ(t.Trial(2).launch.id, LaunchId(2));
 }
@@ -75,10 +76,11 @@ TEST(EngineCheckpointTest, ATrialWhoseCheckpointIsGoneStartsAgain) {
   EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30),
               ElementsAre("wake 0", "evict 2", "evict 2", "start 2.2 3..end"));
   EXPECT_THAT(Describe(t.engine().Unfinished()), ::testing::Not(Contains("evict 2")));
-  // It is not known whether the launch began, and so whether the checkpoint was removed.
+  // It is not known whether the launch began, so it is not known whether the checkpoint was
+  // removed.
   EXPECT_THAT(t.End(2, Ending::kLost), ElementsAre("evict 2", "start 2.3 3..end"));
   t.Report(2, 4, 0.2);
-  EXPECT_FALSE(t.Trial(2).evicted);  // or what it saves next would be removed
+  EXPECT_FALSE(t.Trial(2).evicted);  // otherwise its next checkpoint would be removed
 }
 
 }  // namespace

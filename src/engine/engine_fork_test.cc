@@ -1,4 +1,4 @@
-// Forks: a new trial in the place of one that lost, from the checkpoint of another.
+// Forks: a new trial takes the place of one that lost, and begins from another trial's checkpoint.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TestEngine::Lines Explored(TestEngine& engine, int fork, double x) {
       .study = kStudy, .point = Point{x}, .fork = TrialId(static_cast<std::uint32_t>(fork))});
 }
 
-// Two trials; the first has saved and reported, and the second is to lose against it.
+// Two trials. The first has saved and reported. The second is to lose against the first.
 TestEngine TwoTrials(const std::string& study) {
   TestEngine engine(study);
   engine.Propose(2);
@@ -131,7 +131,8 @@ TEST(EngineForkTest, AParentThatIsOnItsWayOutSavesFirst) {
   engine.Propose(2);
   EXPECT_THAT(engine.Report(2, 5, 2), ElementsAre("stop 2.1 paused"));
   engine.End(2, Ending::kPaused);
-  // The winner's report settles the matter: it pauses, saves, and only then is copied.
+  // The winner's report decides. The winner pauses and saves, and only then is its checkpoint
+  // copied.
   EXPECT_THAT(engine.Report(1, 5, 1), ElementsAre("stop 1.1 paused", "propose fork 3 of 1"));
   EXPECT_EQ(engine.State(2), TrialState::kStopped);
   Explored(engine, 3, 0.6);
@@ -195,7 +196,7 @@ TEST(EngineForkTest, ForksDoNotCountAsTrialsThatAreWanted) {
   engine.End(1, Ending::kPaused);
   Copied(engine, 3);
   EXPECT_EQ(engine.Study().room(), 1);
-  // A fork goes on from work that was done: it comes before a new trial.
+  // A fork goes on from work that was done, so it starts before a new trial.
   EXPECT_THAT(engine.End(2), ElementsAre("start 3.1 4..10"));
 }
 

@@ -1,5 +1,4 @@
-// Synchronous halving at work in the engine: groups, the last bracket, and no trial that waits for
-// ever.
+// Synchronous halving in the engine: brackets, the last bracket, and that no trial waits for ever.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Brackets of nine: three go on from 1 to 3, one from 3 to 9.
+// Brackets of nine trials. Three of the nine go on from work 1 to 3, and one of these to 9.
 std::string Sha(int trials, const std::string& more = "") {
   return fmt::format("trials: {}\nstopper: sha\nbudget: {{min: 1, max: 9, eta: 3}}\n{}", trials,
                      more);
@@ -30,7 +29,8 @@ TEST(EngineHalvingTest, NoTrialWaitsLongerThanIsNeeded) {
   TestEngine t(Sha(9), NodeOf(9 * kWhole));
   t.Propose(9);
   for (int trial = 1; trial <= 8; ++trial) Judge(t, trial, trial);
-  EXPECT_EQ(t.State(1), TrialState::kRunning);  // the last one cannot beat three
+  // The best three go on. Trial 9 may still displace trial 3, but not trials 1 and 2.
+  EXPECT_EQ(t.State(1), TrialState::kRunning);
   EXPECT_EQ(t.State(2), TrialState::kRunning);
   EXPECT_EQ(t.Trial(2).target, 3);
   EXPECT_EQ(t.State(3), TrialState::kPaused);
@@ -38,14 +38,14 @@ TEST(EngineHalvingTest, NoTrialWaitsLongerThanIsNeeded) {
   t.End(9, Ending::kFailed, "no");
   t.now = 100;
   t.Wake();
-  EXPECT_EQ(t.State(9), TrialState::kRunning);  // tried again: its fate is open
+  EXPECT_EQ(t.State(9), TrialState::kRunning);  // it is tried again, so its result is still open
   EXPECT_EQ(t.State(3), TrialState::kPaused);
   Judge(t, 9, 100);
   EXPECT_EQ(t.State(9), TrialState::kStopped);
   EXPECT_EQ(t.State(3), TrialState::kRunning);
 }
 
-// A launch may take its time to leave. Where there is room, no trial waits for that.
+// A launch may take a long time to leave. If there is room, no promoted trial waits for that.
 TEST(EngineHalvingTest, WhoIsPromotedByAReportStartsAtOnce) {
   TestEngine t(Sha(9), NodeOf(9 * kWhole));
   t.Propose(9);
@@ -58,7 +58,7 @@ TEST(EngineHalvingTest, WhoIsPromotedByAReportStartsAtOnce) {
 }
 
 TEST(EngineHalvingTest, SeveralPromotedAtOnceWaitForRoom) {
-  TestEngine t(Sha(7), NodeOf(1 * kWhole));  // two places
+  TestEngine t(Sha(7), NodeOf(1 * kWhole));  // two of the seven are promoted
   for (int trial = 1; trial <= 6; ++trial) {
     t.Propose(static_cast<std::uint64_t>(trial - 1), 0.5);
     Judge(t, trial, trial);
@@ -79,7 +79,7 @@ TEST(EngineHalvingTest, TheLastBracketHasThePlacesOfItsMembers) {
   Judge(t, 1, 1);
   Judge(t, 2, 2);
   EXPECT_EQ(t.State(1), TrialState::kPaused);
-  EXPECT_EQ(t.State(2), TrialState::kStopped);  // one place for four
+  EXPECT_EQ(t.State(2), TrialState::kStopped);  // only one of the four is promoted
   Judge(t, 3, 3);
   Judge(t, 4, 4);
   EXPECT_EQ(t.State(1), TrialState::kRunning);
@@ -96,7 +96,7 @@ TEST(EngineHalvingTest, AProposalOnItsWayKeepsTheBracketOpen) {
   Judge(t, 2, 2);
   EXPECT_EQ(t.State(2), TrialState::kPaused);
   t.Happen(StudyStopAsked{kStudy});
-  EXPECT_EQ(t.State(2), TrialState::kPaused);  // the third will be one of them
+  EXPECT_EQ(t.State(2), TrialState::kPaused);  // trial 3 will belong to this bracket
   t.Propose(2, 0.5);
   EXPECT_EQ(t.State(2), TrialState::kStopped);
   EXPECT_EQ(t.State(1), TrialState::kPaused);
@@ -132,7 +132,7 @@ TEST(EngineHalvingTest, AResumedStudyBeginsANewBracket) {
   EXPECT_THAT(t.Happen(StudyResumed{.study = kStudy, .trials = 4, .deadline = {}}),
               ElementsAre("propose 2"));
   t.Propose(2, 0.5);
-  Judge(t, 3, 8);  // far worse than trial 1, but that was another bracket
+  Judge(t, 3, 8);  // far worse than trial 1, which was in another bracket
   EXPECT_EQ(t.State(3), TrialState::kPaused);
   t.Propose(3, 0.5);
   Judge(t, 4, 9);
@@ -147,12 +147,12 @@ TEST(EngineHalvingTest, AStudyThatIsStoppedAndResumedLeavesNoTrialWaiting) {
   EXPECT_THAT(t.Happen(StudyStopAsked{kStudy}), Contains("stop 2.1 study"));
   t.End(2, Ending::kDone);
   EXPECT_THAT(t.End(3, Ending::kDone), ElementsAre("finished"));
-  EXPECT_EQ(t.State(1), TrialState::kPaused);  // nothing new once the study is stopped
+  EXPECT_EQ(t.State(1), TrialState::kPaused);  // nothing new starts once the study is stopped
   EXPECT_THAT(t.Happen(StudyResumed{.study = kStudy, .trials = {}, .deadline = {}}),
               ElementsAre("start 1.2 1..3"));
 }
 
-// A trial that loses while it is leaving for a pause must not be resumed.
+// A trial that loses while it is leaving to pause must not be resumed.
 TEST(EngineHalvingTest, ATrialThatLosesOnItsWayOutIsStopped) {
   TestEngine t(Sha(3), NodeOf(3 * kWhole));
   t.Propose(3);
@@ -172,7 +172,7 @@ TEST(EngineHalvingTest, ATrialRetriedByHandIsInNoBracket) {
   EXPECT_EQ(t.State(2), TrialState::kRunning);
   EXPECT_THAT(t.Report(2, 9, 0), ElementsAre("stop 2.2 complete"));
   t.End(2);
-  EXPECT_EQ(t.State(1), TrialState::kPaused);  // it still waits for trial 3 alone
+  EXPECT_EQ(t.State(1), TrialState::kPaused);  // it still waits, but only for trial 3
   Judge(t, 3, 3);
   EXPECT_EQ(t.State(1), TrialState::kRunning);
 }
@@ -184,7 +184,7 @@ TEST(EngineHalvingTest, TheMedianCountsACompleteTrialOnce) {
   t.Report(1, 1, 1);
   t.Report(1, 3, 1);
   t.End(1);
-  EXPECT_THAT(t.Report(2, 1, 9), IsEmpty());  // one is complete, not two
+  EXPECT_THAT(t.Report(2, 1, 9), IsEmpty());  // only one trial is complete
   t.Report(3, 1, 1);
   t.Report(3, 3, 1);
   EXPECT_THAT(t.Report(4, 1, 9), ElementsAre("stop 4.1 stopped"));

@@ -1,4 +1,4 @@
-// Several nodes, and those that are lost.
+// Several nodes, and nodes that are lost.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST_F(EngineNodesTest, TrialsGoToTheNextNodeThatHasRoom) {
 
 TEST_F(EngineNodesTest, WhatRanOnALostNodeIsLostAndRunsAgainWithoutCountingAsAFailure) {
   Apply(ReportOf(1, 1, 3));
-  EXPECT_THAT(Apply(NodesChanged{{Down(node_), node_}}), IsEmpty());  // there is no other room
+  EXPECT_THAT(Apply(NodesChanged{{Down(node_), node_}}), IsEmpty());  // no other node has room
   EXPECT_EQ(TrialOf(1).state, TrialState::kWaiting);
   EXPECT_EQ(TrialOf(1).failures, 0U);
   EXPECT_EQ(TrialOf(1).note, "node 'here' was lost");
@@ -83,10 +83,10 @@ TEST_F(EngineNodesTest, AStudyDoesNotEndWhileThereIsNoRoomToResumeWhatIsPaused) 
   Apply(StudyCreated{kStudy, "", "/", 1, spec});
   Apply(ControllerStarted{{node_}});
   Apply(Proposed{kStudy, 0, Point{0.1}});
-  Apply(ReportOf(1, 1, 1));  // it waits for the other at the first rung
+  Apply(ReportOf(1, 1, 1));  // trial 1 waits for the other trial at the first rung
   Apply(NodesChanged{{Down(node_)}});
   ASSERT_EQ(TrialOf(1).state, TrialState::kPaused);
-  Apply(StudyResumed{kStudy, 1, std::nullopt});  // and there will be no other
+  Apply(StudyResumed{kStudy, 1, std::nullopt});  // now there will be no other trial
   EXPECT_FALSE(engine_->study(kStudy)->finished);
   EXPECT_THAT(Apply(NodesChanged{{node_}}), ElementsAre("start 1.2 1..2"));
 }

@@ -1,4 +1,4 @@
-// What the engine makes of plans: which trials a policy is shown, which stay, which yield.
+// How the engine carries out plans: which trials a policy is shown, which stay, and which yield.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Plans as a test says.
+// A policy that plans as the test's script says.
 class ScriptedPolicy : public Policy {
  public:
   using Script = std::function<Plan(const Cluster&, const WorkView&)>;
@@ -46,7 +46,7 @@ class EnginePlanTest : public ::testing::Test {
   std::vector<std::string> Propose(std::uint64_t counter) {
     return Describe(engine_.Apply({At(1), Proposed{kStudy, counter, Point{0.5}}}));
   }
-  // With a report a launch can be moved.
+  // A launch can be moved once it has reported.
   void Report(std::uint32_t trial, Work work = 1) {
     const TrialKey key{kStudy, TrialId(trial)};
     const Trial& known = *engine_.trial(key);
@@ -58,7 +58,8 @@ class EnginePlanTest : public ::testing::Test {
   }
   std::vector<std::string> Wake() { return Describe(engine_.Apply({At(2), Woken{}})); }
 
-  // Every trial where it is or where it fits, and room for one more.
+  // Places every running trial where it runs and every other where it fits, and wants room for one
+  // more.
   static Plan PlaceAll(Cluster free, const WorkView& work) {
     Plan plan;
     for (const WorkItem& item : work.items) {
@@ -145,7 +146,7 @@ TEST_F(EnginePlanTest, NoTrialYieldsBeforeItHasReportedSomethingNew) {
   Propose(0);
   plan_ = [](const Cluster&, const WorkView&) { return Plan{}; };
   EXPECT_THAT(Wake(), IsEmpty());
-  // It says something, but has done nothing that it would go on from.
+  // The trial is heard, but has reported no work from which it could go on.
   (void)engine_.Apply({At(2), LaunchHeard{.trial = {kStudy, TrialId(1)},
                                           .launch = LaunchId(1),
                                           .position = {.seq = 1, .offset = 0}}});
@@ -189,7 +190,7 @@ TEST_F(EnginePlanTest, WhoIsPlacedElsewhereLeavesAndIsPlacedAnew) {
     return plan;
   };
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
-  EXPECT_THAT(Wake(), IsEmpty());  // it is on its way
+  EXPECT_THAT(Wake(), IsEmpty());  // the trial is leaving already
   EXPECT_THAT(Describe(engine_.Apply({At(3), LaunchEnded{.trial = {kStudy, TrialId(1)},
                                                          .launch = LaunchId(1),
                                                          .position = {},

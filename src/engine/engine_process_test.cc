@@ -1,4 +1,5 @@
-// Launches that share a process: its capacity, its end, and what one of them does to the others.
+// Launches that share a process: the process's capacity, its end, and how one launch affects the
+// others.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ using ::testing::UnorderedElementsAre;
 constexpr const char* kSharedProcess =
     "policy: hydro\nresources: {cpus: 2}\nfuse: 4\nbudget: {max: 9}\nretries: 0\n";
 
-// A machine with room for one bundle, and its first trials in it.
+// A machine with room for one bundle, and the study's first trials in it.
 class SharedProcess : public TestEngine {
  public:
   explicit SharedProcess(int trials, const std::string& more = "")

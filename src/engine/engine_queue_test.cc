@@ -1,4 +1,4 @@
-// Points of the user's own: tried before the sampler is asked, within the total.
+// The user's own points: they are tried before the sampler is asked, and count as wanted trials.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What was enqueued before the controller came, as `enqueue:` in a study file does it.
+// Points that were enqueued before the controller started, as `enqueue:` in a study file does.
 TestEngine EnqueuedFirst(const std::string& study, std::vector<Point> points) {
   TestEngine test(study, NodeOf(0));  // nothing can start here
   test.Enqueue(std::move(points));

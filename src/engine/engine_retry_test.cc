@@ -25,7 +25,7 @@ TEST(EngineRetryTest, AFailedTrialComesBackAfterADoublingWait) {
   t.now = 4;
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 0..end"));
   t.now = 5;
-  EXPECT_THAT(t.End(1, Ending::kFailed, "again"), ElementsAre("wake 13"));  // twice as long
+  EXPECT_THAT(t.End(1, Ending::kFailed, "again"), ElementsAre("wake 13"));  // after 8 s
   t.now = 13;
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.3 0..end"));
   EXPECT_THAT(t.End(1, Ending::kFailed, "for good"), ElementsAre("finished"));
@@ -52,7 +52,7 @@ TEST(EngineRetryTest, OthersRunWhileOneWaitsToBeRetried) {
   EXPECT_THAT(t.End(1, Ending::kFailed, "no"), ElementsAre("wake 10", "propose 1"));
   EXPECT_THAT(t.Propose(1, 0.2), ElementsAre("start 2.1 0..end"));
   t.now = 10;
-  EXPECT_THAT(t.Wake(), IsEmpty());  // its time has come, its place has not
+  EXPECT_THAT(t.Wake(), IsEmpty());  // its time has come, but another trial takes its place
   EXPECT_THAT(t.End(2, Ending::kFailed, "no"), ElementsAre("wake 20", "start 1.2 0..end"));
 }
 
@@ -80,7 +80,7 @@ TEST(EngineRetryTest, ALongLaunchIsKilledAndRetried) {
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 1..end", "wake 202"));
 }
 
-// What a launch said before it was killed is not said again by the next one.
+// The next launch does not repeat what a launch reported before it was killed.
 TEST(EngineRetryTest, AReportOnTheWayOutIsJudged) {
   TestEngine t(
       "trials: 2\nretries: 1\nbackoff: 1s\nstopper: asha\nbudget: {min: 1, max: 9, eta: 3}\n"
@@ -128,7 +128,7 @@ TEST(EngineRetryTest, ASilentWorkerIsDeadAndItsTrialTriedAgain) {
   EXPECT_EQ(t.Trial(1).note, "silent past its lease");
 }
 
-// A trial that has reached its full budget is complete, however its program goes.
+// A trial that has reached its full budget is complete, however its program ends.
 TEST(EngineRetryTest, ACompleteTrialStaysCompleteWhenItsWorkerHangs) {
   for (const bool lease : {true, false}) {
     TestEngine t("trials: 1\nretries: 1\nbudget: {max: 3}\ntimeouts: {trial: 100s}\n");
@@ -143,7 +143,8 @@ TEST(EngineRetryTest, ACompleteTrialStaysCompleteWhenItsWorkerHangs) {
   }
 }
 
-// What a stopper has ended, or the user, is not started again because the program had to be killed.
+// A trial that its stopper or the user has ended does not start again, even if its program was
+// killed.
 TEST(EngineRetryTest, AStoppedTrialStaysStoppedWhenItsWorkerHangs) {
   for (const bool lease : {true, false}) {
     TestEngine t(
@@ -216,7 +217,7 @@ TEST(EngineRetryTest, AFailedTrialRetriedByHandIsBeyondTheStopper) {
                NodeOf(3 * kWhole));
   t.Propose(3);
   t.Report(1, 1, 0.1);
-  EXPECT_THAT(t.Retry(1), IsEmpty());  // it runs
+  EXPECT_THAT(t.Retry(1), IsEmpty());  // trial 1 is running, so nothing happens
   t.End(2, Ending::kFailed, "no");
   t.End(1, Ending::kFailed, "no");
   t.End(3, Ending::kFailed, "no");
@@ -225,11 +226,11 @@ TEST(EngineRetryTest, AFailedTrialRetriedByHandIsBeyondTheStopper) {
   EXPECT_THAT(t.Retry(2), ElementsAre("start 2.2 0..9"));
   EXPECT_FALSE(t.Study().finished);
   EXPECT_EQ(t.Trial(2).note, "");
-  EXPECT_THAT(t.Report(2, 1, 0.9), IsEmpty());  // far behind trial 1, and goes on
+  EXPECT_THAT(t.Report(2, 1, 0.9), IsEmpty());  // far behind trial 1, but it goes on
   EXPECT_THAT(t.Report(2, 9, 0.8), ElementsAre("stop 2.2 complete"));
   EXPECT_THAT(t.End(2), ElementsAre("finished"));
   EXPECT_EQ(t.State(2), TrialState::kComplete);
-  EXPECT_THAT(t.Retry(2), IsEmpty());  // complete
+  EXPECT_THAT(t.Retry(2), IsEmpty());  // it is complete, so nothing happens
   EXPECT_THAT(t.Retry(99), IsEmpty());
 }
 
@@ -240,7 +241,7 @@ TEST(EngineRetryTest, WhatReachedItsFullBudgetOnTheWayOutHasNothingToDoAgain) {
   t.Happen(StudyStopAsked{kStudy});
   t.Report(1, 5, 0.4);
   EXPECT_THAT(t.End(1, Ending::kFailed, "killed by signal 15"), ElementsAre("finished"));
-  EXPECT_THAT(t.Retry(1), IsEmpty());  // nothing it would report could count
+  EXPECT_THAT(t.Retry(1), IsEmpty());  // it has reached the full budget, so no report could count
   EXPECT_EQ(t.State(1), TrialState::kComplete);
   EXPECT_TRUE(t.Study().finished);
 }
@@ -249,7 +250,7 @@ TEST(EngineRetryTest, NotesAreBoundedAndReadable) {
   TestEngine t("trials: 1\nretries: 1\n");
   t.Propose(1);
   std::string long_text;
-  for (int i = 0; i < 400; ++i) long_text += "\xc3\xa4";  // two bytes each
+  for (int i = 0; i < 400; ++i) long_text += "\xc3\xa4";  // two bytes for each character
   t.End(1, Ending::kFailed, "x" + long_text);
   EXPECT_EQ(t.Trial(1).note.size(), 499U);  // cut between characters
   t.now = 1;

@@ -1,4 +1,4 @@
-// A snapshot is taken as it was written or not at all.
+// A snapshot is loaded exactly as it was written, or not at all.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(EngineSnapshotTest, EveryShorterOneIsRefused) {
   }
 }
 
-// Whatever is wrong with it, loading it does not crash, and what is loaded goes together.
+// However a byte is changed, loading does not crash, and a snapshot that does load is consistent.
 TEST(EngineSnapshotTest, EveryChangedByteIsRefusedOrHarmless) {
   for (std::uint64_t seed = 0; seed < 2 * StopperNames().size(); ++seed) {
     World world({.seed = seed, .sampler = "random", .stopper = StopperNames()[seed / 2]});
@@ -54,7 +54,7 @@ TEST(EngineSnapshotTest, EveryChangedByteIsRefusedOrHarmless) {
 TEST(EngineSnapshotTest, ACountAloneTakesNoMemory) {
   TestEngine t("trials: 3\n");
   t.Propose(1);
-  // A long tail of ones reads as huge counts of whatever comes next, and as its elements.
+  // A long run of equal bytes is read as huge counts, and as the elements that they count.
   for (const char filler : {'\x01', '\x7f', '\x00', '\x02'}) {
     for (const std::size_t keep : {1U, 5U, 12U, 20U, 40U}) {
       const std::string state = t.engine().Save().substr(0, keep) + std::string(1 << 20, filler);

@@ -16,7 +16,7 @@ TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNoTrial)
   TestEngine t("trials: 2\nretries: 0\n");
   t.Propose(2);
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "no room"), ElementsAre("wake 0.5"));
-  EXPECT_THAT(t.End(2, Ending::kNotStarted, "no room"), IsEmpty());  // of the same round
+  EXPECT_THAT(t.End(2, Ending::kNotStarted, "no room"), IsEmpty());  // belongs to the same round
   EXPECT_EQ(t.Trial(1).failures, 0U);
   EXPECT_EQ(t.State(2), TrialState::kWaiting);
   EXPECT_EQ(t.Trial(1).note, "no room");
@@ -25,7 +25,7 @@ TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNoTrial)
   t.now = 0.5;
   EXPECT_THAT(t.Wake(), ElementsAre("start 1.2 0..end", "start 2.2 0..end"));
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "no room"), ElementsAre("wake 1.5"));
-  // A launch that reports was started: the machine is well again.
+  // A launch that reports has started, so the machine can start launches again.
   t.Report(2, 1, 0.5);
   EXPECT_EQ(t.Study().failed_starts, 0U);
   t.now = 1.5;
@@ -90,7 +90,7 @@ TEST_F(EngineAheadTest, OneThatDoesNotSayItsWorkIsAheadAfterALoss) {
   t.Report(1, 10, 0.5);
   t.End(1, Ending::kLost, "killed", 10);
   EXPECT_THAT(EndWell(1, 0), Contains("evict 1"));
-  EndWell(1, 0);  // once
+  EndWell(1, 0);  // the trial begins again only once
   EXPECT_EQ(t.State(1), TrialState::kComplete);
 }
 

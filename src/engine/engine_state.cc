@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// Whether the command line or the environment of a program says how far its launch is to go.
+// Whether the command line or the environment of a program states the budget of its launch.
 bool TellsBudget(const StudySpec& spec) {
   const auto tells = [](const std::string& text) { return HasWord(text, "budget"); };
   return std::ranges::any_of(spec.program, tells) ||
@@ -21,7 +21,7 @@ bool TellsBudget(const StudySpec& spec) {
 
 }  // namespace
 
-// Until it is measured, the gain from more devices is taken to be that of HyperSched's ResNet-50.
+// Until it is measured, the gain from more devices is assumed to be that of HyperSched's ResNet-50.
 EngineState::EngineState(std::unique_ptr<Policy> policy)
     : policy(std::move(policy)), speeds(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
 

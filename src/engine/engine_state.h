@@ -16,17 +16,17 @@
 
 namespace sluice {
 
-// What becomes of a message about a launch.
+// What is to be done with a message about a launch.
 enum class Admission {
   kNew,
-  kSeen,       // sent again: acknowledge, do not record
-  kRetrained,  // work that an earlier launch has reported: record it as LaunchHeard
-  kBackwards,  // work that this launch has passed: note it, do not record it
+  kSeen,       // sent again: acknowledge it, do not record it
+  kRetrained,  // its work was reported by an earlier launch: record it as LaunchHeard
+  kBackwards,  // its work is not above this launch's last report: note it, do not record it
   kStale,      // of a launch that was given up or is not known: refuse
 };
 
 // All that events change, and the commands that the present event has caused so far. The parts of
-// the engine, which lie in the folder parts, share this state:
+// the engine share this state. They lie in the folder parts:
 //   planner.h        starts trials on free devices, and sees when a study has ended
 //   work_viewer.h    what the policy is shown
 //   judge.h          what a report means for its trial and its study
@@ -35,7 +35,7 @@ enum class Admission {
 //   checkpoints.h    which checkpoints are kept, removed and copied
 //   forks.h          makes forks
 //   transfers.h      which study trains the best point of another
-//   speed_meter.h    how quick trials are
+//   speed_meter.h    how fast trials train
 //   memory_meter.h   how much device memory their processes take
 struct EngineState {
   explicit EngineState(std::unique_ptr<Policy> policy);
@@ -62,15 +62,15 @@ struct EngineState {
   Admission Admit(TrialKey key, LaunchId launch, Position position) const;
   Admission Admit(const Reported& report) const;
 
-  // A study as its file says, with a stopper that has seen nothing yet.
+  // Adds a study as its file describes it, with a stopper that has seen nothing yet.
   Study& AddStudy(const StudyCreated& event);
   Trial& MakeTrial(Study& study, Point point);
   Trial& AddTrial(Study& study, Trial trial);
   void SetState(Study& study, Trial& trial, TrialState state);
   void MarkChanged(const Study& study, Trial& trial);
-  // The running trials in the process of this one, itself included.
+  // The running trials that share this trial's process, this trial included.
   std::vector<TrialId> BundleOf(const Study& study, const Trial& trial) const;
-  // The process of this trial takes so many launches at once.
+  // Records that the process of this trial takes `capacity` launches at once.
   void SetCapacity(Study& study, const Trial& trial, int capacity);
 
   void AskWake(Time time);

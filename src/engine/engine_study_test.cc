@@ -1,4 +1,4 @@
-// When a study begins, ends, is drained and goes on.
+// How a study begins, ends, is drained and goes on.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,12 +50,12 @@ TEST(EngineStudyTest, ATrialThatAnotherTunerGaveUpIsStopped) {
 
 TEST(EngineStudyTest, AProposalIsTakenOnceAndInTurn) {
   TestEngine t("trials: 3\n");
-  // A controller that took over asks for the new ones before those that were under way.
+  // A controller that took over asks for new proposals before it repeats those that were under way.
   EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("propose 1"));
   EXPECT_THAT(t.Study().trials, IsEmpty());
   t.Propose(0, 0.5);
   EXPECT_THAT(t.Propose(0, 0.5), IsEmpty());
-  EXPECT_THAT(t.Propose(9, 0.5), IsEmpty());  // it was not asked for
+  EXPECT_THAT(t.Propose(9, 0.5), IsEmpty());  // proposal 9 was not asked for
   EXPECT_EQ(t.Study().trials.size(), 1U);
   EXPECT_THAT(t.Propose(1, 0.5), ElementsAre("start 2.1 0..end"));
 }
@@ -66,10 +66,10 @@ TEST(EngineStudyTest, TheBestIsByDirectionAndNeverNaN) {
   t.Report(1, 1, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
   EXPECT_EQ(Number(t.Study().best), 0U);
   t.Report(2, 1, Metrics{{"acc", 0.5}});
-  t.Report(3, 1, Metrics{{"acc", 0.5}});  // a tie stays with the first
+  t.Report(3, 1, Metrics{{"acc", 0.5}});  // in a tie the first trial stays the best
   EXPECT_EQ(Number(t.Study().best), 2U);
   t.Report(1, 2, Metrics{{"acc", 0.6}});
-  t.Report(1, 3, Metrics{{"acc", 0.1}});  // the best it ever was counts
+  t.Report(1, 3, Metrics{{"acc", 0.1}});  // the best report counts
   EXPECT_EQ(Number(t.Study().best), 1U);
   EXPECT_EQ(t.Trial(1).result, 0.6);
   EXPECT_EQ(t.Trial(1).result_work, 2);
@@ -83,13 +83,13 @@ TEST(EngineStudyTest, TheLastReportCountsWhereThatIsWanted) {
   t.Report(2, 1, Metrics{{"acc", 0.4}});
   t.Report(3, 1, Metrics{{"acc", 0.4}});
   EXPECT_EQ(Number(t.Study().best), 1U);
-  t.Report(1, 2, Metrics{{"acc", 0.45}});  // worse, and still the best
+  t.Report(1, 2, Metrics{{"acc", 0.45}});  // worse than before, but still the best trial
   EXPECT_EQ(Number(t.Study().best), 1U);
   EXPECT_EQ(t.Trial(1).result, 0.45);
   EXPECT_EQ(t.Trial(1).result_work, 2);
   t.Report(1, 3, Metrics{{"acc", 0.1}});
-  EXPECT_EQ(Number(t.Study().best), 2U);  // a tie is the first's
-  t.Report(2, 2, Metrics{{"other", 1}});  // says nothing of it
+  EXPECT_EQ(Number(t.Study().best), 2U);  // in a tie the first trial is the best
+  t.Report(2, 2, Metrics{{"other", 1}});  // without the objective's metric, the result stays
   EXPECT_EQ(t.Trial(2).result, 0.4);
   EXPECT_EQ(t.Trial(2).result_work, 1);
   t.Report(2, 3, Metrics{{"acc", std::numeric_limits<double>::quiet_NaN()}});
@@ -147,7 +147,7 @@ TEST(EngineStudyTest, WhoRunsAtTheDeadlineSavesByThenAndGoesOnWithAnother) {
   t.Drain();
   t.now = 14;
   t.End(1, Ending::kPaused);
-  t.now = 16;  // so it takes up to 6 s to save and leave
+  t.now = 16;  // so saving and leaving takes up to 6 s
   t.End(2, Ending::kPaused);
   EXPECT_THAT(t.Restart(), Contains("wake 54"));
   t.now = 54;
@@ -237,9 +237,9 @@ TEST(EngineStudyTest, DrainedTrialsComeFirstWhenItGoesOn) {
   t.Report(1, 4, 0.5);
   t.Report(2, 2, 0.5);
   EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 drain", "stop 2.1 drain"));
-  EXPECT_THAT(t.Propose(2, 0.9), IsEmpty());  // was on its way: kept, not started
+  EXPECT_THAT(t.Propose(2, 0.9), IsEmpty());  // was on its way: its trial is kept, not started
   EXPECT_THAT(t.End(1, Ending::kPaused), IsEmpty());
-  EXPECT_THAT(t.End(2, Ending::kFailed, "killed by signal 15"), IsEmpty());  // as good as leaving
+  EXPECT_THAT(t.End(2, Ending::kFailed, "killed by signal 15"), IsEmpty());  // counts as leaving
   EXPECT_EQ(t.Trial(2).failures, 0U);
   EXPECT_EQ(t.State(2), TrialState::kWaiting);
   EXPECT_FALSE(t.Study().finished);
@@ -253,7 +253,7 @@ TEST(EngineStudyTest, OneThatYieldsToAPlanIsToldWhenTheControllerLeaves) {
   EXPECT_EQ(created.rules, kRules);
   EXPECT_THAT(t.Drain(), ElementsAre("stop 1.1 drain", "stop 2.1 drain"));
   EXPECT_THAT(t.Drain(), IsEmpty());
-  // Whatever its end was, it goes on later, and nothing is charged.
+  // However a launch ended, its trial goes on later, and no failure is counted.
   t.End(1, Ending::kFailed, "killed by signal 15");
   t.End(2, Ending::kPaused);
   EXPECT_EQ(t.State(1), TrialState::kWaiting);
@@ -294,11 +294,12 @@ TEST(EngineStudyTest, OneTrialAloneIsStoppedByHand) {
   EXPECT_EQ(t.Trial(2).note, "stopped by hand");
   t.Happen(TrialStopAsked{TestEngine::Key(1)});
   EXPECT_EQ(t.State(1), TrialState::kStopped);
-  t.Happen(TrialStopAsked{TestEngine::Key(99)});  // none
+  t.Happen(TrialStopAsked{TestEngine::Key(99)});  // there is no such trial
   EXPECT_EQ(t.Study().ending, Finish::kNot);
 }
 
-// Fails a trial for good.
+// Ends the trial's launch with a failure. The study has no retries, so the trial has failed for
+// good.
 void FailFor(TestEngine& t, int trial, const char* reason = "exit code 1") {
   t.End(trial, Ending::kFailed, reason);
 }
@@ -311,12 +312,12 @@ TEST(EngineStudyTest, WhenTheFirstFiveCameToNothingTheStudyStops) {
     t.Propose(static_cast<std::uint64_t>(trial + 1), 0.5);
     EXPECT_EQ(t.Study().ending, Finish::kNot);
   }
-  t.Report(6, 1, 0.5);  // it has not finished
+  t.Report(6, 1, 0.5);  // trial 6 is not over yet
   EXPECT_THAT(t.End(5, Ending::kFailed, "exit code 1"), ElementsAre("stop 6.1 paused"));
   EXPECT_EQ(t.Study().ending, Finish::kFailures);
   EXPECT_THAT(t.End(6, Ending::kPaused), ElementsAre("finished"));
   EXPECT_EQ(t.State(6), TrialState::kWaiting);
-  // Resumed, the next five are looked at.
+  // Once the study is resumed, failures are counted from 0 again.
   EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), Contains("start 6.2 1..end"));
   FailFor(t, 6);
   EXPECT_EQ(t.Study().ending, Finish::kNot);
@@ -373,7 +374,7 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
       {At(0), StudyCreated{kStudy, "", "/", 1, SpecOf("trials: 9\nparallelism: 1\n", "a")}});
   const auto lines = Describe(
       engine->Apply({At(0), StudyCreated{second, "", "/", 1, SpecOf("trials: 9\n", "b")}}));
-  EXPECT_EQ(lines, TestEngine::Lines{"propose 0"});  // of b: the place that a may not use
+  EXPECT_EQ(lines, TestEngine::Lines{"propose 0"});  // for b: a may run only one trial at a time
   engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
   engine->Apply({At(0), Proposed{second, 0, Point{0.5}}});
   EXPECT_EQ(engine->study(kStudy)->running.size(), 1U);
@@ -382,8 +383,8 @@ TEST(EngineStudyTest, TwoStudiesShareAMachineInTurn) {
   EXPECT_EQ(engine->FindStudy("c"), nullptr);
 }
 
-// Found by simulating two studies: the first asked for room that it had no trials for. The second
-// got none of it, and was not asked again once the first was done.
+// Two simulated studies showed this bug: the first asked for room that it had no trials for. The
+// second study got none of that room, and was not asked again when the first was done.
 TEST(EngineStudyTest, RoomThatAStudyCannotUseIsForTheOthers) {
   auto engine = NewEngine();
   const StudyId second{2};
@@ -405,7 +406,7 @@ TEST(EngineStudyTest, AStudyDoesNotEndWhileOthersHoldTheRoomToResumeWhatIsPaused
   EXPECT_THAT(t.End(1, Ending::kPaused), ElementsAre("propose 0"));
   t.Happen(Proposed{second, 0, Point{0.5}});
   t.Report(2, 1, 0.2);
-  t.Happen(NodesChanged{{NodeOf(1 * kWhole)}});  // which the other study has
+  t.Happen(NodesChanged{{NodeOf(1 * kWhole)}});  // the other study uses this node
   EXPECT_THAT(t.End(2, Ending::kPaused), IsEmpty());
   EXPECT_FALSE(t.Study().finished);
   EXPECT_THAT(t.Happen(LaunchEnded{.trial = {second, TrialId{1}},
@@ -424,7 +425,7 @@ TEST(EngineStudyTest, ASmallerMachineTakesOverWhatRunsAndStartsNoMore) {
   t.Report(1, 1, 0.5);
   t.Report(2, 1, 0.5);
   EXPECT_THAT(t.Happen(ControllerStarted{{NodeOf(1 * kWhole, 1)}}), IsEmpty());
-  EXPECT_THAT(t.End(2), IsEmpty());  // its GPU is gone
+  EXPECT_THAT(t.End(2), IsEmpty());  // trial 2's GPU does not exist any more
   EXPECT_THAT(t.End(1), ElementsAre("propose 2"));
   EXPECT_THAT(t.Propose(2, 0.5), ElementsAre("start 3.1 0..end gpu0"));
 }

@@ -1,5 +1,5 @@
-// The engine in thousands of worlds: safe while things go wrong, finished once they do not, the
-// same on every replay.
+// The engine in thousands of simulated worlds. It stays safe while things go wrong, finishes once
+// they do not, and behaves in the same way on every replay.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST_P(EngineWorldTest, IsSafeAlwaysAndFinishesOnceFaultsStop) {
                                   << DescribeEnd(world);
     for (const auto& [sight, count] : world.sights()) sights[sight] += count;
   }
-  // A world in which nothing goes wrong proves nothing.
+  // A test in which nothing goes wrong proves nothing.
   for (const char* sight :
        {"died", "commands lost", "never started", "told drain", "stopped by hand", "told study",
         "told lease", "told timeout", "retried", "retrained", "restored", "sent again", "evicted",

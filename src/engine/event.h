@@ -15,24 +15,26 @@
 
 namespace sluice {
 
-// Everything that can happen. An event is in the ledger before the commands it causes are carried
-// out, except for Propose and WakeAt, which touch nothing outside.
+// Everything that can happen. The commands that an event causes are carried out once the event is
+// in the ledger. Propose and WakeAt have no effect outside the controller, so they do not wait for
+// that.
 
 // The version of the rules that give a study's events their meaning. A study keeps the version that
-// it was made with, so that its events always mean what they meant. Since rules 2
-//   - a program that exits with status 0, past the target that its launch was given, has ended by
-//     itself (unless it was told its {budget}). Under rules 1 its trial ran again;
-//   - a program that does not speak the protocol is ended when the controller drains. Under rules 1
-//     it went on;
-//   - failures can end a study, and some notes say more.
-// Since rules 3 trials are compared at rungs by their result so far. Before, it was by the value at
-// the rung.
+// it was made with, so that the meaning of its events never changes.
+// Since rules 2:
+//   - A program that exits with status 0 after more work than its launch's target has ended by
+//     itself, unless it was told its {budget}. Under rules 1 its trial ran again.
+//   - A program that does not speak the protocol is ended when the controller drains. Under rules 1
+//     it went on.
+//   - Failures can end a study, and some notes say more.
+// Since rules 3, trials are compared at rungs by their result so far. Under rules 1 and 2 they were
+// compared by their value at the rung.
 constexpr int kRules = 3;
 
 struct StudyCreated {
   StudyId study{};
-  std::string source;  // the study file, as it was
-  std::string folder;  // where its program runs
+  std::string source;  // the text of the study file
+  std::string folder;  // in which the study's program runs
   std::uint64_t seed = 0;
   StudySpec spec;  // what the source says
   int rules = kRules;
@@ -44,34 +46,35 @@ struct StudyResumed {
   StudyId study{};
   std::optional<int> trials;
   std::optional<Time> deadline;
-  std::optional<StudyChange> change = std::nullopt;  // its file was edited
+  std::optional<StudyChange> change = std::nullopt;  // set if the study's file was edited
 };
 
 struct StudyStopAsked {
   StudyId study{};
 };
 
-// A controller took over with these nodes, in the order of their ids. Nodes that are missing are
-// down. Launches that ran before may still run: the workforce finds out what became of each.
+// A controller took over with these nodes, in the order of their ids. A known node that is not
+// listed is down. Launches that ran before may still run: the workforce finds out what became of
+// each.
 struct ControllerStarted {
   std::vector<Node> nodes;
 };
 
-// Nodes were lost, came back or changed: all nodes are listed again. Launches on a node that is
-// down are lost; their later messages are refused.
+// Nodes were lost, came back or changed. All nodes are listed again. Launches on a node that is
+// down are lost, and their later messages are refused.
 struct NodesChanged {
   std::vector<Node> nodes;
 };
 
-// No new work. Running launches are asked to save and leave.
+// Nothing new is started. Running launches are asked to save and leave.
 struct DrainAsked {
-  // Running launches are left alone. Written while no controller runs, before events that would
-  // otherwise start trials.
+  // Running launches are left alone. Set where the event is written while no controller runs,
+  // before events that would otherwise start trials.
   bool only_starts = false;
 };
 
-// The answer to a Propose command. Without a point, the space is exhausted; a fork without one
-// keeps the parameters of its parent.
+// The answer to a Propose command. If an answer for a new trial has no point, the space is
+// exhausted. If an answer for a fork has none, the fork keeps the parameters of its parent.
 struct Proposed {
   StudyId study{};
   std::uint64_t counter = 0;
@@ -79,14 +82,14 @@ struct Proposed {
   TrialId fork{};
 };
 
-// What came of a CopyCheckpoint.
+// The outcome of a CopyCheckpoint command.
 struct CheckpointCopied {
   TrialKey trial;            // the fork
-  std::optional<Work> work;  // of the checkpoint that was copied, if it says
-  std::string error;         // empty: the copy is there
+  std::optional<Work> work;  // the copied checkpoint's work; not set if it is not stated
+  std::string error;         // empty: the copy was made
 };
 
-// Points to try before the sampler is asked, in this order. They wait for the next plan.
+// Points to try, in this order, before the sampler is asked. They wait for the next plan.
 struct PointsEnqueued {
   StudyId study{};
   std::vector<Point> points;
@@ -100,28 +103,28 @@ struct KnownTrial {
   double value = 0;  // of the objective
 };
 
-// What the sampler is to know from the beginning. The engine has no use for it.
+// What the sampler is to know from the beginning. The engine itself ignores it.
 struct KnowledgeGiven {
   StudyId study{};
-  std::string source;  // which trials of which study, for people
+  std::string source;  // which trials of which study, as text for people
   std::vector<KnownTrial> trials;
 };
 
-// What processes of an earlier study measured that had the same program.
+// What the processes of an earlier study with the same program measured.
 struct MeasurementsGiven {
   StudyId study{};
-  std::string source;  // which study, for people
+  std::string source;  // which study, as text for people
   std::vector<Measurement> measured;
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-// Where an event stands in the messages of its launch. Both numbers rise within a launch. A message
-// has one of them; an event of the controller's own has neither. A message with a number that is
-// not above the last one seen was seen before.
+// The position of an event among the messages of its launch. Both numbers rise within a launch. A
+// message has one of them. An event that the controller makes by itself has neither. A message
+// whose number is not above the last number seen was seen before.
 struct Position {
-  std::uint64_t seq = 0;     // of the worker's connection
-  std::uint64_t offset = 0;  // of standard output, just after the line
+  std::uint64_t seq = 0;     // number of the message from the worker
+  std::uint64_t offset = 0;  // bytes of standard output up to the end of the message's line
 };
 
 struct Reported {
@@ -155,8 +158,8 @@ struct TrialNoted {
   std::string note;
 };
 
-// A report of work that an earlier launch, or the parent of a fork, has reported already. It is a
-// sign of life, and is not recorded twice.
+// A report of work that an earlier launch, or the parent of a fork, has reported already. The event
+// is a sign of life. The report is not recorded a second time.
 struct LaunchHeard {
   TrialKey trial;
   LaunchId launch{};
@@ -165,49 +168,50 @@ struct LaunchHeard {
 
 enum class Ending {
   kDone,        // the program ended well, or said that it is done with this trial
-  kPaused,      // it left as it was asked to, and wants to go on later
-  kFailed,      // it ended badly, or said so, or its program cannot be run
-  kLost,        // it never ran, or vanished without its own fault
-  kStopped,     // another tuner, from which the study was imported, had given it up
-  kNotStarted,  // the machine could not start it: a full disk, no more processes
-  kReleased,    // its process handed it back, or had no room for it
-  kBundleLost,  // its process died, and carried other launches too
+  kPaused,      // the launch left when it was asked to, and wants to go on later
+  kFailed,      // the program ended badly, said that it failed, or cannot be run
+  kLost,        // the launch never ran, or vanished through no fault of its own
+  kStopped,     // in an imported study: the other tuner had given the trial up
+  kNotStarted,  // the machine could not start the launch: a full disk, no more processes
+  kReleased,    // the process handed the launch back, or had no room for it
+  kBundleLost,  // the process died while it carried other launches too
 };
 
 struct LaunchEnded {
   TrialKey trial;
   LaunchId launch{};
-  Position position;  // when the worker itself said so
+  Position position;  // set if the worker itself reported the end
   Ending ending = Ending::kDone;
-  // Not with kPaused. With kDone, what it printed if it reported nothing.
+  // Why it ended; empty with kPaused. With kDone, what the program printed if it reported nothing.
   std::string reason;
   std::int64_t checkpoint_bytes = -1;  // size of the checkpoint folder now; -1: not known
-  Work checkpoint_work = -1;           // of the checkpoint, 0 if it does not say; -1: not known
+  Work checkpoint_work = -1;           // 0: the checkpoint does not state its work; -1: not known
 };
 
-// A worker was silent past its lease: it counts as dead, whatever it still does.
+// A worker was silent for longer than its lease. It counts as dead, whatever it still does.
 struct LeaseExpired {
   TrialKey trial;
   LaunchId launch{};
 };
 
-// The process of a launch said how many launches it takes at once: when it connected, or because
-// that has changed.
+// The process of a launch said how many launches it takes at once. It says this when it connects,
+// and when the number changes.
 struct CapacityTold {
   TrialKey trial;
   LaunchId launch{};
   int capacity = 0;
-  bool several_shapes = false;  // they may be of different shapes
+  bool several_shapes = false;  // these launches may be of different shapes
 };
 
-// A launch did not leave within its grace period, and its process carries other launches. Those
-// save and leave before the process is ended.
+// A launch did not leave within its grace period, and its process carries other launches. The other
+// launches save and leave before the process is ended.
 struct LaunchHung {
   TrialKey trial;
   LaunchId launch{};
 };
 
-// What a process measured while it trained so many trials of the shape that this trial has.
+// What a process measured while it trained this trial, or several trials of its shape at once
+// (`measured` says how many).
 struct Profiled {
   TrialKey trial;
   LaunchId launch{};
@@ -219,12 +223,12 @@ struct RetryAsked {
   TrialKey trial;
 };
 
-// The user stops this trial. What it reported stays.
+// The user stops this trial. What the trial reported is kept.
 struct TrialStopAsked {
   TrialKey trial;
 };
 
-// A moment that a WakeAt asked for has come.
+// The time that a WakeAt command asked for has come.
 struct Woken {};
 
 struct Event {

@@ -5,7 +5,7 @@
 namespace sluice {
 
 // Whether a trial may go from one state to another within one event. `retry_asked`: the event was
-// RetryAsked. Tests hold every engine they watch to this.
+// RetryAsked. Tests check every change of state with this function.
 constexpr bool IsLegalChange(TrialState from, TrialState to, bool retry_asked) {
   using enum TrialState;
   if (from == to) return true;

@@ -11,7 +11,7 @@ unsigned At(std::string_view text, std::size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
-// The length of the character at the beginning; 0 if it is not valid UTF-8.
+// The length in bytes of the first character; 0 if it is not valid UTF-8.
 std::size_t CharacterAt(std::string_view text) {
   const unsigned first = At(text, 0);
   if (first < 0x80) return 1;

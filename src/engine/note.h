@@ -5,12 +5,12 @@
 
 namespace sluice {
 
-// Programs may print any bytes; what is kept is UTF-8. Each byte that is not part of a valid
-// character becomes U+FFFD. A text that is UTF-8 already stays as it is, so that an event reads
-// back as it was applied.
+// The text as valid UTF-8, because programs may print any bytes. Each byte that is not part of a
+// valid character becomes U+FFFD. Valid UTF-8 is not changed, so a stored event reads back exactly
+// as it was applied.
 std::string ReadableText(std::string_view text);
 
-// A trial's note: readable, at most 500 bytes, cut between characters.
+// A text as a trial's note: valid UTF-8, cut between characters to at most 500 bytes.
 std::string NoteOf(std::string_view text);
 
 }  // namespace sluice

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// A total order that tells points apart, also where values are NaN.
+// A total order of points that compares their bits, so it works for NaN values too.
 struct ByBits {
   bool operator()(const Point& a, const Point& b) const {
     return std::ranges::lexicographical_compare(

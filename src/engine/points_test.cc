@@ -17,7 +17,7 @@ TEST(PointsTest, DrawsFollowFromTheSeedAndTheNumberOfPointsBefore) {
   EXPECT_EQ(*FillInAll(space, parts, 7, 0), all);
   EXPECT_NE(*FillInAll(space, parts, 8, 0), all);
   EXPECT_NE(all[0], all[1]);
-  // One by one they are the same as at once.
+  // Points that are completed one by one are the same as points that are completed together.
   EXPECT_EQ((*FillInAll(space, {PointPart(1)}, 7, 2))[0], all[2]);
 }
 

@@ -55,8 +55,8 @@ struct Loader {
   }
 };
 
-// The fields of a study that no other part of the snapshot tells, in the order of the snapshot. A
-// field that is missing here does not compile.
+// Calls visit on the fields of a study that nothing else in the snapshot determines, in the order
+// of the snapshot. A field that is missing here is a compile error.
 template <typename SomeStudy, typename Visit>
 void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   // Not listed are
@@ -95,8 +95,9 @@ bool IsWhole(const Price& price) {
          price.count <= Price::kMemory;
 }
 
-// Whether a study's parts are consistent, so that nothing trips over them later. What its running
-// trials hold is taken off `unexplained`.
+// Whether a study's parts are consistent, so that later code can rely on them. Subtracts what the
+// study's running trials hold from `unexplained`: the cluster's resources that are in use, and that
+// no trial read so far accounts for.
 bool IsWhole(const Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
   if (!IsWhole(study.start_up) || study.leave.count() < 0 ||

@@ -28,8 +28,8 @@ int Study::room() const {
 
 Time Study::stops_at() const { return deadline == kNever ? kNever : deadline - leave; }
 
-// A trial that has run before is queued before new trials, so that it never starves behind them. So
-// is a fork, which goes on from a trial that has run.
+// A trial that has run before is queued ahead of new trials, so that it never starves behind them.
+// A fork is queued ahead of them too, since it goes on from a trial that has run.
 void Study::Enqueue(const Trial& trial) {
   const auto is_new = [](const Trial& some) { return !IsSet(some.launch.id) && !some.IsFork(); };
   if (is_new(trial) || Planted("starved")) {
@@ -41,8 +41,9 @@ void Study::Enqueue(const Trial& trial) {
   waiting.insert(first_new, trial.id);
 }
 
-// Trials that go straight to the full budget are one group (grid, random). So are trials that a
-// stopper gathers for one target. Every other trial is a group of its own.
+// Trials whose target is the full budget from the beginning (grid, random) are one group. Trials
+// that a stopper gathers for one target are also one group. Every other trial is a group of its
+// own.
 void Study::JoinGroup(Trial& trial) {
   const bool same =
       stopper->Gathers() ? trial.target == group_target : trial.target == spec.stopper.max_budget;

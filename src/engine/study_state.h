@@ -33,7 +33,7 @@ enum class Finish : std::uint8_t {
 };
 std::string_view Name(Finish finish);
 
-// The measured time that something takes: a mean that forgets old measurements slowly.
+// The measured time that something takes: a mean in which old measurements slowly lose weight.
 struct Price {
   double seconds = 0;
   std::int64_t count = 0;
@@ -57,30 +57,30 @@ struct Study {
   Time created{};
   Time deadline = kNever;
   Price start_up;                // from the start of a launch to its first step
-  Duration leave{0};             // the longest that a launch took of late to save and leave
+  Duration leave{0};             // the longest that a launch recently took to save and leave
   bool leave_known = false;      // `leave` was measured
   Work furthest = 0;             // the most work that any trial has reported
-  Finish ending = Finish::kNot;  // why no new work is begun
-  bool finished = false;         // it has ended, and nothing runs
+  Finish ending = Finish::kNot;  // why nothing new is started
+  bool finished = false;         // the study has ended, and nothing runs
   bool exhausted = false;
-  std::uint32_t failed_starts = 0;  // consecutive rounds of starts that the machine failed
+  std::uint32_t failed_starts = 0;  // rounds of starts in a row that failed because of the machine
   Time hold_until{};                // nothing is started before this time
-  std::string pause;                // why the machine could not start its trials; empty: it could
-  // Counted since the study was made, was resumed, or had a trial retried by hand: trials that are
-  // over, the failed trials among those, and the failed trials that never reported.
+  std::string pause;  // why the machine could not start its trials; empty: no such failure
+  // Counts since the study was made, was last resumed, or last had a trial retried by hand: trials
+  // that are over, those of them that failed, and those that failed without any report.
   std::uint32_t over = 0;
   std::uint32_t failed = 0;
   std::uint32_t fruitless = 0;
-  // The fewest launches that any of its processes has said to take at once, since the study was
-  // last resumed; 0: none has said.
+  // The smallest number of launches that any process of the study said it takes at once, since the
+  // study was last resumed; 0: no process has said so.
   int capacity = 0;
-  bool several_shapes = false;  // its processes take launches of several shapes at once
+  bool several_shapes = false;  // its processes take launches of several shapes together
   // The largest device memory that its processes were measured to take, by the number of trials
   // that they trained at once.
   std::map<int, std::int64_t> measured_bytes;
-  // It was measured in an earlier study, or before this one was resumed.
+  // `measured_bytes` was measured in an earlier study, or before this one was resumed.
   bool memory_is_inherited = false;
-  Demand demand;                     // that of `spec`, with the memory that was measured
+  Demand demand;                 // that of `spec`, with the memory that was measured
   bool has_enough_room = false;  // in the plan being made: the study needs no room for more trials
   std::uint64_t asked = 0;       // proposals asked for
   std::uint64_t answered = 0;
@@ -90,7 +90,7 @@ struct Study {
   TrialId best{};
   std::int64_t checkpoint_bytes = 0;
   std::set<TrialId> saved;   // trials with a checkpoint
-  std::deque<Trial> trials;  // trial n is at n - 1; a reference stays good when another is made
+  std::deque<Trial> trials;  // trial n is at n - 1; references stay valid when a trial is added
   int forks = 0;             // among the trials; trials_wanted does not count them
   Work group_target = 0;     // of the latest group, for stoppers that gather trials
   std::array<int, kTrialStates> counts{};
@@ -105,9 +105,9 @@ struct Study {
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   // Trials that a sampler proposed or a user gave: those that `trials_wanted` counts.
   int proposed() const { return static_cast<int>(trials.size()) - forks; }
-  // How many more trials may be made, besides those with proposals on their way.
+  // How many more trials may be made, in addition to those whose proposals are on their way.
   int room() const;
-  // When launches are told to leave, so that they have saved by the deadline.
+  // When launches are told to leave, so that they have saved before the deadline.
   Time stops_at() const;
   // Whether the study goes on: its waiting trials may start, and new trials may be made. While the
   // engine drains, nothing is planned even for an open study.

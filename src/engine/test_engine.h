@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: an engine on a machine of its own, which is told single events.
+// For tests: an engine on a machine of its own. A test gives it events one by one.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr StudyId kStudy{1};
 
 inline Time At(double seconds) { return Time(Duration(static_cast<std::int64_t>(seconds * 1e6))); }
 
-// The lines a test cares about before those every study needs.
+// The text of a study: the lines that a test cares about, then the keys that every study needs.
 inline std::string SourceOf(const std::string& lines) {
   std::string text = lines;
   if (!text.empty() && text.back() != '\n') text += '\n';
@@ -55,7 +55,7 @@ inline Node NodeOf(Milli cpus, int gpus = 0) {
   return node;
 }
 
-// A command as a line: what a test compares, and what it prints when it fails.
+// A command as a line of text, which a test compares with, and prints when it fails.
 inline std::string Describe(const Command& command) {
   struct Visitor {
     std::string operator()(const Propose& c) const {
@@ -99,8 +99,8 @@ inline std::vector<std::string> Describe(const std::vector<Command>& commands) {
   return lines;
 }
 
-// One study of one engine. Every call is one event at the time `now`, and gives the commands it
-// caused.
+// One study in one engine. Every call is one event at the time `now`. It returns the commands that
+// the event causes.
 class TestEngine {
  public:
   using Lines = std::vector<std::string>;

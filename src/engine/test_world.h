@@ -1,9 +1,9 @@
 #pragma once
 
-// For tests: a world in virtual time around an engine. It plays the sampler, the executor and the
-// programs, from one seed, and goes wrong in every way they can. Launches fail, vanish, fall silent
-// or do not listen. Messages come twice or late. The controller drains, or dies at any event and
-// comes back from what it saved.
+// For tests: a world in virtual time around an engine. From one seed, the world plays the sampler,
+// the executor and the programs, and everything goes wrong that can. Launches fail, vanish, fall
+// silent or ignore requests. Messages come twice or late. The controller drains, or dies at any
+// event and goes on from what it saved.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@
 
 namespace sluice {
 
-// What a world saw happen, so that a test can require that every kind of thing was seen.
+// How often a world saw each kind of thing happen. Tests require that every kind was seen.
 using Sights = std::map<std::string, int>;
 
 class World {
@@ -55,7 +55,8 @@ class World {
     Happen(ControllerStarted{{node_}});
   }
 
-  // One thing happens. Faults stop when `faulty` is false: then everything goes well, and must end.
+  // One thing happens. Without faults (`faulty` is false) everything goes well, so the study must
+  // end.
   void Step(bool faulty) {
     now_ += Duration(static_cast<std::int64_t>(random_.Below(3'000'000)));
     if (wake_ && now_ >= *wake_) {
@@ -86,9 +87,9 @@ class World {
   const std::vector<std::uint64_t>& digests() const { return digests_; }
   const Sights& sights() const { return sights_; }
   const Node& node() const { return node_; }
-  // The first thing that was wrong, or nothing.
+  // The first thing that was wrong; empty if nothing was.
   const std::string& problem() const { return problem_; }
-  // Digests after every event cost more than all the rest.
+  // Keeps a digest for each event. Off by default, since digests cost more time than all the rest.
   void KeepDigests() { keep_digests_ = true; }
 
  private:
@@ -101,7 +102,7 @@ class World {
     std::uint64_t seq = 0;
     bool hears = true;
     std::optional<StopReason> leave_reason;
-    std::optional<Reported> last;  // to be sent again
+    std::optional<Reported> last;  // the last report, which may be sent again
   };
 
   void Say(std::string problem) {
@@ -205,7 +206,7 @@ class World {
   void AnswerCopy(bool faulty) {
     const TrialId fork = copies_.front();
     copies_.pop_front();
-    // A copy that was given up meanwhile can no longer fail.
+    // A copy that is not waited for any more can no longer fail.
     const bool fails =
         faulty && study().trial(fork).copying == Copying::kAsked && random_.Chance(0.1);
     if (fails) disk_.erase(fork);
@@ -244,7 +245,7 @@ class World {
     const bool unbounded = created_.spec.stopper.max_budget == kNoLimit;
     if (process.work > 20 && unbounded) return EndProcess(process, Ending::kDone);
     if (process.work > 60)
-      return EndProcess(process, Ending::kDone);  // a deaf program that has had enough
+      return EndProcess(process, Ending::kDone);  // a program that ignores requests ends here
     const bool waits = process.hears && process.work >= process.target;
     if (!waits) Report(process);
   }
@@ -319,7 +320,8 @@ class World {
     node_.up = up;
     const std::map<TrialKey, Process> gone = up ? std::map<TrialKey, Process>() : processes_;
     if (!up) processes_.clear();
-    // The end of one launch can mean that another is told to leave before its own end is recorded.
+    // The end of one launch can make the engine tell another launch to leave, although that launch
+    // was lost too and its end is only recorded next.
     for (const auto& [key, process] : gone) lost_.emplace_back(key, process.launch);
     Happen(NodesChanged{{node_}});
     lost_.clear();
@@ -355,7 +357,7 @@ class World {
     }
   }
 
-  // The user's own points, at any time; a controller looks at once whether there is room.
+  // The user's own points, which may come at any time. A controller then makes a plan (Woken).
   void EnqueueSome() {
     See("enqueued");
     PointsEnqueued event{kStudy, {}};
@@ -385,8 +387,7 @@ class World {
     Happen(TrialStopAsked{{kStudy, trial.id}});
   }
 
-  // kill -9: the engine comes back as its snapshot says. Its last commands were perhaps not carried
-  // out.
+  // kill -9: the engine goes on from its snapshot. Its last commands may not have been carried out.
   void Die(bool losing_commands) {
     if (losing_commands && !processes_.empty()) {
       lose_commands_ = true;
@@ -403,8 +404,8 @@ class World {
     Restart();
   }
 
-  // A controller takes over. It looks for every launch that should run, and tells each what it was
-  // to hear.
+  // A controller takes over. It looks for every launch that should run, and repeats the commands
+  // that the launch may have missed.
   void Restart() {
     proposals_.clear();
     copies_.clear();
@@ -413,7 +414,7 @@ class World {
     const std::map<TrialKey, Process> before = processes_;
     std::vector<Command> unfinished = engine_->Unfinished();
     lose_commands_ = false;
-    // A copy is made before anything new begins.
+    // Copies are made before anything new starts.
     for (const Command& command : unfinished) {
       if (const auto* copy = std::get_if<CopyCheckpoint>(&command)) CarryOut(*copy);
     }
@@ -435,7 +436,7 @@ class World {
         std::visit([this](const auto& each) { this->CarryOut(each); }, command);
       }
     }
-    // What the engine tells launches before it has heard of their end reaches no process.
+    // Commands to launches whose end the engine has not heard of yet reach no process.
     while (!lost_.empty()) {
       const auto [trial, launch] = lost_.front();
       Happen(LaunchEnded{.trial = trial,
@@ -456,11 +457,11 @@ class World {
   Time now_{};
   std::optional<Time> wake_;
   std::deque<Propose> proposals_;
-  std::deque<TrialId> copies_;    // made, and the engine has not been told
-  std::map<TrialId, Work> disk_;  // the checkpoints there are, by their work
+  std::deque<TrialId> copies_;    // copies that are made, but not reported to the engine yet
+  std::map<TrialId, Work> disk_;  // the checkpoints that exist, by trial, with their work
   std::map<TrialKey, Process> processes_;
   std::deque<std::pair<TrialKey, LaunchId>> lost_;  // launches without a process
-  std::vector<Point> given_;                        // all that were enqueued
+  std::vector<Point> given_;                        // all points that were enqueued
   bool lose_commands_ = false;
   bool keep_digests_ = false;
   std::vector<Event> history_;

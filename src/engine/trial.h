@@ -25,7 +25,7 @@ constexpr std::string_view Name(TrialState state) {
   return kTrialStateNames[static_cast<std::size_t>(state)];
 }
 
-// What a fork still waits for before it can start, besides its parameters.
+// What a fork still waits for before it can start, apart from its parameters.
 enum class Copying : std::uint8_t {
   kNot,
   kWaits,  // for its parent to save and leave
@@ -37,32 +37,32 @@ enum class Copying : std::uint8_t {
 struct Launch {
   LaunchId id{};
   Grant grant;      // while it runs
-  Work target = 0;  // that it was given at its start
+  Work target = 0;  // the target that it was given at its start
   Time started{};
   Time heard{};               // its last report, or its start
   std::uint64_t seq = 0;      // the last message seen
-  std::uint64_t offset = 0;   // bytes of output consumed
-  Work work = 0;              // of its last new report
-  std::uint32_t reports = 0;  // new ones
+  std::uint64_t offset = 0;   // bytes of standard output read so far
+  Work work = 0;              // the work of its last new report
+  std::uint32_t reports = 0;  // number of new reports
   Duration to_first{0};       // from its start to its first report; 0: not known
-  // The most launches that its process takes at once; 0: it has not said so. A bundle with as many
-  // members, or more, takes no other.
+  // How many launches its process takes at once; 0: the process has not said so. No launch joins a
+  // bundle that has this many members or more.
   int capacity = 0;
 
   // Whether the launch can be preempted: it speaks the protocol, and has reported new work.
   bool CanBeMoved() const { return seq > 0 && work > 0; }
 };
 
-// How quick a trial is.
+// How fast a trial trains.
 struct MeasuredPace {
-  Time since = kNever;         // its speed is measured since then; kNever: it is not
-  Work work = 0;               // that it had reported then
+  Time since = kNever;         // its speed is measured from this time on; kNever: not measured
+  Work work = 0;               // the trial's work at `since`
   double pace = 1;             // its speed relative to what is usual for its study
-  std::uint32_t measured = 0;  // measurements that `pace` rests on, capped
+  std::uint32_t measured = 0;  // number of measurements that `pace` rests on, capped
 };
 
-// A trial as the engine knows it. Its reports are on disk; this holds what decisions need. About
-// 420 bytes, plus what its texts and lists hold.
+// A trial as the engine knows it. The trial's reports are on disk; this struct holds what decisions
+// need. It takes about 420 bytes, plus what its texts and lists take.
 struct Trial {
   TrialId id{};
   GroupId group{};
@@ -75,19 +75,21 @@ struct Trial {
   bool exempt = false;     // retried by hand: the stopper no longer judges it
   bool evicted = false;    // its checkpoint is to be removed, and may still be there
   bool lost = false;       // a launch vanished, perhaps with reports, and no report has come since
-  bool restarted = false;  // its checkpoint was ahead of its reports: it began anew
+  bool restarted = false;  // its checkpoint was ahead of its reports: it began again from scratch
   bool enqueued = false;   // its point was given by hand
   bool resumed = false;    // its stopper has resumed it, and it has not been started since
   bool changed = false;    // it is in the engine's list of changed trials; not part of the state
   TrialId parent{};        // of a fork: it begins from a copy of this trial's checkpoint
   Work forked_at = 0;      // the work of that copy
-  // A fork whose parameters are still to come. Until then it has its parent's.
+  // This is a fork whose parameters have not come yet. Until they come, it has its parent's
+  // parameters.
   bool awaits_parameters = false;
   Copying copying = Copying::kNot;
   Launch launch;
   MeasuredPace pace;
   std::uint32_t failures = 0;
-  // How often its process died with other launches in it, since a launch of it last ended in order.
+  // How often a process of this trial died while it carried other launches too, since a launch of
+  // this trial last ended well or paused.
   std::uint32_t lost_bundles = 0;
   std::uint32_t reports = 0;
   Work work = 0;  // reported so far, or done by the parent of a fork
@@ -104,14 +106,14 @@ struct Trial {
   Time not_before{};  // no start before this time: back-off after a failure
   Duration busy{0};   // time spent in ended launches
   Point point;
-  Milli width = 0;  // that the policy settled until the target is reached; 0: none
+  Milli width = 0;  // chosen by the policy until the target is reached; 0: none
   std::string note;
 
   bool IsFork() const { return IsSet(parent); }
   bool CanStart() const { return !awaits_parameters && copying == Copying::kNot; }
   bool HasCheckpoint() const { return saved_work > 0 || saved_bytes > 0; }
   bool HasResult() const { return result == result; }
-  // Whether it may not share a process, because it may be what made two of them die.
+  // Whether the trial must have a process to itself, because it may have made two processes die.
   bool RunsAlone() const { return lost_bundles >= 2; }
   // A width is settled for one target, so a new target drops it.
   void SetTarget(Work next) {
@@ -135,7 +137,8 @@ inline bool IsEnding(const Trial& trial) {
          trial.leave_reason != StopReason::kDrain;
 }
 
-// Whether a user can still stop this trial. A fork that cannot start yet (CanStart) does not count.
+// Whether a user can still stop this trial. A fork that cannot start yet (CanStart) cannot be
+// stopped.
 inline bool CanBeStopped(const Trial& trial) {
   const bool lives = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning ||
                      trial.state == TrialState::kPaused;
@@ -145,9 +148,8 @@ inline bool CanBeStopped(const Trial& trial) {
   return lives && !decided && trial.CanStart();
 }
 
-// Calls visit on each field that is part of the state, in the order of the snapshot: the one list
-// that saving, loading and digesting share. If a field of the state is missing, this does not
-// compile.
+// Calls visit on each field that is part of the state, in the order of the snapshot. Saving,
+// loading and digesting share this one list. A field that is missing here is a compile error.
 template <typename SomeTrial, typename Visit>
 void ForEachField(SomeTrial& t, Visit&& visit) {
   // `changed` is not part of the state. `launch`, its grant and `pace` are listed by their fields.

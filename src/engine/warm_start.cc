@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Why trials were left out, in the order the reasons came up.
+// Why trials were left out, and how many for each reason. The reasons are in order of first use.
 class Losses {
  public:
   void Count(const std::string& reason) {
@@ -64,14 +64,15 @@ class Matcher {
     for (const auto& [theirs, ours] : wish.map) taken_.insert(ours);
   }
 
-  // Our parameter for a parameter name of the earlier study.
+  // The index of this study's parameter for a parameter name of the earlier study; nothing if this
+  // study has no such parameter.
   std::optional<std::size_t> Ours(const std::string& theirs) const {
     const auto mapped = wish_.map.find(theirs);
     if (mapped != wish_.map.end()) return space_.Find(mapped->second);
     return taken_.contains(theirs) ? std::nullopt : space_.Find(theirs);
   }
 
-  // Fails with the reason why the trial cannot be used.
+  // Fails with the reason if the trial cannot be used. The draws depend on the trial's `number`.
   Result<Point> Match(const NamedValues& params, std::uint64_t number) {
     PointPart part(space_.size());
     for (const auto& [name, value] : params) {
@@ -152,7 +153,7 @@ Status CheckCommon(const StudySpec& spec, const WarmStart& wish, const EarlierSt
   return {};
 }
 
-// Leaves the best `count`, in the order they came.
+// Keeps only the best `count` trials, in the order they had.
 void KeepBest(std::vector<KnownTrial>& trials, const Objective& objective, std::size_t count) {
   if (trials.size() <= count) return;
   std::vector<std::size_t> order(trials.size());

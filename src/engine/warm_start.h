@@ -18,10 +18,10 @@ struct EarlierTrial {
   NamedValues params;
   Outcome outcome = Outcome::kComplete;
   Work work = 0;
-  double value = 0;  // of its objective; NaN and the infinities: it has no result
+  double value = 0;  // of the study's objective; not finite: the trial has no result
 };
 
-// A study that ran before, from wherever it was read.
+// A study that ran before, read from a store or from an Optuna file.
 struct EarlierStudy {
   std::string source;  // what messages call it: "study 'a'"
   std::string metric;  // empty: not known
@@ -37,11 +37,12 @@ struct Knowledge {
   std::vector<std::string> notes;  // what else a user should know
 };
 
-// The earlier trials as points of this study's space, as its warm_start says. Parameters are
-// matched by name, or as `map` says. A trial with a value outside of our range is left out. So is a
-// trial without a value of an active parameter, unless `missing` says to fill it in: the value is
-// then drawn from the seed. Fails if the directions differ, if no parameter is common, if no trial
-// is left, or if a parameter is missing and `missing` says to refuse that.
+// Makes points of this study's space out of the earlier trials, as `wish` (the study's warm_start)
+// says. Parameters are matched by name, or as `map` says. A trial with a value outside of this
+// study's range is left out. A trial without a value of an active parameter is left out too, unless
+// `missing` says to fill it in: the value is then drawn from the seed. Fails if the directions
+// differ, if no parameter is common, if no trial is left, or if a parameter is missing and
+// `missing` says to refuse that.
 Result<Knowledge> Learn(const StudySpec& spec, const WarmStart& wish, const EarlierStudy& earlier,
                         std::uint64_t seed);
 

@@ -13,7 +13,7 @@
 
 namespace sluice::wire {
 
-// The worker protocol, as docs/protocol.md tells it.
+// The worker protocol. docs/protocol.md describes it.
 
 constexpr int kVersion = 2;
 constexpr int kOldestVersion = 1;
@@ -22,8 +22,8 @@ constexpr int kWindow = 1024;
 // The most launches that one process can carry.
 constexpr int kMostCapacity = 4096;
 
-// The processes that speak for a launch, one after another, are counted from 0: the messages of the
-// n-th are numbered from n * kConversation + 1 on.
+// The processes that speak for a launch, one after another, are counted from 0. The messages of
+// process n are numbered from n * kConversation + 1 on.
 constexpr std::uint64_t kConversation = 1ULL << 40;
 constexpr std::uint64_t ConversationOf(std::uint64_t seq) {
   return seq == 0 ? 0 : (seq - 1) / kConversation;
@@ -38,28 +38,28 @@ struct LaunchRef {
 
 using Values = std::vector<std::pair<std::string, double>>;
 
-// From the worker. Those with a seq are acknowledged.
+// Messages from the worker. Those with a seq are acknowledged.
 struct Hello {
   int version = kOldestVersion;
   std::string worker;  // the launch its process was started for, "TRIAL.LAUNCH"
   std::int64_t pid = 0;
   std::string client = {};
-  // It can take another launch when it has left one. Version 2: always.
+  // The worker can take another launch after it has left one. In version 2 this is always so.
   bool reuse = false;
-  std::string secret = {};  // of the host; empty: it knows none
+  std::string secret = {};  // the host's secret; empty: the process does not know it
   std::string study = {};
-  // The launches it carries. Version 1: at most one, which may have ended without its end being
-  // acknowledged.
+  // The launches that the worker carries. Version 1: at most one. That launch may have ended, if
+  // its end is not acknowledged yet.
   std::vector<LaunchRef> launches = {};
-  // Version 2: launches it has left, with messages that are not acknowledged.
+  // Version 2: launches that the worker has left, and whose messages are not all acknowledged.
   std::vector<LaunchRef> ended = {};
   int capacity = 1;             // how many launches it takes at once
-  bool several_shapes = false;  // which may be of different shapes
+  bool several_shapes = false;  // these launches may be of different shapes
 };
 struct Heartbeat {};
-// Version 1: the worker carries nothing, and would take a launch.
+// Version 1: the worker carries nothing, and can take a launch.
 struct Ready {};
-// Version 2: from now on the worker takes so many launches at once.
+// Version 2: from now on the worker takes this many launches at once.
 struct Capacity {
   int capacity = 0;
   friend bool operator==(const Capacity&, const Capacity&) = default;
@@ -94,14 +94,14 @@ struct Released {
   LaunchRef at;
   std::uint64_t seq = 0;
 };
-// Version 2: what the worker measured while it trained so many trials of the shape that the launch
-// has.
+// Version 2: what the worker measured while it trained `trials` trials at once, all of this
+// launch's shape.
 struct Profile {
   LaunchRef at;
   std::uint64_t seq = 0;
   int trials = 1;
-  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
-  double work_per_second = 0;  // of each of the trials; 0: not measured
+  std::int64_t bytes = 0;      // device memory that the process takes; 0: not measured
+  double work_per_second = 0;  // the speed of each of the trials; 0: not measured
 };
 struct Failed {
   LaunchRef at;
@@ -118,11 +118,11 @@ struct Ask {
 using FromWorker = std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done,
                                 Failed, Ask, Capacity, Released, Profile>;
 
-// From the controller.
+// Messages from the controller.
 struct Welcome {
-  int version = kOldestVersion;  // that the worker's hello named
+  int version = kOldestVersion;  // the version that the worker's hello named
   std::int64_t lease_ms = 0;
-  int window = kWindow;  // of each launch
+  int window = kWindow;  // how many messages of a launch may be unacknowledged
 };
 struct Assign {
   std::string study;
@@ -166,7 +166,7 @@ struct Refuse {
 struct Answer {
   bool ok = false;
   std::string message;
-  Values facts = {};  // numbers about what came of the request
+  Values facts = {};  // numbers about the outcome of the request
 };
 using ToWorker = std::variant<Welcome, Assign, Ack, Budget, Pause, Stop, Exit, Refuse, Answer>;
 
@@ -178,7 +178,7 @@ std::string Encode(const ToWorker& message);
 Result<FromWorker> DecodeFromWorker(std::string_view line);
 Result<ToWorker> DecodeToWorker(std::string_view line);
 
-// The launch and number of a message that is acknowledged; seq 0 for the others.
+// The launch and the number of a message that is acknowledged; seq is 0 for other messages.
 struct Numbered {
   LaunchRef at;
   std::uint64_t seq = 0;
@@ -191,12 +191,12 @@ struct OutputReport {
   std::optional<Work> work;
   Values values;
 };
-// The names of the numbers in a line that is a JSON object; nothing for others.
+// The names of the numbers in a line that is a JSON object; empty for other lines.
 std::vector<std::string> NumbersOn(std::string_view line);
 
-// Nothing for a line that is no report: not a JSON object, or without the metric and without the
-// key "sluice". Fails on a line that is meant as a report and cannot be one: a metric that is no
-// number, work that is no integer.
+// Nothing for a line that is not a report: it is not a JSON object, or has neither the metric nor
+// the key "sluice". Fails on a line that is meant as a report but is not valid: a metric that is
+// not a number, or work that is not an integer.
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit);
 

@@ -22,8 +22,8 @@ class Outbox {
   const std::string& Add(Message message) {
     return Keep(Line(std::move(message)));
   }
-  // Add in two steps, for lines that may turn out to be too long: the line of the next message,
-  // which is sent only once it is kept.
+  // Add in two steps, for messages whose line may be too long. Line returns the line of the next
+  // message. Keep adds that line to the outbox, and only then may it be sent.
   template <typename Message>
   std::string Line(Message message) const {
     message.at = at_;
@@ -38,11 +38,11 @@ class Outbox {
   void Acknowledge(std::uint64_t seq) {
     while (!lines_.empty() && first() <= seq) lines_.pop_front();
   }
-  // To be sent again, in order, after a new connection.
+  // The lines to send again, in order, on a new connection.
   const std::deque<std::string>& unacknowledged() const { return lines_; }
   bool Full(int window) const { return lines_.size() >= static_cast<std::size_t>(window); }
   std::uint64_t last() const { return last_; }
-  // The number of the oldest message that is not acknowledged; past the last if there is none.
+  // The number of the oldest message that is not acknowledged; last() + 1 if all are.
   std::uint64_t first() const { return last_ - lines_.size() + 1; }
 
  private:

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// The report on a line; a test that expects none asks IsReport.
+// The report on a line. A test that expects no report uses IsReport instead.
 OutputReport ReportOn(std::string_view line, std::string_view unit = "epoch") {
   const auto report = DecodeOutputLine(line, "loss", unit);
   EXPECT_TRUE(report && *report) << line;
@@ -71,7 +71,7 @@ TEST(OutputLineTest, OnlyNumbersAreMetrics) {
             123456789012345678901234567890.0);
 }
 
-// As json.dumps prints them.
+// Python's json.dumps prints such numbers in this way.
 TEST(OutputLineTest, BareNumbersThatJsonLacksAreNumbers) {
   const OutputReport report =
       ReportOn(R"({"a": "NaN \"", "loss": NaN, "high": Infinity, "low": -Infinity, "epoch": 2})");

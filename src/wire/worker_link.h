@@ -14,22 +14,22 @@ namespace sluice::wire {
 
 // The controller's end of the conversation with one worker. It has no socket and no clock, so that
 // the simulator uses the same code. It checks that a worker says hello first, that its messages
-// belong to the launches it holds, and that none is missing. It knows when the worker was last
-// heard. Whether a message is new is for the engine to say (Engine::Admit).
+// belong to the launches that it holds, and that no message is missing. It also knows when the
+// worker was last heard. The engine decides whether a message is new (Engine::Admit).
 class WorkerLink {
  public:
   enum class Step {
     kGreeted,   // a good hello
     kAlive,     // a heartbeat
-    kReady,     // the worker would take a trial
+    kReady,     // the worker can take a trial
     kCapacity,  // the worker takes another number of launches at once than before
-    kNumbered,  // a message of a launch it holds
-    kDropped,   // a message of a launch that was refused: it was sent before the worker knew
-    kAsk,       // a request of the command line; no hello needed
+    kNumbered,  // a message of a launch that the worker holds
+    kDropped,   // a message of a refused launch, sent before the worker knew
+    kAsk,       // a request of the command line, which needs no hello
   };
 
-  // Fails where the protocol is broken: answer with Refuse and close. The worker comes back and
-  // sends again what is missing.
+  // Fails if the message breaks the protocol. The caller then answers with Refuse and closes the
+  // connection. The worker connects again, and sends again what is missing.
   Result<Step> Hear(const FromWorker& message, Time now);
 
   // The worker holds this launch now: it was assigned, or the worker connected with it. Its next
@@ -37,7 +37,7 @@ class WorkerLink {
   void Hold(LaunchRef at, std::uint64_t seen);
   // The worker of version 2 has left this launch, so it sends nothing more for it.
   void Release(LaunchRef at) { next_seq_.erase(at); }
-  // The launch was refused. Messages of it that are on their way are dropped.
+  // The launch was refused. Its messages that are still on their way are dropped.
   void Drop(LaunchRef at);
   // The worker holds nothing.
   void ReleaseAll() { next_seq_.clear(); }

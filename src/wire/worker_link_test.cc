@@ -175,8 +175,8 @@ TEST(OutboxTest, KeepsWhatIsNotAcknowledged) {
   EXPECT_EQ(outbox.Add(Done{}), R"({"type":"done","trial":7,"launch":2,"seq":4})");
 }
 
-// A worker on connections that break at any message, against the controller's end: everything
-// arrives, in order, once.
+// A worker whose connections break at any message, and the controller's end of these connections.
+// Every message arrives, in order, exactly once.
 TEST(OutboxTest, EverythingArrivesOnceOverConnectionsThatBreak) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);

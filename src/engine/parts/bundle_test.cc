@@ -1,4 +1,4 @@
-// Bundles in the engine: which trials share a process, and what is learned of their speed.
+// Bundles in the engine: which trials share a process, and what is learned about their speed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Plans like hydro, and keeps what it was shown last.
+// Plans like hydro. Keeps the view of the work that it was last shown.
 class ObservedHydro : public Policy {
  public:
   explicit ObservedHydro(WorkView& shown) : shown_(shown), hydro_(*MakePolicy("hydro")) {

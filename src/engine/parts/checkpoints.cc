@@ -51,7 +51,8 @@ void Checkpoints::Bound(Study& study) {
   }
 }
 
-// Work that the parent did after its checkpoint is not part of the fork.
+// The fork's work is that of the parent's checkpoint. Work that the parent did after the checkpoint
+// does not count.
 void Checkpoints::AskCopy(Study& study, Trial& fork) {
   const Trial& parent = study.trial(fork.parent);
   const std::string whose = fmt::format("trial {}", Number(parent.id));
@@ -104,7 +105,7 @@ void Checkpoints::OnCopied(const CheckpointCopied& event) {
   fork.copying = Copying::kNot;
   state_.replan = true;
   if (!event.error.empty()) return TrainFromScratch(study, fork, event.error);
-  // A parent that was lost may have saved more than it could report.
+  // A parent that was lost may have saved more work than it had reported.
   if (event.work && *event.work != fork.forked_at) {
     GoOnFrom(study, fork, *event.work);
     state_.MarkChanged(study, fork);

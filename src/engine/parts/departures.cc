@@ -44,8 +44,8 @@ void Departures::EndStudy(Study& study, Finish reason) {
   }
 }
 
-// When the deadline comes, or too many trials have failed, every running trial saves and leaves. It
-// goes on if the study is resumed.
+// Every running trial saves and leaves, because the deadline has come or too many trials have
+// failed. The trials go on if the study is resumed.
 void Departures::SaveAll(Study& study) {
   for (TrialId id : study.running) {
     Trial& trial = study.trial(id);

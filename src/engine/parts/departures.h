@@ -4,25 +4,27 @@
 
 namespace sluice {
 
-// Tells launches to leave: one of them, those of a study that ends, or all.
+// Tells launches to leave: one launch, those of a study that ends, or all.
 class Departures {
  public:
   explicit Departures(EngineState& state) : state_(state) {}
 
-  // Tells the trial's launch to leave, again if it was told before. The new reason replaces the old
+  // Tells the trial's launch to leave, even if it was told before. The new reason replaces the old
   // one, with one exception: an expired lease forces the launch out, but does not change what was
-  // decided of its trial (IsDecided).
+  // already decided about its trial (IsDecided).
   void Leave(Study& study, Trial& trial, StopReason reason);
-  // The trial saves its work, and goes on once its launch has left.
+  // Tells the trial's launch to save and leave. The trial goes on in another launch.
   void SaveAndComeBack(Study& study, Trial& trial);
-  // All launches leave, and nothing more is started.
+  // Tells all launches to leave. Nothing more is started.
   void Drain(StopReason reason);
-  // No new work of this study. Its running trials are stopped, or saved for later.
+  // Ends the study: nothing more of it is started. Its running trials are stopped, or are saved so
+  // that they can go on if the study is resumed.
   void EndStudy(Study& study, Finish reason);
-  // The process of `hung` will be ended by force. The other launches in it save their work, leave,
-  // and go on elsewhere. No other launch joins it.
+  // To be called when the process of `hung` is about to be ended by force. The other launches in
+  // the process are told to save and leave, and their trials go on elsewhere. No other launch joins
+  // the process.
   void EmptyBundle(Study& study, const Trial& hung);
-  // The launches that have run too long, or have not reported for too long, leave.
+  // Tells launches to leave that have run too long, or have not reported for too long.
   void CheckTimeouts(Study& study);
 
  private:
@@ -31,8 +33,8 @@ class Departures {
   EngineState& state_;
 };
 
-// The reason that a leaving launch is told again, when a controller takes over or when its worker
-// comes back.
+// The reason to repeat to a launch that is leaving, when a controller takes over or when the
+// launch's worker connects again.
 StopReason ToldReason(const Study& study, const Trial& trial);
 
 }  // namespace sluice

@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-// Whether a launch did exactly what it was told at its start. Its program could not know that its
-// trial has further to go. A program that went past its target has come to its own end, unless it
+// Whether a launch did exactly what it was told at its start: its program could not know that its
+// trial now has a further target. A program that went past its target ended by itself, unless it
 // was told the budget.
 bool DidAsTold(const Study& study, const Trial& trial) {
   const bool at_least = study.tells_budget || study.rules < 2 || Planted("end-again");
@@ -19,8 +19,8 @@ bool DidAsTold(const Study& study, const Trial& trial) {
                   : trial.launch.work == trial.launch.target;
 }
 
-// Whether a launch that ended well found nothing to do because its checkpoint is ahead of all
-// reports: the reports in between were lost with an earlier launch.
+// Whether a launch that ended well had nothing to do because its checkpoint is ahead of all
+// reports. The reports in between were lost with an earlier launch.
 bool IsAhead(const Trial& trial, const LaunchEnded& event) {
   const bool idle = event.ending == Ending::kDone && trial.launch.reports == 0;
   if (!idle || trial.restarted || Number(trial.launch.id) < 2 || event.checkpoint_bytes <= 0)
@@ -30,14 +30,14 @@ bool IsAhead(const Trial& trial, const LaunchEnded& event) {
          (event.checkpoint_work == 0 && trial.lost && short_of_target);
 }
 
-// Whether a launch that ran into a time-out may not be the cause: it never began, or its process
-// died with other launches in it.
+// Whether a launch that ran into a time-out may not be to blame: it was handed back, or its process
+// died while it carried other launches too.
 bool IsBlameless(const LaunchEnded& event) {
   return event.ending == Ending::kReleased || event.ending == Ending::kBundleLost;
 }
 
-// Whether a process handed a launch back that it could have had all to itself. The next process
-// would do the same.
+// Whether a process handed back a launch although it carried no other. The next process would do
+// the same.
 bool IsRefusedAlone(const Trial& trial, const LaunchEnded& event, int neighbours) {
   return event.ending == Ending::kReleased && event.position.seq != 0 && neighbours == 0 &&
          trial.launch.reports == 0 && !trial.leaving;
@@ -73,8 +73,8 @@ void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   state_.replan = true;
 }
 
-// Counts the launches that are left in the process of one that ends, and takes in what its end says
-// of them.
+// Returns how many other launches are in the process of the launch that ended. Records what this
+// end says about the process's capacity, and whether the trial may have made its process die.
 int Endings::CountNeighbours(Study& study, Trial& trial, const LaunchEnded& event) {
   const int neighbours = static_cast<int>(state_.BundleOf(study, trial).size()) - 1;
   if (event.ending == Ending::kReleased && event.position.seq != 0 && neighbours > 0) {
@@ -82,7 +82,7 @@ int Endings::CountNeighbours(Study& study, Trial& trial, const LaunchEnded& even
     state_.SetCapacity(study, trial, std::min(trial.launch.capacity, neighbours));
   }
   if (event.ending == Ending::kPaused || event.ending == Ending::kDone) trial.lost_bundles = 0;
-  // A trial that was asked to leave its process because of another one is not suspected.
+  // A trial that was asked to leave because of another trial in its process is not suspected.
   const bool suspect = !trial.leaving || trial.leave_reason == StopReason::kLease ||
                        trial.leave_reason == StopReason::kTimeout;
   if (event.ending == Ending::kBundleLost && suspect && !Planted("never-alone"))
@@ -105,8 +105,8 @@ void Endings::LoseLaunchesOnLostNodes() {
                             .checkpoint_bytes = -1});
     }
   }
-  // The end of one launch may have caused a command to another launch that was lost after it. No
-  // process is left to be told.
+  // The end of one launch may have caused a command to another launch, which was then lost too. No
+  // process is left to receive that command.
   std::erase_if(state_.commands, [this](const Command& command) {
     return std::visit(
         [this](const auto& each) {
@@ -118,7 +118,7 @@ void Endings::LoseLaunchesOnLostNodes() {
   });
 }
 
-// What an ended launch means for its trial.
+// Decides what an ended launch means for its trial.
 void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   if (trial.leaving) {
     switch (trial.leave_reason) {
@@ -166,7 +166,7 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
   if (event.ending == Ending::kFailed || event.ending == Ending::kNotStarted)
     return Fail(study, trial, event.reason);
   if (trial.HasResult()) return judge_.Close(study, trial, TrialState::kComplete);
-  // Running the trial again would give the same: this failure is final.
+  // Another run would give the same result, so this failure is final.
   trial.failures = static_cast<std::uint32_t>(study.spec.retries);
   const std::string& metric = study.spec.objective.metric;
   if (trial.reports == 0) {
@@ -178,16 +178,17 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
        fmt::format("ended without a finite '{}' in its {} reports{}", metric, trial.reports, last));
 }
 
-// Starts the trial from scratch, once: the checkpoint that is ahead is evicted.
+// Removes the checkpoint that is ahead, so that the trial starts again from scratch. A trial does
+// this only once.
 void Endings::BeginAgain(Study& study, Trial& trial) {
   trial.restarted = true;
   checkpoints_.Remove(study, trial);
   PutBack(study, trial, "its checkpoint was ahead of what it had reported: it began again");
 }
 
-// The trial goes on later. This does not count as a failure.
+// Queues the trial, to go on later. This does not count as a failure.
 void Endings::PutBack(Study& study, Trial& trial, std::string_view reason) {
-  // The note of a fork says where it comes from, until there is something else to say.
+  // The note of a fork says where the fork comes from, until there is something else to say.
   if (!reason.empty() || !trial.IsFork()) trial.note = NoteOf(reason);
   state_.SetState(study, trial, TrialState::kWaiting);
   study.Enqueue(trial);
@@ -199,7 +200,7 @@ void Endings::PutBack(Study& study, Trial& trial, std::string_view reason) {
 void Endings::HoldStarts(Study& study, std::string_view reason) {
   constexpr std::uint32_t kMostFailedStarts = 3;
   constexpr Duration kFirstHold = std::chrono::milliseconds(500);
-  if (state_.now < study.hold_until) return;  // this start is of the same round
+  if (state_.now < study.hold_until) return;  // this start belongs to the same round
   if (++study.failed_starts > kMostFailedStarts) {
     study.pause = NoteOf(reason);
     return departures_.Drain(StopReason::kYield);

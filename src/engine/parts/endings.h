@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// What becomes of a trial when its launch has ended: complete, stopped, paused, queued again,
-// retried later or failed for good.
+// Decides what becomes of a trial when its launch has ended: complete, stopped, paused, queued
+// again, retried later or failed for good.
 class Endings {
  public:
   Endings(EngineState& state, SpeedMeter& speed_meter, Checkpoints& checkpoints,

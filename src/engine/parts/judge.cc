@@ -18,8 +18,8 @@ bool Better(const Objective& objective, double value, double than) {
   return std::isnan(than) || objective.Loss(value) < objective.Loss(than);
 }
 
-// Looks at all trials. Where the last report counts, the trial that was best may now be worse than
-// others.
+// Looks at all trials. Where the last report counts, the trial that was best so far may have become
+// worse than others.
 TrialId BestOf(const Study& study) {
   TrialId best{};
   double result = std::numeric_limits<double>::quiet_NaN();
@@ -67,7 +67,7 @@ void Judge::TakeReport(Study& study, Trial& trial, const Reported& report) {
   ++trial.reports;
   ++trial.launch.reports;
   study.furthest = std::max(study.furthest, trial.work);
-  // With its first new report a launch can be moved.
+  // A launch can be moved once it has reported something new.
   const bool movable_now = trial.launch.reports == 1 && state_.policy->LooksAtRunning();
   if (movable_now || state_.policy->AsksAtReports()) state_.replan = true;
 
@@ -88,7 +88,8 @@ void Judge::TakeReport(Study& study, Trial& trial, const Reported& report) {
   }
   state_.MarkChanged(study, trial);
   AskStopper(study, trial);
-  // After the verdict: a trial that is complete with this report is not stopped by it.
+  // This comes after the verdict, so that the end of the study does not stop a trial that is
+  // complete with this report.
   CheckStopAt(study, report);
 }
 
@@ -108,10 +109,10 @@ void Judge::TakeResult(Study& study, Trial& trial) {
   }
   if (study.best == before) return;
   if (state_.policy->TransfersEarly() && transfers_.IsFollowed(study)) state_.replan = true;
-  checkpoints_.Bound(study);  // the checkpoint of the trial that was best may go now
+  checkpoints_.Bound(study);  // the former best trial's checkpoint may be removed now
 }
 
-// What the stopper makes of the trial's latest report.
+// Asks the stopper to judge the trial's latest report.
 void Judge::AskStopper(Study& study, Trial& trial) {
   // A trial that yields, pauses or is tried again later does not send this report again, so the
   // report is judged now.
@@ -120,8 +121,8 @@ void Judge::AskStopper(Study& study, Trial& trial) {
                     trial.leave_reason == StopReason::kStudy ||
                     (Planted("paused-unheard") && trial.leave_reason == StopReason::kPaused);
   if (trial.leaving && over) {
-    // Reports past the end of a trial are kept. A program that goes on past the full budget is told
-    // again to leave.
+    // The trial is over, so the report is kept but not judged. A program that goes on past the full
+    // budget is told again to leave.
     if (trial.leave_reason == StopReason::kComplete)
       departures_.Leave(study, trial, StopReason::kComplete);
     return;
@@ -130,7 +131,7 @@ void Judge::AskStopper(Study& study, Trial& trial) {
   if (!trial.exempt) {
     const double value = JudgedBy(study, trial);
     const double loss = Planted("turned-round") ? value : study.spec.objective.Loss(value);
-    const bool was_ready = study.stopper->Ready();  // a trial to resume was waiting for room
+    const bool was_ready = study.stopper->Ready();  // a paused trial was already waiting for room
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
@@ -139,7 +140,8 @@ void Judge::AskStopper(Study& study, Trial& trial) {
   if (complete) departures_.Leave(study, trial, StopReason::kComplete);
 }
 
-// Only the trial that reports, and so runs, is told to go on or to pause (search/stopper.h).
+// Verdicts to go on or to pause are only given to the trial that reports, so that trial is
+// running (search/stopper.h).
 void Judge::Follow(Study& study, const Ruling& ruling) {
   SLUICE_CHECK(IsSet(ruling.trial) && Number(ruling.trial) <= study.trials.size(),
                "a stopper rules on trials it was shown");

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// What a report means: it may make its trial the best so far, and the stopper rules on it. Also
-// what the end of a trial means for its study.
+// Decides what a report means: its trial may become the best so far, and the stopper rules on it.
+// Also decides what the end of a trial means for its study.
 class Judge {
  public:
   Judge(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
@@ -24,13 +24,13 @@ class Judge {
 
   // A new report of a running trial.
   void TakeReport(Study& study, Trial& trial, const Reported& report);
-  // The trial is over, in this state.
+  // Closes a trial that is over, in this state.
   void Close(Study& study, Trial& trial, TrialState state);
-  // Tells the stopper that the trial has ended for another reason than a ruling of the stopper.
+  // Tells the stopper that the trial has ended for a reason other than a ruling of the stopper.
   void EndSearch(Study& study, Trial& trial, bool failed);
-  // Tells the stopper once no more trials will come, as far as is known. A study that is resumed or
-  // gets more trials still goes on with new ones. While a proposal is on its way, a trial is still
-  // to come.
+  // Tells the stopper when, as far as is known, no more trials will come. A proposal that is on its
+  // way counts as a trial to come. If the study is later resumed or gets more trials, new trials
+  // still come.
   void CloseIfAllMade(Study& study);
 
  private:

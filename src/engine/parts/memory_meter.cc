@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t RoundedUp(double bytes) { return static_cast<std::int64_t>(std::ceil(bytes)); }
 
-// More trials than the study fuses say nothing about its bundles.
+// A measurement at more trials than the study fuses says nothing about the study's bundles.
 bool TellsMemory(const Study& study, const Measurement& measured) {
   return measured.bytes > 0 &&
          measured.situation.fused <= std::max(1, study.spec.demand.fused_most);
@@ -63,14 +63,16 @@ void MemoryMeter::MeasureAnew(Study& study) {
   Correct(study);
 }
 
-// Trials of several shapes count by the largest, because bundles of all shapes are planned alike.
+// Only the largest measurement is kept, whatever the shape of its trials, because bundles of all
+// shapes are planned alike.
 void MemoryMeter::Add(Study& study, const Measurement& measured) {
   std::int64_t& largest = study.measured_bytes[measured.situation.fused];
   largest = std::max(largest, measured.bytes);
   Correct(study);
 }
 
-// Launches that run hold what they were measured to take, so that plans find them where they are.
+// Corrects the demand, and also the grants of running launches, so that a plan does not move them
+// only because a number has changed.
 void MemoryMeter::Correct(Study& study) {
   Demand corrected = CorrectedByMemory(study.spec.demand, study.measured_bytes);
   if (corrected == study.demand) return;

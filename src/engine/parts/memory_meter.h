@@ -7,24 +7,26 @@
 
 namespace sluice {
 
-// The demand with the device memory that processes were measured to take: `bytes` by the number of
-// trials that a process trained at once. Measurements of two numbers or more tell what a process
-// takes once and what each of its trials adds. From one number alone, the memory that the study's
-// file states is scaled. If the file states none, a process takes nothing beside its trials.
+// Returns the stated demand with its device memory corrected by measurements. `bytes` has the
+// memory that a process was measured to take, for each number of trials that it trained at once.
+// Measurements at two or more numbers of trials tell apart what a process takes once and what each
+// of its trials adds. A measurement at one number only scales the stated memory. If no memory is
+// stated, that measurement is attributed to the trials alone.
 Demand CorrectedByMemory(const Demand& stated, const std::map<int, std::int64_t>& bytes);
 
-// Corrects the memory that a study's trials are said to need by what their processes measured.
+// Replaces the stated memory of a study's trials by what the study's processes measured.
 class MemoryMeter {
  public:
   explicit MemoryMeter(EngineState& state) : state_(state) {}
 
   // A process of the study measured this.
   void Learn(Study& study, const Measurement& measured);
-  // A process of an earlier study measured this. It counts until a process of this study has
-  // measured memory.
+  // A process of an earlier study measured this. The measurement counts until a process of this
+  // study has measured memory.
   void Inherit(Study& study, const Measurement& measured);
-  // The study is resumed, perhaps with another program or on another machine. What was measured
-  // before is forgotten. If trials of it still run, it counts until one of them has measured again.
+  // The study is resumed, perhaps with another program or on another machine. So earlier
+  // measurements are forgotten: immediately if no trial runs, or else once a running trial has
+  // measured again.
   void MeasureAnew(Study& study);
 
  private:

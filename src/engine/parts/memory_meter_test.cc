@@ -55,12 +55,12 @@ TEST(MemoryMeterTest, ATrialThatIsNotFusedHasOneNumber) {
   EXPECT_EQ(corrected.fused_bytes, 0);
 }
 
-// A study of bundles on a node with one H200 of 1 GiB.
+// A study with bundles on a node with one H200 that has 1 GiB.
 class MemoryInTheEngineTest : public ::testing::Test {
  protected:
   MemoryInTheEngineTest() { ProposeAll(); }
 
-  // Answers until the engine asks for no more.
+  // Answers proposals until the engine asks for no more.
   void ProposeAll() {
     while (test_.Study().answered < test_.Study().asked) test_.Propose(test_.Study().answered);
   }
@@ -168,7 +168,7 @@ TEST_F(MemoryInTheEngineTest, OnCoresMemoryIsNotCounted) {
   EXPECT_EQ(measured.work_per_second, 2);
 }
 
-// A policy that moves trials must find those that run where they are.
+// Some policies move trials. Such a policy must find running trials where they are.
 TEST(MemoryOfMovableTrialsTest, ACorrectionMovesNothing) {
   TestEngine test(
       "policy: confluence\ntrials: 8\nfuse: {most: 4, memory: 100MiB}\n"

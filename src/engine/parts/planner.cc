@@ -26,8 +26,8 @@ void Planner::Replan() {
       Study& study = state_.study(wanted.study);
       const bool had_enough_room = study.has_enough_room;
       if (Feed(study, wanted.trials)) planned_all = false;
-      // Devices that this study leaves free are for the other studies, and for trials that can be
-      // wider. So the policy is asked again.
+      // Devices that this study leaves free can go to other studies, or make other trials wider. So
+      // the policy is asked again.
       const bool others = state_.studies.size() > 1 || state_.policy->LooksAtRunning();
       if (study.has_enough_room && !had_enough_room && others) planned_all = false;
     }
@@ -41,7 +41,8 @@ void Planner::Replan() {
   if (leader_finished) Replan();
 }
 
-// Carries out the difference between the plan and what runs: releases before grants.
+// Carries out the difference between the plan and what runs. Trials are told to leave before others
+// are started.
 void Planner::StartPlaced(const Plan& plan) {
   for (const SettledWidth& settled : plan.widths) state_.trial(settled.trial).width = settled.width;
   for (const TrialKey& key : plan.given_up) GiveUp(state_.study(key.study), key.trial);
@@ -55,13 +56,13 @@ void Planner::StartPlaced(const Plan& plan) {
   }
 }
 
-// Whether the process of this bundle takes another launch, as far as it has said.
+// Whether the process of this bundle takes another launch, as far as the process has said.
 bool Planner::HasRoom(const Study& study, BundleId bundle) const {
   const int capacity = CapacityOf(study, bundle);
   return capacity == 0 || state_.cluster.BundleSize(bundle) < capacity;
 }
 
-// What the process of a bundle has said; 0: nothing, or there is no such bundle.
+// The capacity that the process of a bundle has stated; 0: none, or there is no such bundle.
 int Planner::CapacityOf(const Study& study, BundleId bundle) {
   if (!IsSet(bundle)) return 0;
   for (const TrialId id : study.running) {
@@ -87,7 +88,7 @@ void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
                         .capacity = capacity};
   trial.pace.since = kNever;
   trial.resumed = false;
-  // It is not known whether an earlier Evict was carried out before the last controller died.
+  // The last controller may have died before it carried out an earlier Evict.
   if (trial.evicted && !Planted("late-eviction")) state_.commands.push_back(Evict{key});
   state_.commands.push_back(
       Start{key, trial.launch.id, trial.launch.grant, trial.work, trial.target});
@@ -96,10 +97,10 @@ void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
   if (limits.report.count() > 0) state_.AskWake(state_.now + limits.report);
 }
 
-// A trial that is not where the plan wants it saves and leaves, and is placed anew once it has
-// left. It is not moved before it has reported new work (Launch::CanBeMoved), whatever the plan
-// says. Otherwise a policy that changes its mind could start and stop it for ever, all at one
-// moment.
+// A trial that is not where the plan wants it saves and leaves. It is placed again once its launch
+// has left. A trial is not moved before its launch has reported new work (Launch::CanBeMoved),
+// whatever the plan says. Otherwise a policy whose plans keep changing could start and stop the
+// trial for ever without any time passing.
 void Planner::YieldMisplaced(const Plan& plan) {
   std::vector<const Placement*> placed;
   for (const Placement& placement : plan.placements) placed.push_back(&placement);
@@ -117,7 +118,7 @@ void Planner::YieldMisplaced(const Plan& plan) {
   }
 }
 
-// Stops a trial that the plan gives up. Where a stopper judges, only the stopper may do so.
+// Stops a trial that the plan gives up. In a study with a stopper, only the stopper may do so.
 void Planner::GiveUp(Study& study, TrialId id) {
   Trial& trial = study.trial(id);
   if (trial.state != TrialState::kRunning || trial.leaving || !trial.launch.CanBeMoved()) return;
@@ -128,8 +129,8 @@ void Planner::GiveUp(Study& study, TrialId id) {
 
 // Finds more work for a study that has room. Paused trials worth resuming come first, then new
 // trials: enqueued points before proposals of the sampler. Returns true if it added waiting trials,
-// which the plan could not place. Sets has_enough_room if it found less than `wanted`, or if the
-// study transfers.
+// which the present plan could not place. Sets has_enough_room if it found less than `wanted`, or
+// if the study transfers.
 bool Planner::Feed(Study& study, int wanted) {
   if (!study.spec.transfer.empty()) {
     study.has_enough_room = true;
@@ -172,7 +173,7 @@ void Planner::Resume(Study& study, const TrialGroup& group) {
     if (gathers) study.JoinGroup(trial);
     trial.resumed = true;
     if (trial.leaving) {
-      trial.leave_reason = StopReason::kYield;  // its launch is leaving: the trial waits after that
+      trial.leave_reason = StopReason::kYield;  // it is queued once its launch has left
       continue;
     }
     state_.SetState(study, trial, TrialState::kWaiting);

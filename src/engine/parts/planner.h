@@ -21,7 +21,8 @@ class Planner {
         judge_(judge),
         viewer_(state, transfers) {}
 
-  // Asks the policy for a plan and carries it out. Repeats this as long as studies find more to do.
+  // Asks the policy for a plan and carries it out. Repeats this while there is room for more trials
+  // and studies have more to do.
   void Replan();
 
  private:

@@ -17,8 +17,8 @@ std::size_t IndexOf(const Space& space, const std::string& name) {
   return *index;
 }
 
-// A text that could be mistaken for something else is in quotes: without a value, or with what
-// stands between values.
+// Puts a text in quotes if it could be misread: if it is empty, or contains a space, a quote or a
+// backslash.
 std::string TextOf(const Value& value) {
   std::string text = FormatValue(value);
   return text.empty() || text.find_first_of(" '\\") != std::string::npos ? QuotedValue(value)

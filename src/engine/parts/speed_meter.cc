@@ -31,7 +31,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   MeasuredPace& pace = trial.pace;
   const Time now = state_.now;
   if (launch.reports == 0) {
-    // The time to the first new report is not known where the launch first repeated work of earlier
+    // The time to the first new report is not known if the launch first repeated work of earlier
     // launches.
     launch.to_first = launch.heard == launch.started ? now - launch.started : Duration(0);
     pace.since = now;
@@ -40,7 +40,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   }
   if (launch.reports == 1 && launch.to_first.count() > 0)
     study.start_up.Learn(std::max(Duration(0), launch.to_first - (now - launch.heard)));
-  if (pace.since == kNever) {  // its bundle or its controller has changed since
+  if (pace.since == kNever) {  // the bundle or the controller has changed since
     pace.since = now;
     pace.work = report.work;
     return;
@@ -58,7 +58,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   pace.work = report.work;
 }
 
-// The trials of the same shape in the trial's process, itself among them.
+// The number of trials of the same shape in the trial's process, the trial included.
 int SpeedMeter::FusedWith(const Study& study, const Trial& trial) const {
   const BundleId bundle = trial.launch.grant.bundle;
   if (study.spec.shape.empty()) return state_.cluster.BundleSize(bundle);
@@ -69,8 +69,8 @@ int SpeedMeter::FusedWith(const Study& study, const Trial& trial) const {
   }));
 }
 
-// Some trials of a study are slower than others because of the layers or batches they have. A
-// trial's pace is a geometric mean over its last measurements.
+// Some trials of a study are slower than others because of their layers or batches. A trial's pace
+// is a geometric mean over its last measurements.
 void SpeedMeter::MeasurePace(MeasuredPace& pace, const SpeedSituation& situation, double speed) {
   constexpr std::uint32_t kMemory = 8;
   const double usual = state_.speeds.Ask(situation).work_per_second;
@@ -83,7 +83,7 @@ void SpeedMeter::Learn(const Study& study, const Measurement& measured) {
   Learn(study, measured.situation, measured.work_per_second, /*seconds=*/1);
 }
 
-// The study's name stands for all its shapes. Each of them is known by itself too.
+// Each measurement counts for its own shape, and for the study's name, which stands for all shapes.
 void SpeedMeter::Learn(const Study& study, SpeedSituation situation, double work, double seconds) {
   if (situation.shape != study.spec.name) state_.speeds.Learn(situation, work, seconds);
   situation.shape = study.spec.name;

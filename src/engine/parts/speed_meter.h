@@ -6,23 +6,23 @@
 
 namespace sluice {
 
-// Where the trial runs, as if it were alone in its process. Nothing if the node no longer has the
-// trial's devices: the launch is about to end.
+// Where the trial runs, as if the trial were alone in its process. Nothing if the node no longer
+// has the trial's devices: the launch is then about to end.
 std::optional<SpeedSituation> SituationOf(const Cluster& cluster, const Study& study,
                                           const Trial& trial);
 
-// Measures how quick trials are from their reports, for policies that look at speeds.
+// Measures from their reports how fast trials train, for policies that look at speeds.
 class SpeedMeter {
  public:
   explicit SpeedMeter(EngineState& state) : state_(state) {}
 
-  // Takes in a report before it is recorded in the trial: the trial's `work` and `launch` are still
-  // as before.
+  // Takes in a report before it is recorded in the trial: `trial.work` and `trial.launch` still
+  // have their values from before the report.
   void Measure(Study& study, Trial& trial, const Reported& report);
   // Takes in what a process measured itself.
   void Learn(const Study& study, const Measurement& measured);
-  // A trial joined the bundle or left it. What its members did before says nothing about their
-  // speed now.
+  // A trial joined or left the bundle. So the speed of the bundle's trials is measured from now on:
+  // their earlier work says nothing about their speed now.
   void MeasureAnew(BundleId bundle);
 
  private:

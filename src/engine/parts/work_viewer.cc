@@ -61,7 +61,7 @@ void WorkViewer::AddRunning(Study& study) {
   }
 }
 
-// The study itself, and its trials that wait and could start now.
+// Adds the study itself, and those of its waiting trials that could start now.
 void WorkViewer::AddWaiting(Study& study) {
   int ready = 0;
   for (TrialId id : study.waiting) {
@@ -126,8 +126,8 @@ std::string_view WorkViewer::ShapeAt(const Study& study, const Point& point) {
   return *shapes_.insert(ShapeOf(study.spec, point)).first;
 }
 
-// The forecast of a trial, or of one that has not begun if `trial` is not set. Forecasts are worth
-// the time they take only where there is a deadline.
+// The forecast of a trial, or of a trial that has not begun if `trial` is not set. nullptr without
+// a deadline: only a deadline makes forecasts worth the time that they take.
 const Forecast* WorkViewer::ForecastOf(Study& study, TrialId trial) const {
   if (!state_.policy->LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
   return IsSet(trial) ? &study.forecasts.Of(trial) : &study.forecasts.Fresh();

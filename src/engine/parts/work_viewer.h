@@ -29,8 +29,8 @@ class WorkViewer {
 
   EngineState& state_;
   const Transfers& transfers_;
-  WorkView view_;                 // here only to keep its memory from plan to plan
-  std::set<std::string> shapes_;  // that the view refers to, of studies with several
+  WorkView view_;                 // a member, so that its memory is used again for the next plan
+  std::set<std::string> shapes_;  // texts that the view refers to, for studies with several shapes
 };
 
 }  // namespace sluice

@@ -41,7 +41,8 @@ std::string PythonQuoted(std::string_view text) {
   return quoted + quote;
 }
 
-// The value as Python's str() shows it, and inside lists and maps as its repr() does.
+// The value as Python's str() shows it. Values inside lists and maps are as Python's repr() shows
+// them.
 std::string PythonText(const Json& value, bool inside = false) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";

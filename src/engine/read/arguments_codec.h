@@ -11,7 +11,7 @@ namespace sluice {
 struct Arguments {
   TemplateValues values;  // {NAME} of each parameter, and {args_json}
   TemplateLists lists;    // {args} and the other list words
-  std::string json;       // an object: the file that {params} names
+  std::string json;       // a JSON object, which is written to the file that {params} names
 };
 
 // The arguments of a point in the study's space. Those of a sweep are written as W&B writes them:

@@ -53,7 +53,8 @@ std::string VariableIn(const std::string& first) {
                      equals + 1 < first.size() ? first.substr(equals + 1) : "''");
 }
 
-// Fails with what is wrong about a key, and its line. The key is a path as ConfigFile::At has it.
+// Fails with this message at the line of a key. `path` names the key, in the form of
+// ConfigFile::At.
 Status Refuse(std::string_view text, std::string_view file, std::string_view path,
               std::string_view message) {
   SLUICE_ASSIGN(const ConfigFile config, ConfigFile::Parse(text, file));
@@ -62,7 +63,8 @@ Status Refuse(std::string_view text, std::string_view file, std::string_view pat
   return config.Check();
 }
 
-// A number without a unit is bytes. Where it is this small, the unit was most likely forgotten.
+// A number without a unit counts bytes. If it is below these limits, the unit was most likely
+// forgotten.
 constexpr std::int64_t kLeastMemory = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastCap = 1000;
 Status CheckSize(std::string_view text, std::string_view file, std::string_view path,
@@ -138,8 +140,8 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
   }
   if (spec.objective.metric.starts_with('-')) {
     remarks.push_back(fmt::format(
-        "objective: '{0}' is the name of a metric here; turn the direction round for the negative "
-        "of '{1}'",
+        "objective: '{0}' is the name of a metric here; swap maximize and minimize for the "
+        "negative of '{1}'",
         spec.objective.metric, spec.objective.metric.substr(1)));
   }
   if (!IsPopulation(spec.stopper.name)) return remarks;
@@ -154,8 +156,8 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
   }
   if (spec.stopper.mutate.empty() && !forks.kept.empty()) {
     remarks.push_back(
-        fmt::format("stopper: forks change floats alone, and keep {}, since what is saved may not "
-                    "fit another: name what may change, as in 'mutate: [{}]'",
+        fmt::format("stopper: forks change floats alone, and keep {}, since a saved checkpoint "
+                    "may not fit another value: name what may change, as in 'mutate: [{}]'",
                     Join(forks.kept), spec.space.parameters().front().name));
   }
   return remarks;

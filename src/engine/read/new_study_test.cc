@@ -17,7 +17,7 @@ Result<std::vector<std::string>> Check(const std::string& lines) {
   return CheckNewStudy(ReadStudy(text, "study.yaml", "study").value(), text, "study.yaml");
 }
 
-// ReadStudy accepts such constraints, so that a stored study stays readable.
+// ReadStudy accepts such constraints: a stored study must stay readable.
 TEST(NewStudyTest, RefusesConstraintsThatNeverHoldWhereTheyStand) {
   const auto found = Check(
       "trials: 3\nspace: {a: {int: [1, 9]}, b: {float: [0, 1]}}\n"
@@ -29,7 +29,7 @@ TEST(NewStudyTest, RefusesConstraintsThatNeverHoldWhereTheyStand) {
             "constraints or widen the ranges");
 }
 
-// ReadStudy accepts such programs, so that a stored study stays readable.
+// ReadStudy accepts such programs: a stored study must stay readable.
 TEST(NewStudyTest, ProgramsAsAShellWouldTakeThem) {
   const auto found = Check("trials: 3\nprogram: OMP_NUM_THREADS=1 train {args}\n");
   ASSERT_FALSE(found);

@@ -17,7 +17,7 @@ constexpr std::string_view kForm = "{maximize: METRIC} or {minimize: METRIC}";
 constexpr std::string_view kOne =
     "a study has one objective: report a number that weighs what counts, and name that";
 
-// Returns the metric if its name is allowed, and otherwise reports why it is not.
+// Returns the metric if its name is allowed. Otherwise reports why it is not, and returns nothing.
 std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string& metric,
                                       const std::string& unit) {
   if (const Status status = CheckMetricName(metric); !status) {
@@ -34,8 +34,8 @@ std::optional<std::string> ReadMetric(const ConfigNode& node, const std::string&
   return metric;
 }
 
-// An objective is a map. Reports what to write in place of a word such as "accuracy", "maximize
-// accuracy" or "max(accuracy)".
+// An objective must be a map. Reports what to write in place of a word such as "accuracy",
+// "maximize accuracy" or "max(accuracy)".
 void ReportWord(const ConfigNode& node) {
   const std::string word = node.Show();
   for (const std::string_view direction : {"maximize", "minimize", "max", "min"}) {
@@ -87,7 +87,7 @@ std::optional<Objective> ReadObjectiveMap(const ConfigNode& node, const std::str
     return std::nullopt;
   }
   if (maximize == nullptr && minimize == nullptr) {
-    // An unknown key has been reported and is likely the one that is missing.
+    // An unknown key has been reported already. It is likely a misspelled 'maximize' or 'minimize'.
     if (map.entries().empty() || map.Find("of") != nullptr) node.Expected(kForm);
     return std::nullopt;
   }
@@ -102,7 +102,7 @@ std::optional<Objective> ReadObjectiveMap(const ConfigNode& node, const std::str
   return Objective{*metric, maximize != nullptr ? Direction::kMaximize : Direction::kMinimize, *of};
 }
 
-// `objective` is null where it has mistakes of its own.
+// `objective` is null if the objective has mistakes of its own.
 std::optional<StopAt> ReadThreshold(const std::string& metric, const ConfigNode& value,
                                     const Objective* objective) {
   if (!value.is_map()) {

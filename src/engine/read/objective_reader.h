@@ -9,12 +9,12 @@
 
 namespace sluice {
 
-// Reads 'objective' of a study. `unit`, the budget's unit, is not a metric. Mistakes are reported
-// to the file; then there is no result.
+// Reads 'objective' of a study. The metric must not be `unit`, the unit of the budget. Mistakes are
+// reported to the file, and then nothing is returned.
 std::optional<Objective> ReadObjective(const ConfigMap& study, const std::string& unit);
 
-// Reads 'stop_at', which may be missing: the values at which the study ends. `objective` is null
-// where it has mistakes. Mistakes are reported to the file.
+// Reads 'stop_at': the values at which the study ends. `node` is null if the key is missing.
+// `objective` is null if the objective has mistakes. Mistakes are reported to the file.
 std::vector<StopAt> ReadStopAt(const ConfigNode* node, const Objective* objective,
                                const std::string& unit);
 

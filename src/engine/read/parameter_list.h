@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Reads a list of names of parameters that is not empty. Reports what is wrong with it, such as a
-// name that is not among `parameters`, and then returns nothing.
+// Reads a list of parameter names. A mistake, such as an empty list or a name that is not among
+// `parameters`, is reported to the file, and then nothing is returned.
 std::optional<std::vector<std::string>> ReadParameterList(const ConfigNode& node,
                                                           const ParameterNames& parameters);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMostProblems = 20;
 
-// A message without the parameter's name at its beginning, for a node whose path ends with that
-// name.
+// The error's message without the parameter's name at its beginning. The name is already the end of
+// the path of the node that the message is reported at.
 std::string WithoutName(const Error& error, const std::string& name) {
   return error.message.substr(name.size() + 2);
 }

@@ -10,12 +10,13 @@
 namespace sluice {
 
 // What a study file says about the user's own points (enqueue) and about earlier studies
-// (warm_start). What is wrong is reported to the file.
+// (warm_start). Mistakes are reported to the file.
 
-// A list of maps, each a point or a part of one.
+// Reads a list of maps. Each map is a point or a part of a point.
 std::vector<PointPart> ReadEnqueue(const ConfigNode& node, const Space& space);
 
-// Names are checked against the space if there is one.
+// Reads a warm start. `space` is null if the space has mistakes. Otherwise names are checked
+// against it.
 std::optional<WarmStart> ReadWarmStart(const ConfigNode& node, const Space* space);
 
 }  // namespace sluice

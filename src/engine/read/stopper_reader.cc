@@ -30,7 +30,8 @@ std::optional<std::string> ReadUnit(const ConfigNode& node, const std::string& u
   return std::nullopt;
 }
 
-// Reads the options of the stopper of this name, and reports keys that it does not take.
+// Reads the options of the stopper of this name, and reports options that it does not take. Returns
+// false if there are mistakes.
 bool ReadStopperOptions(const ConfigMap& map, const std::optional<std::string>& name,
                         const ParameterNames& parameters, StopperSpec& stopper) {
   std::vector<std::string> keys = {"name"};

@@ -32,7 +32,7 @@ TEST(StopperReaderTest, ReadsStoppersWithTheirOptions) {
   EXPECT_EQ(patience.patience, 4);
   EXPECT_EQ(patience.min_delta, 1e-3);
   EXPECT_EQ(stopper("stopper: {name: sha, bracket: 12}").bracket, 12);
-  EXPECT_EQ(With("stopper: {name: patience}"), "");  // needs no budget
+  EXPECT_EQ(With("stopper: {name: patience}"), "");  // this stopper needs no budget
 }
 
 TEST(StopperReaderTest, ChecksStoppersAndTheirOptions) {

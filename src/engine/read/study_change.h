@@ -21,7 +21,7 @@ struct StudyChange {
 StudyChange ChangeFrom(const StudySpec& spec);
 void Apply(const StudyChange& change, StudySpec& spec);
 
-// How an edited file differs from the file that a study was made from, by keys.
+// How an edited file differs from the file that a study was made from, key by key.
 struct StudyDifference {
   std::vector<std::string> free;   // keys that can change
   std::vector<std::string> fixed;  // keys that cannot
@@ -29,7 +29,7 @@ struct StudyDifference {
 
   bool empty() const { return free.empty() && fixed.empty(); }
 };
-// Both texts were read as studies.
+// Compares two texts that were read as studies without mistakes.
 Result<StudyDifference> CompareSources(std::string_view before, std::string_view after,
                                        std::string_view file);
 

@@ -22,10 +22,10 @@ constexpr int kMaxRetries = 100;
 constexpr double kLeastWeight = 0.001;
 constexpr double kMostWeight = 1000;
 constexpr double kMostScale = 1e6;
-// Workers send three heartbeats within a lease.
+// A worker sends three heartbeats within a lease, so a lease must not be too short.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
-// A key with a bad value leaves its default, so that the other keys are read all the same.
+// Where a value is bad, the spec keeps its default, and the other keys are still read.
 class RunningReader {
  public:
   RunningReader(const ConfigMap& map, const ParameterNames& names, StudySpec spec)
@@ -62,7 +62,7 @@ class RunningReader {
     return section;
   }
 
-  // "NAME: value" of the first of a list of {name: NAME, value: value}.
+  // The first item of a list of {name: NAME, value: VALUE}, written as "NAME: VALUE".
   static std::string FirstPair(const ConfigNode& node) {
     const auto items = node.is_list() ? node.List() : std::nullopt;
     const auto map =
@@ -126,7 +126,7 @@ class RunningReader {
     if (*weight != 1) NoteUnlessPolicy("weight", &PolicyAbilities::takes_weights);
   }
 
-  // Notes a key that has no effect, unless the policy can do this.
+  // Notes that a key has no effect, unless the study's policy has this ability.
   void NoteUnlessPolicy(std::string_view key, bool PolicyAbilities::* can,
                         std::string_view advice = "") {
     if (TraitsOf(spec_.policy).can.*can) return;
@@ -160,7 +160,7 @@ class RunningReader {
                         : SuggestDuration(text));
   }
 
-  // An amount in thousandths, or nothing where it has more decimals than that.
+  // An amount in thousandths; nothing if it has more than three decimals.
   static std::optional<Milli> ReadMilli(const ConfigNode& node, double max) {
     const auto amount = node.Number({.min = 0, .max = max});
     if (!amount) return std::nullopt;
@@ -177,7 +177,8 @@ class RunningReader {
     Milli least = 0;
     Milli most = 0;
     bool elastic() const { return least != most; }
-    // The amount that a trial runs on unless the policy chooses: one whole, or the nearest amount.
+    // The amount that a trial runs on unless the policy chooses: one whole device or core, or the
+    // allowed amount nearest to that.
     Milli usual() const { return std::clamp(kWhole, least, most); }
   };
   static std::optional<Amounts> ReadAmounts(const ConfigNode& node, double max) {
@@ -238,7 +239,8 @@ class RunningReader {
     for (const char* key : {"memory", "bandwidth", "lent"}) {
       const ConfigNode* node = In(section, key);
       if (node != nullptr && good && demand.gpus == 0)
-        node->Expected("it only beside 'gpus', since it is of each GPU", "remove the key");
+        node->Expected("this key only beside 'gpus', since it applies to each GPU",
+                       "remove the key");
     }
     if (good && spec_.demand.cpus == 0 && spec_.demand.gpus == 0) {
       map_.Find("resources")
@@ -246,14 +248,14 @@ class RunningReader {
     }
   }
 
-  // What was measured of a trial on devices of several kinds.
+  // Reads what was measured of a trial on devices of several kinds.
   void ReadProfile() {
     const ConfigNode* node = map_.Find("profile");
     const auto map = node != nullptr ? node->Map() : std::nullopt;
     if (!map) return;
     Demand& demand = spec_.demand;
     if (demand.gpus == 0 || demand.gpus > kWhole || demand.most > 0) {
-      return node->Expected("it of trials on one GPU or a share of it",
+      return node->Expected("this key only for trials on one GPU or a share of it",
                             "remove the key, or set 'resources: {gpus: 1}'");
     }
     std::vector<KindNeed> needs;
@@ -288,7 +290,7 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
-  // Either a network alone, or a section that says more about it.
+  // Reads a network alone, or a section that says more about the network.
   void ReadModel() {
     const ConfigNode* node = map_.Find("model");
     if (node == nullptr) return;
@@ -319,7 +321,7 @@ class RunningReader {
     if (*name == spec_.name) node->Expected("the name of another study");
   }
 
-  // How many trials one program can train together.
+  // Reads how many trials one program can train together.
   void ReadFuse() {
     const ConfigNode* node = map_.Find("fuse");
     if (node == nullptr) return;
@@ -338,25 +340,27 @@ class RunningReader {
       demand.fused_most = static_cast<int>(node->Integer(range).value_or(1));
     }
     if (demand.gpus == 0 && demand.fused_bytes > 0) {
-      spec_.notes.emplace_back("fuse.memory: has no effect without GPUs, since it is of each GPU");
+      spec_.notes.emplace_back(
+          "fuse.memory: has no effect without GPUs, since it applies to each GPU");
       demand.fused_bytes = 0;
     }
     if (demand.fused_most > 1 && demand.gpus == 0 && demand.most > 0) {
-      node->Expected("it of trials that run on one number of cores",
+      node->Expected("this key only for trials on a fixed number of cores",
                      "remove the key, or set 'resources: {cpus: 1}'");
     } else if (demand.fused_most > 1 && (demand.gpus > kWhole || demand.most > 0)) {
-      node->Expected("it of trials on one GPU", "remove the key, or set 'resources: {gpus: 1}'");
+      node->Expected("this key only for trials on one GPU",
+                     "remove the key, or set 'resources: {gpus: 1}'");
     } else if (demand.fused_bytes > demand.memory_bytes) {
-      node->Expected("at most the memory of a trial alone for each one more",
+      node->Expected("at most the memory of a trial alone for each further trial",
                      "set 'resources: {memory: 4GiB}'");
     }
     if (demand.fused_bytes == 0) demand.fused_bytes = demand.memory_bytes;
   }
 
-  // Which parameters may not differ between trials of one program.
+  // Reads which parameters determine the shape of a trial.
   void ReadShape() {
     const ConfigNode* node = map_.Find("shape");
-    if (node == nullptr || names_.empty()) return;  // without names, something is wrong with those
+    if (node == nullptr || names_.empty()) return;  // without names, the space has mistakes
     const auto names = ReadParameterList(*node, names_);
     if (!names) return;
     const std::vector<ConfigNode> items = *node->List();
@@ -366,11 +370,11 @@ class RunningReader {
         return items[i].Report(fmt::format("expected each parameter once, found '{}' again", name));
       const auto index = spec_.space.Find(name);
       if (!index || spec_.space.parameters()[*index].Cardinality()) continue;
-      return items[i].Report(
-          fmt::format("expected a parameter of which several trials have one value, found '{0}', "
-                      "which is continuous: hardly two trials would have one shape; remove it, or "
-                      "give it steps, as in '{0}: {{float: [0, 1], step: 0.1}}'",
-                      name));
+      return items[i].Report(fmt::format(
+          "expected a parameter whose values recur in several trials, found '{0}', "
+          "which is continuous: hardly any two trials would have the same shape; remove "
+          "it, or give it steps, as in '{0}: {{float: [0, 1], step: 0.1}}'",
+          name));
     }
     spec_.shape = *names;
   }

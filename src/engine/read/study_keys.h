@@ -21,19 +21,20 @@ constexpr std::size_t kLongestStudyName = 100;
 // too.
 const std::vector<std::string>& RunningKeys();
 
-// Reads these keys of a file into a spec. `names` are the parameters that templates may use. What
-// is wrong is reported to the file.
+// Reads these keys of a file into a spec. `names` are the parameters that templates may use.
+// Mistakes are reported to the file.
 StudySpec ReadRunningKeys(const ConfigMap& map, const ParameterNames& names, StudySpec spec);
 
-// Looking for the nearest word costs time, and no user reads the thousandth suggestion.
+// The most bad templates that are reported. Looking for the nearest word costs time, and no user
+// reads the thousandth suggestion.
 constexpr std::size_t kMostBadTemplates = 100;
 
 constexpr std::size_t kLongestMetric = 100;
 
-// Whether a study says all that a policy needs.
+// Fails if a study does not say all that a policy needs.
 Status CheckPolicy(std::string_view policy, const StudySpec& spec);
 
-// Not empty, at most 100 bytes, no control characters.
+// Fails if the name is empty, is longer than 100 bytes, or has control characters.
 Status CheckMetricName(std::string_view name);
 
 }  // namespace sluice

@@ -157,14 +157,14 @@ TEST(StudyKeysTest, FusedTrialsTakeAsMuchMemoryAsAloneUnlessTheFileKnowsBetter) 
 
 TEST(StudyKeysTest, ChecksWhatATrialTakesOfADevice) {
   EXPECT_EQ(With("resources: {memory: 4GiB}"),
-            "study.yaml:1: resources.memory: expected it only beside 'gpus', since it is of each "
-            "GPU, found 4GiB; remove the key");
+            "study.yaml:1: resources.memory: expected this key only beside 'gpus', since it "
+            "applies to each GPU, found 4GiB; remove the key");
   EXPECT_EQ(With("resources: {cpus: 1, bandwidth: 0.5}"),
-            "study.yaml:1: resources.bandwidth: expected it only beside 'gpus', since it is of "
-            "each GPU, found 0.5; remove the key");
+            "study.yaml:1: resources.bandwidth: expected this key only beside 'gpus', since it "
+            "applies to each GPU, found 0.5; remove the key");
   EXPECT_EQ(With("resources: {lent: false, gpus: 0}"),
-            "study.yaml:1: resources.lent: expected it only beside 'gpus', since it is of each "
-            "GPU, found false; remove the key");
+            "study.yaml:1: resources.lent: expected this key only beside 'gpus', since it "
+            "applies to each GPU, found false; remove the key");
   EXPECT_EQ(With("resources: {gpus: 1, memory: much}"),
             "study.yaml:1: resources.memory: expected a size such as 500kB, 16MiB or 2GB, found "
             "much");
@@ -201,9 +201,10 @@ TEST(StudyKeysTest, ChecksProfiles) {
             "study.yaml:2: profile.A100: expected a map of keys and values, found 20s");
   EXPECT_EQ(with("20s"), "study.yaml:2: profile: expected a map of keys and values, found 20s");
   for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
-    EXPECT_EQ(With("profile: {A100: {unit_time: 20s}}\nresources: " + std::string(resources)),
-              "study.yaml:1: profile: expected it of trials on one GPU or a share of it, found "
-              "{A100: {unit_time: 20s}}; remove the key, or set 'resources: {gpus: 1}'")
+    EXPECT_EQ(
+        With("profile: {A100: {unit_time: 20s}}\nresources: " + std::string(resources)),
+        "study.yaml:1: profile: expected this key only for trials on one GPU or a share of it, "
+        "found {A100: {unit_time: 20s}}; remove the key, or set 'resources: {gpus: 1}'")
         << resources;
   }
 }
@@ -222,17 +223,19 @@ TEST(StudyKeysTest, ChecksFusion) {
   EXPECT_EQ(with("{most: 64, memery: 300MB}"),
             "study.yaml:2: fuse.memery: unknown key (did you mean 'memory'?)");
   EXPECT_EQ(with("{most: 64, memory: 2GB}"),
-            "study.yaml:2: fuse: expected at most the memory of a trial alone for each one more, "
-            "found {most: 64, memory: 2GB}; set 'resources: {memory: 4GiB}'");
+            "study.yaml:2: fuse: expected at most the memory of a trial alone for each further "
+            "trial, found {most: 64, memory: 2GB}; set 'resources: {memory: 4GiB}'");
   for (const char* resources : {"{gpus: 2}", "{gpus: [1, 4]}"}) {
-    EXPECT_EQ(With("fuse: 64\nresources: " + std::string(resources)),
-              "study.yaml:1: fuse: expected it of trials on one GPU, found 64; remove the key, or "
-              "set 'resources: {gpus: 1}'")
+    EXPECT_EQ(
+        With("fuse: 64\nresources: " + std::string(resources)),
+        "study.yaml:1: fuse: expected this key only for trials on one GPU, found 64; remove the "
+        "key, or set 'resources: {gpus: 1}'")
         << resources;
   }
-  EXPECT_EQ(With("fuse: 64\nresources: {cpus: [1, 4]}"),
-            "study.yaml:1: fuse: expected it of trials that run on one number of cores, found 64; "
-            "remove the key, or set 'resources: {cpus: 1}'");
+  EXPECT_EQ(
+      With("fuse: 64\nresources: {cpus: [1, 4]}"),
+      "study.yaml:1: fuse: expected this key only for trials on a fixed number of cores, found "
+      "64; remove the key, or set 'resources: {cpus: 1}'");
 }
 
 TEST(StudyKeysTest, TrialsOnCoresFuseToo) {
@@ -251,7 +254,7 @@ TEST(StudyKeysTest, TrialsOnCoresFuseToo) {
   EXPECT_EQ(with_memory.demand.fused_most, 16);
   EXPECT_EQ(with_memory.demand.fused_bytes, 0);
   EXPECT_THAT(with_memory.notes,
-              ElementsAre("fuse.memory: has no effect without GPUs, since it is of each GPU"));
+              ElementsAre("fuse.memory: has no effect without GPUs, since it applies to each GPU"));
   EXPECT_THAT(read("fuse: 16\n").notes,
               ElementsAre("fuse: has no effect under the policy fifo, only under hydro, "
                           "confluence; write 'policy: hydro'"));
@@ -286,9 +289,9 @@ TEST(StudyKeysTest, ChecksWhichParametersMakeAShape) {
   EXPECT_EQ(with("\n  - model\n  - model"),
             "study.yaml:4: shape[1]: expected each parameter once, found 'model' again");
   EXPECT_EQ(with("[lr]"),
-            "study.yaml:2: shape[0]: expected a parameter of which several trials have one value, "
-            "found 'lr', which is continuous: hardly two trials would have one shape; remove it, "
-            "or give it steps, as in 'lr: {float: [0, 1], step: 0.1}'");
+            "study.yaml:2: shape[0]: expected a parameter whose values recur in several trials, "
+            "found 'lr', which is continuous: hardly any two trials would have the same shape; "
+            "remove it, or give it steps, as in 'lr: {float: [0, 1], step: 0.1}'");
   EXPECT_EQ(with("[[model]]"),
             "study.yaml:2: shape[0]: expected a text, found [model]; quote a text that begins with "
             "a brace or bracket");

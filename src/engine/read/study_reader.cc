@@ -30,8 +30,8 @@ const std::vector<std::string>& StudyKeys() {
   return keys;
 }
 
-// Reads the keys of a study one by one into a spec. A key with a bad value leaves its default, so
-// that the other keys are read all the same.
+// Reads the keys of a study one by one into a spec. Where a value is bad, the spec keeps its
+// default, and the other keys are still read.
 class StudyReader {
  public:
   StudyReader(const ConfigNode& root, ConfigMap map) : root_(root), map_(std::move(map)) {}
@@ -72,7 +72,7 @@ class StudyReader {
     const ConfigNode* node =
         map_.Require("space", "what to tune", "add 'space: {lr: {float: [0.1, 1]}}'");
     if (node == nullptr) return;
-    // Templates may name a parameter that is itself described wrongly.
+    // Templates may name a parameter even if the description of that parameter has mistakes.
     if (node->is_map()) {
       const ConfigMap section = *node->Map();
       for (const auto& entry : section.entries()) {
@@ -190,7 +190,7 @@ class StudyReader {
       return;
     }
     if (spec_.sampler.name != "grid") {
-      // The name of the sampler is wrong. If grid was meant, `trials` may be left out.
+      // The sampler's name is wrong. `trials` may be left out if grid was meant.
       if (!sampler_good_) return;
       map_.Require("trials", fmt::format("how many trials, 1 to {}", kMaxTrials),
                    "add 'trials: 24'");
@@ -220,7 +220,7 @@ class StudyReader {
   bool sampler_good_ = true;
 };
 
-// Reports a study that stands below one of its keys instead of at the margin. True if it did.
+// Reports a study whose keys are indented below another key, and then returns true.
 bool ReportNested(const ConfigMap& map) {
   const auto is_one = [](const ConfigMap& keys) {
     return std::ranges::count_if(keys.entries(), [](const ConfigMap::Entry& entry) {

@@ -33,7 +33,7 @@ bool IsEnvironmentWord(std::string_view word) {
          std::ranges::all_of(word.substr(kEnvironmentTemplate.size()), fits);
 }
 
-// A text cut at its templates.
+// A piece of a text that is cut at its templates.
 struct Piece {
   enum class Kind { kText, kWord, kLoneBrace } kind;
   std::string_view text;
@@ -66,7 +66,7 @@ constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  
 std::string WithShell(std::string_view text) {
   if (text.contains('\'')) return "\"sh -c '...'\"";
   std::string inner;
-  std::string behind;  // lists are items of their own, so the shell gets them as its arguments
+  std::string behind;  // a list word is an item of its own, so the shell gets it as arguments
   for (std::string_view rest = text; !rest.empty();) {
     const Piece piece = NextPiece(rest);
     const bool list = piece.kind == Piece::Kind::kWord && IsListWord(piece.text);
@@ -87,7 +87,7 @@ bool IsOption(std::string_view item) {
          item.find_first_of("={}") == std::string_view::npos;
 }
 
-// " (lr, width)", the first of them.
+// The first few of the parameters, as in " (lr, width)".
 std::string SomeOf(const ParameterNames& parameters) {
   constexpr std::size_t kMost = 8;
   std::vector<std::string> names;
@@ -253,8 +253,8 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
   std::vector<std::string> items;
   std::string item;
   bool in_item = false;
-  bool quoted = false;  // some of the item was
-  char quote = 0;       // the one that is open
+  bool quoted = false;  // a part of the item was in quotes
+  char quote = 0;       // the quote that is open; 0: none
   const auto finish = [&]() -> Status {
     if (in_item && !quoted && std::ranges::find(kShellOperators, item) != kShellOperators.end()) {
       return InvalidArgument(
@@ -284,7 +284,7 @@ Result<std::vector<std::string>> SplitCommandLine(std::string_view text) {
         quote = c;
         quoted = true;
       } else if (c == '\\' && i + 1 < text.size()) {
-        // A shell takes a backslash at the end of a line for its continuation.
+        // For a shell, a backslash at the end of a line continues that line.
         if (next != '\n') {
           item += next;
           quoted = true;

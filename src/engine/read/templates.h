@@ -10,30 +10,30 @@
 
 namespace sluice {
 
-// Begins a template that stands for a variable of the environment: {envvar:HOME}.
+// The beginning of a template for a variable of the environment: {envvar:HOME}.
 constexpr std::string_view kEnvironmentTemplate = "envvar:";
 
 // Programs and environments hold {words} that are filled in for each launch: a parameter's name or
 // one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
 // stand for braces.
 using TemplateValues = std::map<std::string, std::string>;
-// What the list words become, each several texts. The list words are {args}, {args_no_hyphens},
+// The texts that take the place of each list word. The list words are {args}, {args_no_hyphens},
 // {args_no_equals} and {args_no_boolean_flags}.
 using TemplateLists = std::map<std::string, std::vector<std::string>, std::less<>>;
 using ParameterNames = std::set<std::string, std::less<>>;
 
-// The words that are not parameters; no parameter may be called like one.
+// The words that are not parameters. No parameter may have such a name.
 const std::vector<std::string>& TemplateWords();
 
-// Fails on a word that is neither in `parameters` nor in TemplateWords() (suggesting the nearest),
-// and on a brace that has no partner. Fails on a list word, which may stand only in a program.
+// Fails on a word that is neither in `parameters` nor in TemplateWords(), and suggests the nearest.
+// Fails on a brace that has no partner. Fails on a list word, which is allowed only in a program.
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 
-// The same for one item of a program. An item may also be a list word and nothing else.
+// The same for one item of a program. The whole item may also be a list word.
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters);
 
-// Fills in a text that was checked. A word without a value becomes nothing. Braces inside values
-// are not expanded again.
+// Fills in a text that was checked. A word without a value is replaced by nothing. Braces inside
+// values are not expanded again.
 std::string Expand(std::string_view text, const TemplateValues& values);
 
 // Whether each word of a text that was checked has a value. A parameter that is not active has
@@ -41,12 +41,12 @@ std::string Expand(std::string_view text, const TemplateValues& values);
 bool HasValues(std::string_view text, const TemplateValues& values);
 
 // Fills in each item. A list word becomes the items of its list, such as --lr=0.1 for each
-// parameter. An item with a word that has no value is left out. If the item before it is an option
-// (such as --lr or -l), whose value it would be, the option is left out too.
+// parameter. An item with a word that has no value is left out. If that item would be the value of
+// an option before it (such as --lr or -l), the option is left out too.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists);
 
-// Escapes a text, so that its braces mean themselves.
+// Escapes a text, so that its braces stand for plain braces.
 std::string EscapeTemplate(std::string_view text);
 
 // Whether a text that was checked has this word in braces.
@@ -56,8 +56,8 @@ bool HasWord(std::string_view text, std::string_view word);
 std::vector<std::string> EnvironmentWords(std::string_view text);
 
 // Splits a command line into items as a shell does, with its quotes and backslashes but no
-// expansion of any kind. Fails on a quote that is not closed and on what only a shell could do (|,
-// &&, >, ...) unless quoted.
+// expansion of any kind. Fails on a quote that is not closed, and on unquoted operators that only a
+// shell could carry out (|, &&, >, ...).
 Result<std::vector<std::string>> SplitCommandLine(std::string_view text);
 
 }  // namespace sluice

@@ -11,13 +11,14 @@ namespace sluice {
 
 inline constexpr std::string_view kSpace = "space: {lr: {float: [1e-4, 1e-1], log: true}}\n";
 
-// Empty if nothing is.
+// The mistakes in the text of a study; empty if there are none.
 inline std::string StudyProblems(std::string_view text) {
   const auto study = ReadStudy(text, "study.yaml", "study");
   return study ? "" : study.error().message;
 }
 
-// What is wrong with a good study that has these lines before it, without a key that they set.
+// The mistakes in a study made of these lines. Keys that they do not set are added with good
+// values.
 inline std::string With(std::string_view lines) {
   std::string text(lines);
   const auto add = [&](std::string_view key, std::string_view line) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// For tests: studies with drawn options, for an engine's world. Each call has at most one draw in
-// its arguments, since compilers differ in which argument they work out first.
+// For tests: studies with randomly drawn options, for the world around an engine (test_world.h).
+// Each call has at most one draw in its arguments, since compilers evaluate arguments in different
+// orders.
 
 #include <fmt/format.h>
 
@@ -12,13 +13,13 @@
 
 namespace sluice {
 
-// A stopper with options of its own.
+// A stopper with randomly drawn options.
 inline std::string DrawnStopper(Random& random, const std::string& name) {
   std::string text = "{name: " + name;
   for (const std::string& option : StopperOptions(name)) {
     if (option == "mutate") continue;
     if (option == "min_delta") continue;
-    if (option == "interval") {  // less than the full budget, whatever that is
+    if (option == "interval") {  // must be less than the full budget, which is not known here
       if (random.Chance(0.5)) text += ", interval: 1";
       continue;
     }
@@ -31,7 +32,7 @@ inline std::string DrawnStopper(Random& random, const std::string& name) {
   return text + "}";
 }
 
-// The text of a study file without the keys that every study needs.
+// The text of a study file without the keys that every study needs (SourceOf adds them).
 inline std::string DrawnStudy(Random& random, const std::string& sampler,
                               const std::string& stopper) {
   std::string text = fmt::format("trials: {}\n", 1 + random.Below(12));

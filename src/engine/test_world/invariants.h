@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what must hold of an engine after every event, whatever happened.
+// For tests: what must be true of an engine after every event, whatever happened.
 
 #include <fmt/format.h>
 
@@ -18,14 +18,14 @@ namespace sluice {
 
 class Invariants {
  public:
-  // The first invariant that does not hold, in words; empty if all hold. The engine has one study,
-  // on this node. `given` are all points that were enqueued so far. `retry` says whether the last
-  // event asked for a trial to be tried again. To be called after each event, in order.
+  // To be called after each event, in order. Returns the first invariant that is broken, in words;
+  // empty if none is. The engine has one study, on this node. `given` are all points that were
+  // enqueued so far. `retry`: the last event asked for a retry of a trial.
   std::string Broken(const Engine& engine, const Study& s, const Node& node,
                      const std::vector<Point>& given, bool retry);
 
  private:
-  std::vector<TrialState> states_;  // of the trials, when it was last called
+  std::vector<TrialState> states_;  // the trials' states at the last call
 };
 
 inline std::string Invariants::Broken(const Engine& engine, const Study& s, const Node& node,

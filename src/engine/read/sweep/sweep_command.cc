@@ -33,7 +33,7 @@ const std::vector<Macro>& Macros() {
   return macros;
 }
 
-// What stands in "${...}", if that is all of it.
+// The name in an item of the form "${NAME}"; nothing for any other item.
 std::optional<std::string_view> MacroIn(std::string_view item) {
   if (!item.starts_with("${") || !item.ends_with("}") || item.size() < 3) return std::nullopt;
   const std::string_view name = item.substr(2, item.size() - 3);
@@ -90,7 +90,7 @@ class CommandReader {
     return {};
   }
 
-  // A text in which ${envvar:NAME} counts and all else means itself.
+  // Translates a text in which only ${envvar:NAME} has a meaning. All else is kept as it is.
   static std::string TranslateText(const ConfigNode& item, std::string_view text) {
     std::string out;
     while (!text.empty()) {

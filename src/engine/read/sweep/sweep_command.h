@@ -7,12 +7,13 @@
 
 namespace sluice {
 
-// The program of a sweep, as templates: its `command`, by default
+// Returns the program of a sweep, as templates. The program is the sweep's `command`, by default
 //
 //   [${env}, ${interpreter}, ${program}, ${args}]
 //
-// As with W&B, a ${macro} counts as an item of its own; only ${envvar:NAME} may stand anywhere.
-// What is wrong (an unknown macro, no `program` where it is wanted) is reported.
+// As with W&B, a ${macro} is replaced only where it is a whole item. Only ${envvar:NAME} is
+// replaced anywhere in an item. Mistakes, such as an unknown macro or a missing `program`, are
+// reported.
 std::vector<std::string> ReadSweepCommand(const ConfigMap& sweep);
 
 }  // namespace sluice

@@ -12,10 +12,10 @@
 namespace sluice {
 namespace {
 
-constexpr double kReach = 8;                // of a normal law, in standard deviations
+constexpr double kReach = 8;                // how far a normal law reaches to each side, in sigmas
 constexpr double kMostSteps = 0x1.0p52;     // so that steps and whole values stay exact
-constexpr double kLargestWhole = 0x1.0p52;  // of a quantized value
-constexpr double kSlack = 1e-9;             // of a multiple, relative to q
+constexpr double kLargestWhole = 0x1.0p52;  // the largest quantized value
+constexpr double kSlack = 1e-9;             // tolerance for a multiple, relative to q
 constexpr std::size_t kMostLogSteps = 1000;
 
 enum class Family { kChoices, kWhole, kRange, kNormal, kBeta };
@@ -31,7 +31,8 @@ struct Distribution {
   bool quantized = false;
 };
 
-// log(1 / x) is uniform exactly where log(x) is: the inverse laws differ in what min and max mean.
+// log(1 / x) is uniform exactly if log(x) is. So an inverse law differs from the plain law only in
+// what min and max mean.
 const std::vector<Distribution>& Distributions() {
   using enum Law;
   static const auto& all = *new std::vector<Distribution>{
@@ -70,7 +71,7 @@ std::vector<std::string> KeysOf(const Distribution& distribution) {
   return keys;
 }
 
-// k * q, in decimals if q is written in few enough of them.
+// k * q. If q has few enough decimals, the product is exact in decimals: 3 * 0.1 gives 0.3.
 double Multiple(double k, double q) {
   double scale = 1;
   for (int decimals = 0; decimals <= 15; ++decimals, scale *= 10) {
@@ -198,7 +199,8 @@ class NumbersReader {
     return true;
   }
 
-  // A number above 0, or its default; nothing if it is something else.
+  // A number above 0, or `otherwise` if the key is missing. Nothing if the value is something else,
+  // which is then reported.
   std::optional<double> Positive(std::string_view key, double otherwise) {
     const ConfigNode* node = map_.Find(key);
     if (node == nullptr) return otherwise;
@@ -229,8 +231,8 @@ class NumbersReader {
       return true;
     }
     node_.Report(fmt::format(
-        "expected mu and sigma by which {} reaches numbers that can be held, found mu {} and "
-        "sigma {}, which reach from {} to {}",
+        "expected mu and sigma that keep {} within representable numbers, found mu {} and sigma "
+        "{}, which reach from {} to {}",
         distribution.name, *mu, *sigma, parameter_.low, parameter_.high));
     return false;
   }
@@ -246,7 +248,7 @@ class NumbersReader {
     return true;
   }
 
-  // Cuts the range to the multiples of q in it.
+  // Limits the range to the multiples of q in it.
   bool Quantize(const Distribution& distribution) {
     const auto q = Positive("q", 1);
     if (!q) return false;
@@ -262,7 +264,7 @@ class NumbersReader {
       // A law narrower than q is rounded to the nearest multiple.
       first = last = std::round((parameter_.low + parameter_.high) / 2 / *q);
     }
-    first = std::clamp(first, -most, most) + 0.0;  // which makes 0 of -0
+    first = std::clamp(first, -most, most) + 0.0;  // + 0.0 turns -0 into 0
     last = std::clamp(last, -most, most) + 0.0;
     if (first == last) {
       Become({MultipleChoice(first, *q)}, {});
@@ -279,9 +281,9 @@ class NumbersReader {
     return true;
   }
 
-  // A log scale has no steps: its multiples become choices in order, each as likely as the values
-  // that round to it. If there are very many, only some become choices, evenly spaced on that
-  // scale.
+  // A log scale has no steps, so the multiples of q become choices in order. Each choice is as
+  // likely as the values that round to it. If there are very many multiples, only some become
+  // choices, evenly spaced on the log scale.
   void QuantizeLog(double first, double last, double q) {
     const std::vector<double> multiples = LogMultiples(first, last);
     if (static_cast<double>(multiples.size()) < last - first + 1) {
@@ -341,8 +343,9 @@ std::optional<std::string> ReadSweepDistribution(const ConfigNode& node) {
     for (const Distribution& distribution : Distributions()) all->push_back(distribution.name);
     return all;
   }();
-  // Names of distributions in other tuners, each with W&B's name. "loguniform" of others has values
-  // as bounds, as log_uniform_values has; the bounds of W&B's log_uniform are exponents.
+  // Names of distributions in other tuners, each with W&B's name. The bounds of "loguniform" in
+  // other tuners are values, as with log_uniform_values. The bounds of W&B's log_uniform are
+  // exponents.
   static const auto& foreign =
       *new std::map<std::string, std::string>{{"loguniform", "log_uniform_values"},
                                               {"log", "log_uniform_values"},

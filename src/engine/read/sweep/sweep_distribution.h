@@ -9,13 +9,13 @@
 
 namespace sluice {
 
-// The distribution that a parameter of a sweep names. Reports a name that W&B does not have. If it
-// is the name in another tuner, the message says what W&B calls it.
+// Reads the name of a parameter's distribution. Reports a name that W&B does not have. If another
+// tuner has that name, the message says what W&B calls the distribution.
 std::optional<std::string> ReadSweepDistribution(const ConfigNode& node);
 
 // Reads a parameter with numbers as values: its map names a distribution other than `constant`,
 // `categorical` and `categorical_w_probabilities`, or has min and max. The map belongs to `node`,
-// which messages name. Nothing where something is wrong.
+// which messages name. Returns nothing if there are mistakes.
 std::optional<Parameter> ReadSweepNumbers(const ConfigNode& node, const ConfigMap& map,
                                           const std::string& name, std::vector<std::string>& notes);
 

@@ -106,7 +106,7 @@ TEST(SweepDistributionTest, QuantizedRanges) {
   const Parameter eights = X("{distribution: q_log_uniform_values, min: 8, max: 32, q: 8}");
   EXPECT_EQ(eights.kind, ParameterKind::kOrdinal);
   EXPECT_THAT(eights.choices, ElementsAre(Choice(8L), Choice(16L), Choice(24L), Choice(32L)));
-  // log(12/8), log(20/12), log(28/20), log(32/28) of log(32/8)
+  // log(12/8), log(20/12), log(28/20) and log(32/28), each divided by log(32/8)
   EXPECT_THAT(eights.weights, ElementsAre(DoubleNear(0.2925, 1e-4), DoubleNear(0.3685, 1e-4),
                                           DoubleNear(0.2427, 1e-4), DoubleNear(0.0963, 1e-4)));
 }
@@ -120,7 +120,7 @@ TEST(SweepDistributionTest, OfVeryManyMultiplesOnALogScaleSomeAreTried) {
   EXPECT_EQ(rate.choices.front(), Choice(0.00001));
   EXPECT_EQ(rate.choices.back(), Choice(0.1));
   double sum = 0;
-  double upper = 0;  // of the largest decade, a quarter of the scale
+  double upper = 0;  // of the largest decade, which is a quarter of the scale
   for (std::size_t i = 0; i < rate.choices.size(); ++i) {
     const double value = std::get<double>(rate.choices[i]);
     EXPECT_NEAR(value / 0.00001, std::round(value / 0.00001), 1e-6);
@@ -168,7 +168,7 @@ TEST(SweepDistributionTest, NormalsAndBetas) {
   const Parameter quantized_log = X("{distribution: q_log_normal, mu: 3, sigma: 0.25, q: 2}");
   EXPECT_EQ(quantized_log.law, Law::kLogNormal);
   EXPECT_EQ(quantized_log.kind, ParameterKind::kInt);
-  EXPECT_EQ(quantized_log.low, 4);  // e = 2.7
+  EXPECT_EQ(quantized_log.low, 4);  // the law begins at e, about 2.7
   EXPECT_EQ(quantized_log.high, 148);
   const Parameter beta = X("{distribution: beta, a: 2, b: 5}");
   EXPECT_EQ(beta.law, Law::kBeta);
@@ -184,7 +184,7 @@ TEST(SweepDistributionTest, NormalsAndBetas) {
   EXPECT_EQ(ProblemOfX("{distribution: normal, sigma: 0}"),
             "sweep.yaml:1: x.sigma: expected a number above 0, found 0");
   EXPECT_THAT(ProblemOfX("{distribution: log_normal, sigma: 100}"),
-              HasSubstr("x: expected mu and sigma by which log_normal reaches numbers"));
+              HasSubstr("x: expected mu and sigma that keep log_normal within"));
 }
 
 TEST(SweepDistributionTest, RefusesWhatIsNoDistribution) {

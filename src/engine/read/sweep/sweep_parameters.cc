@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kMaxParameters = 1000;
 constexpr std::size_t kMaxChoices = 1000;
 constexpr std::size_t kMaxDepth = 16;
-constexpr double kWeightSlack = 1e-6;  // of the sum of probabilities
+constexpr double kWeightSlack = 1e-6;  // how far the sum of probabilities may be from 1
 
-// Any value as JSON, or nothing where it holds an infinity or a NaN.
+// Any value as JSON; nothing if it contains an infinity or a NaN.
 std::optional<std::string> JsonOf(const ConfigNode& node) {
   if (node.is_null()) return "null";
   std::vector<std::string> parts;
@@ -120,7 +120,7 @@ class ParametersReader {
     auto parameter = ReadParameter(node, map, name);
     if (parameter) {
       if (const Status status = CheckParameter(*parameter); !status) {
-        node.Named("").Report(status.error().message);  // names the parameter itself
+        node.Named("").Report(status.error().message);  // the message names the parameter
         parameter.reset();
       }
     }
@@ -235,9 +235,10 @@ class ParametersReader {
     if (given != nullptr && !ReadWeights(*given, weights)) return std::nullopt;
     const bool repeated = parameter->choices.size() < items->size();
     if (repeated) {
-      notes_.push_back(fmt::format(
-          "{}: a value that is given several times is drawn as often, and tried once by grid",
-          name));
+      notes_.push_back(
+          fmt::format("{}: a value that is given several times is drawn that many times as often, "
+                      "but tried only once by grid",
+                      name));
     }
     if (given == nullptr && !repeated) return parameter;
     parameter->weights.assign(parameter->choices.size(), 0);

@@ -18,7 +18,7 @@ using ::testing::UnorderedElementsAre;
 TEST(SweepParametersTest, ParametersInsideParameters) {
   const StudySpec study = Good(
       "parameters:\n"
-      "  seed: {value: 1}\n"  // a word of templates elsewhere
+      "  seed: {value: 1}\n"  // in a study, templates reserve this name
       "  optimizer:\n"
       "    parameters:\n"
       "      name: {values: [adam]}\n"

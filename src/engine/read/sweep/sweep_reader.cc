@@ -19,10 +19,10 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t kMaxBrackets = 100;
-// The metric of a sweep that names none; the stand-in for wandb reports it.
+// The metric of a sweep that names none. The stand-in for the wandb package reports this metric.
 constexpr const char* kRuntime = "_runtime";
 
-// Keys that mean something to W&B and nothing here.
+// Keys that have a meaning for W&B and no effect here.
 const std::vector<std::string>& IdleKeys() {
   static const auto& keys = *new std::vector<std::string>{
       "apiVersion", "controller", "entity", "image_uri", "imports",   "job",     "kind",
@@ -153,8 +153,7 @@ class SweepReader {
     if (const Status status = CheckMetricName(name); !status)
       return node.Report(status.error().message);
     if (name == spec_.unit) {
-      node.Report(
-          fmt::format("expected a metric, found {}, which is what work is counted in here", name));
+      node.Report(fmt::format("expected a metric, found {}, which is the unit of work here", name));
     }
   }
 

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// A good sweep with these lines, which may set any of its keys themselves.
+// A good sweep with these lines. Keys that the lines do not set are added with good values.
 inline std::string Sweep(std::string_view lines) {
   std::string text(lines);
   const auto add = [&](std::string_view key, std::string_view line) {
@@ -39,7 +39,7 @@ inline std::string SweepProblems(std::string_view lines) {
   return study ? "" : study.error().message;
 }
 
-// The parameter x, described like this.
+// The parameter x that this text describes.
 inline Parameter X(const std::string& text) {
   const StudySpec study = Good("parameters: {x: " + text + "}");
   return study.space.size() == 1 ? study.space.parameters().front() : Parameter{};
