@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Something that is to happen at a time. Moments at the same time come in the order in which they
-// were pushed.
+// Something that is to happen at a given time. Moments at the same time come in the order in which
+// they were pushed.
 struct Moment {
   enum What : std::uint32_t {
     kArrival,
@@ -26,8 +26,8 @@ struct Moment {
   Time time{};
   std::uint64_t order = 0;
   What what = kWake;
-  std::uint32_t index = 0;    // of a study, a launch or a failure
-  std::uint64_t counter = 0;  // of a proposal, a trial, or a launch's version
+  std::uint32_t index = 0;    // of a study, a launch's slot or a failure
+  std::uint64_t counter = 0;  // a proposal's counter, a trial's number or a launch's version
 };
 
 // A binary heap of moments.
