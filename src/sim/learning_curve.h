@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// How the trials of a study learn. Defaults of start and best depend on the objective's direction.
+// How the trials of a study learn. The defaults of start and best are those of an objective to be
+// maximized. DefaultWorkload sets others for an objective to be minimized.
 struct CurveSpec {
   std::string family = "power";  // or hypersched
   // Of the family power:

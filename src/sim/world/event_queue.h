@@ -12,16 +12,16 @@ namespace sluice {
 // they were pushed.
 struct Moment {
   enum What : std::uint32_t {
-    kArrival,
-    kAnswer,
-    kFork,
-    kCopied,
-    kWake,
-    kReady,
-    kReport,
-    kLeft,
-    kDown,
-    kUp
+    kArrival,  // of a study
+    kAnswer,   // the sampler's proposal is there
+    kFork,     // the parameters of a fork are there
+    kCopied,   // a copy of a checkpoint is made
+    kWake,     // the engine asked to be woken
+    kReady,    // a launch has started up
+    kReport,   // a launch reports
+    kLeft,     // a launch is gone
+    kDown,     // a node goes down
+    kUp        // a node comes back
   };
   Time time{};
   std::uint64_t order = 0;
