@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// People with colour blindness can tell these apart as well as ten colours allow.
+// Ten colours that people with colour blindness can tell apart as well as possible.
 constexpr std::array<std::string_view, 10> kColours = {"#4477aa", "#ee7733", "#228833", "#aa3377",
                                                        "#ccbb44", "#66ccee", "#cc3311", "#009988",
                                                        "#997700", "#777777"};

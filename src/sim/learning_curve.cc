@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 // Choices have no neighbours, so each choice has a cost of its own. A list with more choices than
-// this is probably a list of numbers: each choice beyond costs as much as the last one within.
+// this is probably a list of numbers. Each further choice costs as much as choice kMostChoices - 1.
 constexpr std::size_t kMostChoices = 1000;
 
 double Exponential(Random& draws, double mean) { return -mean * std::log(1 - draws.Uniform()); }

@@ -74,8 +74,8 @@ class PipelineSchedule {
   // The idle part of one stage's time.
   double idle_share(int stage) const;
   // The part of the time in which a guest on this stage's device works. The guest works in segments
-  // of this length, and starts a segment only if it can end it before the bubble closes. Length 0:
-  // the guest can stop at any moment.
+  // of this length, and starts a segment only if the segment ends before the bubble closes. With
+  // length 0 the guest can stop at any moment.
   double usable_share(int stage, Duration segment) const;
 
  private:
