@@ -46,11 +46,12 @@ class Audit {
 
   template <typename T>
   void Compare(const std::string& whose, std::string_view what, const T& row, const T& made) {
-    if (row != made) Say(fmt::format("{}: {} is {}, and by its events {}", whose, what, row, made));
+    if (row != made)
+      Say(fmt::format("{}: {} is {}, but its events give {}", whose, what, row, made));
   }
   void CompareValue(const std::string& whose, std::string_view what, double row, double made) {
     if (row == made || (std::isnan(row) && std::isnan(made))) return;
-    Say(fmt::format("{}: {} is {}, and by its events {}", whose, what, row, made));
+    Say(fmt::format("{}: {} is {}, but its events give {}", whose, what, row, made));
   }
 
   // Computes the chain from the events and reports in order, and compares it with the stored one.
@@ -103,7 +104,7 @@ class Audit {
     }
     const std::string computed = sum == 0 ? "" : ToHex(sum);
     if (computed != chain)
-      Say("its events and reports are not those that were written: their checksum is another");
+      Say("its events and reports are not those that were written: their checksum differs");
     return {};
   }
 
@@ -170,7 +171,7 @@ class Audit {
     for (const Trial& trial : made.trials) {
       if (trial.awaits_parameters) continue;
       while (next < rows.size() && rows[next].id < trial.id)
-        Say(fmt::format("trial {}: there is none by the study's events", Number(rows[next++].id)));
+        Say(fmt::format("trial {}: the events have no such trial", Number(rows[next++].id)));
       if (next == rows.size() || rows[next].id != trial.id) {
         Say(fmt::format("trial {}: it is missing", Number(trial.id)));
         continue;
@@ -178,7 +179,7 @@ class Audit {
       CheckTrialRow(made, trial, rows[next++]);
     }
     for (; next < rows.size(); ++next)
-      Say(fmt::format("trial {}: there is none by the study's events", Number(rows[next].id)));
+      Say(fmt::format("trial {}: the events have no such trial", Number(rows[next].id)));
   }
 
   void CheckTrialRow(const Study& made, const Trial& trial, const TrialInfo& row) {
@@ -208,9 +209,9 @@ class Audit {
       Compare(whose, "attributes", row.attributes, made_of);
   }
 
-  // The attributes of a trial, whatever their order. A program may set attributes with the names of
-  // a fork's lineage. Either value may be stored then, whichever was written last, so these
-  // attributes are left out.
+  // The attributes of a trial, by name. A program may set attributes that have the names of a
+  // fork's lineage. The stored value is then the program's or the engine's, whichever was written
+  // last. So these two attributes are left out.
   using Attributes = std::map<std::string, std::string>;
   std::optional<Attributes> Members(const std::string& text, const Trial& trial) const {
     const auto document = JsonDocument::Read(text);
@@ -251,7 +252,7 @@ class Audit {
   const StudyInfo& study_;
   std::map<TrialId, std::string> attributes_;
   std::set<TrialId> own_lineage_;  // trials with a program that set `parent` or `forked_at`
-  std::int64_t last_us_ = 0;       // when the last event was
+  std::int64_t last_us_ = 0;       // the time of the last event or report
   std::vector<std::string> findings_;
 };
 

@@ -26,7 +26,7 @@ struct OrphanRows {
   std::int64_t count = 0;
   StudyId study{};  // the first of the missing studies
 };
-// Of the first table that has some; nothing if all is well.
+// Returns the orphan rows of the first table that has some; nullopt if no table has any.
 Result<std::optional<OrphanRows>> FindOrphans(Reader& reader);
 
 }  // namespace sluice

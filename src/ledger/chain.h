@@ -6,7 +6,8 @@
 namespace sluice {
 
 // A study's chain is a checksum of its events and reports in order. It reveals rows that were
-// changed, left out or added behind SQLite's back. It is kept with the study, from schema 2 on.
+// changed, left out or added by other means than this program. It is stored with the study, from
+// schema 2 on.
 
 struct ChainedEvent {
   std::int64_t seq = 0;
@@ -25,7 +26,7 @@ struct ChainedReport {
   std::string_view metrics;
 };
 
-// The chain `before` with one more event or report. An empty chain is 0.
+// Returns the chain `before`, extended by one event or report. An empty chain is 0.
 std::uint64_t Chain(std::uint64_t before, const ChainedEvent& event);
 std::uint64_t Chain(std::uint64_t before, const ChainedReport& report);
 

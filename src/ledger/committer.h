@@ -4,7 +4,8 @@
 
 namespace sluice {
 
-// Makes batches durable, one at a time, while its caller goes on. The caller learns how each went.
+// Commits batches to disk, one at a time, while the caller continues. Each implementation has its
+// own way to report the result of a batch.
 class Committer {
  public:
   virtual ~Committer() = default;

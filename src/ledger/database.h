@@ -14,7 +14,8 @@ namespace sluice {
 
 class Database;
 
-// The disk a database lies on, by the name of its SQLite VFS. Empty: the machine's own.
+// The disk that a database lies on, by the name of its SQLite VFS. An empty name is the machine's
+// own disk.
 struct Disk {
   std::string vfs;
   int page_bytes = 0;  // page size of a database made on it; 0: SQLite's default
@@ -26,8 +27,8 @@ std::string SqliteVersion();
 // its first use. Database calls it by itself.
 void SetUpSqlite();
 
-// A prepared statement. Bind in order from 1, Step until false, Reset to use it again. Texts are
-// copied when bound.
+// A prepared statement. Bind its parameters (numbered from 1), Step until that returns false, and
+// Reset to use the statement again. Texts are copied when they are bound.
 class Statement {
  public:
   Statement() = default;
@@ -38,7 +39,7 @@ class Statement {
   Statement& BindBlob(int index, std::string_view bytes);
   Statement& BindNull(int index);
 
-  // True: there is a row. False: done.
+  // Returns true if there is a row, and false at the end.
   Result<bool> Step();
   // Steps to the end and resets.
   Status Run();
@@ -59,8 +60,8 @@ class Statement {
   Database* database_ = nullptr;
 };
 
-// An SQLite file. Errors say in plain words what is wrong with it and what to do. One thread at a
-// time.
+// An SQLite file. Errors say in plain words what is wrong with the file and what to do. Only one
+// thread may use a Database at a time.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };

@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-// What the processes of an earlier study of this store measured, for a study that is being made.
-// Counts the latest study with measurements that has the same program, folder and unit of work.
-// Takes only what was measured on cores or on devices of these kinds, with the latest measurement
-// for each situation. Without such a study, nothing was measured.
+// Returns measurements that the processes of an earlier study in this store made, for a new study.
+// The earlier study is the latest study with such measurements that has the same program, folder
+// and unit of work. Only measurements on cores or on devices of these kinds count, and of each
+// situation only the latest. If there is no such study, the result has no measurements.
 Result<MeasurementsGiven> ReadEarlierMeasurements(Database& database, const StudyCreated& created,
                                                   const std::set<std::string>& kinds);
 

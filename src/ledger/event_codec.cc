@@ -247,8 +247,8 @@ Node NodeFrom(Body& in) {
   return node;
 }
 
-// The first stores with measurements do not say where these were made. Such a measurement is of no
-// shape, and counts for nothing.
+// The first stores with measurements do not say where the measurements were made. Such a
+// measurement has no shape and no values, so it is never used.
 Measurement MeasurementFrom(Body& in) {
   Measurement measured;
   measured.situation.fused = static_cast<int>(in.Integer("trials", 1, INT32_MAX));

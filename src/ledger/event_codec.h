@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// An event as the ledger keeps it: a kind and a JSON body. Reports have columns instead
+// An event as the ledger stores it: a kind and a JSON body. Reports have columns instead
 // (EncodeMetrics).
 struct EncodedEvent {
   StudyId study{};
@@ -17,11 +17,11 @@ struct EncodedEvent {
 };
 
 EncodedEvent Encode(const Event& event);
-// Decodes every kind of event but reports. Fails with corruption if the text does not read back.
+// Decodes every kind of event except reports. Fails with corruption if the text is not valid.
 Result<Event> DecodeEvent(Time time, StudyId study, std::string_view kind, std::string_view body);
 
-// A JSON object in the order given; NaN and the infinities are the texts "NaN", "Infinity",
-// "-Infinity".
+// A JSON object, with its members in the given order. NaN and the infinities become the texts
+// "NaN", "Infinity" and "-Infinity".
 std::string EncodeMetrics(const Metrics& metrics);
 Result<Metrics> DecodeMetrics(std::string_view json);
 

@@ -1,4 +1,4 @@
-// Every kind of event comes back as it was applied.
+// Every kind of event is the same after encoding and decoding.
 
 #include "ledger/event_codec.h"
 
@@ -26,7 +26,7 @@ Body RoundTrip(const Body& body) {
   const auto decoded = DecodeEvent(event.time, encoded.study, encoded.kind, encoded.body);
   SLUICE_CHECK(decoded.has_value(), decoded ? "" : decoded.error().message.c_str());
   EXPECT_EQ(decoded->time, event.time);
-  // And what was decoded is written the same way again.
+  // The decoded event is encoded in the same way again.
   EXPECT_EQ(Encode(*decoded).body, encoded.body);
   return std::get<Body>(decoded->body);
 }
@@ -61,7 +61,7 @@ TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
   EXPECT_EQ(back.rules, kRules);
 
   EncodedEvent encoded = Encode({At(0), created});
-  EncodedEvent before = encoded;  // there were no rules to name
+  EncodedEvent before = encoded;  // an event of an older version, which names no rules
   const std::string rules = fmt::format(",\"rules\":{}", kRules);
   before.body.erase(before.body.find(rules), rules.size());
   const auto made_before = DecodeEvent(At(0), before.study, before.kind, before.body);

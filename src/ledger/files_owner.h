@@ -15,9 +15,9 @@ Status CheckFilesOwner(const StorePaths& paths);
 // Records this store, which is open, as the owner of the folder.
 Status OwnFiles(const StorePaths& paths, Database& database);
 
-// Makes the folders that a store needs and checks that they belong to this user or to root. A link
-// that another user put there is not followed. The folder of lock and socket is closed to all other
-// users; the other folders cannot be written by users outside their group.
+// Makes the folders that a store needs, and checks that they belong to this user or to root. Fails
+// if one of them is a link that another user made. The folder of lock and socket is closed to all
+// other users. The other folders cannot be written by users outside their group.
 Status MakeOwnFolders(const StorePaths& paths);
 
 }  // namespace sluice

@@ -126,7 +126,7 @@ Status Ledger::Commit(const Batch& batch) {
   if (written && guard_) written = guard_();
   if (written) written = commit_.Run();
   if (!written) {
-    (void)rollback_.Run();  // the first error is the one to tell
+    (void)rollback_.Run();  // its own error is ignored: the first error is the one to report
     chains_.clear();
     lengthened_.clear();
     return written;
@@ -145,7 +145,7 @@ Status Ledger::CheckAlone() {
   if (last != static_cast<std::int64_t>(Number(last_))) {
     return FailedPrecondition(
         fmt::format("{}: another process has written to this store: its events end at {}, and {} "
-                    "are known here: nothing more is written; 'sluice resume' goes on",
+                    "are known here: nothing more is written; 'sluice resume' continues",
                     database_->path(), last, Number(last_)));
   }
   version_ = version;

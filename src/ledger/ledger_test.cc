@@ -1,4 +1,4 @@
-// Commits are whole or not at all, and group commit keeps their order.
+// A commit is written as a whole or not at all, and group commit keeps the order of commits.
 
 #include "ledger/ledger.h"
 
@@ -51,7 +51,7 @@ TEST(LedgerTest, AnEventNumberIsUsedOnce) {
   batch.events.emplace_back(EventSeq(1), Event{At(1), Woken{}});
   const std::int64_t before = Count(ledger->database(), "events");
   EXPECT_FALSE(ledger->Commit(batch));
-  EXPECT_EQ(Count(ledger->database(), "events"), before);  // the good one is not there either
+  EXPECT_EQ(Count(ledger->database(), "events"), before);  // the valid event is missing too
   batch.events.pop_back();
   EXPECT_TRUE(ledger->Commit(batch));
 }
@@ -147,7 +147,7 @@ TEST(WriterTest, BatchesAreCommittedInTurnWhileTheNextGathers) {
     ++next;
     last.events.emplace_back(EventSeq(next), Note(test, std::to_string(next)));
     writer.Submit(std::move(last));
-  }  // leaves only once the last is on disk
+  }  // the writer's destructor waits until the last batch is on disk
   close(done);
   ledger = OpenLedger(folder / "s.db");
   EXPECT_EQ(Number(ledger->last()), next);

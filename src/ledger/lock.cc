@@ -38,7 +38,7 @@ constexpr unsigned kTryEveryUs = 10'000;
 
 bool IsAlive(int pid) { return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM); }
 
-// An open-file-description lock on the whole file: it lives and dies with the descriptor, and can
+// An open-file-description lock on the whole file. It ends when its descriptor is closed, and can
 // be queried without being taken.
 struct flock WholeFile(short kind) {
   struct flock lock{};
@@ -88,7 +88,8 @@ std::string LockPath(const StorePaths& paths, StoreIdentity store) {
 // The lock file of older versions, which did not name locks after stores.
 std::string FormerLockPath(const StorePaths& paths) { return paths.run + "/lock"; }
 
-// The identity of the database's file, which is made if there is none: the lock is named after it.
+// Returns the identity of the database's file. If there is no file, makes an empty one, because the
+// lock is named after the file's identity.
 Result<StoreIdentity> FindOrMake(const std::string& database) {
   const int made = open(database.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (made >= 0) close(made);
@@ -142,7 +143,7 @@ Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
     if (descriptor < 0) return CannotWrite(path, errno);
     struct flock whole = WholeFile(F_WRLCK);
     if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) {
-      // If the file was removed meanwhile, another process may have locked a new file of its name.
+      // If the file was removed meanwhile, another process may have locked a new file at this path.
       if (IsSameFile(descriptor, path)) return descriptor;
       close(descriptor);
       continue;
@@ -193,7 +194,7 @@ Status StoreLock::Check() const {
   if (ours && IdentityOf(database_) == store_) return {};
   return FailedPrecondition(
       fmt::format("{}: it was removed or replaced while this process used it, and another may use "
-                  "the store by now: nothing more is written; 'sluice resume' goes on",
+                  "the store by now: nothing more is written; 'sluice resume' continues",
                   ours ? database_ : path_));
 }
 

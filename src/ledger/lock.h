@@ -27,9 +27,11 @@ struct StoreIdentity {
 class StoreLock {
  public:
   // Makes the store's folders, and an empty database if there is none. Fails with
-  // failed_precondition while another process holds the lock (saying its pid and what it does), if
-  // the folder cannot be written or belongs to another store or user, if the database has several
-  // hard links, and on file systems without locks.
+  // failed_precondition
+  // - while another process holds the lock; the message has the pid and purpose of that process;
+  // - if the folder cannot be written, or belongs to another store or user;
+  // - if the database has several hard links;
+  // - on file systems without locks.
   static Result<StoreLock> Acquire(const StorePaths& paths, const std::string& purpose);
 
   StoreLock(StoreLock&& other) noexcept;

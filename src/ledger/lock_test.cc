@@ -1,4 +1,4 @@
-// One controller at a time, whatever becomes of it.
+// One controller at a time holds the lock of a store, and the lock is free again however it ends.
 
 #include "ledger/lock.h"
 
@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A process that holds the lock until it is killed; 0 if it could not take it.
+// A process that takes the lock and keeps it until the process is killed. holds() is false if it
+// could not take the lock.
 class Holder {
  public:
   explicit Holder(const StorePaths& paths) {
@@ -105,7 +106,7 @@ TEST(LockTest, EveryNameOfAStoreIsTheSameStore) {
   const TestFolder folder;
   std::filesystem::create_symlink(folder / "s.db", folder / "link.db");
   const StorePaths paths = StorePaths::For(folder / "s.db");
-  EXPECT_EQ(StorePaths::For(folder / "link.db").files, paths.files);  // before there is one
+  EXPECT_EQ(StorePaths::For(folder / "link.db").files, paths.files);  // before the store is made
   Holder holder(paths);
   ASSERT_TRUE(holder.holds());
   EXPECT_EQ(StorePaths::For(folder / "link.db").files, paths.files);
@@ -139,7 +140,7 @@ TEST(LockTest, FoldersAreNotShared) {
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("holds the files of another store"));
   EXPECT_FALSE(std::filesystem::exists(folder / "a"));
-  // One whose store is gone may be taken over.
+  // A folder whose store is gone may be taken over.
   std::filesystem::remove(folder / "a.db");
   EXPECT_TRUE(StoreLock::Acquire(StorePaths::For(folder / "a"), "a"));
 }

@@ -234,7 +234,8 @@ Result<std::vector<ResultInfo>> Reader::Results(const StudyInfo& study, int most
                                      "trial",
                                      all ? "" : "trial = ? AND")));
   std::vector<ResultInfo> results;
-  // A random trial of each part, and not every n-th trial: grids repeat themselves.
+  // Takes a random trial of each part, and not every n-th trial: in a grid, every n-th trial may
+  // have the same value of a parameter.
   Random random = Random(made).Fork("results");
   for (std::uint64_t part = 0; part < (all ? 1 : parts); ++part) {
     query.Bind(1, static_cast<std::int64_t>(Number(study.id)));

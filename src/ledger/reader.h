@@ -31,11 +31,11 @@ struct StudyInfo {
   Time updated{};
   Time deadline = kNever;
   int trials = 0;
-  std::string ending;  // "running" while it goes on, else why it ended
+  std::string ending;  // "running" while the study runs, then why it ended
   bool finished = false;
   TrialId best{};
   std::array<int, kTrialStates> counts{};
-  std::string pause;  // why the machine could not go on with it; empty: it could
+  std::string pause;  // why the machine could not continue the study; empty: it could
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   int made() const;
@@ -64,7 +64,7 @@ struct TrialInfo {
   std::string note;
 };
 
-// The part of a trial that progress views show of thousands of trials at a time.
+// The part of a trial that progress views need. They read thousands of trials at a time.
 struct TrialSummary {
   TrialId id{};
   TrialState state{};
@@ -92,16 +92,16 @@ struct ReportInfo {
   std::string metrics;  // a JSON object
 };
 
-// Reads a store while a controller may be writing it; sees whole commits only. One thread at a
-// time.
+// Reads a store, also while a controller writes it. Sees only whole commits. Only one thread may
+// use a Reader at a time.
 class Reader {
  public:
   static Result<std::unique_ptr<Reader>> Open(const std::string& path, const Disk& disk = {});
 
   Result<std::vector<StudyInfo>> Studies();
-  // By name; not_found suggests the nearest name there is.
+  // Finds a study by its name. Fails with not_found, and the message suggests the nearest name.
   Result<StudyInfo> FindStudy(std::string_view name);
-  // The only study, or the one changed last, when the user names none.
+  // The study that was changed last. It is used where the user names no study.
   Result<StudyInfo> LatestStudy();
   // The study file as it was when the study was made.
   Result<std::string> Source(StudyId study);
@@ -121,14 +121,14 @@ class Reader {
   // `most` trials, an evenly spread sample of them, so that the cost does not grow with the study.
   // The sample is the same for the same number of trials.
   Result<std::vector<ResultInfo>> Results(const StudyInfo& study, int most);
-  // Visits reports in order of time; with `trial`, only those of that trial. They come one at a
+  // Visits reports in order of time; with `trial`, only those of that trial. Reads one report at a
   // time, since there may be millions.
   Status EachReport(StudyId study, std::optional<TrialId> trial,
                     const std::function<void(const ReportInfo&)>& visit);
 
   // From here on, all reads see the store at one moment, whatever is committed meanwhile.
   Status Freeze();
-  // Changes whenever another connection has committed something.
+  // A number that changes whenever another connection has committed something.
   Result<std::int64_t> Version();
   Database& database() { return *database_; }
 

@@ -24,7 +24,8 @@ Result<Creation> FindCreation(Database& database, StudyId study) {
 
 namespace {
 
-// A snapshot holds no spec: changes made before it are taken from the events.
+// Applies the changes of the spec up to event `until`. They are read from the events, because a
+// snapshot holds no spec.
 Status ApplyChanges(Database& database, StudyId study, EventSeq until, StudySpec& spec) {
   SLUICE_ASSIGN(
       Statement query,
@@ -59,8 +60,8 @@ Result<Reported> ReadReport(StudyId study, const Statement& row) {
 }
 
 // Applies all events and reports after event `from`, merged in order, and returns their number. The
-// unary plus keeps SQLite from using an index that is in another order. By such an index SQLite
-// would read all that ever happened to the study.
+// unary plus keeps SQLite from using an index that is in another order. With such an index SQLite
+// would read all events of the study.
 Result<std::int64_t> Replay(Database& database, StudyId study, EventSeq from, Engine& engine) {
   const auto id = static_cast<std::int64_t>(Number(study));
   const auto after = static_cast<std::int64_t>(Number(from));
@@ -145,7 +146,7 @@ Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& 
     for (KnownTrial& trial : std::get<KnowledgeGiven>(event.body).trials) {
       if (!study.spec.space.Contains(trial.point)) {
         return Corruption(
-            fmt::format("{}: an earlier trial that study '{}' knows of is not of its space",
+            fmt::format("{}: an earlier trial given to study '{}' is not in the study's space",
                         database.path(), study.spec.name));
       }
       const auto number = static_cast<std::uint32_t>(observations.size());

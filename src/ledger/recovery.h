@@ -21,20 +21,21 @@ struct Creation {
 Result<Creation> FindCreation(Database& database, StudyId study);
 
 enum class Recover {
-  kFromSnapshot,  // the latest snapshot, then what came after it
-  kFromEvents,    // everything that ever happened
+  kFromSnapshot,  // load the latest snapshot, then apply the events after it
+  kFromEvents,    // apply all events
 };
 
-// The engine as the ledger left it, with this one study. Both ways give the same digest. A snapshot
-// that does not read back is passed over. Commands that the replay causes are dropped:
-// Engine::Unfinished tells what is left to do. `replayed` is the number of events applied, which is
-// what a new snapshot would spare the next recovery.
+// Returns the engine of this one study, as it was after the last event in the ledger. Both ways
+// give the same digest. A snapshot that cannot be loaded is ignored. Commands that the replay
+// causes are dropped; Engine::Unfinished says what is left to do. `replayed`, unless null, is set
+// to the number of events that were applied. A new snapshot would save the next recovery from
+// applying them.
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
                                               Recover how = Recover::kFromSnapshot,
                                               std::int64_t* replayed = nullptr);
 
-// The earlier trials that the sampler of a study is told of besides the study's own: the same after
-// every restart.
+// The trials of earlier studies that the sampler of a study observes besides the study's own
+// trials. They are the same after every restart.
 Result<std::vector<Observation>> ReadKnowledge(Database& database, const Study& study);
 
 }  // namespace sluice

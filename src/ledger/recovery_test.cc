@@ -1,5 +1,4 @@
-// What a restart makes of a store: from events, from a snapshot, from a damaged one, always what
-// was there before.
+// A restart recovers the same engine from events, from a snapshot, and despite a damaged snapshot.
 
 #include "ledger/recovery.h"
 
@@ -22,7 +21,7 @@ std::uint64_t Recovered(Ledger& ledger, Recover how) {
   return (*engine)->Digest();
 }
 
-// Worlds of every stopper, written with snapshots here and there, read back at every commit.
+// Worlds with every stopper are written with some snapshots, and recovered after every commit.
 TEST(RecoveryTest, EventsSnapshotAndLiveEngineAgree) {
   const std::vector<std::string>& stoppers = StopperNames();
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -32,7 +31,7 @@ TEST(RecoveryTest, EventsSnapshotAndLiveEngineAgree) {
     const TestFolder folder;
     auto ledger = OpenLedger(folder / "s.db");
     ASSERT_TRUE(ledger->database().Execute(
-        "PRAGMA synchronous = OFF"));  // what a power cut does is not asked here
+        "PRAGMA synchronous = OFF"));  // this test has no power cuts
     auto live = NewEngine();
     Recorder recorder(*ledger, kStudy, 1000);
     Random random(seed);
@@ -78,7 +77,7 @@ TEST(RecoveryTest, ADamagedSnapshotIsPassedOver) {
   for (const char* damage :
        {"UPDATE snapshots SET state = substr(state, 1, 20)", "UPDATE snapshots SET digest = 'x'",
         "UPDATE snapshots SET state = x''",
-        // Well-formed by its digest, and yet none of ours: that of an empty text.
+        // The digest is that of an empty text, but an empty text is no snapshot.
         "UPDATE snapshots SET state = x'', digest = '0'"}) {
     ASSERT_TRUE(ledger->database().Execute(damage));
     EXPECT_EQ(Recovered(*ledger, Recover::kFromSnapshot), test.engine().Digest()) << damage;

@@ -68,7 +68,7 @@ Result<std::int64_t> Pragma(Database& database, const char* name) {
   return row ? query.Integer(0) : 0;
 }
 
-// The schema of a store of ours; 0 for an empty file.
+// The schema of a Sluice store; 0 for an empty file.
 Result<int> SchemaVersion(Database& database) {
   SLUICE_ASSIGN(const std::int64_t application, Pragma(database, "application_id"));
   SLUICE_ASSIGN(const std::int64_t version, Pragma(database, "user_version"));
@@ -100,7 +100,7 @@ Result<int> SchemaVersion(Database& database) {
   return static_cast<int>(version);
 }
 
-// The last name may be a link to a store that is yet to be made.
+// The path with all links resolved. Its last name may be a link to a store that does not exist yet.
 fs::path WithoutLinks(const std::string& database) {
   constexpr int kMostLinks = 40;
   std::error_code error;
@@ -119,8 +119,8 @@ fs::path FilesOf(const fs::path& database) {
   const fs::path by_stem = folder / (database.stem().string() + ".files");
   const fs::path by_name = folder / (database.filename().string() + ".files");
   if (database.extension() == ".db") return by_stem;
-  // Older versions named the folder after the stem, whatever the extension. A store of theirs keeps
-  // that folder if no other store can claim it.
+  // Older versions named the folder after the stem, whatever the extension. A store that they made
+  // keeps that folder if no other store can claim it.
   std::error_code error;
   const bool of_then = fs::exists(database, error) && !fs::exists(by_name, error) &&
                        fs::exists(by_stem / "studies", error) &&
@@ -188,9 +188,9 @@ Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path, c
 }
 
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, const Disk& disk) {
-  // The file is looked at before anything is written, so that a file that is not ours, or is newer,
-  // stays as it is. A rollback journal is left only by a crash while a store is made. A file with a
-  // journal cannot be looked at before SQLite has rolled the journal back.
+  // The file is read before anything is written, so that a file of another program or of a newer
+  // version stays as it is. Only a crash while a store is made leaves a rollback journal. A file
+  // with a journal cannot be read before SQLite has rolled the journal back.
   std::unique_ptr<Database> peek;
   if (Database::Exists(path, disk) && !Database::Exists(path + "-journal", disk)) {
     SLUICE_ASSIGN(peek, Database::Open(path, Database::Mode::kRead, disk));
@@ -201,9 +201,9 @@ Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path, c
   // `peek` is closed only now, so that both connections share the index of the log, which is slow
   // to build after a crash.
   peek.reset();
-  // EXTRA while the store is switched to its log: it syncs the folder when the rollback journal is
-  // removed. Without that the journal could come back after a power cut, and would undo everything
-  // since.
+  // The setting EXTRA makes SQLite sync the folder when it removes the rollback journal, as it
+  // switches the store to its log. Without that, the journal could come back after a power cut, and
+  // would undo everything that was written since.
   SLUICE_TRY(database->Execute(
       "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
       "PRAGMA wal_autocheckpoint = 4000"));

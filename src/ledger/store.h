@@ -11,8 +11,8 @@ namespace sluice {
 // Where a store keeps its data: one SQLite file, and beside it a folder for sockets, output and
 // checkpoints.
 struct StorePaths {
-  std::string database;  // DIR/NAME.db, without links
-  std::string files;     // DIR/NAME.files; of a file that is not called .db: DIR/NAME.EXT.files
+  std::string database;  // DIR/NAME.db, with links resolved
+  std::string files;     // DIR/NAME.files; if the file is not called .db: DIR/NAME.EXT.files
   std::string run;       // lock and socket: FILES/run
   std::string socket;
   std::string owner;  // names the store that owns the folder of files: FILES/store
@@ -24,19 +24,19 @@ struct StorePaths {
 
 constexpr int kSchemaVersion = 2;
 
-// Opens a store for reading. Fails with not_found if there is none. Fails, without touching the
-// file, if it is not a Sluice store or newer than this program knows. An older store is read as it
-// is.
+// Opens a store for reading. Fails with not_found if there is none. Fails, without changing the
+// file, if it is not a Sluice store, or if its schema is newer than this program knows. A store of
+// an older schema is read without a migration.
 Result<std::unique_ptr<Database>> OpenStoreForReading(const std::string& path,
                                                       const Disk& disk = {});
 
-// Opens a store for writing, makes it if there is none, brings an older schema forward. Call with
-// the lock held.
+// Opens a store for writing. Makes the store if there is none, and migrates an older schema. The
+// caller must hold the store's lock.
 Result<std::unique_ptr<Database>> OpenStoreForWriting(const std::string& path,
                                                       const Disk& disk = {});
 
-// Fails with failed_precondition if the file has several hard links: the files that SQLite keeps
-// beside it would be found by one of its names only.
+// Fails with failed_precondition if the file has several hard links. SQLite keeps further files
+// beside it, and would find them by one of the names only.
 Status CheckOneName(const std::string& path);
 
 // The schema of an open store.

@@ -1,4 +1,4 @@
-// Opening stores: new, old, newer, and files that are none.
+// Opening stores that are new, old or newer, and files that are no stores.
 
 #include "ledger/store.h"
 
@@ -112,7 +112,7 @@ TEST(StoreTest, ATruncatedStoreIsSaidToBeDamaged) {
     const auto opened = OpenStoreForWriting(path);
     const auto ledger = opened ? Ledger::Open(path)
                                : Result<std::unique_ptr<Ledger>>(std::unexpected(opened.error()));
-    if (size == bytes.size() - 1 && ledger) continue;  // what was cut off is in no table
+    if (size == bytes.size() - 1 && ledger) continue;  // the missing byte belongs to no table
     ASSERT_FALSE(ledger) << size;
     EXPECT_EQ(ledger.error().code, ErrorCode::kCorruption)
         << size << ": " << ledger.error().message;
@@ -122,8 +122,7 @@ TEST(StoreTest, ATruncatedStoreIsSaidToBeDamaged) {
 TEST(StoreTest, AHalfMadeStoreIsMadeWhole) {
   const TestFolder folder;
   const std::string path = folder / "s.db";
-  // What is left of a first migration that was killed: our mark is in the same transaction as the
-  // tables.
+  // A file that is marked as a Sluice store but has no tables yet.
   Execute(path, "PRAGMA application_id = 0x534c5543; PRAGMA user_version = 0");
   const auto read = OpenStoreForReading(path);
   ASSERT_FALSE(read);
@@ -135,7 +134,7 @@ TEST(StoreTest, AHalfMadeStoreIsMadeWhole) {
 TEST(StoreTest, AStoreWithoutItsFirstTableIsMadeWhole) {
   const TestFolder folder;
   const std::string path = folder / "s.db";
-  Execute(path, "PRAGMA journal_mode = WAL");  // where a controller may be killed too
+  Execute(path, "PRAGMA journal_mode = WAL");  // a controller may be killed after this, too
   EXPECT_EQ(OpenStoreForReading(path).error().code, ErrorCode::kNotFound);
   ASSERT_TRUE(OpenStoreForWriting(path));
   EXPECT_TRUE(Ledger::Open(path));

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: a store in a folder that goes away again, and a study written into it as a controller
-// would.
+// For tests: a folder for a store, which is removed after the test, and a study that is written
+// into the store as a controller would write it.
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ class Recorder {
   Recorder(Ledger& ledger, StudyId study, std::size_t batch_size)
       : ledger_(ledger), study_(study), batch_size_(batch_size) {}
 
-  // Applies the event and commits when there is enough.
+  // Applies the event, and commits if batch_size events have gathered.
   Status Record(Engine& engine, const Event& event) {
     (void)engine.Apply(event);
     const std::uint64_t last =

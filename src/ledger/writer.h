@@ -13,7 +13,7 @@ namespace sluice {
 
 // Commits on a thread of its own, so that the next batch gathers while this one reaches the disk:
 // group commit. At most one batch is under way. `done_descriptor` (an eventfd, not owned) becomes
-// readable when it is done.
+// readable when that batch is done.
 class Writer final : public Committer {
  public:
   Writer(std::unique_ptr<Ledger> ledger, int done_descriptor)
@@ -21,7 +21,7 @@ class Writer final : public Committer {
 
   bool busy() const override { return busy_; }
   void Submit(Batch batch) override;
-  // The result of the batch under way, once it is done.
+  // The result of the batch under way; nullopt until the batch is done.
   std::optional<Status> TakeDone();
   // Waits for the batch under way and returns its result.
   Status Wait();

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// The losses, with the worst of all in place of those that are missing.
+// The losses, with the worst loss of all contenders in place of NaN.
 std::vector<std::vector<double>> Filled(std::span<const Contender> contenders) {
   double worst = -std::numeric_limits<double>::infinity();
   for (const Contender& contender : contenders) {
@@ -16,7 +16,7 @@ std::vector<std::vector<double>> Filled(std::span<const Contender> contenders) {
       if (!std::isnan(loss)) worst = std::max(worst, loss);
     }
   }
-  if (std::isinf(worst)) worst = 0;  // every run came to nothing
+  if (std::isinf(worst)) worst = 0;  // no run has a result
   std::vector<std::vector<double>> filled;
   for (const Contender& contender : contenders) {
     std::vector<double>& losses = filled.emplace_back(contender.losses);
@@ -41,7 +41,7 @@ class Comparer {
     }
     Comparison comparison{.gain = EstimateOf(gains, chance_)};
     const double gain = comparison.gain.mean;
-    // The last digits of rounded sums mean nothing.
+    // Differences in the last digits are rounding errors.
     const double matters = std::max(least_gain_, 1e-9) * mean;
     if (comparison.gain.count < 2 || std::abs(gain) <= matters ||
         std::abs(gain) <= comparison.gain.half_width)
@@ -53,7 +53,7 @@ class Comparer {
  private:
   const std::vector<std::vector<double>> losses_;
   const double least_gain_;
-  const double chance_;  // that an interval misses
+  const double chance_;  // that an interval does not contain the true mean
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ TEST(AdviceTest, TakesThePolicyThatIsBetterByMost) {
   EXPECT_FALSE(advice.only_in_sim);
 }
 
-// Runs differ from seed to seed by far more than policies do: only pairs tell.
+// Losses differ far more between seeds than between policies. So runs are compared in pairs with
+// the same seed.
 TEST(AdviceTest, SeedsArePaired) {
   const std::vector<Contender> contenders = {{"fifo", {100, 500, 900}}, {"lpt", {89, 490, 891}}};
   EXPECT_EQ(Advise(contenders, {}).advised, 1U);
@@ -58,7 +59,7 @@ TEST(AdviceTest, WhatIsTooSmallToMatterDoesNot) {
                                              {"lpt", {99.5, 199.5, 299.5}}};
   EXPECT_EQ(Advise(contenders, {}).advised, 1U);
   EXPECT_EQ(Advise(contenders, {.least_gain = 0.01}).advised, 0U);
-  // The same sum in another order.
+  // The same numbers, added in another order.
   const double sum = (0.1 + 0.2) + 0.3;
   const double other = 0.1 + (0.2 + 0.3);
   ASSERT_NE(sum, other);
@@ -93,7 +94,7 @@ TEST(AdviceTest, WhatCameToNothingIsTheWorst) {
   EXPECT_EQ(Advise(none_ran, {}).advised, 0U);
 }
 
-// Of ten that do the same, one is seldom said to be better.
+// Ten policies are as good as the baseline. Seldom is one of them called better.
 TEST(AdviceTest, ManyContendersMakeNoWinner) {
   Random random(5);
   int fooled = 0;

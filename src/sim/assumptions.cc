@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// Chosen, not measured; a user with better figures gives them.
+// These values are chosen, not measured. A user who knows better values gives them.
 constexpr double kSpread = 0.2;
 constexpr Duration kMostStartUp = std::chrono::seconds(10);
 constexpr double kHalfWork = 0.25;  // of a trial's length
@@ -84,7 +84,7 @@ class Assuming {
     return {};
   }
 
-  // The devices that times are meant for.
+  // The kind of device for which the times are stated.
   void TakeKind() {
     if (given_.Has("on") || spec().demand.gpus == 0) return;
     std::vector<std::string> kinds;
@@ -107,7 +107,7 @@ class Assuming {
     }
   }
 
-  // What more devices bring to trials that can use them.
+  // How much faster a trial becomes with more devices, if it can use them.
   void TakeWidths() {
     const Demand& demand = spec().demand;
     if (demand.most == 0) return;
@@ -118,7 +118,7 @@ class Assuming {
         given_.Has("widths") ? Origin::kGiven : Origin::kAssumed);
   }
 
-  // Sets the time of a unit and returns its origin; nothing where no source has it.
+  // Sets the time of a unit and returns its origin; nullopt if no source has the time.
   std::optional<Origin> FindUnitTime() {
     if (given_.Has("unit_time")) return Origin::kGiven;
     const auto profile = std::ranges::find_if(spec().profile, [&](const KindProfile& each) {
@@ -133,7 +133,7 @@ class Assuming {
       return Origin::kStudyFile;
     }
     if (!measured().seconds_per_unit) return std::nullopt;
-    // It was measured at the width that trials usually have.
+    // The time was measured at the width that trials usually have.
     const double width = static_cast<double>(OneDevice(spec().demand)) / kWhole;
     const double quicker = spec().demand.most > 0 ? work_.widths.At(std::max(1.0, width)) : 1;
     work_.seconds_per_unit = *measured().seconds_per_unit * quicker;
@@ -150,7 +150,7 @@ class Assuming {
     return {};
   }
 
-  // No time is known: one trial alone becomes the unit of all times.
+  // The time of a unit is not known, so the duration of one trial alone is the unit of all times.
   Status TakeNoTime() {
     constexpr std::string_view kGive =
         "give how long a unit of work takes, as in --unit-time 30s, or --like NAME, an earlier "
@@ -162,7 +162,7 @@ class Assuming {
     for (const char* key : {"start_up", "save", "restore"}) {
       if (given_.Has(key)) {
         return InvalidArgument(fmt::format(
-            "a time for {} says nothing while it is not known how long the work itself takes: {}",
+            "a time for {} has no meaning while the time of a unit of work is not known: {}",
             key, kGive));
       }
     }
@@ -214,7 +214,7 @@ class Assuming {
     Say("report_every", "trials report every", Units(work_.report_every), origin);
   }
 
-  // What trials take of a GPU.
+  // How much of a GPU a trial uses.
   void TakeShare() {
     const Demand& demand = spec().demand;
     if (!given_.Has("memory")) work_.memory_bytes = demand.memory_bytes;
@@ -227,7 +227,7 @@ class Assuming {
       for (const KindNeed& need : *demand.kinds)
         work_.busy_on[need.kind] = static_cast<double>(need.need.gpus) / kWhole;
     }
-    // A trial is taken to use what it asks for.
+    // A trial is assumed to use what it asks for.
     if (origin != Origin::kGiven) {
       const double asked = static_cast<double>(NeedOn(demand, work_.on).gpus) / kWhole;
       work_.busy = std::min(1.0, asked);
@@ -269,8 +269,7 @@ class Assuming {
     if (spec().deadline_after && !made_.knows_curve) {
       made_.notes.push_back(
           fmt::format("how trials learn is assumed: compare values of {} between policies, and do "
-                      "not take them "
-                      "for yours",
+                      "not expect them in your study",
                       spec().objective.metric));
     }
   }

@@ -12,39 +12,41 @@
 
 namespace sluice {
 
-// Where a figure that a simulation needs came from.
+// The source of a figure that a simulation needs.
 enum class Origin { kAssumed, kMeasured, kStudyFile, kGiven };
 
 struct Assumption {
-  std::string key;    // as a scenario's workload has it: "unit_time"
-  std::string what;   // for people: "a unit of work"
+  std::string key;    // the key in a scenario's workload: "unit_time"
+  std::string what;   // in words: "a unit of work takes"
   std::string value;  // "30s on A100"
   Origin origin = Origin::kAssumed;
 };
 
-// A study as it is to be simulated, and what that rests on.
+// A study to be simulated, and the assumptions behind it.
 struct AssumedStudy {
   ScenarioStudy study;
-  // It is not known how long a unit of work takes: one trial alone is taken to last kOneTrial.
+  // True if the time of a unit of work is not known. A trial that runs alone then lasts kOneTrial.
   bool in_trials = false;
-  bool knows_curve = false;  // how trials learn was given or measured, and not made up
+  bool knows_curve = false;  // how trials learn was given or measured, not assumed
   std::vector<Assumption> assumptions;
-  std::vector<std::string> notes;  // what of the study is not simulated, a sentence each
+  std::vector<std::string> notes;  // how the simulation differs from the study, a sentence each
 };
 constexpr Duration kOneTrial = std::chrono::hours(1);
 
-// What is known beside the study file. A figure is taken from what was given, else from the study
-// file (its budget, profile or resources), else from what was measured. Else it is assumed.
+// What is known besides the study file. A figure is taken from what the user gave, else from the
+// study file (its budget, profile or resources), else from what was measured. If none of these has
+// the figure, it is assumed.
 struct KnownWorkload {
   GivenWorkload given;
   MeasuredWorkload measured;
-  // The kind of device that was measured on; empty: there was none, or it is not known.
+  // The kind of device that `measured` was measured on. Empty: no device, or an unknown kind.
   std::string measured_on = {};
 };
 
-// Fails with invalid_argument where a figure is missing that cannot be assumed, and says what to
-// give. Such figures are how long a unit of work takes, where there is a deadline or another time,
-// and how far trials go, where a stopper judges them on the way.
+// Fails with invalid_argument if a figure is missing that cannot be assumed; the message says what
+// to give. The time of a unit of work cannot be assumed if the study has a deadline or the user
+// gave another time. The length of a trial cannot be assumed if a stopper judges trials on the way.
+// Also fails if a trial would report too often or take longer than 100 years.
 Result<AssumedStudy> Assume(StudySpec study, const std::vector<Node>& nodes,
                             const KnownWorkload& known);
 

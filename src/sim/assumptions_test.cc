@@ -66,7 +66,7 @@ TEST(AssumptionsTest, WhatIsGivenComesFirst) {
   EXPECT_DOUBLE_EQ(work.spread, 0.1);
   for (const char* key : {"unit_time", "start_up", "spread", "curve"})
     EXPECT_EQ(Find(*made, key).origin, Origin::kGiven) << key;
-  // What is not given of the curve is as it was measured.
+  // The values of the curve that were not given are as measured.
   EXPECT_DOUBLE_EQ(made->study.curve.best, 0.95);
   EXPECT_DOUBLE_EQ(made->study.curve.start, 0.2);
   EXPECT_DOUBLE_EQ(made->study.curve.half_work, 4);
@@ -115,7 +115,7 @@ TEST(AssumptionsTest, AProfileSaysTimesAndSharesByKind) {
   EXPECT_DOUBLE_EQ(made->study.workload.speeds.at("A100"), 0.5);
   EXPECT_DOUBLE_EQ(made->study.workload.busy, 0.25);
   EXPECT_EQ(Find(*made, "unit_time").origin, Origin::kStudyFile);
-  // Of a kind that is not here it still tells how quick those are.
+  // No kind of the profile is present here. Its first kind still tells how long a unit takes.
   const auto other = Assume(spec, Nodes("V100"), Given(spec, "{}", Measured()));
   EXPECT_EQ(other->study.workload.on, "A100");
   EXPECT_DOUBLE_EQ(other->study.workload.seconds_per_unit, 20);
@@ -128,7 +128,7 @@ TEST(AssumptionsTest, TimesAreMeantForTheDevicesTheyWereMeasuredOn) {
   EXPECT_EQ(Assume(spec, Nodes("H100"), known)->study.workload.on, "V100");
   const auto given = Assume(spec, Nodes("H100"), Given(spec, "{unit_time: 3s}"));
   EXPECT_EQ(given->study.workload.on, "H100");
-  // Half a GPU is asked for, so that half is used: a trial is no slower for it.
+  // A trial asks for half a GPU, so it is assumed to use half. Its share does not slow it down.
   EXPECT_DOUBLE_EQ(given->study.workload.busy, 0.5);
   EXPECT_DOUBLE_EQ(TrueSpeed(given->study.workload).Of({.kind = "H100", .width = 0.5}), 1 / 3.0);
 }
@@ -138,7 +138,7 @@ TEST(AssumptionsTest, ElasticTrialsGainWhatHyperSchedMeasured) {
   const auto made = Assume(spec, Nodes("V100"), Given(spec, "{}", Measured()));
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(Find(*made, "widths").origin, Origin::kAssumed);
-  // As measured on the two that a trial usually has.
+  // The time was measured on two GPUs, the width that a trial usually has.
   EXPECT_NEAR(TrueSpeed(made->study.workload).Of({.kind = "V100", .width = 2}), 1 / 3.0, 1e-9);
   const auto linear = Assume(spec, Nodes("V100"), Given(spec, "{widths: linear}", Measured()));
   EXPECT_EQ(Find(*linear, "widths").origin, Origin::kGiven);
@@ -183,7 +183,7 @@ TEST(AssumptionsTest, WhatIsNotSimulatedIsSaid) {
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_THAT(made->study.spec.stop_at, IsEmpty());
   EXPECT_THAT(made->notes, ElementsAre(HasSubstr("stop_at"), HasSubstr("warm_start"),
-                                       HasSubstr("do not take them for yours")));
+                                       HasSubstr("do not expect them in your study")));
   const auto known = Assume(spec, Nodes(), Given(spec, "{unit_time: 1s}", Measured()));
   ASSERT_EQ(known->study.spec.stop_at.size(), 1U);
   EXPECT_EQ(known->study.spec.stop_at.front().metric, "accuracy");

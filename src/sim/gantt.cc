@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Colours that people with colour blindness can tell apart too, as far as ten can be.
+// Ten colours that people with colour blindness can tell apart as well as possible.
 constexpr std::array<std::string_view, 10> kColours = {"#4477aa", "#ee7733", "#228833", "#aa3377",
                                                        "#ccbb44", "#66ccee", "#cc3311", "#009988",
                                                        "#997700", "#777777"};
@@ -26,7 +26,7 @@ constexpr double kPanelTitleHeight = 24;
 constexpr double kAxisHeight = 30;
 constexpr double kPanelGap = 14;
 constexpr double kRightMargin = 24;
-constexpr double kLetter = 6.7;  // the width of one at 12 pixels
+constexpr double kLetter = 6.7;  // the width of a letter at font size 12, in pixels
 
 std::string Escaped(std::string_view text) {
   std::string out;
@@ -54,7 +54,7 @@ std::string TickLabel(std::int64_t micros) {
   return text;
 }
 
-// The distance between ticks: a round time that gives at most so many ticks.
+// The distance between ticks: a round time that gives at most `most` ticks.
 std::int64_t TickStep(std::int64_t span_us, int most) {
   std::vector<std::int64_t> steps;
   for (std::int64_t decade = 1; decade < 1'000'000; decade *= 10)
@@ -72,7 +72,7 @@ std::int64_t TickStep(std::int64_t span_us, int most) {
   return steps.back();
 }
 
-// A stretch of a lane.
+// An interval, to be drawn in a lane of its row.
 struct Bar {
   const Interval* interval = nullptr;
   std::size_t study = 0;  // of the scenario
@@ -82,13 +82,13 @@ struct Bar {
 // One row of a panel: a device, or a node's cores.
 struct Row {
   std::string label;
-  std::vector<Bar> bars;  // in order of beginning
+  std::vector<Bar> bars;  // in order of their begin times
   std::size_t lanes = 1;
   double top = 0;
   double height = 0;
 };
 
-// Trials that overlap get lanes of their own, the topmost that is free first.
+// Trials that overlap in time get lanes of their own. Each takes the topmost free lane.
 void FindLanes(Row& row) {
   std::ranges::stable_sort(row.bars, {}, [](const Bar& bar) { return bar.interval->begin; });
   struct Held {
@@ -288,7 +288,7 @@ class Drawing {
       y += rows[i].height + (rows[i].height > 10 ? 2 : 1);
     }
     const double bottom = y;
-    // Merging all bars shorter than this keeps the number of bars within its bound.
+    // Merging all bars shorter than this keeps the number of bars within most_bars.
     shortest_ = std::max(
         1.0, (right_ - left_) * static_cast<double>(lanes) * static_cast<double>(panels_.size()) /
                  static_cast<double>(std::max<std::size_t>(options_.most_bars, 1)));
@@ -344,8 +344,8 @@ class Drawing {
     }
   }
 
-  // What a lane has not drawn yet. First comes a stretch of one colour, made of merged bars. Behind
-  // it come the latest bars that are too short to be seen; they are merged next.
+  // The part of a lane that is not drawn yet. First comes a stretch of one colour, made of merged
+  // bars. After it come the latest bars that are too short to be seen; they are merged next.
   struct Merged {
     double from = 0;
     double to = 0;
@@ -355,7 +355,7 @@ class Drawing {
     std::optional<std::size_t> stretch_colour;
   };
 
-  // Makes the short bars that were held back a part of a stretch.
+  // Merges the short bars that were held back into the stretch, or begins a new stretch with them.
   static void Settle(Merged& lane, double y, double height, std::string& out) {
     if (lane.held.empty()) return;
     const auto longest =
@@ -424,7 +424,7 @@ class Drawing {
         fill = fmt::format("fill=\"{}\" fill-opacity=\"0.35\"", kColours[colour]);
         break;
     }
-    // A hair of white between one trial and the next.
+    // A thin white gap between one trial and the next.
     const double gap = to - from > 4 && interval.phase != Phase::kStartUp ? 0.6 : 0;
     if (to - from < 6) return Rectangle(from, to - gap, y, height, fill, out);
     static constexpr std::array kDoing = {"starts up", "runs", "saves"};
@@ -447,7 +447,7 @@ class Drawing {
     }
   }
 
-  // Marks when the studies of the legend arrive, unless at the beginning, and their deadlines.
+  // Marks the arrivals of the legend's studies, except at time 0, and their deadlines.
   void DrawMarks(const SimulationResult& result, double top, double bottom,
                  std::string& out) const {
     const std::vector<std::size_t> studies = StudiesOf(result);

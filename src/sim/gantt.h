@@ -17,12 +17,13 @@ struct GanttPanel {
 
 struct GanttOptions {
   int width = 1280;                // pixels
-  std::size_t most_rows = 256;     // of a panel, which says how many more there are
-  std::size_t most_bars = 20'000;  // roughly; where there are more, the shortest are merged
+  std::size_t most_rows = 256;     // of a panel; the panel says how many rows are not shown
+  std::size_t most_bars = 20'000;  // roughly; if there are more bars, the shortest are merged
 };
 
-// An SVG of which trial ran where. Each run is a panel; the panels lie one below the other on one
-// time axis. A panel has a row for each device, and for each node where trials use cores alone.
+// Draws an SVG that shows which trial ran where. Each run is a panel. The panels lie one below the
+// other and share one time axis. A panel has a row for each device, and for each node where trials
+// use cores alone.
 // Each bar is a trial in its study's colour. Trials that share a device lie one below the other in
 // its row. Start-up is hatched, saving is light; arrivals and deadlines are lines. Bars too short
 // to be seen are merged with their neighbours: a merged bar has the colour of the study that held

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// Categories have no neighbours, so each has a cost of its own. A list with more choices than these
-// is a list of numbers in disguise: all further choices cost what the last of these costs.
+// Choices have no neighbours, so each choice has a cost of its own. A list with more choices than
+// this is probably a list of numbers. Each further choice costs as much as choice kMostChoices - 1.
 constexpr std::size_t kMostChoices = 1000;
 
 double Exponential(Random& draws, double mean) { return -mean * std::log(1 - draws.Uniform()); }
@@ -116,13 +116,13 @@ LearningCurve LearningCurves::PowerAt(const Place& place, Random own) const {
   Random draws = own.Fork("shape");
   LearningCurve curve;
   const double range = curve_.best - curve_.start;
-  // The part of the way from start to best that a trial can go: 1 at the best point, else below 1.
+  // How far from `start` to `best` the trial's limit is: 1 at the best point, less elsewhere.
   const double left = std::exp(-curve_.sharpness * place.distance);
   curve.start_ = curve_.start;
   curve.limit_ = curve_.start + range * left;
   curve.exponent_ = draws.Uniform(0.7, 1.3);
   const double quicker = std::exp2(4 * curve_.crossing * place.ahead);
-  // The scale is such that an average trial is half way at half_work.
+  // This scale brings an average trial half way to its limit at half_work.
   const double half = std::exp2(1 / curve.exponent_) - 1;
   curve.scale_ = curve_.half_work / half / quicker;
   curve.noise_ = std::abs(range) * curve_.noise;

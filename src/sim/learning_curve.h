@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// How the trials of a study learn. Defaults of start and best depend on the objective's direction.
+// How the trials of a study learn. The defaults of start and best are those of an objective to be
+// maximized. DefaultWorkload sets others for an objective to be minimized.
 struct CurveSpec {
   std::string family = "power";  // or hypersched
   // Of the family power:
@@ -21,20 +22,21 @@ struct CurveSpec {
   double half_work = 10;  // work after which an average trial is half way from start to its limit
   double sharpness = 4;   // how fast the limit gets worse away from the best point
   double crossing = 0.5;  // how much faster trials with worse limits start
-  double noise = 0.005;   // of each report, as a part of best - start
-  double plateaus = 0;    // the part of trials that learn nothing for a while
-  double divergence = 0;  // the part of trials that lose everything again, at some point
-  double nans = 0;        // the part of trials that report NaN from some point on
+  double noise = 0.005;   // standard deviation in each report, as a fraction of |best - start|
+  double plateaus = 0;    // the fraction of trials that learn nothing for a while
+  double divergence = 0;  // the fraction of trials that fall back to `start` at some work
+  double nans = 0;        // the fraction of trials that report NaN from some work on
 };
 
 const std::vector<std::string>& CurveFamilies();
 
-// One trial's curve: the value it reports after so much work, the same whenever it is asked.
+// The learning curve of one trial. At() is the value that the trial reports after this much work.
+// The same work always gives the same value.
 class LearningCurve {
  public:
   LearningCurve() : noise_stream_(0) {}
   double At(Work work) const;
-  // Its limit, were there neither noise nor accidents.
+  // The value that the curve approaches, without noise and accidents.
   double limit() const { return limit_; }
 
  private:
@@ -50,8 +52,8 @@ class LearningCurve {
   double scale_ = 1;  // work
   double exponent_ = 1;
   double noise_ = 0;         // standard deviation
-  double plateau_from_ = 0;  // work at which it stops learning
-  double plateau_for_ = 0;   // and the work for which it does not learn
+  double plateau_from_ = 0;  // work at which the trial stops learning
+  double plateau_for_ = 0;   // how much work it then does without learning
   double diverges_at_ = 0;   // work; 0: never
   double nan_at_ = 0;
   Random noise_stream_;
@@ -83,7 +85,7 @@ class LearningCurves {
  private:
   struct Place {
     double distance = 0;  // mean square over the active parameters, each at most 1
-    double ahead = 0;     // along the direction in which trials learn quicker, -1 to 1
+    double ahead = 0;     // position along the direction in which trials learn quicker, -1 to 1
   };
   Place PlaceOf(const Point& point) const;
   LearningCurve PowerAt(const Place& place, Random draws) const;
@@ -94,8 +96,8 @@ class LearningCurves {
   Random stream_;
   std::vector<double> optimum_;
   std::vector<double> direction_;
-  std::vector<double> importance_;                // of each parameter, the mean 1
-  std::vector<std::vector<double>> choice_cost_;  // of each choice, 0 for the best
+  std::vector<double> importance_;                // of each parameter; the mean is 1
+  std::vector<std::vector<double>> choice_cost_;  // of each parameter's choices; 0 for the best
 };
 
 }  // namespace sluice

@@ -37,7 +37,7 @@ TEST(LearningCurveTest, FollowsFromSeedStudyPointAndWorkAlone) {
   const LearningCurve curve = curves.Of(point);
   std::vector<double> values;
   for (Work work = 1; work <= 50; ++work) values.push_back(curve.At(work));
-  // Asked in another order, of other objects, after other trials.
+  // The values are the same in another order, from another object and after another trial.
   const LearningCurves again({}, study, 7);
   again.Of(Drawn(study.space, random));
   const LearningCurve same = again.Of(point);
@@ -67,7 +67,8 @@ TEST(LearningCurveTest, HyperSchedsFamilyIsAsPublished) {
     mean_b0 += 1 / (2 - 2 * late) / 10'000 / kTrials;
     best = std::max(best, curve.At(200));
   }
-  // 1/loss is about b0 k/100; the noise of a loss that small would bend the mean a lot.
+  // 1/loss is about b0 k/100. Noise changes the mean a lot where the loss is so small, so the check
+  // is a rough one.
   EXPECT_GT(mean_b0, 0.005);
   // systems.md: the best of 144 reaches 0.69 within 200 epochs.
   double best_of_144 = 0;
@@ -115,7 +116,7 @@ TEST(LearningCurveTest, TheBestPointIsTheBest) {
   double best = 0;
   for (const double act : {0.1, 0.5, 0.9}) {
     std::vector<double> unit = curves.optimum();
-    unit[2] = act;  // of the choices one is best; which, is not said
+    unit[2] = act;  // one choice is best, but optimum() does not say which
     best = std::max(best, curves.Of(study.space.FromUnit(unit)).limit());
   }
   EXPECT_NEAR(best, 0.94, 0.01);
@@ -137,7 +138,7 @@ TEST(LearningCurveTest, SomeCurvesCross) {
   EXPECT_LT(crossing, 100) << "early values must say something all the same";
 }
 
-// A sampler that learns must find more than one that does not.
+// A sampler that learns must find better points than random search.
 TEST(LearningCurveTest, SamplersCanLearn) {
   const StudySpec study = CurveStudy();
   int wins = 0;

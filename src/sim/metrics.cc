@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// The best value at this time.
+// The best value reported until this time.
 double BestAt(const StudyResult& study, Time time) {
   double best = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [when, value] : study.incumbents) {

@@ -27,22 +27,22 @@ struct StudyMetrics {
 struct RunMetrics {
   double makespan_seconds = 0;         // from the first arrival to the end of the last study
   double mean_completion_seconds = 0;  // of the studies
-  // Parts of the time of all devices, or of all cores where there are no devices.
+  // Fractions of the time of all devices, or of all cores if there are no devices.
   double utilisation = 0;  // in which launches held them and worked
   double overhead = 0;     // in which launches held them, and started up, restored or saved
-  // The largest part of all devices that was held at once; NaN where there are no devices.
+  // The largest fraction of all devices that was held at one moment; NaN if there are no devices.
   double occupancy = std::numeric_limits<double>::quiet_NaN();
   double mean_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   double longest_decision_seconds = std::numeric_limits<double>::quiet_NaN();
   std::int64_t decisions = 0;
   std::int64_t unproven = 0;  // decisions with a plan that may not be the best
   std::int64_t events = 0;
-  double device_seconds = 0;  // that launches held, by share
-  double core_seconds = 0;    // the same, of launches without devices
+  double device_seconds = 0;  // how long launches held devices, weighted by share
+  double core_seconds = 0;    // how long launches without devices held cores
   std::vector<StudyMetrics> studies;
 };
 
-// `measured` says that there was a stopwatch.
+// `measured`: the run had a stopwatch. Without one, the times of decisions are NaN.
 RunMetrics MetricsOf(const Scenario& scenario, const SimulationResult& result, bool measured);
 
 // A mean over seeds with its interval by Student's t: mean - half_width to mean + half_width. The

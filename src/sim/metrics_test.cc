@@ -45,7 +45,7 @@ TEST(MetricsTest, QuantilesOfStudentsT) {
   EXPECT_NEAR(StudentT(19, 0.005), 3.1737, 0.0001);
 }
 
-// Of 95 % intervals about 95 % hold the truth.
+// About 95 % of the 95 % intervals contain the true mean.
 TEST(MetricsTest, IntervalsHoldTheTruthAsOftenAsTheySay) {
   Random random(1);
   int held = 0;
@@ -124,7 +124,7 @@ studies:
 
 TEST(MetricsTest, OccupancyIsTheMostThatWasHeldAtOnce) {
   constexpr std::string_view kNodes = "nodes: [{cpus: 8, devices: {kind: A100, count: 2}}]";
-  // Three of them at once: 0.9 of two devices.
+  // Three trials run simultaneously. They hold 0.9 of two devices.
   EXPECT_DOUBLE_EQ(
       MetricsUnder("fifo", kNodes, "    trials: 3\n    resources: {gpus: 0.3}\n").occupancy, 0.45);
   EXPECT_DOUBLE_EQ(MetricsUnder("fifo", kNodes,

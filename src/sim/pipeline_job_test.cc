@@ -41,7 +41,9 @@ TEST(PipelineJobTest, AlikeStagesGiveTheClosedForm) {
 }
 
 TEST(PipelineJobTest, TwoStagesByHand) {
-  // 0: F0 F1 .. B0 F2 .. B1 .. B2, 1: . F0 B0 F1 B1 F2 B2
+  // Each pass, and each dot (idle), is 1 ms long:
+  // stage 0: F0 F1 .  B0 F2 B1 .  B2
+  // stage 1: .  F0 B0 F1 B1 F2 B2 .
   const auto schedule = *PipelineSchedule::Make(Alike(2, 3, milliseconds(1), milliseconds(1)));
   std::string first, second;
   for (const auto& pass : schedule.passes(0))

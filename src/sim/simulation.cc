@@ -23,9 +23,9 @@
 namespace sluice {
 namespace {
 
-// In events.
+// The number of events between two calls of `progress`.
 constexpr std::int64_t kProgressEvery = 1 << 16;
-// The most events between two updates of the samplers: the engine's list of changes stays short.
+// The most events between two updates of the samplers. It keeps the engine's list of changes short.
 constexpr std::int64_t kTellSamplersEvery = 1 << 10;
 
 using Launch = SimulatedLaunch;
@@ -135,7 +135,7 @@ class World {
     if (result_.events % kProgressEvery == 0) SayProgress();
   }
 
-  // Cheaper than a Digest: it is called a few times for each event.
+  // Adds to the trace. This is cheaper than a Digest, and is called a few times for each event.
   void Trace(std::uint64_t bits) { trace_ = std::rotl(trace_ ^ bits, 29) * 0x9e3779b97f4a7c15ULL; }
 
   void SayProgress() {
@@ -216,7 +216,7 @@ class World {
     const std::uint32_t slot = launches_.Find(command.trial, command.launch);
     if (slot == kNoSlot || launches_[slot].leaving) return;
     launches_[slot].target = command.target;
-    if (launches_[slot].idle) GoOn(slot);  // else it sees the new target after its next report
+    if (launches_[slot].idle) GoOn(slot);  // a busy launch sees its new target after a report
   }
 
   void CarryOut(const Start& command) {
@@ -338,13 +338,13 @@ class World {
       incumbents.emplace_back(now_, value);
   }
 
-  // The launch stops working, saves if it is to, and then is gone.
+  // The launch stops working, saves a checkpoint if it should, and then ends.
   void Leave(std::uint32_t slot, Ending ending, bool saves) {
     Launch& launch = launches_[slot];
     const WorkloadSpec& work = WorkloadOf(launch);
     launch.leaving = true;
     launch.ending = ending;
-    // A launch that was still starting up has nothing that its last checkpoint does not have.
+    // A launch that was still starting up has nothing new to save.
     launch.saves = saves && launch.phase == Phase::kRun;
     usage_.EndPhase(launch, now_);
     speeds_.Part(slot, now_);
@@ -397,7 +397,7 @@ class World {
       return FailedPrecondition(
           fmt::format("the policy {} leaves study '{}' unfinished: after {} nothing happens any "
                       "more, and {} of "
-                      "its trials wait; it cannot run this scenario",
+                      "its trials wait; this policy cannot run this scenario",
                       options_.policy, study->spec.name, FormatDuration(now_ - Time{}),
                       study->count(TrialState::kWaiting)));
     }
@@ -424,7 +424,7 @@ class World {
   const Scenario& scenario_;
   const SimulationOptions& options_;
   SimulationResult result_;
-  std::vector<Node> nodes_;  // with whether they are up
+  std::vector<Node> nodes_;  // as they are now: up or down
   Engine engine_;
   SimulatedStudies studies_;
   EventQueue queue_;

@@ -17,7 +17,7 @@ SimulationResult PlayedText(const std::string& text, const std::string& policy =
   return Played(Read(text), policy);
 }
 
-// A node or two with a device each, and trials of four units of 10 s that start up for 3 s.
+// Nodes n1, n2, ... with one device each. A trial starts up for 3 s and has four units of 10 s.
 std::string FailingWorld(int nodes, int trials, const std::string& failures,
                          const std::string& more = "") {
   return fmt::format(R"(nodes: [{{name: n, count: {}, devices: {{kind: A100}}}}]
@@ -39,7 +39,8 @@ studies:
 int Complete(const StudyResult& study) { return Count(study, TrialState::kComplete); }
 
 TEST(SimulationFailuresTest, WhatRanThereBeginsAgainWhenTheNodeIsBack) {
-  // Lost after 23 s, back after 60 s, and all over again: 3 s, 40 s and 1 s to save.
+  // The node goes down at 23 s and is back at 60 s. Then the trial begins from the start: 3 s to
+  // start up, 40 s of work and 1 s to save.
   const auto result = PlayedText(FailingWorld(1, 1, "[{node: n1, at: 23s, for: 37s}]"));
   EXPECT_EQ(result.end, Time(seconds(60 + 44)));
   EXPECT_EQ(Complete(result.studies[0]), 1) << "it is no failure of the trial's";
@@ -69,7 +70,8 @@ TEST(SimulationFailuresTest, WhatWasSavedBeforeIsNotLost) {
       FailingWorld(1, 3, "[{node: n1, at: 21s, for: 9s}]", "    stopper: asha-promotion\n");
   const auto result = PlayedText(text);
   const auto calm = PlayedText(FailingWorld(1, 3, "[]", "    stopper: asha-promotion\n"));
-  // The first trial's rung is saved after 14 s; the second has started up and worked for 4 s.
+  // The first trial's rung is saved after 14 s. The second trial has started up (3 s) and loses 4 s
+  // of work.
   EXPECT_DOUBLE_EQ(result.usage.device_seconds[1], calm.usage.device_seconds[1] + 4);
 }
 

@@ -1,4 +1,4 @@
-// Policies of production and of a test's own, under which scenarios run.
+// Runs scenarios under the production policies, and under policies made for these tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(SimulationPolicyTest, APolicyThatLeavesTrialsWaitingIsFoundOut) {
                 "more, and 1 of its trials wait"));
 }
 
-// Like fifo, but sends a trial away again at every third plan.
+// Like fifo, but preempts a trial at every third plan.
 class Restless final : public Policy {
  public:
   Plan Propose(const Cluster& cluster, const WorkView& work, Time now) override {
@@ -79,14 +79,14 @@ TEST(SimulationPolicyTest, TrialsThatMakeRoomGoOnWhereTheySaved) {
   EXPECT_GT(result->usage.device_seconds[2], calm.usage.device_seconds[2])
       << "some saved more than once";
   EXPECT_GT(result->end, calm.end);
-  // Work since the last report is lost, and no more than that.
+  // Only the work since the last report is lost.
   const double more = result->usage.device_seconds[1] - calm.usage.device_seconds[1];
   EXPECT_GT(more, 0);
   EXPECT_LE(more, 10 * (result->usage.device_seconds[2] - calm.usage.device_seconds[2]));
 }
 
-// Wants every running trial elsewhere, or gone, or wants to be asked again at once. After a
-// thousand plans at one moment it gives up.
+// Moves every running trial, or preempts every running trial, or asks for another plan without
+// delay. After a thousand plans at one moment this policy plans like fifo.
 class Fickle final : public Policy {
  public:
   enum class Whim { kDrops, kMoves, kAsks };
@@ -161,8 +161,8 @@ TEST(SimulationPolicyTest, ElasticInCores) {
   EXPECT_DOUBLE_EQ(EndBy("fluid-static", scenario), 40);
 }
 
-// Two trials on a device each. The one with half the work ends, and the other takes its device
-// over.
+// Two trials have one device each. The trial with half the work ends first. Then the other trial
+// takes over its device.
 TEST(SimulationPolicyTest, DynamicFluidWidensTheTrialThatIsLeft) {
   const std::string short_one = Entry("unit_time: 10s, start_up: 3s, save: 1s, widths: linear",
                                       "    trials: 1\n    budget: {max: 4}\n"
@@ -172,13 +172,14 @@ TEST(SimulationPolicyTest, DynamicFluidWidensTheTrialThatIsLeft) {
                                      "    resources: {gpus: [1, 2]}\n",
                                      "b");
   const Scenario scenario = Read(World(short_one + long_one));
-  // 3 s and 80 s, and 1 s to save.
+  // The long trial takes 3 s to start, 80 s of work and 1 s to save.
   EXPECT_DOUBLE_EQ(EndBy("fifo", scenario), 84);
-  // After 44 s, at its fourth report, it saves, starts again on both, and has 40 s of work left.
+  // At 44 s the short trial is gone. The long trial then saves its first four units (1 s) and
+  // starts on both devices (3 s). The other four units take 20 s there, and 1 s to save.
   EXPECT_DOUBLE_EQ(EndBy("fluid-dynamic", scenario), 44 + 1 + 3 + 20 + 1);
 }
 
-// Of the device-seconds that two elastic studies held while both were there, the part of the first.
+// The first study's part of the device-seconds that two elastic studies held while both ran.
 double PartOfFirst(const std::string& weights_of_first) {
   const std::string keys = "    trials: 40\n    budget: {max: 6}\n    resources: {gpus: [1, 2]}\n";
   const Scenario scenario =

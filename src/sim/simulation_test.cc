@@ -49,7 +49,7 @@ TEST(SimulationTest, WideTrialsFollowTheElasticTable) {
 }
 
 TEST(SimulationTest, ATrialStaysOnOneNode) {
-  // Two nodes of 4: of trials that want 3, one at a time fits on each.
+  // Two nodes have 4 devices each. A trial wants 3, so each node has room for one trial at a time.
   const auto result =
       Played(Read("nodes: [{count: 2, cpus: 8, devices: {kind: A100, count: 4}}]\nstudies:\n" +
                   Entry("unit_time: 10s, widths: linear",
@@ -61,14 +61,15 @@ TEST(SimulationTest, ATrialStaysOnOneNode) {
 }
 
 TEST(SimulationTest, NeighboursSlowEachOtherDownWhileTheyAreThere) {
-  // Two halves of one device: 30 s alone would be 10 units of 3 s.
+  // Each trial has half of one device. Alone, its 10 units of 3 s would take 30 s.
   const std::string study =
       Entry("unit_time: 3s, busy: 0.5, interference: 1",
             "    trials: 2\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100}"))).end), 45, 0.001);
   EXPECT_NEAR(SecondsOf(Played(Read(World(study, "{kind: A100, count: 2}"))).end), 45, 0.001)
       << "fifo fills one device first";
-  // A neighbour that comes half way: 15 s alone, then 22.5 s beside it, which has 7.5 s left alone.
+  // A neighbour arrives when the first trial is half done. The first trial takes 15 s alone, then
+  // 22.5 s beside the neighbour. The neighbour then needs another 15 s, alone.
   const std::string more =
       Entry("unit_time: 3s, busy: 0.5, interference: 1",
             "    trials: 1\n    budget: {max: 10}\n    resources: {gpus: 0.5}\n");
@@ -116,7 +117,7 @@ TEST(SimulationTest, ProgramsThatEndByThemselvesAreComplete) {
   EXPECT_DOUBLE_EQ(SecondsOf(result.end), 35);
 }
 
-// Every stopper with every sampler, and what they promise holds: all trials end.
+// Under every stopper with every sampler, all trials end, and a seed gives the same digest again.
 TEST(SimulationTest, EverySearchRunsToItsEnd) {
   for (const std::string& sampler : SamplerNames()) {
     for (const std::string& stopper : StopperNames()) {
@@ -139,8 +140,8 @@ TEST(SimulationTest, EverySearchRunsToItsEnd) {
   }
 }
 
-// Two compilers agree on it, and so does the next version: change it only where the world, a search
-// or the engine's decisions change.
+// The trace is the same with every compiler and in every version. Change it here only if the
+// simulated world, a search or the engine's decisions change.
 TEST(SimulationTest, HappensAsEver) {
   const auto result = Played(Read(
       World(Entry("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.4, interference: "
@@ -174,7 +175,7 @@ TEST(SimulationTest, WhatIsRecordedDoesNotChangeWhatHappens) {
   EXPECT_TRUE(watched->usage.intervals.empty());
 }
 
-// No device is ever used beyond what it has.
+// Shares held on one device never add up to more than the whole device.
 TEST(SimulationTest, IntervalsNeverOverCommitADevice) {
   const auto result = Played(
       Read(World(Entry("unit_time: 3s, start_up: 2s, save: 1s, restore: 1s, busy: 0.3",
@@ -250,7 +251,7 @@ Time Begun(const SimulationResult& result, std::uint32_t study) {
 }
 
 TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
-  // Four on one device, twice the work of one: each takes twice as long as alone.
+  // Four fused trials do twice the work of one, so each takes twice as long as alone.
   const Scenario scenario = Read(
       World(Entry("unit_time: 10s, start_up: 3s, memory: 4GB, fusion: [[1, 1], [4, 2]]",
                   "    trials: 4\n    budget: {max: 4}\n    resources: {gpus: 1, memory: 4GB}\n"
@@ -263,7 +264,7 @@ TEST(SimulationTest, FusedTrialsShareADeviceAndItsSpeedUp) {
   EXPECT_NEAR(SecondsOf(Played(scenario).end), 4 * 43, 0.1);
 }
 
-// Eight trials of four units on two cores, of which one program can train eight.
+// Eight trials of four units, on two cores. One program can train all eight trials.
 Scenario FusedOnCores(const std::string& workload, const std::string& more = "") {
   return Read("nodes: [{cpus: 2}]\nstudies:\n" +
               Entry("unit_time: 10s, start_up: 3s" + workload,
@@ -296,7 +297,8 @@ TEST(SimulationTest, TrialsOfDifferentShapesAreNotFused) {
 }
 
 TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
-  // 40 GiB, a twentieth kept free: three of 12 GiB, each as much again.
+  // The device has 40 GiB, of which a twentieth stays free. Each fused trial takes 12 GiB, so three
+  // fit.
   const Scenario scenario = Read(
       World(Entry("unit_time: 10s, memory: 12GiB",
                   "    trials: 9\n    budget: {max: 1}\n    resources: {gpus: 1, memory: 12GiB}\n"
@@ -306,7 +308,7 @@ TEST(SimulationTest, BundlesAreNoLargerThanMemoryAllows) {
   EXPECT_EQ(Count(result.studies[0], TrialState::kComplete), 9) << "no trial ran out of memory";
 }
 
-// A search, and a study that trains its best.
+// A search, and a target study that trains the best point of the search.
 Scenario WithTarget(int count) {
   return Read(
       World(Entry("unit_time: 10s, spread: 0.3",
@@ -327,14 +329,15 @@ TEST(SimulationTest, TheBestOfAStudyIsTrainedWhenItHasEnded) {
 }
 
 TEST(SimulationTest, AnEagerPolicyTrainsTheBestSoFarWhereADeviceIsIdle) {
-  // Room for all: the target begins while the search goes on, and again with each new best.
+  // There is room for all trials. The target study begins during the search, and begins again with
+  // each new best point.
   const auto eager = Played(WithTarget(12), "hydro");
   EXPECT_LT(Begun(eager, 2), eager.studies[0].finished);
   EXPECT_EQ(Count(eager.studies[1], TrialState::kComplete), 1);
   EXPECT_GE(Begun(eager, 2), Time(std::chrono::seconds(10)));
   const auto patient = Played(WithTarget(12));
   EXPECT_LE(eager.end, patient.end);
-  // Where every device is busy with the search, it waits.
+  // While every device is busy with the search, the target study waits.
   const auto busy = Played(WithTarget(1), "hydro");
   EXPECT_GE(Begun(busy, 2), busy.studies[0].finished);
 }

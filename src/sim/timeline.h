@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Virtual time: what is to happen, in order of time, and in order of asking where times are equal.
-// Time stands still while something happens.
+// Virtual time, and the actions planned in it. Actions happen in order of their times. Actions with
+// the same time happen in the order in which they were planned. Time stands still during an action.
 class Timeline {
  public:
   using Id = std::uint64_t;  // never 0
@@ -18,7 +18,7 @@ class Timeline {
   Time now() const { return now_; }
   bool empty() const { return planned_.empty(); }
 
-  // A time before now counts as now.
+  // Plans an action and returns its id. A time before now counts as now.
   Id At(Time time, std::function<void()> what) {
     const Id id = next_++;
     const Time when = time > now_ ? time : now_;
@@ -28,7 +28,7 @@ class Timeline {
   }
   Id After(Duration delay, std::function<void()> what) { return At(now_ + delay, std::move(what)); }
 
-  // Does nothing if it has happened already, or if there is no such id.
+  // Does nothing if the action has already happened, or if there is no such id.
   void Cancel(Id id) {
     const auto found = times_.find(id);
     if (found == times_.end()) return;
@@ -36,7 +36,7 @@ class Timeline {
     times_.erase(found);
   }
 
-  // Lets the next thing happen. There must be one.
+  // Runs the next action. There must be one.
   void Step() {
     const auto first = planned_.begin();
     now_ = first->first.first;

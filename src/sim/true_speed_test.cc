@@ -49,7 +49,7 @@ TEST(TrueSpeedTest, NeighboursCostTimeAndMoreThanThereIsIsShared) {
   const TrueSpeed speed(work);
   EXPECT_DOUBLE_EQ(speed.Of({.kind = "A100", .width = 0.25, .neighbours = 0.75}), 1 / 1.15);
   EXPECT_DOUBLE_EQ(speed.Of({.kind = "A100", .width = 0.25, .neighbours = 1.75}), 0.5 / 1.35);
-  // Full boxes do more work together than one trial alone.
+  // Four trials that fill a device together do more work than one trial alone.
   EXPECT_GT(4 * speed.Of({.kind = "A100", .width = 0.25, .neighbours = 0.75}), 3.4);
 }
 

@@ -13,11 +13,11 @@ namespace sluice {
 struct DecisionTimes {
   std::int64_t plans = 0;
   std::int64_t unproven = 0;  // plans that may not be the best
-  std::int64_t ns = 0;        // for all plans together, where there was a stopwatch
+  std::int64_t ns = 0;        // for all plans together; 0 without a stopwatch
   std::int64_t longest_ns = 0;
 };
 
-// Counts a policy's plans, and measures them where there is a stopwatch.
+// Counts a policy's plans. If there is a stopwatch, also measures how long they take.
 class WatchedPolicy final : public Policy {
  public:
   WatchedPolicy(std::unique_ptr<Policy> policy, const std::function<std::int64_t()>& stopwatch_ns,

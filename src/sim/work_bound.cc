@@ -16,13 +16,13 @@
 // The bounds of policy/solve/packing_bound.h and policy/confluence/elastic_bound.h are for jobs
 // that are all there from the beginning. They are bounds of a run for these reasons:
 //
-// - A trial is never quicker than alone with its share, or at its width. Neighbours only slow it
-//   down. Neighbours that together want more bandwidth than there is get no more than there is.
+// - A trial with a given share or width is fastest when it is alone on its devices. Neighbours only
+//   slow it down. Neighbours that want more bandwidth than there is get no more than there is.
 // - The trials of a study differ by a factor, their pace, which is the same on all devices. So a
 //   study counts as a number of jobs, all as long as its longest trial, with the same total work.
 //   The number need not be whole.
-// - Studies that arrive at some time or later are not begun before it. So their own bound, added to
-//   that time, is a bound of the run.
+// - Studies that arrive at a time T or later do not begin before T. So T plus the bound of these
+//   studies alone is a bound of the run.
 
 namespace sluice {
 namespace {
@@ -34,7 +34,7 @@ struct Played {
   const Demand& demand() const { return study->spec.demand; }
 };
 
-// Whether the trials end the same way whatever the order in which they come.
+// Whether each trial ends the same way, in whatever order the trials run.
 bool IsSettled(const StudySpec& spec) {
   if (spec.stopper.name == "none") return true;
   const bool synchronous = spec.stopper.name == "sha" || spec.stopper.name == "hyperband";
@@ -99,12 +99,12 @@ double PackedSeconds(const std::vector<Node>& nodes, const std::vector<Played>& 
   return PackingBound(problem);
 }
 
-// What elastic trials need to have in common.
+// What elastic trials must have in common to have a bound.
 struct ElasticKind {
   std::string device;  // empty: cores
   Milli least = 0;
   Milli most = 0;
-  std::vector<SpeedTable::Knot> speeds = {};  // beside that of one device
+  std::vector<SpeedTable::Knot> speeds = {};  // relative to one device
   friend bool operator==(const ElasticKind&, const ElasticKind&) = default;
 };
 
@@ -157,7 +157,7 @@ std::optional<double> ElasticSeconds(const std::vector<Node>& nodes,
                        .most_width = static_cast<double>(WidestFit(cluster, demand)) / kWhole});
 }
 
-// The bound as if all studies had been there from the beginning.
+// The bound if all studies arrived at the beginning.
 std::optional<double> SecondsOf(const std::vector<Node>& nodes, const std::vector<Played>& all) {
   const auto is_elastic = [](const Played& played) { return played.demand().most > 0; };
   const auto is_packed = [&](const Played& played) {

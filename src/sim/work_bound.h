@@ -15,14 +15,16 @@ struct Bound {
 };
 
 // A lower bound on the makespan of any policy that does the work of this run's trials on these
-// devices, with the resources that the studies ask for. It is worked out from true speeds, which no
-// policy knows, and as if starting, saving and moving cost nothing.
+// devices, with the resources that the studies ask for. The bound uses the true speeds, which no
+// policy knows, and assumes that starting, saving and moving cost nothing.
 //
-// There is no bound where another policy might do other work: with a deadline, a target, a study
-// that transfers, a stopper with verdicts that depend on which trial comes first, or trials that
-// failed. There is none either where no bound is known: with lent devices, nodes that go down,
-// fused trials, or trials with a fixed width of several devices or of cores; with elastic trials
-// beside others, on devices of several kinds, or with several speed curves.
+// Returns nullopt if another policy might do other work. This is so with a deadline, a target
+// value, a study that transfers, a stopper whose verdicts depend on which trial comes first, or
+// trials that failed. Also returns nullopt if no bound is known. This is so with
+//
+// - lent devices, nodes that go down, or fused trials;
+// - trials of a fixed width of several devices, or of a fixed number of cores;
+// - elastic trials together with others, on devices of several kinds, or with several speed curves.
 std::optional<Bound> WorkBound(const Scenario& scenario, const SimulationResult& result);
 
 }  // namespace sluice

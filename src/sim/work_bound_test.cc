@@ -22,47 +22,47 @@ std::string Brief(const std::string& workload, const std::string& more,
       name, workload, more);
 }
 
-// 0: none.
+// The bound of a scenario in seconds; 0 if there is none.
 double BoundOf(const std::string& world) {
   const Scenario scenario = Read(world);
   return WorkBound(scenario, Played(scenario)).value_or(Bound{}).seconds;
 }
 
 TEST(WorkBoundTest, SharesThatFillTheDevices) {
-  // 8 trials of 40 s, each on half a device, are 80 s of two devices. Starting up and saving are
-  // not in it.
+  // 8 trials of 40 s, each on half a device, keep two devices busy for 80 s. Starting up and saving
+  // do not count.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5, start_up: 5s, save: 1s",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.5}"))),
               80, 1e-6);
-  // With a share of a quarter each takes twice as long.
+  // With a share of a quarter, each trial takes twice as long.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.25}"))),
               80, 1e-6);
-  // Two fit into a device's memory.
+  // Two trials fit into a device's memory.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.1, memory: 20GiB",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.1, memory: "
                                   "20GiB}"))),
               80, 1e-6);
-  // Together they want twice the bandwidth there is.
+  // Four trials on one device want twice its bandwidth.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.25, bandwidth: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: 0.25}"))),
               80, 1e-6);
 }
 
 TEST(WorkBoundTest, KindsByTheirTrueSpeeds) {
-  // 6 trials of 30 s on a device that is as quick as one and on one that is as quick as two.
+  // 6 trials of 30 s, on one device of speed 1 and one device of speed 2.
   const std::string devices = "[{kind: A100}, {kind: H100}]";
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}",
                                   "trials: 6, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
               60, 1e-6);
-  // By a profile they take half of the one and a quarter of the other.
+  // By its profile a trial takes half of the A100, or a quarter of the H100.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}, busy: {A100: 0.5, H100: "
                                   "0.25}, profiled: true",
                                   "trials: 60, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
               1800.0 / (2 + 8), 1e-6);
-  // A single one is where it is quickest.
+  // A single trial runs on its fastest device.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, speeds: {H100: 2}",
                                   "trials: 1, budget: {max: 3}, resources: {gpus: 1}"),
                             devices)),
@@ -74,11 +74,12 @@ TEST(WorkBoundTest, ElasticTrialsAtTheirBest) {
                                   "trials: 1, budget: {max: 8}, resources: {gpus: [1, 4]}"),
                             "{kind: A100, count: 4}")),
               20, 1e-6);
-  // Two on a device, each as quick as alone.
+  // Two trials share a device, and each is as fast as alone.
   EXPECT_NEAR(BoundOf(World(Brief("unit_time: 10s, busy: 0.5",
                                   "trials: 8, budget: {max: 4}, resources: {gpus: [0.5, 2]}"))),
               80, 1e-6);
-  // 1.5 times as quick on two cores, 2 times on four: two trials have two cores each.
+  // A trial is 1.5 times as fast on two cores, and 2 times as fast on four. It is best to give each
+  // of the two trials two cores.
   EXPECT_NEAR(BoundOf("nodes: [{cpus: 4}]\nstudies:\n" +
                       Brief("unit_time: 10s, widths: [[1, 1], [2, 1.5], [4, 2]]",
                             "trials: 2, budget: {max: 6}, resources: {cpus: [1, 4]}")),
@@ -90,7 +91,7 @@ TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
       Brief("unit_time: 10s, spread: 0.5", "trials: 9, budget: {max: 4}, resources: {gpus: 1}"),
       "{kind: A100}"));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    // On one device nothing is left to decide.
+    // On one device no order is better than another, so the bound is the makespan.
     const SimulationResult result = Played(scenario, "fifo", seed);
     EXPECT_NEAR(WorkBound(scenario, result)->seconds, Seconds(result.end - Time{}), 1e-3);
   }
@@ -110,7 +111,7 @@ TEST(WorkBoundTest, AStudyThatComesLaterBeginsLater) {
   };
   EXPECT_NEAR(BoundOf(both(2, "100s")), 100 + 80, 1e-6);
   EXPECT_NEAR(BoundOf(both(20, "100s")), 480, 1e-6);  // all of it on two devices
-  // From the first arrival on.
+  // The bound counts from the first arrival.
   const std::string late = World(
       Brief("unit_time: 10s", "trials: 4, arrives: 1h, budget: {max: 4}, resources: {gpus: 1}"));
   EXPECT_NEAR(BoundOf(late), 80, 1e-6);
@@ -168,7 +169,7 @@ TEST(WorkBoundTest, NoneWhereWorkDependsOnThePolicyOrNoneIsKnown) {
   EXPECT_GT(BoundOf(World(elastic)), 0);
   EXPECT_EQ(BoundOf(World(study + elastic)), 0);
   EXPECT_EQ(BoundOf(World(elastic, "[{kind: A100}, {kind: H100}]")), 0);
-  // All start on one device at once, and most find no memory.
+  // All trials start together on one device, and most of them find too little memory and fail.
   EXPECT_EQ(
       BoundOf(World(Brief("unit_time: 10s, memory: 30GiB",
                           "trials: 8, budget: {max: 9}, retries: 0, resources: {gpus: 0.1}"))),

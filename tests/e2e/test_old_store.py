@@ -76,7 +76,7 @@ def test_what_damages_an_old_store_is_found(old):
         store.execute("UPDATE trials SET best_value = 0 WHERE trial = 2")
     done = old.run("doctor", check=False)
     assert done.returncode == 1
-    assert "trial 2: best value is 0, and by its events" in done.stdout
+    assert "trial 2: best value is 0, but its events give" in done.stdout
 
 
 def test_a_launch_that_an_older_controller_started_is_adopted(old):

@@ -220,7 +220,7 @@ def test_a_deadline_is_judged_by_what_was_reached(house):
     for each in plan["policies"]:
         assert 0.1 < each["best_at_deadline"]["over_seeds"]["mean"] < 0.94
         assert each["makespan"]["over_seeds"]["mean"] <= 300
-    assert any("do not take them for yours" in note for note in plan["notes"])
+    assert any("do not expect them in your study" in note for note in plan["notes"])
     assert (
         "accuracy at deadline" in house.run("plan", late, "--unit-time", "30s").stdout
     )

@@ -19,7 +19,7 @@ bool IsOver(TrialState state) {
          state == TrialState::kFailed;
 }
 
-// Launch and position of an event that a message of a worker caused.
+// Calls visit(trial, launch, number) if a numbered message of a worker caused the event.
 template <typename Visit>
 void VisitMessage(const Event& event, Visit visit) {
   std::visit(
@@ -91,7 +91,7 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
     lost_.emplace(trial.id, before.launch);
     astray_.insert(trial.id);
   }
-  // A fork begins anew if its parent's checkpoint could not be copied.
+  // A fork trains from the beginning if its parent's checkpoint could not be copied.
   const bool anew = trial.IsFork() && trial.reports == 0;
   if (trial.work < before.work && !anew)
     Say(fmt::format("work of trial {} fell", Number(trial.id)));
@@ -141,7 +141,7 @@ void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
                     before.launch_work, Name(trial.state)));
 }
 
-// A launch has begun.
+// Checks a launch that has just begun.
 void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
@@ -235,7 +235,7 @@ void Checker::InDoubt(Batch batch) {
 }
 
 void Checker::Durable(const Batch& batch) {
-  in_doubt_.clear();  // this batch has the sequence numbers that they would have had
+  in_doubt_.clear();  // their sequence numbers now belong to this batch
   for (const auto& [seq, event] : batch.events) {
     if (shadow_ == nullptr) {
       auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
@@ -276,7 +276,7 @@ void Checker::ToldToLeave(wire::LaunchRef at) {
 }
 
 void Checker::Told(TrialId trial, Work work) {
-  // Up to the work at which a fork was made, its parent has reported.
+  // Work up to forked_at was reported by the fork's parent.
   const Trial& its = shadow_->studies().front()->trial(trial);
   const bool parents = its.IsFork() && work <= its.forked_at;
   if (!reported_.contains({trial, work}) && !parents && !astray_.contains(trial))

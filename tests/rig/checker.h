@@ -17,13 +17,13 @@
 namespace sluice {
 
 // Watches a study from outside: what its engine does after each event, what reaches the disk, what
-// workers are told, and what a restart finds. Keeps the first thing that was wrong.
+// workers are told, and what a restart finds. Keeps the first problem that it finds.
 class Checker {
  public:
-  // A value that only strangers report: processes that are no workers of the study.
+  // A value that only strangers report. A stranger is a process that is no worker of the study.
   static constexpr double kStrangersValue = -1e9;
 
-  // Empty while all is well.
+  // The first problem; empty if there is none.
   const std::string& problem() const { return problem_; }
   void Say(std::string problem);
 
@@ -31,8 +31,8 @@ class Checker {
   void Applied(const Engine& engine, const Event& event);
   // A batch is on disk.
   void Durable(const Batch& batch);
-  // A batch was being written, or writing it failed. It may be on disk, now or after a power cut,
-  // until something else is written.
+  // Writing a batch was interrupted, or failed. The batch may be on disk, now or after a power cut,
+  // until another batch is written.
   void InDoubt(Batch batch);
   // The controller sends an acknowledgement of this message.
   void Acknowledged(wire::LaunchRef at, std::uint64_t seq);
@@ -47,14 +47,15 @@ class Checker {
   void Recovered(Ledger& ledger, const Engine& engine, bool in_depth);
   // A message that a worker left in its spool. The controller must have read it.
   void Spooled(const std::string& line);
-  // Nothing more will happen.
+  // The run is over.
   void Finished(Ledger& ledger, const Engine& engine);
 
-  // Says that the program of every trial ends by itself at this work, and that no worker lies.
+  // Tells the checker that the program of every trial ends by itself at this work, and that no
+  // worker lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
 
   std::uint64_t events() const { return events_; }
-  // The number of events except Woken, which only passes on the time.
+  // The number of events other than Woken, which only tells the time.
   std::uint64_t progress() const { return progress_; }
   // The number of launches that were asked to yield their devices, or to move to others.
   int moves() const { return moves_; }
@@ -76,7 +77,7 @@ class Checker {
   std::string problem_;
   std::uint64_t events_ = 0;
   Work own_end_ = 0;  // 0: not known
-  // What a trial was like after the last event.
+  // The state of a trial after the last event.
   struct Seen {
     TrialState state = TrialState::kWaiting;
     Work work = 0;
@@ -84,9 +85,9 @@ class Checker {
     Work launch_work = 0;
     Work launch_target = 0;
     bool leaving = false;
-    std::uint32_t failures = 0;  // since it was retried by hand, as counted here
-    std::uint32_t charged = 0;   // as the engine counts
-    int lost_bundles = 0;  // processes that died with it and others, since one left it in order
+    std::uint32_t failures = 0;  // since the last retry by hand, as the checker counts
+    std::uint32_t charged = 0;   // failures as the engine counts
+    int lost_bundles = 0;  // bundles that died under it since one of its launches ended well
   };
   std::vector<Seen> seen_;
   std::vector<TrialId> open_;  // trials that may still change; the others change only by a retry
@@ -95,13 +96,13 @@ class Checker {
   int moves_ = 0;
   std::unique_ptr<Engine> shadow_;  // has applied the events that are on disk, and no others
   RungOracle rungs_;                // watches the shadow
-  std::set<MessageKey> durable_;    // numbered messages of which an event is on disk
+  std::set<MessageKey> durable_;    // numbered messages whose events are on disk
   // The highest number of those, by launch.
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;
   std::set<std::pair<TrialId, LaunchId>> lost_;  // lost launches: their messages no longer count
   EventSeq last_{};                              // on disk
-  std::vector<Batch> in_doubt_;                  // what may be on disk beyond it
-  // Trials that ran on a node when it was lost: they may still go on there.
+  std::vector<Batch> in_doubt_;                  // batches after it that may be on disk
+  // Trials that ran on a node when it was lost. They may still run there.
   std::set<TrialId> astray_;
   std::uint64_t reports_ = 0;
   std::set<std::pair<TrialId, Work>> reported_;  // on disk

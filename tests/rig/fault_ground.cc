@@ -81,8 +81,8 @@ const Node& FaultGround::NodeOf(const FaultWorker& worker) const {
   return options_.nodes[Number(worker.grant().node) - 1];
 }
 
-// A trial's value at some work. It falls, at a rate of its own, to a level of its own. One in
-// twenty trials diverges. In some worlds values are so coarse that many are the same.
+// A trial's value at this work. With more work the value falls, to a level that differs between
+// trials. One in twenty trials diverges. In some worlds values are so coarse that many are equal.
 double FaultGround::ValueAt(TrialId trial, Work work) {
   Random own = options_.random.Fork("curve").Fork(Number(trial));
   const double level = own.Uniform();

@@ -46,7 +46,7 @@ class FaultGround final : public WorkerWorld {
 
   // Sets the controller that listens from now on, or none. All earlier connections are gone.
   void SetListener(Listener* listener);
-  // The first thing that happened on a machine and must not; empty: none.
+  // The first forbidden thing that happened on a machine; empty: none.
   const std::string& problem() const { return problem_; }
   // From now on nothing goes wrong.
   void Heal();
@@ -61,27 +61,28 @@ class FaultGround final : public WorkerWorld {
   // The process at the other end of a connection, if it belongs to this worker.
   std::optional<Speaker> CallerOf(PeerId peer, const std::string& worker) const;
   bool Lives(const Speaker& speaker) const;
-  // Whether a process trains this trial that the controller has not given up.
+  // Whether this trial is trained by a process that the controller has not given up.
   bool Trains(TrialId trial) const;
   Duration CopyTime();  // of a checkpoint
   // Whether a living process carries the launch and has been connected for a whole lease. The
   // controller must not take such a launch for silent.
   bool SpeaksFor(wire::LaunchRef at) const;
 
-  // A connection of the command line. If it waits, `answer` is called with the answer.
+  // Asks over a connection of the command line. If `waits` is set, `answer` is called with the
+  // answer. Otherwise the connection is closed after the question.
   void Ask(const wire::Ask& ask, bool waits, std::function<void(const wire::Answer&)> answer);
-  // A connection of a process that is no worker. It sends these messages and hangs up a while
-  // later. `parent` is the worker that it is a child of; empty: none.
+  // Connects a process that is no worker. The process sends these messages, and closes the
+  // connection a while later. `parent` is the worker that it is a child of; empty: none.
   void Knock(const std::vector<wire::FromWorker>& words, const std::string& parent);
   std::vector<FaultWorker*> Reachable();  // workers that a controller could find
 
   // A lost node takes its processes with it, and nothing tells the controller. TakeLost has the
   // names of the workers.
   void LoseNode(std::size_t index);
-  // The node cannot be reached any more; its processes go on.
+  // The node cannot be reached any more; its processes continue to run.
   void CutOffNode(std::size_t index);
-  // The node is back. Processes that went on there must not go on unseen: those that speak the
-  // protocol are heard by the controller and refused, and the others are killed here.
+  // The node is back. Processes that continued to run there must not stay unnoticed. The controller
+  // hears and refuses those that speak the protocol. The others are killed here.
   void BringBackNode(std::size_t index);
   const std::vector<Node>& nodes() const { return options_.nodes; }
   const ProgramTraits& program() const { return options_.program; }
@@ -131,16 +132,17 @@ class FaultGround final : public WorkerWorld {
   void HangUp(PeerId peer);
   void MaybeCut(PeerId peer);
   void Cut(PeerId peer);
-  // Calls `what` after the latency of a line, and not before the call planned at `last`.
+  // Plans a call of `what` after the latency of a line, but not before the time `last`. Sets `last`
+  // to the time of the call. A new listener cancels the call.
   void Later(Time& last, std::function<void()> what);
   PeerId LinkOf(const FaultWorker& worker) const;
 
   Options options_;
   Random random_;
-  Random copy_random_;  // a stream of its own, so as not to shift random_
+  Random copy_random_;  // a separate stream, whose draws do not change those of random_
   Timeline timeline_;
   Listener* listener_ = nullptr;
-  std::uint64_t life_ = 0;  // counts the listeners there were
+  std::uint64_t life_ = 0;  // how often the listener was set
   std::map<PeerId, Link> links_;
   PeerId next_peer_ = 1;
   std::int64_t next_stranger_ = 1 << 23;
@@ -152,7 +154,7 @@ class FaultGround final : public WorkerWorld {
   std::vector<std::string> lost_;
   std::vector<std::pair<TrialId, Work>> acknowledged_;
   std::string problem_;
-  std::vector<std::unique_ptr<FaultWorker>> workers_;  // all there ever were
+  std::vector<std::unique_ptr<FaultWorker>> workers_;  // all workers, dead ones too
 };
 
 }  // namespace sluice

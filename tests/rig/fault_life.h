@@ -82,7 +82,8 @@ struct FaultWorld::Life {
     Time last{};
     InTurn(last, at_most, std::move(what));
   }
-  // Calls `what` within `at_most`, but not before the call planned at `last`.
+  // Plans a call of `what` within `at_most` from now, but not before the time `last`. Sets `last`
+  // to the time of the call.
   void InTurn(Time& last, Duration at_most, std::function<void()> what) {
     const auto delay =
         static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(at_most.count()) + 1));

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-// A fault exists in half of the worlds. There its rate is drawn from two orders of magnitude.
+// A fault exists in half of the worlds. In these its rate is drawn from two orders of magnitude.
 double DrawChance(Random& random, double most) {
   if (random.Chance(0.5)) return 0;
   return most * std::pow(0.01, random.Uniform());

@@ -11,20 +11,20 @@ struct FaultPlan {
   // Probabilities of faults of a worker, at each step of its training.
   double crash = 0;
   double hang = 0;
-  double slow = 0;  // for good: ten times slower
+  double slow = 0;  // permanently ten times slower
   double exec = 0;  // replaces itself by a new process of the same program
   double lie = 0;   // sends a message that the protocol forbids, or that is not true
-  // Of a process that carries several launches.
-  double deaf = 0;    // one of them ignores that it is to leave
-  double shrink = 0;  // it takes fewer from then on, and hands some back
+  // Probabilities for a process that carries several launches.
+  double deaf = 0;    // one of its launches ignores the request to leave
+  double shrink = 0;  // lowers its capacity, and hands some launches back
   // Probabilities for a process that is to be started.
   double spawn_fails = 0;
-  double stillborn = 0;  // ends before it has said anything
+  double stillborn = 0;  // ends before it has sent anything
   // For a connection: the probability of a break at each line, and the latency of a line.
   double cut = 0;
   Duration latency{1000};  // at most
 
-  Duration copy{1000};  // of a checkpoint takes this long at most
+  Duration copy{1000};  // the longest time that a copy of a checkpoint takes
 
   // Mean times between two faults of a kind; 0: never.
   Duration node_loss{0};
@@ -35,8 +35,8 @@ struct FaultPlan {
   // Not a mean time: above 0, the clock jumps at some starts of a controller.
   Duration clock_jump{0};
   Duration user{0};      // a user stops, retries, enqueues or interrupts
-  Duration stranger{0};  // a process connects that is not the worker it says it is
-  Duration suspend{0};   // of the machine, for a while: its clock leaps
+  Duration stranger{0};  // a process connects and pretends to be a worker
+  Duration suspend{0};   // the machine is suspended for a while, so its clock jumps
 };
 
 // Draws the faults of a world.

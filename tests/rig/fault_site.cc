@@ -50,7 +50,7 @@ Status FaultSite::Spawn(const Trial& trial) {
   Fuse();
   const wire::LaunchRef at{trial.id, trial.launch.id};
   const std::string worker = WorkerName(at);
-  // Encoded and decoded, as a real program reads it from its file.
+  // The assignment is encoded and decoded, since a real program reads it from a file.
   const auto file = wire::DecodeToWorker(
       wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
   SLUICE_CHECK(file.has_value(), "an assignment reads back");
@@ -178,7 +178,7 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
 }
 
 // A copy takes a while, and the controller hears of it a while later. If the controller dies before
-// the copy is made, there is none.
+// the copy is made, no copy is made.
 void FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end,
                                std::function<void(const CopyResult&)> done) {
   Fuse();

@@ -14,11 +14,11 @@
 
 namespace sluice {
 
-// Thrown out of a controller that dies: what it was about to do is not done.
+// Thrown when a controller dies. What the controller was about to do is not done.
 struct ControllerDied {};
 
-// A controller's view of simulated machines, for one life of the controller. Its clock may be
-// wrong, and leaps only when the machine is suspended.
+// A controller's view of simulated machines, for one life of the controller. The clock of this view
+// may be wrong, but jumps only when the machine is suspended.
 class FaultSite final : public Site, public Listener {
  public:
   FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
@@ -30,7 +30,7 @@ class FaultSite final : public Site, public Listener {
   void Listen() { ground_.SetListener(this); }
   // The controller dies after this many more calls.
   void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
-  // The controller's machine is suspended for this long, so that its clock leaps.
+  // The controller's machine is suspended for this long, so that its clock jumps.
   void Suspend(Duration duration) { offset_ += duration; }
   // Tells the controller of workers that were lost with their node.
   void TellLost(const std::vector<std::string>& workers);
@@ -82,7 +82,7 @@ class FaultSite final : public Site, public Listener {
   std::function<void()> after_;
   std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;
-  std::multiset<TrialId> copied_;  // trials whose checkpoints are being copied, or are the copies
+  std::multiset<TrialId> copied_;  // trials that a checkpoint is being copied from or to
   std::set<std::string> known_;    // hosts whose ends are reported to the controller
 };
 

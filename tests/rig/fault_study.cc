@@ -10,15 +10,16 @@
 
 namespace sluice {
 
-// At most one draw in each call: compilers differ in which argument they evaluate first.
+// The arguments of a call contain at most one draw, because compilers evaluate arguments in
+// different orders.
 std::string DrawStudy(Random drawn, bool bundles) {
   const auto& samplers = SamplerNames();
   const auto& stoppers = StopperNames();
-  // Any sampler, and often random, which takes no time.
+  // Any sampler. Random search is frequent, because it takes almost no time.
   const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
   const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
   const bool maximizes = drawn.Chance(0.3);
-  const bool last = drawn.Fork("of").Chance(0.25);  // forked: the other draws stay as they were
+  const bool last = drawn.Fork("of").Chance(0.25);  // a fork leaves the other draws as they were
   std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
                                  maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
   text += fmt::format("trials: {}\nsampler: {}\n",
@@ -44,8 +45,8 @@ std::string DrawStudy(Random drawn, bool bundles) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
     std::uint64_t most = 9 + drawn.Below(20);
-    // Often the budget is a power of eta times the least: users like such budgets, and logarithms
-    // are inexact there. They are long, so only stoppers that halve get them.
+    // Often the budget is the least times a power of eta: users like such budgets, and logarithms
+    // are inexact there. These budgets are long, so only stoppers that halve get them.
     const bool halves = stopper.starts_with("asha") || stopper == "sha" || stopper == "hyperband";
     if (drawn.Chance(0.4) && halves) {
       most = least * eta * eta * eta;
@@ -82,7 +83,8 @@ std::string DrawStudy(Random drawn, bool bundles) {
   text += "}\n";
   if (drawn.Chance(0.3)) text += fmt::format("checkpoint_cap: {}\n", 100 + drawn.Below(1000));
   if (drawn.Chance(0.1)) text += fmt::format("stop_at: {{loss: {}}}\n", maximizes ? 2.0 : 0.01);
-  // confluence moves trials in more ways than the others do. hypersack-mip is too slow.
+  // confluence is frequent, because it moves trials in more ways than other policies do.
+  // hypersack-mip is too slow.
   const auto& policies = PolicyNames();
   std::string policy = "fifo";
   if (drawn.Chance(0.15)) {

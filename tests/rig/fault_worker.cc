@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kWindow = 16;         // small, so that it is full at times
+constexpr int kWindow = 16;         // of unacknowledged messages; small, so it is full at times
 constexpr double kProfiles = 0.02;  // the chance that a bundle measures itself at a step
 constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
@@ -142,7 +142,7 @@ void FaultWorker::Step() {
   if (alive_) PlanStep();
 }
 
-// Says what it takes of its devices and how quick it is. Now and then that cannot be true.
+// Sends a measurement of its device memory and its speed. Now and then the measurement is false.
 void FaultWorker::Measure(wire::LaunchRef at, int trials) {
   Task* task = Find(at);
   if (task == nullptr || task->left != Left::kNot || task->outbox.Full(kWindow)) return;
@@ -189,7 +189,7 @@ void FaultWorker::Report(Task& task, Work work, wire::Values values) {
   world_.Printed(*this);
 }
 
-// Adds to the spool the messages that are not acknowledged and not in it yet.
+// Adds to the spool the messages that are not acknowledged and not yet in the spool.
 void FaultWorker::Keep(Task& task) {
   if (!CanKeep()) return;
   const auto& lines = task.outbox.unacknowledged();
@@ -204,8 +204,8 @@ void FaultWorker::SayRaw(const wire::FromWorker& message) {
   if (connected_) world_.Send(*this, wire::Encode(message));
 }
 
-// The worker leaves a trial. A worker that takes several trials sends a message about it; otherwise
-// the end of the process tells.
+// The worker leaves a trial. A worker that can take another trial sends a message about this; the
+// process of any other worker ends.
 void FaultWorker::Leave(Task& task, Left how) {
   if (task.left != Left::kNot) return;
   if (how == Left::kPaused || how == Left::kReleased) Save(task);
@@ -225,7 +225,7 @@ void FaultWorker::Leave(Task& task, Left how) {
   FinishLeaving(task.at);
 }
 
-// Ends the leave once all messages are acknowledged.
+// Completes the leaving once all messages of the launch are acknowledged.
 void FaultWorker::FinishLeaving(wire::LaunchRef at) {
   const Task* task = Find(at);
   if (task == nullptr || task->left == Left::kNot) return;
@@ -295,8 +295,8 @@ void FaultWorker::Closed() {
   After(Duration(static_cast<std::int64_t>(random_.Below(300'000))), &FaultWorker::Connect);
 }
 
-// No controller could be reached for a lease, or it refused the worker. The worker saves, leaves
-// what it could not deliver in the spool, and ends.
+// No controller could be reached for a lease, or a controller refused the worker. The worker saves,
+// leaves the messages that it could not deliver in the spool, and ends.
 void FaultWorker::GoAlone() {
   for (auto& [at, task] : tasks_) {
     if (task.left == Left::kNot) {
@@ -356,7 +356,7 @@ void FaultWorker::Hear(std::string_view line) {
 }
 
 void FaultWorker::HearAssign(const wire::Assign& assign) {
-  if (!IsBundle() && !tasks_.empty()) return;  // heard already
+  if (!IsBundle() && !tasks_.empty()) return;  // the assignment has arrived before
   if (tasks_.contains(assign.at)) return;
   const auto trained = static_cast<int>(Trains().size());
   if (trained >= capacity_ && !shrank_)

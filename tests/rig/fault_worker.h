@@ -22,7 +22,7 @@ namespace sluice {
 // What a trial's program is like: the same for all trials of a study.
 struct ProgramTraits {
   bool speaks = true;           // the protocol; else it prints lines
-  bool reuse = false;           // goes from trial to trial
+  bool reuse = false;           // runs one trial after another
   int capacity = 1;             // trials that it trains at once; above 1 it speaks version 2
   bool several_shapes = false;  // trains trials of several shapes at once
   bool hasty = false;           // says that it is ready before its messages are acknowledged
@@ -37,8 +37,8 @@ struct ProgramTraits {
   double save = 0.3;      // the chance of a save at each step
   Work own_end = 30;      // the work at which it ends by itself
   Duration grace{0};      // how long its launcher waits before it kills the program
-  // Its study has a time-out for trials or reports. Without one, a program that hangs cannot be
-  // told from a slow one, unless it is known to speak the protocol.
+  // Its study has a time-out for trials or reports. Without a time-out, a program that hangs cannot
+  // be distinguished from a slow one, unless it is known to speak the protocol.
   bool has_timeout = false;
 };
 
@@ -47,7 +47,8 @@ struct Checkpoint {
   std::int64_t bytes = 0;
 };
 
-// The files of a launch, and those of the process that was started for one. They outlive both.
+// The files of a launch, and the files of a process that was started for a launch. The files
+// outlive launch and process.
 struct LaunchFiles {
   std::string claim;        // the worker that claimed it; empty: none
   bool taken_back = false;  // claimed by a controller, so that no worker can
@@ -62,7 +63,7 @@ struct LaunchFiles {
 struct HostFiles {
   Speaker speaker;
   std::string output;
-  std::optional<LaunchEnd> exit;  // none: its launcher was killed, or lives
+  std::optional<LaunchEnd> exit;  // nullopt: its launcher was killed, or still lives
 };
 
 class FaultWorker;
@@ -87,7 +88,7 @@ class WorkerWorld {
   virtual void Printed(FaultWorker& worker) = 0;
   // The process begins to train a trial.
   virtual void Begins(const FaultWorker& worker, wire::LaunchRef at) = 0;
-  // Something that no controller may do.
+  // Reports that a controller has done something that it must not do.
   virtual void Say(std::string problem) = 0;
   // A report of this work was acknowledged to the worker.
   virtual void Acknowledged(TrialId trial, Work work) = 0;
@@ -97,7 +98,7 @@ class WorkerWorld {
 
 // The process of a trial's program, with or without the package. It trains one trial at a time, or
 // several at once (ProgramTraits::capacity). It follows docs/protocol.md, except where the fault
-// plan has it misbehave. The object must outlive the timeline's last step.
+// plan makes it misbehave. The object must outlive the timeline's last step.
 class FaultWorker {
  public:
   FaultWorker(WorkerWorld& world, std::string name, const ProgramTraits& traits, Grant grant,
@@ -144,9 +145,9 @@ class FaultWorker {
     Work reported = 0;          // by this process, for this launch
     std::uint64_t spooled = 0;  // the number of the last message in the spool
     std::optional<Work> target;
-    std::optional<Work> first_target;  // as its trial file has it
+    std::optional<Work> first_target;  // the target when it began
     Left left = Left::kNot;
-    bool deaf = false;  // ignores that it is to leave
+    bool deaf = false;  // ignores requests to leave
   };
 
   bool IsBundle() const { return traits_.capacity > 1; }
@@ -197,7 +198,7 @@ class FaultWorker {
   ProgramTraits traits_;
   Grant grant_;
   Random random_;
-  Random more_;  // a stream of its own, so as not to shift random_
+  Random more_;  // a separate stream, whose draws do not change those of random_
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;

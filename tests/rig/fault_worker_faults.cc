@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// Draws the faults of this step and carries them out. True if the step ends with them.
+// Draws the faults of this step and carries them out. Returns whether they end the step.
 bool FaultWorker::Misbehave(wire::LaunchRef victim) {
   const FaultPlan& faults = world_.faults();
   if (random_.Chance(faults.crash)) {
@@ -44,7 +44,7 @@ bool FaultWorker::Misbehave(wire::LaunchRef victim) {
   return !alive_;
 }
 
-// Faults of a process with several trials. True if the step ends with them.
+// Faults of a process with several trials. Returns whether they end the step.
 bool FaultWorker::MisbehaveAsBundle(wire::LaunchRef victim) {
   const FaultPlan& faults = world_.faults();
   if (more_.Chance(faults.deaf)) Find(victim)->deaf = true;
@@ -56,7 +56,7 @@ bool FaultWorker::MisbehaveAsBundle(wire::LaunchRef victim) {
   return true;
 }
 
-// Takes fewer trials from now on, and hands back those that are too many.
+// Lowers the number of trials that the process takes, and hands back those that are too many.
 void FaultWorker::Shrink() {
   const std::vector<wire::LaunchRef> trained = Trains();
   capacity_ = static_cast<int>(more_.Below(static_cast<std::uint64_t>(capacity_) + 1));
@@ -64,12 +64,12 @@ void FaultWorker::Shrink() {
   SayRaw(wire::Capacity{capacity_});
   for (std::size_t i = static_cast<std::size_t>(capacity_); i < trained.size(); ++i)
     Leave(*Find(trained[i]), Left::kReleased);
-  // A process that takes nothing any more is of no use.
+  // A process that takes no trials any more is useless, so it ends.
   if (capacity_ == 0) After(traits_.step * 4, &FaultWorker::LeaveIdle);
 }
 
-// Replaces the process by a new one of the same program, which knows only what the files say. What
-// was sent before still arrives.
+// Replaces the process by a new one of the same program. The new process knows only what the files
+// say. What the old process sent before still arrives.
 void FaultWorker::Replace() {
   world_.Disconnect(*this);
   connected_ = false;
@@ -80,7 +80,7 @@ void FaultWorker::Replace() {
   After(traits_.startup, &FaultWorker::Boot);
 }
 
-// Draws what the end of its standard error holds.
+// Draws the reason for an exit, which contains the last lines of standard error.
 std::string FaultWorker::LastWords() {
   switch (random_.Below(4)) {
     case 0:
@@ -96,7 +96,7 @@ std::string FaultWorker::LastWords() {
   }
 }
 
-// Prints lines that a reader of standard output must make sense of, or skip.
+// Prints lines that a reader of standard output must understand or skip.
 void FaultWorker::PrintNonsense(const Task& task) {
   std::string& output = world_.HostFilesOf(name_).output;
   switch (random_.Below(8)) {
@@ -109,7 +109,7 @@ void FaultWorker::PrintNonsense(const Task& task) {
     case 6:
       output += fmt::format("{{\"step\": {}, \"loss\": 0.5, \"name\": \"x\"}}\n", task.work);
       break;
-    default: output += "{\"loss\": 0.5}\n"; break;  // at the next work, it says
+    default: output += "{\"loss\": 0.5}\n"; break;  // no epoch: it counts as the next unit of work
   }
   world_.Printed(*this);
 }

@@ -20,8 +20,8 @@ namespace {
 constexpr StudyId kStudy{1};
 constexpr const char* kStore = "/sim.db";
 constexpr int kPageBytes = 1024;  // small, since a commit takes time for each page that it touches
-// The longest that a healed world may take to end its study, and the longest silence between two
-// events. A worker that hangs or is slow may hold the study up for its time-outs, not for ever.
+// The longest time that a healed world may take to end its study, and the longest silence between
+// two events. A worker that hangs or is slow may delay the study until its time-outs, not for ever.
 constexpr Duration kHealedAtMost = std::chrono::hours(24 * 3);
 constexpr Duration kSilentAtMost = std::chrono::minutes(15);
 constexpr std::uint64_t kHealedEventsAtMost = 100'000;
@@ -70,7 +70,7 @@ FaultWorld::FaultWorld(const Options& options)
     }
     ground.nodes.push_back(std::move(node));
   }
-  // A stream of its own: the other draws stay as they were.
+  // A separate stream, so that the other draws stay as they were.
   Random programs = random_.Fork("programs");
   ground.program.counts = programs.Chance(0.8) || options.bundles;
   ground.program.careless = programs.Chance(0.2);
@@ -218,8 +218,8 @@ void FaultWorld::Start() {
   life_ = std::make_unique<Life>(*this);
   std::vector<Node> nodes = ground_->nodes();
   if (ground_->faults().node_loss.count() > 0 && random_.Chance(0.1)) {
-    // The new controller is told that a node is down. The node may be up, and its processes are
-    // found all the same.
+    // The new controller is told that a node is down. In fact the node may be up. Then the
+    // controller still finds its processes.
     See("node overlooked");
     nodes[random_.Below(nodes.size())].up = false;
     ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
@@ -292,7 +292,7 @@ void FaultWorld::CheckEnding(const LaunchEnded& ended) {
     checker_.Say("a launch that no program has begun is recorded as done");
   if (ended.ending == Ending::kBundleLost) See("bundle lost");
   if (ended.ending == Ending::kReleased) See(ended.position.seq == 0 ? "turned away" : "released");
-  // The end of a process says nothing about one of several launches in it.
+  // If a process carried several launches, its end says nothing about any one of them.
   const bool by_process =
       ended.position.seq == 0 && (ended.ending == Ending::kFailed || ended.ending == Ending::kDone);
   if (!by_process) return;
@@ -305,8 +305,8 @@ void FaultWorld::CheckEnding(const LaunchEnded& ended) {
   }
 }
 
-// A snapshot only saves time: a damaged one, or one that another version of Sluice has written, is
-// no loss.
+// Damages the snapshots, or makes them look like those of another version of Sluice. Recovery must
+// not need them, because a snapshot only saves time.
 Status FaultWorld::DamageSnapshot(Database& database) {
   See("snapshot damaged");
   SLUICE_ASSIGN(Statement look, database.Prepare("SELECT state FROM snapshots"));
@@ -346,7 +346,7 @@ void FaultWorld::StartLater() {
   ground_->timeline().After(Around(std::chrono::seconds(2)), [this] { Start(); });
 }
 
-// Called after each call into the controller. Does what its loop would do next.
+// Called after each call into the controller. Does what the controller's loop would do next.
 void FaultWorld::After() {
   Controller& controller = *life_->controller;
   controller.Flush();

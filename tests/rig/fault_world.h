@@ -16,16 +16,16 @@
 
 namespace sluice {
 
-// A study in a world where things go wrong: the production controller, ledger, engine, sampler and
-// protocol, on simulated machines in virtual time, all drawn from one seed. Faults occur during the
-// first `events` events. Then the world heals, and the study must come to its end.
+// A study in a world with faults: the production controller, ledger, engine, sampler and protocol,
+// on simulated machines in virtual time, all drawn from one seed. Faults occur during the first
+// `events` events. Then the world heals: no more faults occur, and the study must come to its end.
 class FaultWorld {
  public:
   struct Options {
     std::uint64_t seed = 0;
     std::uint64_t events = 5000;  // before it heals
     bool bundles = false;         // every study has a program that trains several trials at once
-    // Controllers die inside of calls too, by exceptions that unwind them.
+    // Controllers also die in the middle of a call, by an exception that unwinds it.
     bool unwinds = true;
   };
   struct Outcome {
@@ -89,7 +89,7 @@ class FaultWorld {
   Duration clock_offset_{0};
   Duration sync_{0};                  // the longest that a commit waits before it is written
   bool truthful_ = true;              // no worker lies
-  std::uint64_t reads_to_start_ = 0;  // that the last controller needed
+  std::uint64_t reads_to_start_ = 0;  // how many reads the last controller needed to start
   bool healed_ = false;
   bool starting_ = false;
   int failed_starts_ = 0;  // in a row

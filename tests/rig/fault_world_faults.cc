@@ -1,4 +1,4 @@
-// What goes wrong in a world, when, and what its users do.
+// The faults of a world, their times, and what its users do.
 
 #include <cmath>
 
@@ -91,7 +91,7 @@ void FaultWorld::LoseNode() {
   }
   ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
   ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
-    // The node is known to be gone before it comes back.
+    // The controller learns that the node is gone before it comes back.
     NodesSeen();
     ground_->BringBackNode(index);
     NodesSeen();
@@ -120,7 +120,7 @@ TrialId FaultWorld::AnyTrial() {
   return trials[chosen].id;
 }
 
-// A point of the study's space, a part of one, or nothing like it.
+// A point of the study's space, a part of a point, or something else.
 std::string FaultWorld::AnyPoint() {
   switch (random_.Below(8)) {
     case 0: return R"({"n": 3})";
@@ -175,7 +175,7 @@ void FaultWorld::Interrupt() {
   After();
 }
 
-// A process connects that is no worker of this study, or not the worker it says it is.
+// A process connects that is no worker of this study, or not the worker that it claims to be.
 void FaultWorld::Knock() {
   const std::vector<FaultWorker*> workers = ground_->Reachable();
   wire::Hello hello;
@@ -188,7 +188,7 @@ void FaultWorld::Knock() {
     hello.launches = worker.Carries();
     if (hello.launches.size() > 1) hello.launches.resize(1);
     hello.study = hello.launches.empty() ? "" : "sim";
-    // A stream of its own, so as not to shift other draws. A program that prints its results gets
+    // A separate stream, so that other draws stay the same. A program that prints its results gets
     // no such child: a child that speaks the protocol would speak for the program from then on.
     const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
     if (is_child && ground_->program().speaks) parent = worker.name();
@@ -223,7 +223,7 @@ void FaultWorld::Knock() {
   ground_->Knock(words, parent);
 }
 
-// The controller's machine stands still for a while, which only its clock shows.
+// The controller's machine stands still for a while. Only its clock shows that.
 void FaultWorld::Suspend() {
   if (life_ == nullptr) return;
   See("suspended");

@@ -1,5 +1,6 @@
-// Worlds in which things go wrong, in parts that run side by side: a thousand of all kinds, of which
-// only `make soak` runs every one, and a thousand in which processes train several trials at once.
+// Runs worlds with faults, in parts that can run in parallel. There are a thousand worlds of all
+// kinds, and a thousand worlds in which processes train several trials at once. Only `make soak`
+// runs all of them at full length.
 
 #include "rig/fault_world.h"
 
@@ -52,7 +53,7 @@ TEST_P(FaultWorldTest, NothingIsLostInBundles) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(0, kParts));
 
-// Seeds that once found a bug and are not among the thousand.
+// Seeds that once found a bug and are not among the first thousand.
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
   for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
     const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
@@ -60,7 +61,7 @@ TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
   }
 }
 
-// A world in which nothing goes wrong proves nothing.
+// A kind of fault that never occurs tests nothing.
 TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
   constexpr std::array<std::string_view, 27> kSights = {
       "killed",      "died at a step", "power cut",       "did not start",    "gave up",

@@ -25,8 +25,8 @@ namespace {
 
 using SharedMemory = std::vector<std::unique_ptr<std::string>>;
 
-// A file, whatever its name. Owned by shared pointers: a deleted file lives until it is closed, and
-// connections that a crash has killed still point into their shared memory.
+// A file without its name. Shared pointers own it, because a deleted file lives until it is closed,
+// and connections that a crash has killed still point into their shared memory.
 struct Inode {
   MemoryFile bytes;
   MemoryLocks locks;
@@ -51,7 +51,7 @@ int FailureOf(Operation operation) {
 
 }  // namespace
 
-// The disk, and what SQLite calls.
+// The disk, and the functions that SQLite calls.
 class MemoryDisk::State {
  public:
   explicit State(const Options& options);
@@ -76,10 +76,10 @@ class MemoryDisk::State {
 
  private:
   struct OpenFile;
-  struct Handle;  // what SQLite makes room for
+  struct Handle;  // a file as SQLite sees it, in memory that SQLite allocates
 
-  // Counts the operation. If the result is not SQLITE_OK, the operation fails with it, and must do
-  // nothing (a write: no more than a part).
+  // Counts the operation. Returns SQLITE_OK, or the error with which the operation must fail. An
+  // operation that fails must do nothing (a write may do a part of its work).
   int Begin(Operation operation);
   void SyncFolder();
   void SyncNameOf(const std::shared_ptr<Inode>& inode);
@@ -99,9 +99,9 @@ class MemoryDisk::State {
 struct MemoryDisk::State::OpenFile {
   State* disk = nullptr;
   std::shared_ptr<Inode> inode{};
-  std::string delete_on_close{};  // its path, or nothing
+  std::string delete_on_close{};  // the path to delete; empty: none
   bool read_only = false;
-  bool syncs_folder = false;  // with its next sync
+  bool syncs_folder = false;  // its next sync also syncs the folder
   bool killed = false;        // by a crash
   MemoryLocks::Holder holder{};
   std::shared_ptr<SharedMemory> shared_memory{};
@@ -250,7 +250,7 @@ int MemoryDisk::State::OpenFile::LockShared(int first, int count, int flags) {
   return inode->locks.TakeSlots(holder, slots, exclusive) ? SQLITE_OK : SQLITE_BUSY;
 }
 
-// The last connection to leave removes the shared memory: the next one builds it anew.
+// The last connection to leave removes the shared memory. The next connection builds it again.
 int MemoryDisk::State::OpenFile::UnmapShared() {
   inode->locks.DropSlots(holder, ~0U);
   if (!shared_memory) return SQLITE_OK;
@@ -296,7 +296,7 @@ MemoryDisk::State::State(const Options& options)
     : lies_about_sync(options.lies_about_sync),
       page_bytes(options.page_bytes),
       random(Random(options.seed).Fork("disk")) {
-  // Named after the address: no other living disk has it.
+  // The name contains this object's address, so no other living disk has the same name.
   name = fmt::format("sluice-memory-{}", fmt::ptr(this));
   vfs_.iVersion = 2;
   vfs_.szOsFile = sizeof(Handle);

@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-// A disk in memory for the databases of one process, with the failures of a real one. The process
-// sees at once what it writes. A power cut leaves what was synced and any subset of the other
-// sectors. In the same way, a file is created or deleted for good only once its folder is synced.
-// The folder is synced where SQLite would sync it on the machine's own disk (as with the first sync
-// of a new journal). A file that is synced keeps its name even if its folder is not synced, as on
-// Linux's file systems.
+// A disk in memory for the databases of one process, with the failures of a real disk. The process
+// sees what it writes immediately. A power cut leaves what was synced and any subset of the other
+// sectors. In the same way, the creation or deletion of a file is permanent only once its folder is
+// synced. The folder is synced when SQLite would sync it on the machine's own disk (for example at
+// the first sync of a new journal). A file that is synced keeps its name even if its folder is not
+// synced, as on Linux's file systems.
 //
 //   MemoryDisk disk({.seed = 7});
 //   auto ledger = Ledger::Open("/s.db", disk.disk());
@@ -22,20 +22,20 @@ namespace sluice {
 //   disk.Crash(MemoryDisk::Unsynced::kDrawn);
 //
 // SQLite knows the disk while the object lives; nothing is shared between disks. The same calls
-// with the same seed fail and survive in the same way. One thread at a time. Every database must be
-// closed before the disk is destroyed.
+// with the same seed fail and survive in the same way. Only one thread may use a disk at a time.
+// Every database must be closed before the disk is destroyed.
 class MemoryDisk {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    bool lies_about_sync = false;  // syncs succeed and do nothing: to see that a test can fail
+    bool lies_about_sync = false;  // syncs succeed without effect; shows that a test can fail
     int page_bytes = 0;            // of the databases on it; small pages are quicker to commit
   };
 
   // What happens to data that was not synced.
   enum class Unsynced {
     kLost,
-    kKept,   // the process was killed, the machine goes on
+    kKept,   // the process was killed, and the machine still runs
     kDrawn,  // any subset of sectors
   };
 
@@ -58,18 +58,19 @@ class MemoryDisk {
   // deletions (with the sync of the folder, where SQLite asks for that). They are numbered from 0.
   std::uint64_t operations() const;
 
-  // The process or the machine dies as it begins this operation: from then on nothing has any
-  // effect and everything fails, until Crash.
+  // The process or the machine dies as it begins this operation. From then on every operation fails
+  // without effect, until Crash.
   void DieAt(std::uint64_t operation);
   bool dead() const;
 
-  // All open files become useless: their operations fail, and not even closing changes anything.
-  // Then the machine is up again.
+  // All open files become useless: their operations fail, and closing them changes nothing. Files
+  // that are opened afterwards work.
   void Crash(Unsynced unsynced);
 
   // This operation fails with an I/O error; a write may have done a part of its work.
   void FailAt(std::uint64_t operation);
-  // The same for reads, which change nothing and are counted apart. Only the last call counts.
+  // The same for reads, which change nothing and are counted separately. Each call replaces the
+  // call before.
   void FailReadAt(std::uint64_t read);
   std::uint64_t fails_read_at() const;
   std::uint64_t reads() const;

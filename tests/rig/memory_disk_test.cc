@@ -1,5 +1,5 @@
-// What is left of a store after its disk has failed, at every single operation and in every
-// possible way. The oracle is an engine to which exactly the surviving events happened.
+// What is left of a store after its disk has failed, at every operation and in every possible way.
+// The recovered engine is compared with an engine that applied exactly the surviving events.
 
 #include "rig/memory_disk.h"
 
@@ -26,10 +26,10 @@ using Unsynced = MemoryDisk::Unsynced;
 
 constexpr const char* kPath = "/s.db";
 
-// Something that happened, and the digest of the engine after each part of it.
+// A sequence of events, and the digests of an engine that applies them.
 struct Story {
   std::vector<Event> events;
-  std::vector<std::uint64_t> digests;  // after n events
+  std::vector<std::uint64_t> digests;  // at index n: after n events
 };
 
 Story TellStory(std::uint64_t seed, int steps) {
@@ -78,7 +78,7 @@ class Teller {
     Close();
   }
 
-  // Opens the store and looks at what is there. Says what is wrong, or nothing.
+  // Opens the store and checks what is there. Returns what is wrong; empty: nothing.
   std::string Problem() {
     if (auto opened = Reopen(); !opened) return "it does not open: " + opened.error().message;
     const std::size_t there = Number(ledger_->last());
@@ -95,7 +95,7 @@ class Teller {
       if (!engine) return "no engine: " + engine.error().message;
       if ((*engine)->Digest() != story_.digests[there]) return "another engine than the one lost";
     }
-    acknowledged_ = there;  // what was seen after a restart stays
+    acknowledged_ = there;  // what a restart has found must not be lost later
     return "";
   }
 
@@ -129,7 +129,7 @@ class Teller {
   std::size_t in_flight_ = 0;
 };
 
-// How many operations it takes to tell the story undisturbed.
+// How many operations it takes to write the story without faults.
 std::uint64_t Operations(const Story& story, const Teller::Options& options) {
   MemoryDisk disk({.seed = 1});
   Teller teller(story, disk, options);
@@ -137,7 +137,8 @@ std::uint64_t Operations(const Story& story, const Teller::Options& options) {
   return disk.operations();
 }
 
-// Crashes at one operation, restarts, tells the rest, and cuts the power once more at the end.
+// Crashes at one operation, restarts, writes the rest of the story, and cuts the power at the end.
+// Returns what is wrong after each of these; empty: nothing.
 std::string ProblemOfCrash(const Story& story, const Teller::Options& options, MemoryDisk& disk,
                            std::uint64_t operation, Unsynced unsynced) {
   Teller teller(story, disk, options);
@@ -327,7 +328,8 @@ TEST(MemoryDiskTest, AStoreInterruptedWhileItIsMadeIsMadeByTheNext) {
   EXPECT_TRUE(rolled_back);
 }
 
-// The controller may be told that the disk was full and go on with the same ledger.
+// After a commit that failed because the disk was full, a controller may go on with the same
+// ledger.
 TEST(MemoryDiskTest, ALedgerGoesOnAfterACommitThatFailed) {
   const Story story = TellStory(11, 25);
   MemoryDisk disk({.seed = 3});

@@ -77,7 +77,7 @@ void MemoryFile::LosePower(double kept, Random& random) {
   if (!size_kept) Resize(synced_size_);
   for (const Unsynced& changed : unsynced_) {
     const std::uint64_t first = changed.sector * kSectorBytes;
-    // A sector survives only as far as the file went.
+    // Only the part of a sector that was within the file can survive.
     const std::uint64_t begin = random.Chance(kept) ? std::max(first, written_size) : first;
     const std::uint64_t end = std::min(first + kSectorBytes, size_);
     VisitPieces(begin, end, [&](char* piece, std::uint64_t count) {

@@ -17,10 +17,11 @@ namespace sluice {
 // The cost grows with the bytes written, not with the size of the file, and a sync copies nothing.
 class MemoryFile {
  public:
-  static constexpr std::uint64_t kSectorBytes = 512;  // what a disk writes whole or not at all
+  static constexpr std::uint64_t kSectorBytes = 512;  // a disk writes a whole sector or nothing
 
   std::uint64_t size() const { return size_; }
-  // Reads as many bytes as there are; the rest of `bytes` becomes zero. True: there were enough.
+  // Reads up to `count` bytes. If the file has fewer, sets the rest of `bytes` to zero and returns
+  // false.
   bool Read(std::uint64_t offset, char* bytes, std::uint64_t count) const;
   void Write(std::uint64_t offset, std::string_view bytes);
   void Truncate(std::uint64_t size);
@@ -38,13 +39,13 @@ class MemoryFile {
   struct Unsynced {
     static constexpr std::size_t kNone = SIZE_MAX;
     std::uint64_t sector = 0;
-    std::size_t before = kNone;  // where before_ has its old bytes; kNone: it did not exist
+    std::size_t before = kNone;  // where before_ has its old bytes; kNone: the sector is new
   };
 
   void MarkUnsynced(std::uint64_t begin, std::uint64_t end);
   void Resize(std::uint64_t size);
   void MakeRoom(std::uint64_t bytes);
-  // Calls visit(bytes, count) for the pieces of [begin, end), which there must be room for.
+  // Calls visit(bytes, count) for the pieces of [begin, end). There must be room for all of them.
   template <typename Visit>
   void VisitPieces(std::uint64_t begin, std::uint64_t end, Visit visit) const {
     while (begin < end) {
@@ -55,7 +56,7 @@ class MemoryFile {
     }
   }
 
-  std::vector<std::unique_ptr<Block>> blocks_;  // beyond size_: anything
+  std::vector<std::unique_ptr<Block>> blocks_;  // bytes beyond size_ have no meaning
   std::uint64_t size_ = 0;
   std::uint64_t synced_size_ = 0;
   std::vector<Unsynced> unsynced_;  // in order of their first change

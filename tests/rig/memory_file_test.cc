@@ -72,7 +72,7 @@ TEST(MemoryFileTest, AnySubsetOfSectorsMaySurvive) {
   EXPECT_EQ(seen.size(), 8U);
 }
 
-// The same in the simplest way: all bytes are held twice, as they are and as they were synced.
+// A MemoryFile in its simplest form. It holds all bytes twice: as they are, and as last synced.
 struct PlainFile {
   std::string live, durable;
   std::vector<std::size_t> unsynced;
@@ -143,7 +143,7 @@ TEST(MemoryFileTest, IsWhatAPlainFileIs) {
           if (!bytes.empty()) plain.Write(offset, bytes);
         }
       }
-      // Not ASSERT_EQ, which would print them.
+      // Not ASSERT_EQ, which would print both files.
       ASSERT_TRUE(Everything(file) == plain.live) << "file " << i << ", step " << step;
     }
   }

@@ -6,15 +6,15 @@
 namespace sluice {
 
 // Which connection of a process holds which lock on one file: SQLite's five levels, and the eight
-// slots by which connections share a write-ahead log. No connection waits: a lock is granted at
-// once, or refused.
+// slots by which connections share a write-ahead log. No connection waits: a lock is granted or
+// refused immediately.
 class MemoryLocks {
  public:
   enum class Level { kNone, kShared, kReserved, kPending, kExclusive };
 
   struct Holder {
     Level level = Level::kNone;
-    std::uint32_t shared_slots = 0, exclusive_slots = 0;  // a bit each
+    std::uint32_t shared_slots = 0, exclusive_slots = 0;  // one bit for each slot
   };
 
   // The holder must stay where it is in memory until it is removed.
@@ -22,7 +22,8 @@ class MemoryLocks {
   void Remove(Holder* holder);
 
   // Raises the holder to kShared, kReserved or kExclusive. A holder that is refused kExclusive
-  // because of readers stays at kPending, so that no new readers come.
+  // because of readers stays at kPending, which keeps new readers out. Returns whether it was
+  // raised.
   bool Raise(Holder& holder, Level level);
   void Lower(Holder& holder, Level level);
   bool AnyAtLeast(Level level) const { return OthersReach(nullptr, level); }

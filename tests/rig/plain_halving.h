@@ -9,9 +9,10 @@
 
 namespace sluice {
 
-// Synchronous halving by its definition. After everything that happens to a bracket, it is judged
-// from its first level on. A trial goes on if its rank plus the number of trials still without a
-// value is within the places. It loses if its rank is beyond the places.
+// Synchronous halving, written as it is defined. After each change of a bracket, all its levels are
+// judged again, from the first on. A level has a number of places: so many trials go on to the next
+// level. A trial goes on if its rank, plus the number of trials still without a value, is within
+// the places. A trial loses if its rank is beyond the places.
 class PlainHalving final : public PlainStopper {
  public:
   explicit PlainHalving(const StopperSpec& spec);
@@ -40,19 +41,19 @@ class PlainHalving final : public PlainStopper {
   };
 
   Work TargetOf(const Bracket& bracket, const Member& member) const;
-  // Works out what is certain now: which trials have lost, and how far the others go. Returns
-  // rulings on the trials that lost, without `except`.
+  // Determines what is certain now: which trials have lost, and how far the others go. Returns
+  // rulings on the trials that lost, but not on `except`.
   std::vector<Ruling> Judge(Bracket& bracket, TrialId except);
   // The trials that come to a level.
   struct Entrants {
     std::vector<Member*> known;  // certain to come
     std::size_t unknown = 0;     // how many others may come
   };
-  // Of the trials that come to a level, those that go on to the next.
+  // Returns those of the level's entrants that go on to the next level.
   Entrants Pass(const Bracket& bracket, std::size_t level, const Entrants& entrants);
 
   const StopperSpec spec_;
-  std::vector<Plan> plans_;  // brackets take them in turn
+  std::vector<Plan> plans_;  // the first bracket has the first plan, and so on; then from the start
   std::deque<Bracket> brackets_;
   std::map<TrialId, std::size_t> home_;
 };

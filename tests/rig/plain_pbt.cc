@@ -100,9 +100,9 @@ std::vector<Ruling> PlainPbt::Closed() {
 std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
   if (!population.closed) return {};
   Settled settled;
-  std::size_t may_come = 0;  // trials below a stage that may come to it
+  std::size_t may_come = 0;  // trials at earlier stages that may still come to this one
   for (std::size_t s = population.next; s < rule_.stages.size(); ++s) {
-    std::vector<PlainMark> ranked;  // also trials that went on from here
+    std::vector<PlainMark> ranked;  // includes trials that have gone on from this stage
     std::size_t coming = 0;
     for (const Place& place : population.places) {
       if (place.out || place.stage < s) continue;
@@ -110,7 +110,7 @@ std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
       if (value != place.values.end()) ranked.push_back({value->second, place.trial});
       coming += value == place.values.end() && place.phase != Phase::kOver ? 1 : 0;
     }
-    if (ranked.empty() && coming == 0 && may_come > 0) break;  // nor has any trial passed it
+    if (ranked.empty() && coming == 0 && may_come > 0) break;  // no trial is here or beyond
     SortMarks(ranked);
     const std::size_t most = rule_.Quantile(ranked.size() + coming + may_come);
     std::size_t waiting = 0;
@@ -143,7 +143,7 @@ std::vector<Ruling> PlainPbt::Settle(Population& population, TrialId except) {
   return settled.forks;
 }
 
-// All living trials have a value at the stage. The middle has gone on already.
+// Decides a stage at which all living trials have a value. The middle has already gone on.
 void PlainPbt::Decide(Population& population, const std::vector<PlainMark>& ranked,
                       Settled& settled) {
   const std::size_t stage = population.next - 1;

@@ -21,8 +21,9 @@ struct PlainPbtRule {
   std::vector<Work> stages;  // below max_budget
 };
 
-// Synchronous PBT by its definition: a stage is decided when every living trial has a value there.
-// Until then a trial goes on once it is certain to be in the middle, whatever values still come.
+// Synchronous PBT, written as it is defined: a stage is decided when every living trial has a value
+// there. A trial goes on earlier if it is certain to be in the middle, neither among the best nor
+// among the losers, whatever values still come.
 class PlainPbt final : public PlainStopper {
  public:
   explicit PlainPbt(const StopperSpec& spec) : rule_(spec) {}
@@ -39,7 +40,7 @@ class PlainPbt final : public PlainStopper {
   struct Place {
     TrialId trial{};
     Phase phase = Phase::kGoing;
-    bool out = false;       // ended, and lost since
+    bool out = false;       // its trial ended, and was then among the losers of a stage
     std::size_t stage = 0;  // the stage it goes to, or waits at
     Work work = 0;
     std::map<std::size_t, double> values = {};  // by stage
@@ -62,11 +63,11 @@ class PlainPbt final : public PlainStopper {
 
   const PlainPbtRule rule_;
   std::deque<Population> populations_;
-  std::map<TrialId, std::pair<std::size_t, std::size_t>> home_;  // population and place
+  std::map<TrialId, std::pair<std::size_t, std::size_t>> home_;  // indices of population and place
 };
 
-// Asynchronous PBT by its definition: a trial that reaches a stage is ranked among the last values
-// of all living trials.
+// Asynchronous PBT, written as it is defined: a trial that reaches a stage is ranked among the last
+// values of all living trials.
 class PlainPbtAsync final : public PlainStopper {
  public:
   explicit PlainPbtAsync(const StopperSpec& spec) : rule_(spec) {}

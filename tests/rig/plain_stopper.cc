@@ -110,7 +110,7 @@ class PlainPercentile final : public PlainNone {
   std::int64_t complete_ = 0;
 };
 
-// ASHA, and what asha-promotion has in common with it: which trial recorded what at which level.
+// ASHA, and the part that asha-promotion shares with it: the value of each trial at each level.
 class PlainAsha : public PlainStopper {
  public:
   explicit PlainAsha(const StopperSpec& spec)
@@ -214,7 +214,8 @@ class PlainPromotion final : public PlainAsha {
   std::map<TrialId, std::size_t> paused_;  // at which level
 };
 
-// HyperSched's stopper: the values recorded at the levels, and their quantile by its definition.
+// HyperSched's stopper (asha-pausing). A trial is worse at a level if its value there is beyond the
+// quantile 1/eta of the values recorded at that level.
 class PlainPausing final : public PlainStopper {
  public:
   explicit PlainPausing(const StopperSpec& spec) : spec_(spec), levels_(HalvingLevels(spec)) {}

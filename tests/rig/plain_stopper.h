@@ -8,10 +8,11 @@
 
 namespace sluice {
 
-// A stopper by its definition. Each decision is made from all that was reported, by sorting, with
-// little state kept up to date. It is slow, but short enough to be checked by reading. Tests and
-// the rig's checker compare the real stoppers with it. It shares no code with them but the random
-// numbers. The same calls give the same rulings, and Next the same groups. It cannot be saved.
+// A stopper written down as it is defined. It makes each decision from all reports, by sorting, and
+// keeps little state. It is slow, but short enough to be checked by reading. Tests and the rig's
+// checker compare the real stoppers with it; it shares only the random numbers with them. The same
+// calls must give the same rulings as the real stopper's, and Next the same groups. It cannot be
+// saved.
 class PlainStopper {
  public:
   virtual ~PlainStopper() = default;
@@ -23,7 +24,7 @@ class PlainStopper {
   virtual std::optional<TrialGroup> Next() { return std::nullopt; }
 };
 
-// The spec is one that MakeStopper takes.
+// The spec must be one that MakeStopper accepts.
 std::unique_ptr<PlainStopper> MakePlainStopper(const StopperSpec& spec);
 
 // Smaller values first, NaN last, ties by the smaller id.

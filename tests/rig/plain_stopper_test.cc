@@ -12,8 +12,8 @@
 namespace sluice {
 namespace {
 
-// Makes the same calls to both stoppers, in any order that an engine could produce, and in some
-// that it could not.
+// Makes the same calls to both stoppers, in orders that an engine could produce, and in some orders
+// that no engine could produce.
 class PlainPlay {
  public:
   PlainPlay(const StopperSpec& spec, std::uint64_t seed)
@@ -147,8 +147,8 @@ TEST_P(PlainStopperTest, TheStopperRulesByItsDefinition) {
   }
   EXPECT_GT(verdicts[forks ? Verdict::kFork : Verdict::kStop], 500U);
   if (judges_all) return;
-  // With asha-pausing every trial is on its way to the end from the start. kGoOn is ruled only for
-  // a trial that went on reporting although it was to pause.
+  // With asha-pausing the target of every trial is the full budget from the start. The ruling kGoOn
+  // is only for a trial that continued to report although it was to pause.
   EXPECT_GT(verdicts[Verdict::kGoOn], name == "asha-pausing" ? 0U : 1000U);
   if (pauses) {
     EXPECT_GT(verdicts[Verdict::kPause], 1000U);

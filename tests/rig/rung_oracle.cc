@@ -89,7 +89,7 @@ void RungOracle::Hear(const Study& study, const Reported& report) {
   if (!last) known.result = std::fmin(known.result, known.loss);
   CheckResult(study, report.trial.trial);
   if (!judged_) return;
-  if (known.work >= study.spec.stopper.max_budget) known.fate = Fate::kGoing;  // to its end
+  if (known.work >= study.spec.stopper.max_budget) known.fate = Fate::kGoing;  // until it ends
   const bool by_result = ComparesAtRungs(study.spec.stopper.name) && !std::isnan(known.loss);
   Follow(study,
          plain_->Report(report.trial.trial, known.work, by_result ? known.result : known.loss));
@@ -138,7 +138,7 @@ void RungOracle::TakeNewTrials(const Study& study) {
   }
 }
 
-// Resumes the next group of paused trials. False: there is none.
+// Resumes the next group of paused trials. Returns false if there is none.
 bool RungOracle::ResumeNext(const Study& study) {
   const auto group = plain_->Next();
   if (!group) return false;
@@ -193,7 +193,8 @@ bool RungOracle::Agrees(const Study& study, const Trial& trial) {
   const bool stops = trial.state == TrialState::kStopped || Leaves(trial, StopReason::kStopped);
   const bool goes = trial.state == TrialState::kWaiting || trial.state == TrialState::kRunning;
   // If the copied checkpoint is ahead of the parent's reports, the target of the fork is raised to
-  // one unit beyond the checkpoint. It stays raised if the copy is lost and the fork begins anew.
+  // one unit beyond the checkpoint. The target stays raised if the copy is lost and the fork trains
+  // from the beginning.
   const bool anew = trial.forked_at == 0 && trial.copying == Copying::kNot;
   if (trial.IsFork() && trial.reports == 0 && (anew || trial.target == trial.forked_at + 1))
     known.target = std::max(known.target, trial.target);

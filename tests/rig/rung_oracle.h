@@ -16,13 +16,14 @@ namespace sluice {
 // (rig/plain_stopper.h). The plain stopper is driven by the events. From the engine it gets only
 // which trials there are and which have ended. After every event, each trial's target, whether it
 // pauses or is stopped, and which trial is forked in its place must be as the plain stopper says.
-// When paused trials are resumed is the engine's choice; which ones are resumed is not.
+// The engine may choose when paused trials are resumed, but not which of them.
 //
-// The engine has one study, and applies the events that are shown here and no others.
+// The engine has one study, and applies exactly the events that are passed to Before and After.
 class RungOracle {
  public:
+  // To be called before the engine applies the event.
   void Before(const Engine& engine, const Event& event);
-  // What is wrong; empty: nothing.
+  // To be called after that. Returns what is wrong; empty: nothing.
   std::string After(const Engine& engine, const Event& event);
 
  private:
@@ -30,13 +31,13 @@ class RungOracle {
     kGoing,
     kPaused,
     kStopped,
-    kOver,  // ended, or retried by hand: the stopper has no say any more
+    kOver,  // ended, or retried by hand: the stopper no longer decides about it
   };
   struct Known {
     Fate fate = Fate::kGoing;
     Work target = 0;
     Work work = 0;                                             // last reported
-    double loss = 0;                                           // and its value
+    double loss = 0;                                           // last reported
     double result = std::numeric_limits<double>::quiet_NaN();  // from all its reports
     bool sent = false;     // told to leave because the study ends
     bool by_hand = false;  // stopped by its user

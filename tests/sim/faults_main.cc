@@ -1,4 +1,4 @@
-// Runs worlds in which things go wrong (rig/fault_world.h), and says which seed found what.
+// Runs worlds with faults (rig/fault_world.h). Prints the first seed that finds a problem.
 //
 //   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles] [--digests] [--no-unwinding]
 //   sluice-faults --plant NAME ... | --plants      (in a build with planted bugs)

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestText = std::size_t{1} << 20;
 constexpr int kDeepest = 100;
 
 // Turns Python's JSON into standard JSON: bare NaN and Infinity outside of texts get quotes.
-// Nothing if it is nested so deeply that parsing it would be dangerous.
+// Returns nullopt if it is nested so deeply that parsing it would be dangerous.
 std::optional<std::string> Plain(std::string_view python) {
   std::string json;
   json.reserve(python.size() + 16);

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// The JSON in an Optuna storage. Python writes it, so NaN and the infinities are bare words in it;
-// here they become texts. Deeply nested or overlong texts are refused.
+// The JSON in an Optuna storage. Python writes it, so NaN and the infinities have no quotes in it;
+// these functions read them as texts. Deeply nested or overlong texts are refused.
 
 // Writes a parameter as one of Optuna's distributions. The log law stays log. The log-normal law of
 // a float with a range above 0 becomes log. All other laws, and every law of a parameter with a
@@ -23,7 +23,7 @@ std::string EncodeDistribution(const Space& space, std::size_t index);
 // message of a failure begins with the parameter's name.
 Result<Parameter> DecodeDistribution(const std::string& name, std::string_view json);
 
-// An object of parameter values; members that are lists or objects are left out.
+// Decodes an object of parameter values. Members that are lists or objects are left out.
 Result<std::map<std::string, Value>> DecodeValues(std::string_view json);
 
 // The members of an object, each as JSON, in order.

@@ -22,7 +22,7 @@ Space SpaceOf(Parameter parameter) {
   return *std::move(space);
 }
 
-// As Optuna would have written it, whatever the order of members.
+// The encoded distribution as JSON, so that comparisons ignore the order of members.
 nlohmann::json Encoded(Parameter parameter) {
   return nlohmann::json::parse(EncodeDistribution(SpaceOf(std::move(parameter)), 0));
 }
@@ -47,7 +47,7 @@ TEST(OptunaCodec, NumbersAsDistributions) {
   constexpr auto kInt = ParameterKind::kInt;
   EXPECT_EQ(Encoded(Range(kFloat, 0, 1)), FloatDistribution(0, 1, nullptr, false));
   EXPECT_EQ(Encoded(Range(kFloat, 0.5, 1, Law::kLog)), FloatDistribution(0.5, 1, nullptr, true));
-  // Optuna's ranges end with a step.
+  // In Optuna the end of a range must be on a step.
   EXPECT_EQ(Encoded(Range(kFloat, 0, 0.95, Law::kUniform, 0.1)),
             FloatDistribution(0, 0.9, 0.1, false));
   EXPECT_EQ(Encoded(Range(kInt, 1, 10)), IntDistribution(1, 10, 1, false));

@@ -37,7 +37,7 @@ Result<OptunaFile> OptunaFile::Open(const std::string& path) {
   SLUICE_TRY(CheckFile(path));
   SLUICE_ASSIGN(auto database, Database::Open(path, Database::Mode::kRead));
   OptunaFile file(std::move(database));
-  // Nothing that the file brings along is run.
+  // Code that the file's schema brings along must not run.
   const Status begun =
       file.database_->Execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN");
   if (!begun) return file.Explain(begun.error());

@@ -10,14 +10,14 @@
 namespace sluice {
 
 // An Optuna storage that is only read. The file is not trusted: it may come from anywhere. All
-// reads see one moment, even while Optuna writes. Errors begin with the file and speak of it, not
-// of a Sluice store.
+// reads see the file at one moment, even while Optuna writes. Error messages begin with the file's
+// path, and speak of an Optuna storage, not of a Sluice store.
 class OptunaFile {
  public:
   // Fails with
   // - not_found: there is no such file;
-  // - invalid_argument: it is not Optuna's;
-  // - failed_precondition: it is of another schema than ours, or cannot be read;
+  // - invalid_argument: it is not an Optuna storage;
+  // - failed_precondition: its schema is not kOptunaSchema, or it cannot be read;
   // - corruption: it is damaged.
   static Result<OptunaFile> Open(const std::string& path);
 

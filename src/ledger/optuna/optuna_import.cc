@@ -164,7 +164,7 @@ class Storyteller {
                            .attributes = trial.attributes});
     }
     const std::string note = NoteOf(trial);
-    // Otherwise the engine's own note would stay: that the objective was missing in a report.
+    // Without this, the engine's own note would stay, which says that a report lacks the objective.
     if (!note.empty() || (!in_curve && !trial.intermediate.empty())) {
       Happen(TrialNoted{
           .trial = key, .launch = LaunchId{1}, .position = {.seq = ++message_}, .note = note});
@@ -180,7 +180,8 @@ class Storyteller {
                        .reason = failed ? note : ""});
   }
 
-  // True if the intermediate values are reports of the objective.
+  // Reports the values of a trial. Returns whether its intermediate values are reports of the
+  // objective.
   bool ReportAll(TrialKey key, const OptunaTrial& trial) {
     const bool in_curve = curve_ == metric_;
     double best = std::numeric_limits<double>::quiet_NaN();
@@ -218,7 +219,7 @@ class Storyteller {
   const std::string curve_;  // the metric of intermediate values
   const Work shift_;
   Time now_{};
-  std::uint64_t message_ = 0;  // of the trial at hand
+  std::uint64_t message_ = 0;  // the number of the present trial's last message
 };
 
 }  // namespace

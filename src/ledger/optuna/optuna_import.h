@@ -27,7 +27,7 @@ struct ImportedStudy {
 
 // Writes an Optuna study into the store, in one commit, as events that could have happened here.
 // The study is finished afterwards. Fails with failed_precondition if the name is taken, and as
-// MakeStudyFile does. Call with the store's lock held.
+// MakeStudyFile does. The caller must hold the store's lock.
 //
 // - A trial that was pruned, or was running or waiting, is stopped.
 // - Step s is work s, or s + 1 in a study that has a step 0, since work is counted from 1. A
@@ -36,8 +36,8 @@ struct ImportedStudy {
 // - Here a trial's value is its best report; in Optuna it is what the trial returned. If some trial
 //   returned a value worse than its best intermediate one, the intermediate values of all trials
 //   are kept as another metric ("intermediate"), so that both values agree.
-// - At most 256 trials run at once here. Where more ran in Optuna, the trials that ended first are
-//   made to end earlier.
+// - In the imported history, at most 256 trials run at the same time. Where more ran in Optuna, the
+//   trials that ended first are made to end earlier.
 Result<ImportedStudy> ImportOptunaStudy(Ledger& ledger, const ImportRequest& request);
 
 }  // namespace sluice

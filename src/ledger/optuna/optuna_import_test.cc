@@ -85,8 +85,8 @@ TEST_F(OptunaImportTest, TrialsThatOverlappedKeepTheirTimes) {
 }
 
 TEST_F(OptunaImportTest, ClocksThatDisagree) {
-  // The second began before the first by its own clock, the third ends in the future, the fourth
-  // says nothing.
+  // By its own clock, the second trial began before the first. The third trial ends in the future.
+  // The fourth trial has no times.
   OptunaTrial silent = TrialOf(OptunaState::kComplete, 4, 0, 0);
   silent.started = silent.ended = std::nullopt;
   ASSERT_TRUE(Import(StudyOf({TrialOf(OptunaState::kComplete, 1, 30, 20),

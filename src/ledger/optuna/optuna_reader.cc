@@ -21,7 +21,8 @@ constexpr std::int64_t kMaxTrials = 10'000'000;
 constexpr std::size_t kMaxParameters = 1000;
 constexpr std::size_t kLongestOptunaName = 512;  // Optuna's own limit
 
-// A time as SQLAlchemy writes it, "2026-01-31 12:00:00.250000", in UTC; nothing if it is none.
+// Reads a time as SQLAlchemy writes it, "2026-01-31 12:00:00.250000", in UTC; nullopt if the text
+// is no time.
 std::optional<Time> ParseOptunaTime(std::string_view text) {
   constexpr std::size_t kSeconds = 19;
   if (text.size() < kSeconds) return std::nullopt;
@@ -80,7 +81,7 @@ class StudyReader {
     return query;
   }
 
-  // Calls visit with each row and its trial; rows of no known trial are passed over.
+  // Calls visit with each row and the index of its trial. Rows of unknown trials are skipped.
   template <typename Visit>
   Status EachOfTrials(std::string_view columns, std::string_view table, std::string_view more,
                       Visit&& visit) {
@@ -297,8 +298,8 @@ class StudyReader {
   OptunaFile file_;
   OptunaStudy study_;
   std::int64_t id_ = 0;
-  std::map<std::int64_t, std::size_t> places_;  // of a trial_id in the study's trials
-  std::map<std::string, std::size_t> indices_;  // of a parameter
+  std::map<std::int64_t, std::size_t> places_;  // from a trial_id to the index in study_.trials
+  std::map<std::string, std::size_t> indices_;  // from a name to the index in study_.parameters
   std::map<std::pair<std::string, std::string>, Parameter> distributions_;
 };
 

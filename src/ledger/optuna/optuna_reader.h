@@ -18,11 +18,12 @@ enum class OptunaState { kRunning, kComplete, kPruned, kFail, kWaiting };
 
 struct OptunaTrial {
   OptunaState state = OptunaState::kWaiting;
-  // Only the parameters that the trial has: conditional ones, and ones it never came to, may be
-  // missing. For a waiting trial, the values it was enqueued with, which need not lie in any range.
+  // Only the parameters that the trial has: a conditional parameter, or one that the trial did not
+  // reach, may be missing. For a waiting trial, the values it was enqueued with; they need not lie
+  // in any range.
   std::map<std::string, Value> params = {};
   std::optional<double> value = {};  // may be infinite, is never NaN
-  // By rising step, from 0 or more. NaN and the infinities are possible.
+  // Steps and values, in order of steps. No step is below 0. Values may be NaN or infinite.
   std::vector<std::pair<std::int64_t, double>> intermediate = {};
   std::optional<Time> started = {};
   std::optional<Time> ended = {};
@@ -40,14 +41,14 @@ struct OptunaStudy {
   std::vector<OptunaTrial> trials;  // trial n of Optuna is at n
 };
 
-// Reads a study from an SQLite file of Optuna's (3.2 to 5). Without a name, reads the only study
-// there is. Fails with
-// - invalid_argument: the file is not Optuna's; it holds several studies and none is named; the
-//   study has several objectives; one parameter has distributions that cannot be joined;
+// Reads a study from an SQLite file of Optuna (3.2 to 5). Without a name, reads the only study in
+// the file. Fails with
+// - invalid_argument: the file is no Optuna storage; it holds several studies and none is named;
+//   the study has several objectives; a parameter has distributions that cannot be joined;
 // - not_found: no such file, no study in it, or none of this name;
 // - failed_precondition: Optuna has to upgrade the file first, or is newer than this program knows;
 // - corruption: the file is damaged, or holds what Optuna would not write.
-// None (Python's) becomes the text "None". The file is not written to.
+// Python's None becomes the text "None". The file is not written to.
 Result<OptunaStudy> ReadOptunaStudy(const std::string& path,
                                     const std::optional<std::string>& name);
 

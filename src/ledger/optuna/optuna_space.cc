@@ -39,8 +39,8 @@ bool IsOnSteps(double distance, double step) {
   return std::abs(steps - std::round(steps)) < 1e-8;
 }
 
-// The step from `low` that reaches all values of `step`, and also the value at this distance. 0 (no
-// step) if only a continuous float or a step of 1 reaches them.
+// A step that reaches every value that `step` reaches, and also the value at this distance. 0 (no
+// step) if only a continuous float or a step of 1 reaches all of them.
 double CommonStep(const Parameter& parameter, double step, double distance) {
   if (parameter.kind == ParameterKind::kFloat) return IsOnSteps(distance, step) ? step : 0;
   const auto common =

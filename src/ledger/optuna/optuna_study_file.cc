@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kLongestName = 100;
 constexpr std::string_view kUnit = "step";
 
-// The wanted name, changed so that a study file allows it and it is not in `taken` yet.
+// Returns the wanted name, changed so that a study file allows it and that no name in `taken` is
+// equal. Adds the result to `taken`.
 std::string FreeName(const std::string& wanted, std::set<std::string>& taken) {
   std::string name = wanted.substr(0, kLongestName);
   for (char& c : name) {

@@ -13,8 +13,8 @@ namespace sluice {
 // What an imported study has in place of a program.
 constexpr std::string_view kImportedProgram = "imported-from-optuna";
 
-// Fails with failed_precondition, saying what to do instead, for a study that cannot be run because
-// it was imported.
+// Fails with failed_precondition if the study was imported, and so has no program to run. The
+// message says what to do instead.
 Status CheckHasProgram(const StudySpec& spec);
 
 // The study file that an Optuna study would have had.

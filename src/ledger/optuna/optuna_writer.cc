@@ -41,7 +41,8 @@ std::string OptunaTime(Time time) {
   return text;
 }
 
-// A number in two columns: NULL and a word for what the first cannot hold.
+// Binds a number to two columns. The second column has a word for values that the first cannot
+// hold; the first is then NULL.
 void BindNumber(Statement& statement, int index, double value) {
   statement.Bind(index, std::isfinite(value) ? value : NAN);
   statement.Bind(index + 1, std::string_view(std::isnan(value)      ? "NAN"
@@ -56,7 +57,7 @@ class StudyWriter {
       : reader_(reader), study_(study), space_(std::move(space)), file_(file) {}
 
   Result<std::int64_t> Write() {
-    // A new file: what a crash leaves of it is thrown away.
+    // The file is new, and useless after a crash anyway. So it needs neither journal nor syncs.
     SLUICE_TRY(file_.Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
     SLUICE_TRY(file_.Execute(kOptunaTables));
     SLUICE_TRY(Prepare());
@@ -190,7 +191,7 @@ class StudyWriter {
     return insert_intermediate_.Run();
   }
 
-  // An attribute that the trial's program set wins over ours of the same name.
+  // An attribute that the trial's program set takes precedence over one of ours with the same name.
   Status WriteAttributes(const std::vector<TrialInfo>& trials) {
     for (const TrialInfo& trial : trials) {
       const auto id = static_cast<std::int64_t>(Number(trial.id));

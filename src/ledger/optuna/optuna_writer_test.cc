@@ -1,5 +1,5 @@
-// What becomes of trials in states that a finished study does not have; the rest is tested with
-// Optuna itself (tests/e2e/test_optuna.py).
+// How trials are written that are in a state which no trial of a finished study has. The rest is
+// tested with Optuna itself (tests/e2e/test_optuna.py).
 
 #include "ledger/optuna/optuna_writer.h"
 

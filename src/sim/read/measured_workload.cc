@@ -13,8 +13,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// How long a trial takes for a unit of work, measured between reports of one launch; nothing where
-// no launch has two reports.
+// How long a trial takes for a unit of work, measured between reports of one launch; nullopt if no
+// launch has two reports.
 std::optional<double> UnitSeconds(const PastTrial& trial) {
   Duration time{0};
   Work work = 0;
@@ -37,7 +37,7 @@ void MeasureTimes(std::span<const PastTrial> trials, MeasuredWorkload& measured)
     const auto unit_s = UnitSeconds(trial);
     if (!unit_s) continue;
     logs.push_back(std::log(*unit_s));
-    // It is not known from which work a later launch resumed.
+    // Only first launches count: it is not known from which work a later launch resumed.
     const PastReport& first = trial.reports.front();
     if (Number(trial.launch) != 1 || first.time < trial.started) continue;
     const double before_s = Seconds(first.time - trial.started);
@@ -68,8 +68,8 @@ struct Sample {
 };
 
 // value = limit * (1 - g) + start * g with g = half / (half + work): the family's curve with the
-// exponent 1, which is the mean exponent. For a given half, the best start and limits are a linear
-// problem, in which each limit is projected out.
+// exponent 1, which is the mean exponent. For a given half, finding the best start and limits is a
+// linear least-squares problem. The limits are eliminated from it first.
 struct Fit {
   double half = 1;
   double start = 0;
@@ -110,8 +110,8 @@ Fit FitGiven(double half, const std::vector<std::vector<Sample>>& trials) {
   return fit;
 }
 
-// Tries values of half_work, evenly spaced in orders of magnitude: the sum of squares may have
-// several minima.
+// Tries many values of half_work, evenly spaced on a logarithmic scale, because the sum of squares
+// may have several minima.
 Fit BestFit(const std::vector<std::vector<Sample>>& trials, double shortest, double furthest) {
   constexpr int kSteps = 80;
   const double low = std::log(shortest / 8);
@@ -167,8 +167,8 @@ std::optional<CurveSpec> FitCurve(std::span<const PastTrial> trials, Direction d
   std::vector<double> parts;
   for (const double limit : fit.limits)
     parts.push_back(std::clamp(sign * (limit - fit.start) / way, 0.01, 1.0));
-  // In LearningCurves, the mean square distance between a point drawn anywhere in the range and the
-  // best point, drawn from the middle 0.6 of the range: (1 + 0.6^2) / 12.
+  // LearningCurves draws a point from the whole range, and the best point from the middle 0.6 of
+  // the range. The mean square distance between the two is (1 + 0.6^2) / 12.
   constexpr double kTypicalDistance = 1.36 / 12;
   curve.sharpness =
       std::clamp(-std::log(MedianOf(std::move(parts))) / kTypicalDistance, 0.0, 100.0);

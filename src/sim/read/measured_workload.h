@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// A report of a trial that ran, as the ledger has it.
+// A report of a trial that ran, from the ledger.
 struct PastReport {
   LaunchId launch{};
   Time time{};
@@ -31,12 +31,12 @@ struct PastTrial {
   std::vector<PastReport> reports;  // in order: the first, and a sample of the others
 };
 
-// What the trials of an earlier study tell about trials like them. A figure that they do not tell
-// is missing.
+// What the trials of an earlier study show about similar trials. A figure that they do not show is
+// missing.
 struct MeasuredWorkload {
-  int trials = 0;                          // how many were looked at
+  int trials = 0;                          // how many were examined
   std::optional<double> seconds_per_unit;  // of a typical trial
-  // Whether that time includes the start-up. A single report does not show them apart.
+  // Whether that time includes the start-up. A single report does not separate the two.
   bool with_start_up = false;
   std::optional<double> spread;  // how trials differ: deviation of the log of that time
   std::optional<Duration> start_up;
@@ -45,15 +45,15 @@ struct MeasuredWorkload {
   std::optional<CurveSpec> curve;
 };
 
-// Times are taken between reports of one launch, at the width that it had. They include all that
-// slowed the launch down.
+// Times are taken between reports of one launch, at the launch's width. They include everything
+// that slowed the launch down.
 MeasuredWorkload MeasureWorkload(std::span<const PastTrial> trials, Direction direction);
 
 // The curve of the family `power` that fits the trials roughly, by least squares. Each trial has a
-// limit of its own; start and half_work are the same for all. A limit beyond the best value seen
-// counts only for trials that came far. What was not measured (crossing, accidents) has its
-// default. There is no curve if fewer than three trials have three values each, or if values do not
-// get better.
+// limit of its own; start and half_work are the same for all. A limit better than the best value
+// seen counts only for trials that trained at least half as far as the furthest. What was not
+// measured (crossing, accidents) has its default. Returns nullopt if fewer than three trials have
+// three values each, or if values do not get better.
 std::optional<CurveSpec> FitCurve(std::span<const PastTrial> trials, Direction direction);
 
 }  // namespace sluice

@@ -27,7 +27,7 @@ PastReport At(double seconds, Work work, double value = 0, std::uint32_t launch 
       .launch = LaunchId(launch), .time = Time(FromSeconds(seconds)), .work = work, .value = value};
 }
 
-// Trials as LearningCurves has them, at points drawn from a space of two parameters.
+// Trials that report the values of LearningCurves, at points drawn from a space of two parameters.
 std::vector<PastTrial> Simulated(const CurveSpec& curve, Direction direction, int count,
                                  Work last) {
   StudySpec study;
@@ -51,11 +51,11 @@ std::vector<PastTrial> Simulated(const CurveSpec& curve, Direction direction, in
 }
 
 TEST(MeasuredWorkloadTest, TellsStartUpFromWork) {
-  // 5 s to start, then 2 s a unit; 8 s and 3 s.
+  // The first trial takes 5 s to start and 2 s a unit; the second takes 8 s and 3 s.
   const std::vector<PastTrial> trials = {Past({At(7, 1), At(9, 2), At(15, 5)}),
                                          Past({At(14, 2), At(20, 4)})};
   const MeasuredWorkload measured = MeasureWorkload(trials, Direction::kMaximize);
-  EXPECT_NEAR(*measured.seconds_per_unit, std::sqrt(6.0), 1e-9);  // a typical one, between them
+  EXPECT_NEAR(*measured.seconds_per_unit, std::sqrt(6.0), 1e-9);  // the mean of 2 and 3 in the log
   EXPECT_NEAR(*measured.spread, std::log(1.5) / std::sqrt(2.0), 1e-9);
   EXPECT_EQ(*measured.start_up, std::chrono::seconds(8));
   EXPECT_EQ(*measured.report_every, 2);
@@ -115,7 +115,7 @@ TEST(MeasuredWorkloadTest, NoCurveOfTrialsThatDoNotGetBetter) {
   EXPECT_FALSE(FitCurve(std::span(trials).first(2), Direction::kMaximize));
 }
 
-// As programs report that have diverged.
+// A program that has diverged reports NaN.
 TEST(MeasuredWorkloadTest, ValuesThatAreNoNumbersAreLeftOut) {
   auto trials = Simulated(CurveSpec{}, Direction::kMaximize, 20, 9);
   const auto clean = FitCurve(trials, Direction::kMaximize);

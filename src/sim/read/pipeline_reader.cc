@@ -63,7 +63,8 @@ bool ReadFreeMemory(const ConfigMap& map, PipelineSpec& spec) {
   return std::ranges::all_of(*items, each);
 }
 
-// How many of its devices it lends, and what comes with them.
+// Reads how many devices the job lends, and the cores that come with them. Returns whether there
+// were no mistakes.
 bool ReadLends(const ConfigMap& map, PipelineSpec& spec) {
   bool good = true;
   if (const ConfigNode* node = map.Find("replicas")) {
@@ -87,7 +88,7 @@ bool ReadLends(const ConfigMap& map, PipelineSpec& spec) {
   return false;
 }
 
-// Reads a pipeline job. Without a result where it has mistakes, which are reported.
+// Reads a pipeline job. If the job has mistakes, reports them and returns nullopt.
 std::optional<PipelineSchedule> ReadPipelineJob(const ConfigNode& item, std::string default_name) {
   const auto map = item.Map();
   if (!map) return std::nullopt;

@@ -18,7 +18,8 @@ TEST(PipelineReaderTest, DevicesThatAPipelineJobLendsAreANodeOfTheirOwn) {
   EXPECT_EQ(lent.name, "gpt");
   EXPECT_EQ(lent.cpus, 6 * kWhole);
   ASSERT_EQ(lent.devices.size(), 3);
-  // A stage each, then the next replica's: two of stage 0, one of stage 1, idle for 2 ms of 8.
+  // A job lends one device of each stage, then those of its next replica. Here these are two
+  // devices of stage 0 and one of stage 1. Each is idle for 2 ms of 8.
   EXPECT_EQ(lent.devices[0].memory_bytes, 10'000'000'000);
   EXPECT_EQ(lent.devices[1].memory_bytes, 20'000'000'000);
   EXPECT_EQ(lent.devices[2].memory_bytes, 10'000'000'000);

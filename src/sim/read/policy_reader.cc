@@ -34,7 +34,7 @@ bool Has(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-// The keys in `more` are allowed beside those that may differ.
+// Whether each key may differ between policies or is in `more`. Reports all other keys.
 bool HasGoodKeys(const ConfigMap& map, const std::vector<std::string>& more) {
   std::vector<std::string> good = more;
   good.insert(good.end(), KeysOfPolicies().begin(), KeysOfPolicies().end());
@@ -44,8 +44,8 @@ bool HasGoodKeys(const ConfigMap& map, const std::vector<std::string>& more) {
   for (const auto& [key, value] : map.entries()) {
     if (!Has(KeysOfTrials(), key)) continue;
     value.Report(
-        fmt::format("expected what policies may differ in, {}, found what makes the trials: say it "
-                    "in the studies",
+        fmt::format("expected a key that may differ between policies, {}, found one that defines "
+                    "the trials: say it in the studies",
                     Join(good)));
   }
   const ConfigNode* workload = map.Find("workload");
@@ -58,7 +58,8 @@ bool HasGoodKeys(const ConfigMap& map, const std::vector<std::string>& more) {
          });
 }
 
-// The policy an entry is for.
+// The policy of an entry. If the entry does not name one correctly, reports that and returns
+// nullopt.
 std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& node,
                                     const ConfigMap& map) {
   const bool is_policy = Has(PolicyNames(), label);
@@ -83,7 +84,7 @@ std::optional<std::string> PolicyOf(const std::string& label, const ConfigNode& 
   return policy;
 }
 
-// What an entry says of single studies. Nothing where it has mistakes.
+// What an entry says of single studies. Reports mistakes, and then returns nullopt.
 std::optional<std::map<std::string, PolicyEntry::OfStudy>> ReadStudies(const ConfigNode& node) {
   const auto map = node.Map();
   if (!map) return std::nullopt;

@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// An entry of a scenario's `policies`. In its runs, its keys override those of the studies.
+// An entry of a scenario's `policies`. Its keys override those of the studies in the runs of this
+// entry.
 class PolicyEntry {
  public:
   struct OfStudy {
@@ -26,12 +27,12 @@ class PolicyEntry {
   bool names_policy() const { return map_.Find("policy") != nullptr; }
 
   bool LeavesOut(const std::string& study) const;
-  // The layers that come before the study's own keys: what the entry says of that study alone, then
-  // what it says of all studies.
+  // The layers that override the study's own keys, the strongest first: what the entry says of this
+  // study alone, then what the entry says of all studies.
   std::vector<ConfigMap> LayersOf(const std::string& study) const;
   // The part of the file that messages about this study point at.
   const ConfigNode& NodeOf(const std::string& study) const;
-  // Reports every study that the entry names and that is not among these.
+  // Reports every study named in the entry that is not in `studies`.
   void CheckNames(const std::vector<std::string>& studies) const;
 
  private:
@@ -42,7 +43,7 @@ class PolicyEntry {
   std::map<std::string, OfStudy> studies_;  // what `studies` says, by name
 };
 
-// The entries without mistakes; the mistakes of the others are reported. `node` may be missing.
+// Returns the entries without mistakes, and reports the mistakes of the others. `node` may be null.
 std::vector<PolicyEntry> ReadPolicyEntries(const ConfigNode* node);
 
 }  // namespace sluice

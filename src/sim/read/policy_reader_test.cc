@@ -85,8 +85,8 @@ TEST(PolicyReaderTest, ProblemsOfWhatPoliciesSayOfAStudyAreSaidWhereTheyAreWritt
               "to leave it out, found 3"),
           StartsWith("s.yaml:13: policies.odd.studies.other: expected keys of that study, or"),
           StartsWith("s.yaml:14: policies.list.studies: expected a map"),
-          StartsWith("s.yaml:15: policies.space.studies.plain.space: expected what policies may "
-                     "differ in, sampler, "),
+          StartsWith("s.yaml:15: policies.space.studies.plain.space: expected a key that may "
+                     "differ between policies, sampler, "),
           StartsWith("s.yaml:16: policies.inner.studies.plain.policy: unknown key"),
           StartsWith("s.yaml:17: policies.curve.studies.plain.workload.curve: expected the same"),
           StartsWith("s.yaml:18: policies.key.studies.plain.trails: unknown key (did you mean "
@@ -120,8 +120,8 @@ compare: [fifo, fifo, hypersack, 3]
           StartsWith("s.yaml:13: policies.own.policy: expected one of fifo"),
           StartsWith("s.yaml:14: policies.lpt.budget: expected min <= max, found {min: 100, max: "),
           StartsWith("s.yaml:14: policies.lpt.stopper: expected one of"),
-          StartsWith("s.yaml:15: policies.space.space: expected what policies may differ in"),
-          StartsWith("s.yaml:16: policies.seed.seed: expected what policies may differ in"),
+          StartsWith("s.yaml:15: policies.space.space: expected a key that may differ between"),
+          StartsWith("s.yaml:16: policies.seed.seed: expected a key that may differ between"),
           StartsWith("s.yaml:16: policies.seed.workload.curve: expected the same curve"),
           StartsWith("s.yaml:17: policies.trails.trails: unknown key (did you mean 'trials'?)"),
           StartsWith("s.yaml:18: policies.a,b: expected a name"),

@@ -35,7 +35,7 @@ struct ScenarioStudy {
 struct ScenarioPolicy {
   std::string label;  // a name of its own, or that of the policy
   std::string policy;
-  std::string differs;                 // what the file says, to be shown
+  std::string differs;                 // the entry as the file has it, to be shown
   std::vector<ScenarioStudy> studies;  // the scenario's studies that it does not leave out
 };
 
@@ -52,7 +52,7 @@ struct NodeFailure {
   Duration lasts{0};
 };
 
-// A simulated cluster and what comes to it.
+// A simulated cluster and the studies that arrive there.
 struct Scenario {
   std::string name;
   Goal goal = Goal::kMakespan;
@@ -63,31 +63,32 @@ struct Scenario {
   std::vector<NodeFailure> failures;
   std::vector<PipelineSchedule> pipeline_jobs;  // on devices of their own
   std::map<std::string, Lender> lenders;        // of lent devices, by uuid; they are in `nodes` too
-  std::vector<ScenarioStudy> studies;           // those that fit
+  std::vector<ScenarioStudy> studies;           // those that fit on a node
   std::vector<std::string> left_out;            // a message for each study that fits nowhere
   std::vector<ScenarioPolicy> policies;
   // Labels or policies to run, by default.
   std::vector<std::string> compare = {std::string(kDefaultPolicy)};
 };
 
-// What a file may ask for at most.
+// The most that a file may ask for.
 constexpr int kMostSimulatedDevices = 10'000;
 constexpr std::int64_t kMostReportsOfATrial = 1'000'000;
 
-// Reads a scenario from YAML text of at most 1 MiB; its studies are read by the reader of study
-// files. Messages call the text `file`. All mistakes are reported at once, one message a line. A
-// study with trials that fit on no node of the cluster is named in `left_out`; it is an error if no
-// study is left. Of several clusters the scenario has the named one, or the first if `cluster` is
-// empty.
+// Reads a scenario from YAML text of at most 1 MiB. The reader of study files reads its studies.
+// `file` is the name of the text in messages. All mistakes are reported together, one message a
+// line. A study with trials that fit on no node of the cluster is named in `left_out`; it is an
+// error if no study is left. If the file has several clusters, `cluster` says which of them to
+// take; empty: the first.
 Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
                               std::string_view default_name, std::string_view cluster = "");
 
-// The nodes of such a file, or those of one of its clusters, as a Scenario without studies. The
-// values of other keys are not looked at.
+// Reads only the nodes of a scenario file, or of one of its clusters, as a Scenario without
+// studies. The values of other keys are ignored.
 Result<Scenario> ReadScenarioNodes(std::string_view text, std::string_view file,
                                    std::string_view cluster = "");
 
-// Why no node has room for a trial of this study even when nothing else runs; empty if a node has.
+// Why no node has room for a trial of this study even when nothing else runs; empty if a node has
+// room.
 // Lent devices do not count: a study that uses them must fit on the scenario's own nodes too.
 std::string WhyNowhere(const std::vector<Node>& nodes, const ScenarioStudy& study);
 
@@ -104,8 +105,8 @@ struct LabelledScenario {
 // Fails with invalid_argument where there is no such label.
 Result<LabelledScenario> ScenarioUnder(const Scenario& scenario, const std::string& label);
 
-// A check that is too slow for reading: whether constraints leave points to try. Fails as
-// ReadScenario does.
+// Checks that the constraints of each study leave points to try. ReadScenario does not, because
+// this check is slow. Fails as ReadScenario does.
 Status CheckScenario(const Scenario& scenario, std::string_view file);
 
 }  // namespace sluice

@@ -30,8 +30,8 @@ constexpr std::size_t kMostStudies = 1000;
 // every study, and every study is read again for every entry of `policies`.
 constexpr std::size_t kMostLayeredNodes = 10 * kMaxConfigNodes;
 
-// Reads the keys of a scenario one by one. A key with mistakes leaves the default, so that the
-// others are read all the same.
+// Reads the keys of a scenario one by one. A key with mistakes keeps its default value, and the
+// other keys are still read.
 class ScenarioReader {
  public:
   ScenarioReader(const ConfigNode& root, std::string_view file, std::string_view cluster)
@@ -195,8 +195,8 @@ class ScenarioReader {
     return false;
   }
 
-  // A study that transfers needs a leader to take the best of: a study with the same parameters
-  // that does not transfer itself.
+  // A study that transfers takes the best point of another study, its leader. The leader must have
+  // the same parameters, and must not transfer itself.
   void CheckTransfers() {
     for (const ScenarioStudy& study : scenario_.studies) {
       if (study.spec.transfer.empty()) continue;
@@ -269,7 +269,7 @@ class ScenarioReader {
   const ConfigNode root_;
   const ConfigMap map_;
   const std::string file_;
-  const std::string_view cluster_;  // the wanted one; empty: the first
+  const std::string_view cluster_;  // the name of the wanted cluster; empty: the first
   Scenario scenario_;
   std::vector<PolicyEntry> entries_;  // parallel to scenario_.policies
   std::optional<ConfigMap> defaults_;

@@ -20,8 +20,8 @@ const std::vector<std::string>& Sections() {
   return sections;
 }
 
-// The GPU memory of a trial as a profile has measured it; 0 where the study is not profiled. This
-// satisfies policies that need the memory.
+// The GPU memory of a trial, as a profile measures it; 0 if the study is not profiled. Policies
+// that must know a trial's memory accept this value.
 std::int64_t ProfiledBytes(const ConfigMap& map) {
   const ConfigNode* node = map.Find("workload");
   const auto work = node != nullptr && node->is_map() ? node->Map() : std::nullopt;
@@ -31,7 +31,7 @@ std::int64_t ProfiledBytes(const ConfigMap& map) {
   return memory->SizeBytes().value_or(0);
 }
 
-// Reports what a study may say but a simulation cannot do.
+// Reports settings that a study may have but a simulation cannot carry out.
 void CheckSimulated(const ConfigNode& item, const ConfigMap& map, const ScenarioStudy& study) {
   const StudySpec& spec = study.spec;
   if (spec.deadline_at) {

@@ -106,7 +106,7 @@ TEST(ScenarioStudyReaderTest, RefusesWhatCannotBeSimulated) {
 }
 
 TEST(ScenarioStudyReaderTest, ATrialThatRunsInBubblesMakesProgressThere) {
-  // Bubbles of 1 ms, half of which is left by the gate.
+  // A bubble lasts 1 ms. The gate leaves 0.5 ms of it.
   const auto fused = [](std::string_view segment, std::string_view lent) {
     return Working("memory: 1GB, segment: " + std::string(segment),
                    "{gpus: 1, memory: 1GB, lent: " + std::string(lent) + "}\n    fuse: 8",

@@ -52,7 +52,7 @@ inline std::vector<std::string> Lines(const std::string& message) {
   return lines;
 }
 
-// A scenario with a single study, which has this workload beside its unit time.
+// A scenario with one study. `workload` has the keys of its workload besides unit_time.
 inline std::string Working(std::string_view workload, std::string_view resources = "{gpus: 1}",
                            std::string_view more = "") {
   return Text("[{devices: {kind: A100, count: 4}}]", more,
@@ -67,7 +67,7 @@ inline std::string Working(std::string_view workload, std::string_view resources
                   std::string(workload) + "}\n");
 }
 
-// What studies do unless they say otherwise.
+// Values for keys that a study does not have.
 inline constexpr std::string_view kDefaults = R"(
 defaults:
   space: {lr: {float: [1e-4, 1], log: true}}
@@ -84,7 +84,7 @@ inline constexpr std::string_view kTwo = R"(
   - {study: other, workload: {unit_time: 3s}, resources: {gpus: 0.25}}
 )";
 
-// Two studies with defaults, and these policies.
+// A scenario with two studies, defaults for them, and these policies.
 inline std::string Compared(std::string_view policies) {
   return Text("[{devices: {kind: A100, count: 2}}]",
               std::string(kDefaults.substr(1)) + std::string(policies), kTwo);

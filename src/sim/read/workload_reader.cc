@@ -16,7 +16,8 @@ namespace {
 constexpr double kLongestUnitSeconds = 1e7;
 constexpr double kShortestUnitSeconds = 1e-6;
 
-// A key with mistakes leaves the default, so that the others are read all the same.
+// Reads the keys one by one. A key with mistakes keeps its default value, and the other keys are
+// still read.
 class WorkloadReader {
  public:
   WorkloadReader(const ConfigMap& map, Workload base) : map_(map), made_(std::move(base)) {}
@@ -105,9 +106,8 @@ class WorkloadReader {
       if (kind) made_.work.on = *kind;
       if (!on_devices) {
         node->Report(
-            "the trials of this study use no GPU, so that no kind of it matters; remove the key, "
-            "or add "
-            "'resources: {gpus: 1}' to the study");
+            "the trials of this study use no GPU, so the kind of GPU does not matter; remove the "
+            "key, or add 'resources: {gpus: 1}' to the study");
       }
     }
     const ConfigNode* node = map_.Find("speeds");
@@ -120,7 +120,7 @@ class WorkloadReader {
     }
   }
 
-  // One part for all kinds of device, or one for each kind.
+  // Reads one value for all kinds of device, or one for each kind.
   void ReadBusy() {
     const ConfigNode* node = map_.Find("busy");
     const NumberRange part{.min = 0.001, .max = 1};
@@ -138,7 +138,7 @@ class WorkloadReader {
     if (own != made_.work.busy_on.end())
       made_.work.busy = own->second;
     else
-      node->Expected(fmt::format("a part of {} too, which times are meant for", made_.work.on));
+      node->Expected(fmt::format("a part of {} too, the kind of unit_time", made_.work.on));
   }
 
   // Reads a table by its name or by its points.
@@ -229,7 +229,7 @@ Workload ReadWorkload(const ConfigNode* node, const StudySpec& study) {
 Workload DefaultWorkload(const StudySpec& study) {
   Workload workload;
   workload.work.on = study.demand.gpus > 0 ? "A100" : "";
-  // The usual table of fusion is one of GPUs. On cores, fused trials share what one would do.
+  // The default table of fusion is for GPUs. On cores, fused trials together do the work of one.
   if (study.demand.gpus == 0) workload.work.fusion = SpeedTable();
   if (study.objective.direction == Direction::kMinimize) {
     workload.curve.start = 2.3;

@@ -30,7 +30,7 @@ TEST(WorkloadReaderTest, ReadsWhatTrialsDoToDevices) {
 
 TEST(WorkloadReaderTest, ChecksWhatTrialsDoToDevices) {
   EXPECT_THAT(Bad(Working("busy: {H100: 0.4}")),
-              HasSubstr("workload.busy: expected a part of A100 too, which times are meant for"));
+              HasSubstr("workload.busy: expected a part of A100 too, the kind of unit_time"));
   EXPECT_THAT(Bad(Working("busy: {A10: 0.4, A100: 0.2}")), HasSubstr("did you mean 'A100'?"));
   EXPECT_THAT(Bad(Working("busy: {A100: 0}")),
               HasSubstr("workload.busy.A100: expected a number from 0.001 to 1, found 0"));

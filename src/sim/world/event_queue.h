@@ -8,26 +8,26 @@
 
 namespace sluice {
 
-// Something that is to happen at a time. Moments at the same time come in the order in which they
-// were pushed.
+// Something that is to happen at a given time. Moments at the same time come in the order in which
+// they were pushed.
 struct Moment {
   enum What : std::uint32_t {
-    kArrival,
-    kAnswer,
-    kFork,
-    kCopied,
-    kWake,
-    kReady,
-    kReport,
-    kLeft,
-    kDown,
-    kUp
+    kArrival,  // of a study
+    kAnswer,   // the sampler's proposal is there
+    kFork,     // the parameters of a fork are there
+    kCopied,   // a copy of a checkpoint is made
+    kWake,     // the engine asked to be woken
+    kReady,    // a launch has started up
+    kReport,   // a launch reports
+    kLeft,     // a launch is gone
+    kDown,     // a node goes down
+    kUp        // a node comes back
   };
   Time time{};
   std::uint64_t order = 0;
   What what = kWake;
-  std::uint32_t index = 0;    // of a study, a launch or a failure
-  std::uint64_t counter = 0;  // of a proposal, a trial, or a launch's version
+  std::uint32_t index = 0;    // of a study, a launch's slot or a failure
+  std::uint64_t counter = 0;  // a proposal's counter, a trial's number or a launch's version
 };
 
 // A binary heap of moments.

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// The rate of a launch that all but stands still, in units a second.
+// The rate of a launch that almost stands still, in units a second.
 constexpr double kSlowest = 1e-6;
 
 }  // namespace
@@ -98,7 +98,7 @@ void LaunchSpeeds::SetRate(SimulatedLaunch& launch) const {
   const Lender& lender = scenario_.lenders.at(device.uuid);
   const PipelineSchedule& job = scenario_.pipeline_jobs[lender.job];
   launch.rate *= job.usable_share(lender.stage, study.workload().segment);
-  // Where no segment fits into a bubble, the launch all but stands still.
+  // If no segment fits into a bubble, the launch almost stands still.
   launch.rate = std::max(launch.rate, kSlowest);
 }
 

@@ -16,17 +16,17 @@ namespace sluice {
 // speed of its neighbours, and so the time of their next reports.
 class LaunchSpeeds {
  public:
-  // All of these must outlive this.
+  // All arguments must outlive this object.
   LaunchSpeeds(const Scenario& scenario, const SimulatedStudies& studies, SharedDevices& devices,
                LaunchTable& launches)
       : scenario_(scenario), studies_(studies), devices_(devices), launches_(launches) {}
 
-  // Why the launch has not the memory it needs on one of its devices; empty if it has.
+  // Why one of the launch's devices has too little free memory for it; empty if all have enough.
   std::string WhyOutOfMemory(const SimulatedLaunch& launch) const;
 
   // From now on the launch and its neighbours slow each other down.
   void Join(std::uint32_t slot, Time now);
-  // From now on they do not. A launch that has not joined is left as it is.
+  // Ends what Join began. Does nothing if the launch has not joined.
   void Part(std::uint32_t slot, Time now);
 
  private:

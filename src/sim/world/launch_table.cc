@@ -10,7 +10,8 @@ std::uint32_t LaunchTable::Open(TrialKey trial, LaunchId id) {
     slot = free_.back();
     free_.pop_back();
   }
-  // The version goes on from the launch before: its void moments may still be in the queue.
+  // The version continues from the slot's previous launch. Void moments of that launch may still be
+  // in the queue.
   SimulatedLaunch& launch = launches_[slot];
   const std::uint32_t version = launch.version;
   launch = {};

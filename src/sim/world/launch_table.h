@@ -21,9 +21,9 @@ class LaunchTable {
   // The queue must outlive the table.
   explicit LaunchTable(EventQueue& queue) : queue_(queue) {}
 
-  // The slot of a new launch, which has only its names yet.
+  // Returns the slot of a new launch. Only the launch's trial and id are set.
   std::uint32_t Open(TrialKey trial, LaunchId id);
-  // The launch is gone.
+  // Removes the launch.
   void Close(std::uint32_t slot);
 
   // The slot of that launch; kNoSlot if it does not live.
@@ -47,9 +47,9 @@ class LaunchTable {
   void Schedule(Time time, Moment::What what, std::uint32_t slot) {
     queue_.Push(time, {.what = what, .index = slot, .counter = ++launches_[slot].version});
   }
-  // From now on no moment of the launch is to come.
+  // Makes the launch's next moment void.
   void Unschedule(std::uint32_t slot) { ++launches_[slot].version; }
-  // Whether a moment of a launch counts.
+  // Whether a moment is the one of its launch that counts.
   bool IsCurrent(const Moment& moment) const {
     return launches_[moment.index].version == moment.counter;
   }

@@ -54,7 +54,8 @@ SharedDevices::Others SharedDevices::Neighbours(const Grant& grant, const Tenant
   Others most;
   for (const DeviceId id : grant.devices) {
     Others others;
-    // Added up afresh each time, in order: no drift by rounding, and the same on every machine.
+    // Added up again each time, always in the same order. So rounding errors do not accumulate, and
+    // every machine gets the same sum.
     for (const Tenant& each : devices_[IndexOf(grant, id)].tenants) {
       const bool together = IsSet(tenant.bundle) && each.bundle == tenant.bundle;
       if (each.slot == tenant.slot || together) continue;

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// A launch that holds devices, or is in a bundle on cores: what its neighbours there feel of it.
+// A launch that holds devices, or is in a bundle on cores, and what it takes from its neighbours.
 struct Tenant {
   std::uint32_t slot = 0;
   double busy = 0;                 // the part of each of its devices that it keeps busy
@@ -19,10 +19,10 @@ struct Tenant {
 };
 
 // The devices of a world, in the nodes' order, and the launches that share them. Launches on cores
-// share nothing but the program of their bundle.
+// share only the program of their bundle.
 class SharedDevices {
  public:
-  // The nodes must outlive this.
+  // The nodes must outlive this object.
   explicit SharedDevices(const std::vector<Node>& nodes);
 
   std::size_t size() const { return devices_.size(); }
@@ -37,15 +37,15 @@ class SharedDevices {
   void Join(const Grant& grant, const Tenant& tenant);
   void Part(const Grant& grant, const Tenant& tenant);
   // What neighbours take of the tenant's devices: compute and bandwidth, each on the device where
-  // they take most. Launches of its own bundle are no neighbours.
+  // they take most. Launches of the tenant's own bundle are no neighbours.
   struct Others {
     double busy = 0;
     double bandwidth = 0;
   };
   Others Neighbours(const Grant& grant, const Tenant& tenant) const;
-  // How many launches of the tenant's bundle are there, itself among them.
+  // The number of launches in the tenant's bundle, the tenant included; 1 without a bundle.
   int Fused(const Grant& grant, const Tenant& tenant) const;
-  // Whether a launch of the grant's bundle is there.
+  // Whether a launch of the grant's bundle is on the grant's devices. False for a grant of cores.
   bool Has(const Grant& grant) const {
     return !grant.devices.empty() &&
            devices_[IndexOf(grant, grant.devices.front())].Has(grant.bundle);

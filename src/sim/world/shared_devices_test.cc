@@ -22,7 +22,7 @@ Grant On(std::vector<DeviceId> devices, BundleId bundle = {}) {
   return grant;
 }
 
-// One that takes 2 GB alone, and 0.5 GB for each one more.
+// A launch of a bundle. Its program takes 2 GB with one launch, and 0.5 GB for each further launch.
 Tenant Member(std::uint32_t slot, BundleId bundle) {
   return {.slot = slot,
           .busy = 0.3,
@@ -43,7 +43,7 @@ TEST(SharedDevicesTest, ABundlesProgramTakesItsMemoryOnceUntilTheLastLeaves) {
   EXPECT_EQ(devices.Fused(grant, Member(0, bundle)), 3);
   EXPECT_EQ(devices.FreeBytes(grant, kFirst), 40 * kGb - 3 * kGb);
 
-  devices.Part(grant, Member(0, bundle));  // the first to come is not the one that holds it
+  devices.Part(grant, Member(0, bundle));  // the program stays when its first launch leaves
   EXPECT_EQ(devices.Fused(grant, Member(1, bundle)), 2);
   EXPECT_EQ(devices.FreeBytes(grant, kFirst), 40 * kGb - 5 * kGb / 2);
   devices.Part(grant, Member(2, bundle));

@@ -37,10 +37,10 @@ struct SimulatedLaunch {
   Work known_work = 0;  // reported by earlier launches
   double rate = 0;      // units a second
   double spread = 1;    // the trial's own factor on the rate
-  double progress = 0;  // beyond `work`, at `since`
+  double progress = 0;  // units done beyond `work`, at the time `since`
   Time since{};
   Time phase_began{};
-  std::optional<Tenant> tenant;      // of its devices, once it competes for them
+  std::optional<Tenant> tenant;      // set while it shares its devices (SharedDevices::Join)
   SharedDevices::Others neighbours;  // what others take of its devices
   Grant grant;
   LearningCurve curve;
@@ -53,7 +53,7 @@ struct SimulatedLaunch {
   }
 
   Time ReportDue() const {
-    constexpr double kLongestSeconds = 1e12;  // more virtual time than there is
+    constexpr double kLongestSeconds = 1e12;  // longer than any simulation
     const double left_s = (static_cast<double>(next_work - work) - progress) / rate;
     const auto micros =
         static_cast<std::int64_t>(std::llround(std::clamp(left_s, 0.0, kLongestSeconds) * 1e6));

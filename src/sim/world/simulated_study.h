@@ -28,7 +28,7 @@ struct SimulatedStudy {
   bool learns = false;            // the sampler uses results
   Random trials;                  // the random stream by which trials differ in pace
   std::vector<Work> checkpoints;  // the saved work of each trial, by its number; 0: none
-  Event report;                   // a Reported, used again and again
+  Event report;                   // a Reported event, used again for each report
 
   const WorkloadSpec& workload() const { return study->workload; }
 
@@ -45,11 +45,11 @@ struct SimulatedStudy {
   }
 };
 
-// The studies of a run; the study with id n is at n - 1. They do not move in memory.
+// The studies of a run; the study with id n is at index n - 1. They do not move in memory.
 using SimulatedStudies = std::vector<std::unique_ptr<SimulatedStudy>>;
 
-// The studies of a scenario, which must outlive them. Fails where a sampler cannot be made, or an
-// enqueued point is not of the space.
+// The studies of a scenario. The scenario must outlive them. Fails if a sampler cannot be made, or
+// if an enqueued point does not belong to its study's space.
 Result<SimulatedStudies> MakeSimulatedStudies(const Scenario& scenario, std::uint64_t seed);
 
 }  // namespace sluice
