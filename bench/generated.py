@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Our own policy beside the published ones on generated scenarios that no policy was tuned on.
+"""Compares our own policy with the published ones on generated scenarios.
 
-    bench/generated.py             all 200 with 20 seeds each; writes bench/results/generated.md
-    bench/generated.py --show 17   the scenario file number 17, to run and to look into
+    bench/generated.py             runs 200 scenarios, 20 seeds each; writes the page
+    bench/generated.py --show 17   prints the scenario file number 17
 
-There are as many scenarios as are asked for. Policies were changed with the first 1,000 in sight,
-so `--first 1001` gives 200 that played no part in a change.
+The page is bench/results/generated.md. The scenarios come from generated_scenarios.py, which can
+make any number of them. Results on the first 1,000 were known when policies were changed. So use
+`--first 1001` for scenarios that have influenced no policy.
 
-Scenarios are those of generated_scenarios.py. On each, every published policy that can carry it
-out is run and so is `confluence`, with the same seeds; ours is held against the one that is best in
-mean, by the scenario's goal. SLUICE_BIN_DIR names the build to ask (build/release/bin).
+On each scenario the script runs `confluence` and every published policy that can carry the scenario
+out, all with the same seeds. It compares `confluence` with the published policy that has the best
+mean, by the scenario's goal. SLUICE_BIN_DIR names the folder of the binaries to use (default:
+build/release/bin).
 """
 
 import argparse
@@ -30,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 PAGE = ROOT / "bench/results/generated.md"
 COUNT = 200
-LIMIT_S = 300  # a command that takes longer hangs
+LIMIT_S = 300  # a command that takes longer is taken to hang
 OURS = "confluence"
 REFUSES = "refuses"
 PUBLISHED = [
@@ -66,11 +68,11 @@ ranges were fixed before `confluence` ran on any of them, and none was taken out
 
 
 class NotCarriedOut(Exception):
-    """A policy does not run a scenario; says why."""
+    """Raised with the reason if a policy does not carry a scenario out."""
 
 
 def simulate(path, policy, seeds):
-    """What `sluice simulate` says of one policy."""
+    """Runs `sluice simulate` with one policy. Returns its results."""
     flags = ["--json", "--policy", policy, "--seeds", str(seeds)]
     command = [BINARIES / "sluice", "simulate", path, *flags]
     try:
@@ -90,7 +92,7 @@ def simulate(path, policy, seeds):
 
 
 def measured(drawn, run):
-    """A run's value by the scenario's goal, less is better, for each seed."""
+    """The value of a run by the scenario's goal, for each seed. Smaller is better."""
     if drawn["goal"] == "makespan":
         return run["makespan_seconds"]["values"]
     if drawn["goal"] == "time-to-target":
@@ -105,7 +107,10 @@ def measured(drawn, run):
 
 
 def student(freedom):
-    """The 97.5 % quantile of Student's t: Cornish and Fisher's expansion, good from 4 on."""
+    """The 97.5 % quantile of Student's t, by the expansion of Cornish and Fisher.
+
+    It is accurate enough from 4 degrees of freedom on.
+    """
     z = statistics.NormalDist().inv_cdf(0.975)
     terms = [
         z,
@@ -117,7 +122,10 @@ def student(freedom):
 
 
 def compare(ours, theirs):
-    """The mean change and half of its interval, as parts of theirs, and the verdict."""
+    """Returns the mean change, half the width of its 95 % interval, and the verdict.
+
+    The first two are relative to their mean.
+    """
     differences = [a - b for a, b in zip(ours, theirs, strict=True)]
     scale = statistics.fmean(theirs)
     change = statistics.fmean(differences)
@@ -128,7 +136,7 @@ def compare(ours, theirs):
 
 
 def examine(number, seeds):
-    """One scenario: what every policy comes to, and how ours compares with the best."""
+    """Runs all policies on one scenario, and compares ours with the best published one."""
     drawn = generated_scenarios.draw(number)
     values, refusals = {}, {}
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +175,7 @@ def table(headings, rows):
 
 
 def ratio(changes):
-    """The geometric mean of what ours comes to beside theirs, as a change."""
+    """The geometric mean of the ratios ours / theirs, shown as a relative change."""
     logs = [math.log(max(1e-6, 1 + change)) for change in changes]
     return f"{math.expm1(statistics.fmean(logs)):+.1%}" if logs else "-"
 

@@ -1,6 +1,6 @@
-// Measures reading, analysing and shrinking a network within one process, from an archive in memory.
-// The variable SLUICE_ARCHIVE names the file. Without it, nothing is read, and a network of the zoo
-// is analysed and shrunk.
+// Measures reading, analysing and shrinking a network within one process, from an archive in
+// memory. The variable SLUICE_ARCHIVE names the file. Without it, nothing is read, and a network of
+// the zoo is analysed and shrunk.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

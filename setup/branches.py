@@ -109,7 +109,10 @@ def call_at(file, line, column):
 
 
 def short_name(demangled):
-    """Engine::On for sluice::Engine::On(sluice::Reported const&); lambdas lose their numbers."""
+    """The function's name without namespaces and arguments; lambdas also lose their numbers.
+
+    For example: Engine::On for sluice::Engine::On(sluice::Reported const&).
+    """
     name = re.sub(r"\(anonymous namespace\)::|sluice::|\[abi:\w+\]", "", demangled)
     name = re.sub(r"'lambda\d*'", "lambda", name)
     name = re.sub(r"operator\(\)", "operator", name)

@@ -50,7 +50,7 @@ class Tally:
 
 
 def stream(command, noise=None, env=None):
-    """Runs a command and prints its output, without lines that match `noise`. Returns its status."""
+    """Runs a command. Prints its output, without lines that match `noise`. Returns its status."""
     process = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",

@@ -1,8 +1,9 @@
 """Trains small networks in numpy, up to 16 trials together.
 
 The first axis of each array below is the trial. So a pass over the data costs little more for 16
-trials than for one. The results of a trial are the same to the last bit, whichever trials are beside
-it: matmul treats each slice of the first axis by itself, and all else is done element by element.
+trials than for one. The results of a trial are the same to the last bit, whichever trials are
+trained beside it: matmul treats each slice of the first axis by itself, and all else is done
+element by element.
 
 Run by itself, the script trains one network with the defaults.
 """
