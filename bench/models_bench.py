@@ -1,4 +1,4 @@
-"""How long a network takes to be read and analysed, and how much of its weights is read."""
+"""Measures how long reading and analysing a network takes, and how much of its file is read."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def gpt2(**sizes):
 
     with torch.device("meta"):
         model = GPT2LMHeadModel(GPT2Config(**sizes))
-    # Drawing so many numbers would take long, and no value matters: weights stay uninitialised.
+    # The weights stay uninitialised: their values do not matter, and drawing them would take long.
     model = model.to_empty(device="cpu")
     model.tie_weights()
     for buffer in model.buffers():
@@ -66,7 +66,7 @@ def networks():
 
 
 def bytes_read(words):
-    """By the process and what it waited for, as the kernel counts."""
+    """The bytes that a command and its children read, as the kernel counts them."""
     script = "cat /proc/$$/io; \"$@\" > /dev/null; cat /proc/$$/io"
     told = subprocess.run(
         ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
@@ -89,7 +89,7 @@ def operators_of(path):
 
 
 def inside_ms(path, rounds):
-    """Reading, and analysing, in one process, from memory (model_bench.cc)."""
+    """The times of reading and of analysing within one process, from memory (model_bench.cc)."""
     told = subprocess.run(
         [PROGRAMS / "model_bench", "--benchmark_format=json", "--benchmark_filter=Read|Analyse"]
         + [f"--benchmark_repetitions={rounds}"],

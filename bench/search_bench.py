@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good a search is: the regret of our TPE beside Optuna's on problems with a known best."""
+"""Compares the regret of our TPE with that of Optuna's, on problems whose best point is known."""
 
 import concurrent.futures
 import itertools
@@ -57,7 +57,10 @@ def scale_of(problem):
 
 
 def run_all(tasks, kept):
-    """Peers' runs are the same each time: those found in `kept` are not run again."""
+    """Runs the tasks, without those of Optuna whose results are in the file `kept`.
+
+    A run of Optuna always gives the same result, so it need not be run twice. Ours are run again.
+    """
     results = {}
     if kept and kept.exists():
         for line in kept.read_text().splitlines():
@@ -76,7 +79,7 @@ def run_all(tasks, kept):
 
 
 def paired_interval(differences):
-    """Mean and 95 % interval; there are enough for the normal law."""
+    """The mean and its 95 % interval, by the normal law: there are enough differences."""
     mean = statistics.mean(differences)
     half = 1.96 * statistics.stdev(differences) / math.sqrt(len(differences))
     return mean, mean - half, mean + half

@@ -12,7 +12,7 @@ from scipy import stats
 
 EPOCHS = 81
 CURVES = 800  # more than any stopper needs
-GOAL_SHARE = 0.02  # of all configurations, trained to the end, reach the goal
+GOAL_SHARE = 0.02  # the part of all configurations that reach the goal if trained to the end
 
 ABOUT = """
 # Stoppers
@@ -29,7 +29,7 @@ first.
 """
 
 OURS = ["none", "median", "percentile:25", "patience", "asha", "asha-promotion", "sha", "hyperband"]
-PAIRS = {  # ours, and the pruner of the same name
+PAIRS = {  # our stopper -> Optuna's pruner of the same kind
     "median": "MedianPruner",
     "asha": "SuccessiveHalvingPruner",
     "hyperband": "HyperbandPruner",
@@ -37,7 +37,7 @@ PAIRS = {  # ours, and the pruner of the same name
 
 
 def draw(random, count):
-    """What `count` configurations would reach, and their curves."""
+    """Draws configurations. Returns their final losses without noise, and their noisy curves."""
     a = 0.05 + 0.6 * random.uniform(size=count) ** 1.5
     b = random.uniform(0.2, 1.0, size=count)
     c = random.uniform(0.15, 1.2, size=count)
@@ -73,7 +73,7 @@ def play_peer(seed, pruner, curves, goal):
     import optuna
 
     study = optuna.create_study(
-        study_name=f"seed {seed}",  # Hyperband draws brackets from it
+        study_name=f"seed {seed}",  # Optuna's Hyperband chooses brackets by a hash of this name
         sampler=optuna.samplers.RandomSampler(seed=seed),
         pruner=pruner,
     )
@@ -95,7 +95,7 @@ def play_peer(seed, pruner, curves, goal):
 
 
 def interval(values):
-    """The mean, and half the width of its 95 % interval."""
+    """Returns the mean, and half the width of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.nan
     error = statistics.stdev(values) / math.sqrt(len(values))
@@ -103,7 +103,7 @@ def interval(values):
 
 
 def ratio(ours, theirs):
-    """The mean ratio over the pairs, geometric, with its 95 % interval."""
+    """The geometric mean of the pairs' ratios, with its 95 % interval."""
     middle, half = interval([math.log(a / b) for a, b in zip(ours, theirs, strict=True)])
     return (
         f"{math.exp(middle):.2f} ({math.exp(middle - half):.2f} to {math.exp(middle + half):.2f})"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CPU time of one ask and tell of TPE after many trials, beside Optuna and rustuna."""
+"""CPU time of one proposal of TPE and its result after many trials, beside Optuna and rustuna."""
 
 import random
 import statistics
@@ -10,7 +10,7 @@ import warnings
 import bench_house as bench
 
 AXES = 20
-ALONE = 100_000  # where only Sluice is asked
+ALONE = 100_000  # trials; with so many, only Sluice is measured
 
 ABOUT = f"""
 # TPE: the time of a proposal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a trial costs that does nothing: wall time over trials, all included, beside Ray Tune."""
+"""Wall time of a trial that does nothing, with all overhead included, beside Ray Tune."""
 
 import json
 import os
@@ -10,8 +10,8 @@ import time
 
 import bench_house as bench
 
-WORKERS = 8  # warm, and of the peer
-SPAWNED = 2  # at once
+WORKERS = 8  # warm workers of Sluice, and workers of Ray Tune
+SPAWNED = 2  # how many spawned programs run at the same time
 
 ABOUT = """
 # Trivial trials
@@ -47,7 +47,7 @@ import sluice
 sluice.report(1, loss=sluice.params()["x"])
 """
 
-# The peer, in a process of its own. Starting Ray itself is not counted.
+# Ray Tune, in a process of its own. The time to start Ray itself is not counted.
 RAY = """
 import os, sys, time
 os.environ.update(TUNE_DISABLE_AUTO_CALLBACK_LOGGERS="1", RAY_AIR_NEW_OUTPUT="0")
@@ -107,7 +107,7 @@ def sluice_ms(program, trials, parallelism):
 
 
 def bare_ms(command, times):
-    """Milliseconds for each run of the program under xargs, as many at once as under Sluice."""
+    """Milliseconds for each run of the program by xargs, with as many in parallel as by Sluice."""
     start = time.monotonic()
     subprocess.run(
         ["xargs", "-P", str(SPAWNED), "-I", "{}", *map(str, command)],
