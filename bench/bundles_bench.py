@@ -21,12 +21,12 @@ engine, ledger (SQLite, synchronous FULL), acknowledgement. The clock runs from 
 made to the last acknowledgement heard. The bar: at least 50,000 a second in all, also with every
 sync delayed to 4 ms.
 
-**Joins.** A Python program that does no work reports once for each trial. The time is that from the
-end of a trial to the first report of the next one, in the same process: the next trial is a warm
-start under `sluice.trials()`, and a join under `sluice.bundle()`. First the two run under the same
-study file, one trial at a time. Then 16 trials are in a bundle: one leaves, and the other 15 stay
-while the next one joins. Their process looks for it every 0.1 ms. The bar: a join takes no longer
-than a warm start. Rounds differ by more than a tenth, so up to a tenth more is taken for the same.
+**Joins.** A Python program that does no work reports once for each trial. The time is measured from
+the end of a trial to the first report of the next trial in the same process. That next trial is a
+warm start with `sluice.trials()`, and a join with `sluice.bundle()`. First, both run with the same
+study file, one trial at a time. Then a bundle has 16 trials: one leaves, and the other 15 stay
+while the next one joins. The process looks for the new trial every 0.1 ms. The bar: a join takes no
+longer than a warm start. Rounds differ by more than a tenth, so up to a tenth more counts as equal.
 """
 
 REPORTS = """

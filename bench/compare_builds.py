@@ -28,15 +28,19 @@ MOST_SLOWER_START = 0.10
 MOST_LONGER_START_MS = 0.2
 
 ABOUT = """
-# Two builds in turn
+# Two builds compared
 
-What the promise that nothing is lost costs: the build before its last mends (the other) and the one
-with them, in turn. Reports: 8 native programs report at once, as fast as the window lets them, from
-the first report made to the last acknowledgement; and one Python program alone, each with its
-checkout's package. Starts: the whole of `sluice tune` over its trials, each a native program that
-prints one result; and a Python one. Instructions, by callgrind: of the controller and of the
-launchers, the difference of a study twice as long, over what it had more of (with pidfds as
-bench/valgrind_pidfd.c makes them, which not every valgrind knows).
+Two builds are measured in alternating rounds: that of another checkout ("the other") and that of
+this one.
+
+- Reports: 8 native programs report at the same time, as fast as the window lets them. The clock
+  runs from the first report made to the last acknowledgement heard. Then one Python program reports
+  alone, with the package of the checkout. Its clock runs over the whole of `sluice tune`.
+- Starts: the time of the whole `sluice tune`, divided by its trials. A trial is a native program
+  that prints one result, or a Python program that reports once.
+- Instructions, counted by callgrind, of the controller and of the launchers: a study is compared
+  with one twice as long. The difference is divided by the number of launches or reports that the
+  longer study has more. Not every valgrind knows pidfds, so bench/valgrind_pidfd.c replaces them.
 """
 
 STUDY = """

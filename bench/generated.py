@@ -53,17 +53,20 @@ Policies on {count} scenarios that are drawn at random, numbers {first} to {last
 `generated_scenarios.py`: clusters, studies, stoppers, widths, times and failures. The mix and the
 ranges were fixed before `confluence` ran on any of them, and none was taken out.
 
-- **By the goal:** the makespan; the error at the deadline (one minus the accuracy, or the loss; a
-  policy that has no model by then has an untrained one); or the time to the target: from a study's
-  arrival until a trial reaches it, or until the study ends without, the mean over the studies.
-- **Published** are `fifo`, `lpt`, `fluid-*`, `hypersched`, `hypersack-*` (but for the reference
-  `-mip`) and `hydro`, each where it can carry the scenario out. With a deadline `hypersched` has
-  its own stopper `asha-pausing`, `confluence` none, the others that of the scenario; since ours
-  goes without a stopper, `fifo` does so too, as one more (`fifo-none`).
-- **Verdicts** are of paired differences to the published policy that is best in mean, with their
-  95 % interval by Student's t: equal if it holds 0. That policy is picked by the same seeds it is
-  compared on, which favours it: of several equal ones the luckiest is taken. And where two policies
-  are truly equal, one scenario in forty comes out worse by chance, and one better.
+- **The goal** of a scenario is one of three. The makespan. The error at the deadline: one minus the
+  accuracy, or the loss; a policy without any report by then counts as an untrained model. The time
+  to the target: from a study's arrival until a trial reaches the target, or until the study ends
+  without reaching it; the mean over the studies.
+- **The published policies** are `fifo`, `lpt`, `fluid-*`, `hypersched`, `hypersack-*` (without the
+  reference `-mip`) and `hydro`. Each runs on the scenarios that it can carry out. In scenarios with
+  a deadline, `hypersched` runs with its own stopper `asha-pausing`, `confluence` without a stopper,
+  and the others with the scenario's stopper. As `confluence` has no stopper there, `fifo` is also
+  run without one (`fifo-none`).
+- **The verdicts** compare `confluence` with the published policy that has the best mean, by paired
+  differences and their 95 % interval (Student's t). The verdict is "equal" if the interval contains
+  0. The same seeds choose the best published policy and compare it, which favours that policy: of
+  several equal policies, the luckiest is chosen. Where two policies are truly equal, one scenario
+  in forty comes out worse by chance, and one in forty better.
 """
 
 

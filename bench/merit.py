@@ -38,12 +38,12 @@ ABOUT = """
 # Order of merit: real runs beside their simulation
 
 Trials are real programs (`bench/merit_trial.py`: a network in numpy learns a function of 32
-variables, on one core or on two), run by `sluice tune` on two cores. Three studies before, in the
-same run of the script, measured what the simulator has to know of them; none of it is typed in,
-and the simulation gets the study files of the real runs. Real runs of all policies have the same
-seeds and come in turn: they meet the same trials, and the same noise of the machine. Sizes (rungs,
-the deadline, a space in which trials are of much the same merit) were chosen so that the simulator
-tells policies apart.
+variables, on one core or on two), run by `sluice tune` on two cores. The same run of the script
+first ran three studies, which measured what the simulator must know of the trials. No figure is
+typed in, and the simulation gets the study files of the real runs. The real runs of the policies
+have the same seeds and alternate, so all policies have the same trials and the same noise of the
+machine. The sizes of the studies were chosen so that the simulator tells the policies apart: the
+rungs, the deadline, and a space in which all trials are of similar merit.
 """
 
 TRIALS = """\

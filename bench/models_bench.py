@@ -108,12 +108,13 @@ def inside_ms(path, rounds):
 
 ABOUT = """# Reading and analysing networks
 
-Inside: `build/bench/bin/model_bench`, the archive in memory, read to a graph, and its widths found.
-As processes: `sluice model show FILE --json` and `shrink`, which also compare all shapes with what
-the archive says, measure the initial law of each tensor, and print the graph. What was read is
-counted by the kernel. The weights of the GPT networks are uninitialised memory: only their number
-matters here. The bar: reading and analysing 1,000 operators takes under 50 ms, and of weights at
-most 1 MiB a tensor is read.
+The column "inside" is measured within one process (`build/bench/bin/model_bench`): an archive in
+memory is read to a graph, and the widths of the graph are found. The next columns are the times of
+whole processes, `sluice model show FILE --json` and `sluice model shrink FILE --json`. They also
+compare all shapes with those in the archive, measure the initial law of each tensor, and print the
+graph. The kernel counts the bytes that are read. The weights of the GPT networks are uninitialised
+memory, because only their size matters here. The bar: reading and analysing 1,000 operators takes
+under 50 ms, and at most 1 MiB of a tensor's weights is read.
 """
 
 

@@ -17,15 +17,20 @@ GOAL_SHARE = 0.02  # the part of all configurations that reach the goal if train
 ABOUT = """
 # Stoppers
 
-Random search, one trial at a time, until some report reaches the goal; what is counted is epochs
-of training. Learning curves are power laws, a + b * epoch^-c with noise: a = 0.05 + 0.6 u^1.5, b
-from 0.2 to 1, c from 0.15 to 1.2, each uniform and apart from the others, so that curves cross: a
-slow start says little about the end. The noise is normal, 0.005. The goal is what 2 % of
-configurations reach in 81 epochs without noise. Every stopper sees the same configurations in the
-same order; full budget 81 epochs, reduction factor 3, first rung 1 epoch, the median after 5
-complete trials. Paused trials go on where they were; Optuna never resumes one, and its Hyperband
-draws the bracket of a trial at random, where ours fills the brackets in turn, the most eager
-first.
+Random search runs one trial at a time, until some report reaches the goal. The table counts the
+epochs of training until then.
+
+Learning curves are power laws with noise, a + b * epoch^-c, where a = 0.05 + 0.6 u^1.5, b is from
+0.2 to 1 and c from 0.15 to 1.2. The numbers u (from 0 to 1), b and c are uniform and independent.
+So curves cross: a slow start says little about the end. The noise is normal, with a standard
+deviation of 0.005. The goal is the loss that 2 % of configurations reach in 81 epochs without
+noise.
+
+Every stopper sees the same configurations in the same order. The full budget is 81 epochs, the
+reduction factor 3, and the first rung 1 epoch; `median` begins after 5 complete trials. Our paused
+trials continue where they were; Optuna never resumes a trial. Optuna's Hyperband draws the bracket
+of a trial at random; ours fills one bracket after another and begins with the one that stops trials
+earliest.
 """
 
 OURS = ["none", "median", "percentile:25", "patience", "asha", "asha-promotion", "sha", "hyperband"]

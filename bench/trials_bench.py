@@ -16,12 +16,15 @@ SPAWNED = 2  # how many spawned programs run at the same time
 ABOUT = """
 # Trivial trials
 
-Each trial reports once and is done. Milliseconds are the wall time of the whole `sluice tune` over
-its trials, its start, the workers' start and every durable commit included. Ray Tune: the time of
-`Tuner.fit()`, Ray being up; a class that is done with its first step. The bars: a warm worker 2 ms,
-a spawned native program 10 ms, a spawned Python program its interpreter's own start and 10 ms. Ray
-is slow, so it gets few trials, and the workers' start weighs more: it is compared with Sluice at as
-few, as many at once.
+Each trial reports once and is done. The figures are the wall time of the whole `sluice tune`,
+divided by the number of trials. They include the start of `sluice`, the start of the workers and
+every durable commit. For Ray Tune it is the time of `Tuner.fit()`, with Ray already started, for a
+class that is done after its first step.
+
+The bars: 2 ms with warm workers, 10 ms for a spawned native program, and for a spawned Python
+program 10 ms more than the start of its interpreter. Ray is slow, so it runs only a few trials.
+With few trials the start of the workers counts for more. So Sluice is also measured with as few
+trials, and as many in parallel, as Ray.
 """
 
 STUDY = """
