@@ -245,8 +245,8 @@ def summary(rows):
     ]
     failed_text = "\n".join(failed) if failed else "- none"
     parts.append(
-        "Policies that took a scenario on and did not carry it out (those that lack what they need "
-        f"refuse, and are not listed):\n\n{failed_text}\n"
+        "Policies that accepted a scenario and then failed to carry it out (policies that lack "
+        f"what they need refuse a scenario, and are not listed):\n\n{failed_text}\n"
     )
     return "\n".join(parts)
 

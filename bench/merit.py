@@ -291,10 +291,11 @@ def main():
         parts.append(part)
         fine = fine and holds
     parts.append(
-        f"Pairs are those that the simulation puts more than {APART:.0%} apart, the better one "
-        "first, and how much more the other one has, by the means. Chance: how often as many "
-        "simulated runs, in pairs with the same seed, have that order. All runs finish, all pairs "
-        f"agree, and there is a pair in each part: {bench.verdict(fine)}."
+        f"The pairs are those that differ by more than {APART:.0%} in the simulation, the better "
+        "one first. Simulated, real: by how much the figure of the other one is larger, by the "
+        "means. Chance: the probability that as many simulated runs, paired by seed, have that "
+        "order. The bar: all runs finish, all pairs agree, and there is a pair in each part: "
+        f"{bench.verdict(fine)}."
     )
     if options.quick:
         print("\n\n".join(["\n".join(facts), *parts]))

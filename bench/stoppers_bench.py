@@ -160,9 +160,9 @@ def main():
         ]
         parts.append(bench.table(["ours", "theirs", "epochs, ours to theirs"], pairs))
     parts.append(
-        "Means with 95 % intervals; ratios are geometric means over the seeds, paired, with "
-        "theirs. Missed: of the seeds, those in which the configurations ended before the goal "
-        "was reached; all their epochs are counted."
+        "Epochs are means with their 95 % intervals. Ratios are geometric means over pairs with "
+        "the same seed, with their 95 % intervals. `missed` counts the seeds in which all "
+        "configurations were used up before the goal was reached; all their epochs are counted."
     )
     bench.write_page("stoppers", ABOUT, facts, *parts)
 

@@ -181,15 +181,15 @@ def train(case, seeds, jobs, out):
 
 
 def page(cases, out):
-    yield "# The best learning rate of a surrogate, on the network it was made of"
+    yield "# The best learning rate of a surrogate, on the network it was made from"
     yield ""
     yield (
         "`bench/transfer.py` (plan, train, page). Learning rates are powers of 2; a loss is the "
-        "mean of the last tenth of the steps, over seeds. What a rate costs is how much worse the "
-        "network itself gets with the surrogate's best rate than with its own. Images are of "
-        f"Fashion-MNIST, texts the speeches of `{SPEECHES}`, byte by byte. That losses at scale 1 "
-        "differ by rule is the readout, which mup has begin at 0: few steps are taken here, and "
-        "the first go into it."
+        "mean of the last tenth of the steps, over seeds. The column `costs` shows how much larger "
+        "the network's loss is with the surrogate's best rate than with its own best rate. Images "
+        f"are from Fashion-MNIST, and texts are the speeches of `{SPEECHES}`, byte by byte. At "
+        "scale 1 the losses differ between rules because of the readout. Under mup the readout "
+        "begins at 0, and the first of the few steps only make it grow."
     )
     for case in cases:
         told = json.loads((out / f"{case.name}.json").read_text())

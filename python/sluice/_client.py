@@ -383,7 +383,7 @@ def _keep(write) -> None:
     try:
         write()
     except OSError as error:
-        tell(f"the launch's last words are lost: {error}")
+        tell(f"the last messages of a launch are lost: {error}")
 
 
 def tell(text: str) -> None:
