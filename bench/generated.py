@@ -53,10 +53,11 @@ Policies on {count} scenarios that are drawn at random, numbers {first} to {last
 `generated_scenarios.py`: clusters, studies, stoppers, widths, times and failures. The mix and the
 ranges were fixed before `confluence` ran on any of them, and none was taken out.
 
-- **The goal** of a scenario is one of three. The makespan. The error at the deadline: one minus the
-  accuracy, or the loss; a policy without any report by then counts as an untrained model. The time
-  to the target: from a study's arrival until a trial reaches the target, or until the study ends
-  without reaching it; the mean over the studies.
+- **The goal** of a scenario is the makespan, the error at the deadline, or the time to the target.
+  The error is one minus the accuracy, or the loss. A policy without any report before the deadline
+  counts as an untrained model. The time to the target is measured from a study's arrival until a
+  trial reaches the target, or until the study ends without reaching it. It is the mean over the
+  studies.
 - **The published policies** are `fifo`, `lpt`, `fluid-*`, `hypersched`, `hypersack-*` (without the
   reference `-mip`) and `hydro`. Each runs on the scenarios that it can carry out. In scenarios with
   a deadline, `hypersched` runs with its own stopper `asha-pausing`, `confluence` without a stopper,

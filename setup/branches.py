@@ -222,7 +222,7 @@ def run_seed(program, seed, folder):
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          env={"LLVM_PROFILE_FILE": str(raw)})
     if run.returncode != 0:
-        sys.exit(f"expected a seed without problems, since its branches count; found:\n{run.stdout}")
+        sys.exit(f"expected no problems in a seed that is counted, found:\n{run.stdout}")
     subprocess.run(["llvm-profdata-19", "merge", "-o", merged, raw], check=True)
     exported = subprocess.run(
         ["llvm-cov-19", "export", "-skip-expansions", "-instr-profile", merged, program],
