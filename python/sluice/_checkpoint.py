@@ -11,8 +11,8 @@ The subfolder `latest` is the latest checkpoint. A new checkpoint is put in plac
 
 None of these folders is a link, so that the checkpoint folder can be copied for a fork.
 
-Step 1 begins, and the renaming is done, with the checkpoint folder locked, and only by the launch
-that owns the folder (_owner.py).
+Only the launch that owns the checkpoint folder takes these steps (_owner.py). The folder is locked
+while step 1 begins and during steps 2 to 4.
 """
 
 import os
@@ -158,7 +158,8 @@ def _put_back(folder: Path) -> None:
 def _is_kept(trial) -> bool:
     """Whether this process keeps checkpoints of the trial.
 
-    It keeps none if the trial was refused, because a newer launch may own the folder.
+    A silent process keeps none. If the trial was refused, a newer launch may own the folder, and
+    this process keeps none either.
     """
     return trial._session.link.keeps_checkpoints and not trial._is_refused
 

@@ -47,7 +47,7 @@ class Client(Contact):
         self._window = 1024
         self._hear_terms(trial._terms)
         self._postponed = []  # messages of signal handlers that interrupted a method of this class
-        self._to_note = {}  # outboxes with acknowledgements that are not noted in a folder yet
+        self._to_note = {}  # outboxes with acknowledgements that no file in their folder notes yet
         self._launches = Launches()
         self._launches.join(trial)
         self._wants_trial = False  # the process has no trial, and has asked for one

@@ -33,7 +33,7 @@ class OwnerLock:
             return None
         try:
             os.lockf(self._file, os.F_LOCK, 0)
-        except OSError:  # a file system without locks
+        except OSError:  # the file system has no locks
             pass
         try:
             owner = int(os.read(self._file, 20))

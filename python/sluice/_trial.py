@@ -3,7 +3,7 @@
 from sluice._outbox import Outbox
 from sluice._values import checked_attribute, checked_metrics, checked_work
 
-_MOST_LINES = 8  # of a traceback
+_MOST_LINES = 8  # how many lines of a traceback are sent at most
 _LONGEST_TAIL = 300
 
 
