@@ -1,4 +1,4 @@
-"""The client of a process that carries several trials at once."""
+"""The client of a process that carries several trials at the same time."""
 
 from sluice._client import Client, awaits_verdict, tell
 from sluice._wire import encode

@@ -52,8 +52,8 @@ struct News {
   std::vector<wire::Assign> joined;
   std::vector<MustLeave> must_leave;
   std::vector<NewTarget> targets;
-  // The process must leave its launches and then end: the controller needs it no more, or there is
-  // no controller. Once true, it stays true in all later news.
+  // The process must leave its launches and then end: the controller does not need the process any
+  // more, or there is no controller. Once true, `finished` is true in all later news.
   bool finished = false;
   // Why the process is without a controller: the controller refused the process, or did not answer
   // within the lease. Empty if the process has a controller.
@@ -69,8 +69,8 @@ struct LaunchReport {
 // What was measured while `trials` trials of the launch's shape were trained together.
 struct Measured {
   int trials = 1;
-  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
-  double work_per_second = 0;  // of each trial; 0: not measured
+  std::int64_t bytes = 0;      // the device memory of the process; 0: not measured
+  double work_per_second = 0;  // the speed of each trial; 0: not measured
 };
 
 using AttributeValue = std::variant<bool, std::int64_t, double, std::string>;
@@ -92,15 +92,15 @@ using AttributeValue = std::variant<bool, std::int64_t, double, std::string>;
 // The main loop of a program:
 //
 //   for (News news; !news.finished; news = client->Wait(deadline)) {
-//     // add the trials of news.joined; save those of news.must_leave, and Leave them
-//     // train each of the others a step, unless AwaitsVerdict; Report them all at once
+//     // begin the trials of news.joined; save the trials of news.must_leave, and Leave them
+//     // train every other trial for a step, unless it AwaitsVerdict; then Report all of them
 //   }
 class Client {
  public:
   // The launch in the settings joins first. Succeeds even if no controller listens. Fails with
   // invalid_argument if the settings name no launch or a wrong capacity.
   static Result<std::unique_ptr<Client>> Open(Settings settings);
-  ~Client();  // closes
+  ~Client();  // calls Close
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -125,7 +125,8 @@ class Client {
   Status Profile(LaunchRef at, const Measured& measured);
 
   // To be called before a new checkpoint replaces the previous one. When this returns, all messages
-  // of the launch so far are acknowledged or on disk, and survive a power failure.
+  // of the launch so far are acknowledged or on disk, and survive a power failure. Fails if the
+  // messages cannot be written, and are not acknowledged within some seconds.
   Status Secure(LaunchRef at);
   // Says that the launch's checkpoint folder now holds the state at this work. Calls Secure first.
   Status Saved(LaunchRef at, Work work, std::int64_t bytes);

@@ -7,7 +7,7 @@
 
 namespace sluice::client {
 
-// What a client is opened with.
+// The settings with which a client is opened.
 struct Settings {
   std::string socket_path;
   std::string worker;  // the name of this process in its hello
