@@ -1,10 +1,14 @@
-// A sampler behind a pipe: JSON lines in, JSON lines out.
+// Lets another program use a sampler: it reads JSON lines (<) and answers with JSON lines (>).
 //
 //   ask_tell SAMPLER SEED
-//   < {"space": {...}, "constraints": [...]}     first, as in a study file
+//   < {"space": {...}, "constraints": [...]}     the first line: keys as in a study file
 //   < {"ask": 1}                                 > {"trial": 1, "params": {...}}
 //   < {"tell": 1, "loss": 0.5}
-//   ask_tell SAMPLER SEED --speed N D            CPU time of ask, tell after N trials of D floats
+//
+// Or it measures a sampler. It prints the milliseconds of CPU time that one proposal and its result
+// take after N trials with D parameters, which are floats:
+//
+//   ask_tell SAMPLER SEED --speed N D
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the real binary on a store of its own, and results as a page."""
+"""Code that the benchmarks share: runs `sluice` on a store of its own, and writes result pages."""
 
 import argparse
 import contextlib
@@ -29,15 +29,15 @@ def _cpu_of_children():
 
 
 class House:
-    """A folder with a store and study files, and the command line on them."""
+    """A folder with a store and study files, in which `sluice` is run."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.store = self.folder / "s.db"
-        self.cpu_seconds = 0.0  # of the last run
+        self.cpu_seconds = 0.0  # the CPU time of the last run()
 
     def run(self, *words, check=True, **environment):
-        """Runs a verb to its end: seconds it took, and what it printed."""
+        """Runs a verb of `sluice` to its end. Returns the seconds it took, and its output."""
         command = [str(SLUICE), *map(str, words)]
         before = _cpu_of_children()
         start = time.monotonic()
@@ -63,7 +63,7 @@ class House:
 
 @contextlib.contextmanager
 def house():
-    """On the disk of the checkout, where a user's store would be, not in memory."""
+    """A new House in the checkout, and so on the disk: a user's store is not in memory either."""
     (ROOT / "build").mkdir(exist_ok=True)
     folder = tempfile.mkdtemp(prefix="b", dir=ROOT / "build")
     try:
@@ -73,7 +73,7 @@ def house():
 
 
 def sync_ms(folder, times=50):
-    """The median time of one synced write of a page, what a commit costs at least."""
+    """The median time of one synced write of 4 KiB. A commit takes at least as long."""
     path = pathlib.Path(folder) / "sync"
     took_ms = []
     with open(path, "wb", buffering=0) as file:
@@ -87,7 +87,7 @@ def sync_ms(folder, times=50):
 
 
 def arguments(description, **defaults):
-    """Flags with whole numbers for each default."""
+    """Reads the command line. Each default becomes a flag that takes a whole number."""
     parser = argparse.ArgumentParser(description=description)
     for name, value in defaults.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=value)
@@ -96,7 +96,10 @@ def arguments(description, **defaults):
 
 
 def rounds(times, *measurements):
-    """Runs the measurements in turn, `times` over, so that a busy moment meets all of them."""
+    """Runs each measurement once in a round, for `times` rounds. Returns their values.
+
+    Other load on the machine then affects all measurements alike.
+    """
     values = [[] for _ in measurements]
     for turn in range(times):
         for measure, into in zip(measurements, values, strict=True):
@@ -107,7 +110,7 @@ def rounds(times, *measurements):
 
 
 def spread(values, digits=0):
-    """The median, and the range it lies in."""
+    """The median, with the lowest and the highest value."""
     middle = f"{statistics.median(values):,.{digits}f}"
     if len(values) == 1:
         return middle
@@ -126,7 +129,7 @@ def _cpu_model():
 
 
 def machine(folder):
-    """What it was measured on, without names."""
+    """Describes the machine, without its name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     system = platform.release().split("-")[0]
     return (
@@ -154,7 +157,7 @@ def table(header, rows):
 
 
 def write_page(name, about, facts, *parts):
-    """bench/results/NAME.md: `about` with its title, what was run, where, and what came out."""
+    """Writes bench/results/NAME.md: `about` with its title, the command, the facts, the results."""
     command = " ".join([f"bench/{pathlib.Path(sys.argv[0]).name}", *sys.argv[1:]])
     head = [about.strip(), f"`python3 {command}`, {time.strftime('%Y-%m-%d')}"]
     page = "\n\n".join(head + ["\n".join(f"- {fact}" for fact in facts), *parts]) + "\n"

@@ -1,6 +1,6 @@
-// Makes the store of a study with many finished trials, with the engine and the ledger, as a
-// controller would, but in virtual time. Also measures how long it takes to recover the engine from
-// the store.
+// Makes the store of a study with many finished trials. It uses the engine and the ledger as a
+// controller does, but in virtual time. It can also measure how long it takes to recover the engine
+// from a store.
 //
 //   big_store make STORE STUDY.yaml REPORTS
 //   big_store recover STORE

@@ -1,9 +1,9 @@
-"""What each room and each program of a build took, from ninja's log: core seconds and units.
+"""Prints how long each room and each program took to build, and its units, from ninja's log.
 
     python bench/build_times.py build/release build/fuzz ...
 
-A folder that was built in several goes counts each output's last time. The log has wall-clock times
-of each command, so other work on the machine counts in.
+If an output was built several times, the last build counts. The log has the wall-clock time of each
+command, so other work on the machine makes the times longer.
 """
 
 import collections
@@ -15,7 +15,7 @@ TARGET = re.compile(r"(?:.*/)?CMakeFiles/([\w-]+)\.dir/")
 
 
 def last_times(folder):
-    """Output -> (start, end) in seconds."""
+    """Returns a dict: output -> (start, end) of its last build, in seconds."""
     times = {}
     for line in (pathlib.Path(folder) / ".ninja_log").read_text().splitlines():
         if not line.startswith("#"):

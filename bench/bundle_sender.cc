@@ -1,10 +1,11 @@
 // A trial program that carries many trials in one process and reports as fast as the client allows.
-// It waits until all trials have joined, reports for each in turn, and leaves once every report is
-// acknowledged. Prints when its first report was made and when the last acknowledgement came.
+// It waits until all trials have joined. Then it reports in steps, with one report of each trial in
+// a step, and ends once every report is acknowledged. Prints when its first report was made and
+// when the last acknowledgement came.
 //
 //   bundle_sender TRIALS REPORTS
 //
-// REPORTS: of each trial
+// REPORTS: how many reports each trial makes
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One process for many trials: durable reports a second, and what a join costs."""
+"""One process for many trials: durable reports a second, and how long a join takes."""
 
 import json
 import statistics
@@ -10,7 +10,7 @@ import reports_bench
 TRIALS = 64  # in the process that reports
 BESIDE = 16  # in the process that trials join and leave
 REPORTS_BAR = 50_000
-JOINS_BAR = 1.1  # of a warm start
+JOINS_BAR = 1.1  # times the duration of a warm start
 
 ABOUT = """
 # One process for many trials
@@ -21,12 +21,12 @@ engine, ledger (SQLite, synchronous FULL), acknowledgement. The clock runs from 
 made to the last acknowledgement heard. The bar: at least 50,000 a second in all, also with every
 sync delayed to 4 ms.
 
-**Joins.** A Python program that does no work reports once for each trial. The time is that from the
-end of a trial to the first report of the next one, in the same process: the next trial is a warm
-start under `sluice.trials()`, and a join under `sluice.bundle()`. First the two run under the same
-study file, one trial at a time. Then 16 trials are in a bundle: one leaves, and the other 15 stay
-while the next one joins. Their process looks for it every 0.1 ms. The bar: a join takes no longer
-than a warm start. Rounds differ by more than a tenth, so up to a tenth more is taken for the same.
+**Joins.** A Python program that does no work reports once for each trial. The time is measured from
+the end of a trial to the first report of the next trial in the same process. That next trial is a
+warm start with `sluice.trials()`, and a join with `sluice.bundle()`. First, both run with the same
+study file, one trial at a time. Then a bundle has 16 trials: one leaves, and the other 15 stay
+while the next one joins. The process looks for the new trial every 0.1 ms. The bar: a join takes no
+longer than a warm start. Rounds differ by more than a tenth, so up to a tenth more counts as equal.
 """
 
 REPORTS = """
@@ -52,8 +52,8 @@ policy: hydro
 fuse: {at_once}
 """
 
-# Both write the times between trials to a file, in seconds. A trial goes on for a moment after its
-# report, so that its end does not wait until the report is on disk.
+# WARM and BUNDLE write the times between trials to a file, in seconds. After its report, a trial
+# goes on for a moment, so that the report is on disk before the trial ends.
 WARM = """
 import json, sys, time
 import sluice
@@ -69,7 +69,7 @@ with open(sys.argv[1], "w") as file:
     json.dump(gaps, file)
 """
 
-# A trial ends when the bundle is full again. At the end of the study all that are left end.
+# A trial ends when the bundle is full again. When the last trial has joined, all trials end.
 BUNDLE = """
 import json, sys, time
 import sluice
@@ -98,7 +98,7 @@ with open(sys.argv[1], "w") as file:
 
 
 def bundle_rate(reports, **environment):
-    """Reports a second, and microseconds of CPU time a report."""
+    """Returns reports a second, and microseconds of CPU time for each report."""
     text = REPORTS.format(sender=bench.PROGRAMS / "bundle_sender", trials=TRIALS, reports=reports)
     rate, _, cpu_us = reports_bench.rates(text, TRIALS * reports, printing=1, **environment)
     return rate, cpu_us

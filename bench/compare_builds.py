@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Another checkout's build beside this one's, in turn: reports, starts, and what they cost.
+"""Compares another checkout's build with this one's: reports, starts, and their instructions.
 
     python3 bench/compare_builds.py --other CHECKOUT [--rounds 10]
 
-Both checkouts must be built (`setup/build tests`), and this one's programs (`setup/build bench`).
+Both checkouts must be built (`setup/build tests`), and this one also with `setup/build bench`. The
+two builds are measured in alternation.
 """
 
 import argparse
@@ -27,15 +28,19 @@ MOST_SLOWER_START = 0.10
 MOST_LONGER_START_MS = 0.2
 
 ABOUT = """
-# Two builds in turn
+# Two builds compared
 
-What the promise that nothing is lost costs: the build before its last mends (the other) and the one
-with them, in turn. Reports: 8 native programs report at once, as fast as the window lets them, from
-the first report made to the last acknowledgement; and one Python program alone, each with its
-checkout's package. Starts: the whole of `sluice tune` over its trials, each a native program that
-prints one result; and a Python one. Instructions, by callgrind: of the controller and of the
-launchers, the difference of a study twice as long, over what it had more of (with pidfds as
-bench/valgrind_pidfd.c makes them, which not every valgrind knows).
+Two builds are measured in alternating rounds: that of another checkout ("the other") and that of
+this one.
+
+- Reports: 8 native programs report at the same time, as fast as the window lets them. The clock
+  runs from the first report made to the last acknowledgement heard. Then one Python program reports
+  alone, with the package of the checkout. Its clock runs over the whole of `sluice tune`.
+- Starts: the time of the whole `sluice tune`, divided by its trials. A trial is a native program
+  that prints one result, or a Python program that reports once.
+- Instructions, counted by callgrind, of the controller and of the launchers: a study is compared
+  with one twice as long. The difference is divided by the number of launches or reports that the
+  longer study has more. Not every valgrind knows pidfds, so bench/valgrind_pidfd.c replaces them.
 """
 
 STUDY = """
@@ -66,7 +71,7 @@ sluice.report(1, loss=sluice.params()["x"])
 
 
 class Unmeasured(Exception):
-    """Nothing could be started under callgrind."""
+    """No trial could be run under callgrind."""
 
 
 class Build:
@@ -111,7 +116,7 @@ class Build:
         return SENDERS * reports / (max(each["last_ns"] for each in times) - begin) * 1e9
 
     def python_reports(self, reports):
-        """Reports a second, over all of `tune`."""
+        """Reports a second, over the whole run of `tune`."""
         with self.study([bench.PYTHON, "reports.py", reports], 1, 1) as house:
             seconds = self.tune(house)
             check_reports(house, reports)
@@ -131,7 +136,7 @@ class Build:
         return seconds / trials * 1e3
 
     def instructions(self, program, trials, parallelism):
-        """Instructions of the controller, and of all launchers."""
+        """Returns the instructions of the controller, and those of all launchers together."""
         with self.study(program, trials, parallelism) as house:
             words = [
                 "valgrind",
@@ -164,7 +169,7 @@ class Build:
 
 @functools.cache
 def pidfd_shim():
-    """Compiles the library that gives valgrind pidfds."""
+    """Compiles bench/valgrind_pidfd.c, a library that makes pidfds work under valgrind."""
     library = pathlib.Path(tempfile.mkdtemp(prefix="sluice-bench-")) / "valgrind_pidfd.so"
     source = pathlib.Path(__file__).with_name("valgrind_pidfd.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -189,7 +194,7 @@ def check_reports(house, count):
 
 
 def cost(build, options):
-    """Instructions of a launch and of a report: controller, launcher."""
+    """Returns the instructions of a launch (controller, launcher) and of a report (controller)."""
     few, many = options.launches, 2 * options.launches
     trivial = [bench.PROGRAMS / "trivial"]
     short = build.instructions(trivial, few, SPAWNED)

@@ -1,9 +1,9 @@
-"""Synthetic learning curves that change phase.
+"""Synthetic learning curves with several phases.
 
-A problem has a search space and, for each of its points, the loss after each of 27 epochs. One
-model of training stands behind all of them (phased_training.py). The problems differ in which
-hyperparameters can be tuned (the others keep a default), in the constants of the task, drawn from a
-fixed seed, and in which of the phases matter most.
+A problem has a search space and, for each of its points, the loss after each of 27 epochs. The
+losses of all problems come from one model of training (phased_training.py). The problems differ in
+which hyperparameters can be tuned (the others keep a default), in the constants of the task (drawn
+from a fixed seed), and in which phases matter most.
 """
 
 import functools
@@ -48,10 +48,10 @@ class PhasesProblem:
         return train(self._task, {**self._fixed, **params})[0]
 
     def noise(self, params):
-        """The standard deviation of what an observation adds to the loss of each epoch.
+        """The standard deviation of the noise in the observed loss of each epoch.
 
-        It is larger for small batches, for large learning rates and where the loss falls fast,
-        and nearly nothing once training has diverged.
+        The noise is larger for small batches, for large learning rates and where the loss falls
+        fast. It is nearly 0 once training has diverged.
         """
         params = {**self._fixed, **params}
         losses, relative, diverged = train(self._task, params)
@@ -66,18 +66,18 @@ class PhasesProblem:
     def best(self):
         """The least true loss of any point at any epoch.
 
-        Found by a search, less a margin of 1e-4 of (middle - best) so that it is a lower bound;
-        it is exact up to about 1e-3 of (middle - best).
+        It is found by a search, which may miss the least loss by about 1e-3 of (middle - best). A
+        margin of 1e-4 of (middle - best) is subtracted, so that no loss should lie below it.
         """
         return self._extent[0]
 
     @property
     def middle(self):
-        """The median over random points of the least true loss of their curve."""
+        """The median, over random points, of the least true loss of a point's curve."""
         return self._extent[1]
 
     def _point(self, place):
-        """The parameters at a place in the unit cube, less those that are not active."""
+        """The parameters at a place in the unit cube, without those that are not active."""
         params = {
             name: _value(spec, float(unit))
             for (name, spec), unit in zip(self.space.items(), place, strict=True)
@@ -89,7 +89,7 @@ class PhasesProblem:
         }
 
     def _combination(self, place):
-        """The values at a place of the parameters that take one of a list."""
+        """The values, at a place, of the parameters that are a choice or an ordinal."""
         point = self._point(place)
         return tuple(
             point.get(name)
@@ -102,14 +102,15 @@ class PhasesProblem:
 
     @functools.cached_property
     def _extent(self):
-        """Best and middle: 20,000 random points, then a local search from the best of them."""
+        """Returns (best, middle), from 20,000 random points and a local search from the best."""
         rng = np.random.default_rng(self._seed + 1000)
         places = rng.random((20000, len(self.space)))
         losses = np.array([self._least(place) for place in places])
         middle = float(np.median(losses))
 
-        # From the best 40 and the best 2 of each combination of choices, as far as 100 starts go;
-        # then on from the best 10 and the best of each of the 10 best combinations.
+        # A short search starts from the best 40 points, and from the best 2 points of each
+        # combination of choices, up to 100 points in all. A long search continues from the best 10
+        # of their results, and from the best results of up to 10 combinations among the rest.
         counts = {}
         starts = []
         for rank, index in enumerate(np.argsort(losses, kind="stable")):
@@ -132,12 +133,16 @@ class PhasesProblem:
         return least - 1e-4 * (middle - least), middle
 
     def _descend(self, rng, place, loss, tries, width):
-        """Random steps that are kept when they help; longer after one that does."""
+        """Takes random steps, and keeps those that lower the loss. Returns (loss, place).
+
+        Steps become longer after a step that helps, and shorter after one that does not.
+        """
         for _ in range(tries):
             moves = rng.random(len(place)) < max(0.35, 1.5 / len(place))
             moves[rng.integers(len(place))] = True
             step = moves * rng.normal(size=len(place)) * width
-            # Now and then one coordinate goes anywhere, for integers and choices.
+            # In one try of ten, one coordinate moves anywhere: small steps may not change integers
+            # and choices.
             other = np.clip(place + step, 0.0, 1.0)
             if rng.random() < 0.1:
                 other = place.copy()
@@ -163,9 +168,9 @@ _MOMENTUM = {"float": [0.0, 0.99], "when": "optimizer == 'sgd'"}
 
 
 def problems():
-    """The six problems: from 3 to 9 hyperparameters, each with phases of its own."""
+    """Returns the six problems. They have 3 to 9 hyperparameters, and differ in their phases."""
     return [
-        # A wide enough network on little data: it overfits unless its weights decay.
+        # A wide network on little data overfits without weight decay.
         PhasesProblem(
             1,
             space={
@@ -182,7 +187,7 @@ def problems():
                 "noise": 0.4,
             },
         ),
-        # Large learning rates pay, if the start is gentle: warm-up and divergence.
+        # Large learning rates do best, but diverge without warm-up.
         PhasesProblem(
             2,
             space={
@@ -196,7 +201,7 @@ def problems():
             fixed={"schedule": "cosine", "width": 256},
             emphasis={"edge": 0.8, "early_edge": 1.7, "rate": 0.7, "gradient_noise": 1.5},
         ),
-        # The loss stands on gradient noise until the learning rate drops.
+        # Gradient noise keeps the loss up until the learning rate drops.
         PhasesProblem(
             3,
             space={
@@ -211,7 +216,7 @@ def problems():
             fixed={"norm": "batch"},
             emphasis={"gradient_noise": 2.5, "noise": 1.2, "edge": 1.3},
         ),
-        # Deep networks stand still for long before they learn, and end lower.
+        # Deep networks have a long plateau before they learn, but reach lower losses.
         PhasesProblem(
             4,
             space={
@@ -224,7 +229,7 @@ def problems():
             fixed={"schedule": "linear", "warmup": 1},
             emphasis={"plateau": 3.5, "capacity_gap": 2.0, "deepest": 1.4, "rate": 1.3},
         ),
-        # A bit of everything in many dimensions, with much noise.
+        # All phases, many hyperparameters, and much noise.
         PhasesProblem(
             5,
             space={
@@ -249,7 +254,8 @@ def problems():
                 "noise": 1.6,
             },
         ),
-        # Sizes and batches in fixed steps, augmentation against overfitting, drops to be timed.
+        # Sizes and batches are ordinals, augmentation reduces overfitting, and drops of the
+        # learning rate matter.
         PhasesProblem(
             6,
             space={

@@ -1,8 +1,8 @@
-"""Problems with learning curves: a space, and for each point of it the losses of 27 epochs.
+"""Problems with learning curves: a space, and for each of its points the losses of 27 epochs.
 
-Three kinds are here: `recorded` (every point of a grid was trained for real, record_curves.py),
-`power laws` and `noisy quadratics`. A fourth, curve_phases.py, was set aside while the sampler was
-worked on.
+Three kinds of problems are here: `recorded` (record_curves.py really trained every point of a
+grid), `power laws` and `noisy quadratics`. A fourth kind is in curve_phases.py. It was not looked
+at while the sampler was developed.
 """
 
 import functools
@@ -21,7 +21,7 @@ OPTIMA = pathlib.Path(__file__).resolve().parent / "curves/optima.json"
 
 
 class Recorded:
-    """A grid of trained configurations: a search sees what was measured, noise and all."""
+    """A grid of trained configurations. The losses are those measured, with their noise."""
 
     kind = "recorded"
 
@@ -57,7 +57,7 @@ class Recorded:
 
 
 class Generated:
-    """What the generated kinds share: the best and the middle, found once and kept in a file."""
+    """Base of the generated kinds. Reads their best and middle, found once (main), from a file."""
 
     active = {}
 
@@ -83,10 +83,11 @@ def unit_of(spec, value):
 
 
 class PowerLaw(Generated):
-    """limit + (1 - limit) (1 + epoch / scale)^-rate: limit and rate follow from the point.
+    """loss = limit + (1 - limit) (1 + epoch / scale)^-rate.
 
-    The limit is least at one point, along a curved valley; on one side quick learners end worse,
-    so that curves cross; the noise is largest for the quick.
+    The point decides limit, rate and scale. The limit is least at one point, in a curved valley. On
+    one side of that point, trials learn quicker but end worse, so that curves cross. Trials that
+    learn quickly have more noise.
     """
 
     kind = "power laws"
@@ -134,11 +135,11 @@ class PowerLaw(Generated):
 
 
 class NoisyQuadratic(Generated):
-    """SGD on a quadratic with noisy gradients, exactly: mean and variance of each direction.
+    """The expected loss of SGD on a quadratic with noisy gradients, computed without sampling.
 
-    An epoch is a number of samples, so small batches take more steps and noisier ones. A learning
-    rate that is too large diverges; one that is large learns quickly and ends on a high floor,
-    unless it decays.
+    An epoch is a fixed number of samples, so smaller batches mean more steps, with more noise in
+    each. Training diverges if the learning rate is too large. With a large learning rate it is
+    quick at first, but the loss stays high at the end, unless the learning rate decays.
     """
 
     kind = "noisy quadratics"
@@ -150,7 +151,7 @@ class NoisyQuadratic(Generated):
         directions = np.arange(1, 9)
         self.curvature = directions ** -float(spectrum)
         self.gradient_noise = noise * self.curvature
-        self.start = np.full(8, 1 / self.curvature.sum())  # the loss at first is 1/2 in all
+        self.start = np.full(8, 1 / self.curvature.sum())  # makes the initial loss 1/2
         space = {
             "lr": {"float": [1e-3, 10.0], "log": True},
             "momentum": {"float": [0.0, 0.99]},
@@ -176,8 +177,9 @@ class NoisyQuadratic(Generated):
     def clean(self, params):
         momentum, batch = params.get("momentum", 0.0), params.get("batch", 16)
         steps = max(1, self.samples // batch)
-        # Moments of one direction: E[x^2], E[x v], E[v^2], 1, with v' = m v - r (h x + noise),
-        # x' = x + v'. One matrix for each epoch and direction.
+        # A step is v' = m v - r (h x + noise), x' = x + v'. It maps the moments (E[x^2], E[x v],
+        # E[v^2], 1) of a direction linearly. `one` has the matrix of a step for each epoch and
+        # direction.
         rate = self._rates(params)[:, None]
         pull = rate * self.curvature
         kick = rate**2 * self.gradient_noise / batch
@@ -195,7 +197,7 @@ class NoisyQuadratic(Generated):
                 moments = (epoch @ moments[:, :, None])[:, :, 0]
                 loss = 0.5 * float(self.curvature @ moments[:, 0])
                 if not 0 <= loss < self.CAP:
-                    break  # it has diverged, and stays so
+                    break  # training has diverged: the loss stays at CAP
                 losses[at] = loss
         return np.log10(np.maximum(losses, 1e-5))
 
@@ -237,7 +239,7 @@ def set_aside():
 
 
 def observed(problem, params, seed):
-    """What a trial reports: the same for the same point, whichever search proposes it."""
+    """The losses that a trial reports. They depend only on the problem, the point and the seed."""
     noise = problem.noise(params)
     clean = problem.clean(params)
     if not noise.any():
@@ -248,7 +250,10 @@ def observed(problem, params, seed):
 
 
 def regret(problem, loss):
-    """0: the least loss there is; 1: the median, over points, of the loss at the best epoch."""
+    """The regret of a loss. 0 is the least loss of the problem.
+
+    1 is the median, over points, of the loss at the point's best epoch.
+    """
     return (loss - problem.best) / (problem.middle - problem.best)
 
 
@@ -271,7 +276,7 @@ def drawn(problem, luck):
 
 
 def moved(problem, params, width, luck):
-    """A neighbour of a point."""
+    """A random neighbour of a point, about `width` away in the unit cube."""
     near = dict(params)
     other = drawn(problem, luck)
     for name, spec in problem.space.items():
@@ -287,7 +292,10 @@ def moved(problem, params, width, luck):
 
 
 def find_best(problem):
-    """The least loss of any epoch of any point, by a long search; and the middle of random ones."""
+    """Searches for the least loss of any point at any epoch ("best").
+
+    Also returns the median, over random points, of the least loss of their curves ("middle").
+    """
     luck = random.Random(problem.name)
     least = lambda params: float(problem.clean(params).min())  # noqa: E731
     points = [drawn(problem, luck) for _ in range(8000)]

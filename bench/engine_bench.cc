@@ -1,13 +1,13 @@
-// How many events a second the engine takes, in virtual time, on one core: a study of 100,000
-// trials on 64 GPUs under fifo. The driver here plays sampler and executor as simply as it can. Its
-// own time is included.
+// Measures how many events a second the engine applies, in virtual time, on one core: a study of
+// 100,000 trials on 64 GPUs under fifo. A simple driver here takes the place of the sampler and of
+// the executor. The driver's own time is included.
 //
 //   build/bench/bin/engine_bench --benchmark_repetitions=5
 //
-// Study/STOPPER/REPORTS: CPU time of whole studies, events a second, and a digest of the engine at
-// the end. Kinds/...: the same with the time of every Apply: the median nanoseconds for each kind
-// of event, less the cost of reading the clock. WithLedger/...: with every event written to a
-// ledger on a disk in memory, EVENTS events a commit.
+// Study/STOPPER/REPORTS/TRIALS: the CPU time of whole studies, events a second, and a digest of the
+// engine at the end. Kinds/...: the same studies, but each Apply is timed. It shows the median
+// nanoseconds for each kind of event, less the cost of reading the clock. WithLedger/.../EVENTS:
+// every event is also written to a ledger on a disk in memory, EVENTS events in each commit.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -116,8 +116,8 @@ class Book {
 };
 
 struct Wishes {
-  Times* times = nullptr;             // if the time of each event is wanted
-  Book* book = nullptr;               // if the events are to be written down
+  Times* times = nullptr;             // gets the time of each event, if set
+  Book* book = nullptr;               // gets the events, if set
   std::int64_t checkpoint_bytes = 0;  // left by each launch
 };
 
@@ -147,7 +147,7 @@ class Driver {
       } else {
         break;
       }
-      // The list of changed trials is taken as often as a busy controller commits.
+      // A busy controller commits about this often, and takes the list of changed trials each time.
       if (events_ % 256 == 0 && wishes_.book == nullptr)
         benchmark::DoNotOptimize(engine_.TakeChanged());
     }
@@ -172,7 +172,7 @@ class Driver {
     return std::pair(a.next, a.trial) > std::pair(b.next, b.trial);
   }
 
-  // The earliest launch reports or leaves.
+  // Lets the launch whose turn is next report or leave.
   void Advance() {
     std::ranges::pop_heap(launches_, Later);
     current_ = launches_.back();

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The headline tables of the four papers beside ours, from the simulator.
+"""Prints the main tables of four papers, with the simulator's figures beside the published ones.
 
-    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro, confluence; or all
+    bench/evidence.py TABLE...    fluid, hypersched, hypersack, hydro, confluence; default: all
 
-Prints a table in Markdown for each, with the published figures in it, as docs/evidence.md has them.
-Nothing published is an input of the simulation. SLUICE_BIN_DIR names the build to ask
-(build/release/bin).
+The tables are in Markdown, as in docs/evidence.md. No published figure is an input of the
+simulation. SLUICE_BIN_DIR names the folder of the binaries to use (default: build/release/bin).
 """
 
 import argparse
@@ -19,7 +18,7 @@ BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/b
 
 
 def simulate(scenario, *flags):
-    """Each policy's results by its label."""
+    """Runs a scenario. Returns a dict: the policy's label -> its results."""
     command = [
         BINARIES / "sluice",
         "simulate",
@@ -42,7 +41,7 @@ def table(headings, rows):
 
 
 def paired(ours, theirs):
-    """The mean difference of pairs, and half of its 95 % interval."""
+    """The mean of the paired differences, and half the width of its 95 % interval."""
     differences = [a - b for a, b in zip(ours["values"], theirs["values"], strict=True)]
     mean = sum(differences) / len(differences)
     variance = sum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
@@ -189,8 +188,9 @@ def hydro(seeds):
     accelerations()
 
 
-# The scenario's name, the model, GPUs and trials, GPUs of a full-size trial with the labels that
-# have them, and what Hydro reports.
+# For each model: the scenario's name, the model's name, GPUs/trials, the speed-up that Hydro's
+# authors report (last), and (before it) the widths of a full-size trial in GPUs. Each width comes
+# with the suffix that its labels have in the scenario.
 HYDRO_MODELS = [
     ("resnet18", "ResNet-18", "8/1000", {1: ""}, "16.2x"),
     ("vgg11", "VGG-11", "8/500", {1: ""}, "10.8x"),
@@ -202,7 +202,7 @@ HYDRO_MODELS = [
 
 
 def accelerations():
-    """Surrogates, fusion and the target at full size, against every trial at full size."""
+    """Compares two ways: fused surrogates and then a full-size target; or all trials full size."""
     rows = []
     for name, model, size, widths, published in HYDRO_MODELS:
         runs = simulate(f"hydro-{name}", "--seeds", "3")
@@ -237,7 +237,10 @@ def accelerations():
 
 
 def beside(scenario, published, ours, seeds, *flags):
-    """A row: the best of the published policies, and ours, by the scenario's goal."""
+    """A table row that compares our policy with the best of the published ones.
+
+    They are compared by the scenario's goal.
+    """
     runs = simulate(
         scenario, "--policy", ",".join([*published, ours]), "--seeds", str(seeds), *flags
     )

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Our own policy beside the published ones on generated scenarios that no policy was tuned on.
+"""Compares our own policy with the published ones on generated scenarios.
 
-    bench/generated.py             all 200 with 20 seeds each; writes bench/results/generated.md
-    bench/generated.py --show 17   the scenario file number 17, to run and to look into
+    bench/generated.py             runs 200 scenarios, 20 seeds each; writes the page
+    bench/generated.py --show 17   prints the scenario file number 17
 
-There are as many scenarios as are asked for. Policies were changed with the first 1,000 in sight,
-so `--first 1001` gives 200 that played no part in a change.
+The page is bench/results/generated.md. The scenarios come from generated_scenarios.py, which can
+make any number of them. Results on the first 1,000 were known when policies were changed. So use
+`--first 1001` for scenarios that have influenced no policy.
 
-Scenarios are those of generated_scenarios.py. On each, every published policy that can carry it
-out is run and so is `confluence`, with the same seeds; ours is held against the one that is best in
-mean, by the scenario's goal. SLUICE_BIN_DIR names the build to ask (build/release/bin).
+On each scenario the script runs `confluence` and every published policy that can carry the scenario
+out, all with the same seeds. It compares `confluence` with the published policy that has the best
+mean, by the scenario's goal. SLUICE_BIN_DIR names the folder of the binaries to use (default:
+build/release/bin).
 """
 
 import argparse
@@ -30,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 PAGE = ROOT / "bench/results/generated.md"
 COUNT = 200
-LIMIT_S = 300  # a command that takes longer hangs
+LIMIT_S = 300  # a command that takes longer is taken to hang
 OURS = "confluence"
 REFUSES = "refuses"
 PUBLISHED = [
@@ -51,26 +53,30 @@ Policies on {count} scenarios that are drawn at random, numbers {first} to {last
 `generated_scenarios.py`: clusters, studies, stoppers, widths, times and failures. The mix and the
 ranges were fixed before `confluence` ran on any of them, and none was taken out.
 
-- **By the goal:** the makespan; the error at the deadline (one minus the accuracy, or the loss; a
-  policy that has no model by then has an untrained one); or the time to the target: from a study's
-  arrival until a trial reaches it, or until the study ends without, the mean over the studies.
-- **Published** are `fifo`, `lpt`, `fluid-*`, `hypersched`, `hypersack-*` (but for the reference
-  `-mip`) and `hydro`, each where it can carry the scenario out. With a deadline `hypersched` has
-  its own stopper `asha-pausing`, `confluence` none, the others that of the scenario; since ours
-  goes without a stopper, `fifo` does so too, as one more (`fifo-none`).
-- **Verdicts** are of paired differences to the published policy that is best in mean, with their
-  95 % interval by Student's t: equal if it holds 0. That policy is picked by the same seeds it is
-  compared on, which favours it: of several equal ones the luckiest is taken. And where two policies
-  are truly equal, one scenario in forty comes out worse by chance, and one better.
+- **The goal** of a scenario is the makespan, the error at the deadline, or the time to the target.
+  The error is one minus the accuracy, or the loss. A policy without any report before the deadline
+  counts as an untrained model. The time to the target is measured from a study's arrival until a
+  trial reaches the target, or until the study ends without reaching it. It is the mean over the
+  studies.
+- **The published policies** are `fifo`, `lpt`, `fluid-*`, `hypersched`, `hypersack-*` (without the
+  reference `-mip`) and `hydro`. Each runs on the scenarios that it can carry out. In scenarios with
+  a deadline, `hypersched` runs with its own stopper `asha-pausing`, `confluence` without a stopper,
+  and the others with the scenario's stopper. As `confluence` has no stopper there, `fifo` is also
+  run without one (`fifo-none`).
+- **The verdicts** compare `confluence` with the published policy that has the best mean, by paired
+  differences and their 95 % interval (Student's t). The verdict is "equal" if the interval contains
+  0. The same seeds choose the best published policy and compare it, which favours that policy: of
+  several equal policies, the luckiest is chosen. Where two policies are truly equal, one scenario
+  in forty comes out worse by chance, and one in forty better.
 """
 
 
 class NotCarriedOut(Exception):
-    """A policy does not run a scenario; says why."""
+    """Raised with the reason if a policy does not carry a scenario out."""
 
 
 def simulate(path, policy, seeds):
-    """What `sluice simulate` says of one policy."""
+    """Runs `sluice simulate` with one policy. Returns its results."""
     flags = ["--json", "--policy", policy, "--seeds", str(seeds)]
     command = [BINARIES / "sluice", "simulate", path, *flags]
     try:
@@ -90,7 +96,7 @@ def simulate(path, policy, seeds):
 
 
 def measured(drawn, run):
-    """A run's value by the scenario's goal, less is better, for each seed."""
+    """The value of a run by the scenario's goal, for each seed. Smaller is better."""
     if drawn["goal"] == "makespan":
         return run["makespan_seconds"]["values"]
     if drawn["goal"] == "time-to-target":
@@ -105,7 +111,10 @@ def measured(drawn, run):
 
 
 def student(freedom):
-    """The 97.5 % quantile of Student's t: Cornish and Fisher's expansion, good from 4 on."""
+    """The 97.5 % quantile of Student's t, by the expansion of Cornish and Fisher.
+
+    It is accurate enough from 4 degrees of freedom on.
+    """
     z = statistics.NormalDist().inv_cdf(0.975)
     terms = [
         z,
@@ -117,7 +126,10 @@ def student(freedom):
 
 
 def compare(ours, theirs):
-    """The mean change and half of its interval, as parts of theirs, and the verdict."""
+    """Returns the mean change, half the width of its 95 % interval, and the verdict.
+
+    The first two are relative to their mean.
+    """
     differences = [a - b for a, b in zip(ours, theirs, strict=True)]
     scale = statistics.fmean(theirs)
     change = statistics.fmean(differences)
@@ -128,7 +140,7 @@ def compare(ours, theirs):
 
 
 def examine(number, seeds):
-    """One scenario: what every policy comes to, and how ours compares with the best."""
+    """Runs all policies on one scenario, and compares ours with the best published one."""
     drawn = generated_scenarios.draw(number)
     values, refusals = {}, {}
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +179,7 @@ def table(headings, rows):
 
 
 def ratio(changes):
-    """The geometric mean of what ours comes to beside theirs, as a change."""
+    """The geometric mean of the ratios ours / theirs, shown as a relative change."""
     logs = [math.log(max(1e-6, 1 + change)) for change in changes]
     return f"{math.expm1(statistics.fmean(logs)):+.1%}" if logs else "-"
 
@@ -234,8 +246,8 @@ def summary(rows):
     ]
     failed_text = "\n".join(failed) if failed else "- none"
     parts.append(
-        "Policies that took a scenario on and did not carry it out (those that lack what they need "
-        f"refuse, and are not listed):\n\n{failed_text}\n"
+        "Policies that accepted a scenario and then failed to carry it out (policies that lack "
+        f"what they need refuse a scenario, and are not listed):\n\n{failed_text}\n"
     )
     return "\n".join(parts)
 

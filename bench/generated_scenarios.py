@@ -1,8 +1,9 @@
-"""Scenarios that are drawn, not written: what `bench/generated.py` holds policies against.
+"""Draws scenarios at random, for `bench/generated.py`.
 
-Scenario number i follows from i alone, the same on every machine and for every Python. Its family
-follows from its number, so that any ten in a row have the same mix; all else is drawn, widely, from
-what people have. The mix and the ranges were fixed before any policy was run on them.
+Scenario i depends on the number i alone, and is the same on every machine and in every version of
+Python. The number decides the family, so that any ten scenarios in a row have the same mix of
+families. All else is drawn at random from wide, realistic ranges. The mix and the ranges were fixed
+before any policy was run on these scenarios.
 """
 
 import math
@@ -36,17 +37,17 @@ def family(number):
 
 
 def draw(number):
-    """The scenario with this number, as values."""
+    """The scenario with this number, as a dict."""
     return Drawing(number).scenario()
 
 
 def text(number):
-    """The same as a scenario file."""
+    """The scenario with this number, as the text of a scenario file."""
     return _yaml(draw(number))
 
 
 def features(scenario):
-    """In a few words what a policy may find hard or easy."""
+    """Describes in a few words the features of a scenario that matter to a policy."""
     nodes = [
         f"{node['count']}x{node['devices']['count']} {node['devices']['kind']}"
         if "devices" in node
@@ -85,7 +86,7 @@ def _of_study(study):
 
 
 class Drawing:
-    """One scenario while it is drawn. All randomness is one stream of numbers in [0, 1)."""
+    """Draws one scenario. All random choices come from one stream of numbers in [0, 1)."""
 
     def __init__(self, number):
         self.number = number
@@ -105,7 +106,7 @@ class Drawing:
         return _short(low + self.uniform() * (high - low))
 
     def spread_out(self, low, high):
-        """Evenly in orders of magnitude."""
+        """A number between the two, uniform in its logarithm."""
         return _short(low * (high / low) ** self.uniform())
 
     def scenario(self):
@@ -269,12 +270,15 @@ class Drawing:
         return max(1, math.ceil(self.pick([1, 2, 4, 4]) * width))
 
     def memory(self, resources, workload, most_of_gpu):
-        """A trial's GPU memory. Trials that share a GPU by their shares fit into it."""
+        """Draws a trial's GPU memory: at most the given part of the smallest GPU's memory.
+
+        Trials that share a GPU then fit into its memory together.
+        """
         size = _short(min(MEMORY_GB[kind] for kind in self.kinds) * most_of_gpu)
         workload["memory"] = resources["memory"] = f"{_short(size * self.between(0.2, 0.95))}GB"
 
     def widths(self):
-        """What more devices, or cores, bring."""
+        """Draws how much faster a trial becomes with more devices or cores."""
         power = self.between(0.5, 0.98)
         points = [[width, _short(width**power)] for width in (1, 2, 4, 8, 16)]
         return self.pick(["linear", "resnet50", "resnet50", "resnet18", points, points, "rigid"])
@@ -346,7 +350,7 @@ class Drawing:
         return {"cpus": self.cpus(), "gpus": 1, "memory": f"{alone}MB"}
 
     def target_of(self, study):
-        """A study that trains the other's best at full size."""
+        """A study that trains the best point of the given study at full size."""
         workload = dict(study["workload"])
         workload.pop("fusion", None)
         slower = self.between(1, 8)
@@ -378,7 +382,7 @@ class Drawing:
         return made
 
     def stop_at(self, curve, most, maximizes):
-        """About what a trial of average quickness gets to at the best point."""
+        """Draws a target near the value that a trial of average speed reaches at the best point."""
         learned = 1 - 1 / (1 + most / curve["half_work"])
         part = learned * self.between(0.85, 1.05)
         value = _short(curve["start"] + (curve["best"] - curve["start"]) * part)
@@ -404,7 +408,7 @@ def _judges_at_rungs(stopper):
 
 
 def _short(value):
-    """Three digits: maths libraries differ only in later ones."""
+    """Rounds to three digits. Maths libraries differ only in later digits."""
     value = float(f"{value:.3g}")
     return int(value) if value == int(value) else value
 

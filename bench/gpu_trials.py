@@ -1,7 +1,7 @@
-"""What a trial costs on a GPU: a process for each, beside one process that takes trial after trial.
+"""Measures the time of a trial on a GPU: with a process for each trial, and with one for all.
 
-Imports, the CUDA context and the first kernels are paid by every process. Prints a table; needs a
-GPU and PyTorch.
+Every process spends time on imports, on the CUDA context and on its first kernels. The script
+prints a table. It needs a GPU and PyTorch.
 """
 
 import argparse

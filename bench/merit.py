@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Policies in real runs on two cores and in the simulator, in order of merit.
+"""Checks whether real runs of policies on two cores rank the policies as the simulator does.
 
     bench/merit.py [--runs 5] [--seeds 200] [--quick]
 
-Three short studies are run first, to measure what the simulator has to know; `sluice plan` then
-says what each policy comes to. Every policy is run for real, in turn, and the page has both beside
-each other. Exit status 1: two policies that the simulation puts more than a tenth apart came out
-the other way round, no two are that far apart, or a run did not finish. --quick makes everything
-smaller and writes no page: it shows that the script works, and its exit status nothing.
+Three short studies are run first, to measure what the simulator must know. `sluice plan` then
+predicts the result of each policy, and each policy is run for real. The page shows predictions and
+real results side by side.
+
+The exit status is 1 in three cases: two policies that the simulation puts more than a tenth apart
+have the opposite order in the real runs; no two policies are that far apart; a run did not finish.
+
+--quick makes everything smaller and writes no page. It only shows that the script works: its exit
+status means nothing.
 """
 
 import argparse
@@ -27,19 +31,19 @@ import bench_house as bench
 import merit_calibration as calibration
 
 CORES = 2
-APART = 0.10  # pairs that the simulation puts further apart are judged
-LIMIT_SECONDS = 240  # of a real run, before it counts as one that does not finish
+APART = 0.10  # pairs are judged if they differ by more than this in the simulation
+LIMIT_SECONDS = 240  # a real run that takes longer counts as not finished
 
 ABOUT = """
 # Order of merit: real runs beside their simulation
 
 Trials are real programs (`bench/merit_trial.py`: a network in numpy learns a function of 32
-variables, on one core or on two), run by `sluice tune` on two cores. Three studies before, in the
-same run of the script, measured what the simulator has to know of them; none of it is typed in,
-and the simulation gets the study files of the real runs. Real runs of all policies have the same
-seeds and come in turn: they meet the same trials, and the same noise of the machine. Sizes (rungs,
-the deadline, a space in which trials are of much the same merit) were chosen so that the simulator
-tells policies apart.
+variables, on one core or on two), run by `sluice tune` on two cores. The same run of the script
+first ran three studies, which measured what the simulator must know of the trials. No figure is
+typed in, and the simulation gets the study files of the real runs. The real runs of the policies
+have the same seeds and alternate, so all policies have the same trials and the same noise of the
+machine. The sizes of the studies were chosen so that the simulator tells the policies apart: the
+rungs, the deadline, and a space in which all trials are of similar merit.
 """
 
 TRIALS = """\
@@ -56,7 +60,7 @@ retries: 0
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """A policy with the stopper it is run with."""
+    """A policy, and the stopper that it is run with."""
 
     policy: str
     stopper: str
@@ -68,24 +72,24 @@ class Contender:
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    """A study that each of the contenders runs, and what they are compared by."""
+    """A study that all contenders run, and the figure by which they are compared."""
 
     name: str
-    figure: str  # of `sluice plan --json`, the less the better
+    figure: str  # a key of `sluice plan --json`; smaller is better
     measure: str
     contenders: list
-    lines: str  # of the study file
+    lines: str  # lines of the study file
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Two contenders, the better one by the simulation first."""
+    """Two contenders, and how much they differ."""
 
-    better: str
+    better: str  # the contender that is better in the simulation
     worse: str
-    simulated: float  # how much more the worse one has
-    real: float
-    chance: float  # that as many simulated runs have this order
+    simulated: float  # by how much the figure of `worse` is larger in the simulation (0.1: 10 %)
+    real: float  # the same in the real runs
+    chance: float  # the probability that as many simulated runs have this order
 
     @property
     def agrees(self):
@@ -130,7 +134,11 @@ def say(text):
 
 
 def calibrate(house, quick):
-    """Runs three studies: as narrow as can be, side by side; as wide; and with pauses."""
+    """Runs three studies, and returns the workload that is measured from them.
+
+    In the first, trials run side by side on one core each. In the second, each trial has all cores.
+    In the third, trials are paused and resumed.
+    """
     epochs, trials = (10, 4) if quick else (60, 6)
     ways = {
         "narrow": ("none", f"resources: {{cpus: 1}}\nbudget: {{max: {epochs}}}\n"),
@@ -147,10 +155,10 @@ def calibrate(house, quick):
 
 
 def simulate(house, contest, workload, seeds):
-    """Each contender's figure for each seed, and what `sluice plan` takes for granted."""
+    """Returns each contender's figure for each seed, and the assumptions of `sluice plan`."""
     values, assumptions = {}, []
     for contender in contest.contenders:
-        # All contenders get one study name: curves follow from it, and trials are to be the same.
+        # All contenders have the same study name: it decides the curves, so trials are the same.
         house.write("plan.yaml", study_text(contest.name, contest.lines, contender))
         flags = ["--like", "narrow", "--policy", contender.policy, "--seeds", seeds]
         flags += ["--workload", json.dumps(workload), "--json"]
@@ -162,7 +170,7 @@ def simulate(house, contest, workload, seeds):
 
 
 def tune(house, file):
-    """Seconds a run took, or None if it had to be ended."""
+    """Runs `sluice tune`. Returns the seconds it took, or None if it had to be ended."""
     command = [str(bench.SLUICE), "tune", file, "-q"]
     environment = {**os.environ, "SLUICE_STORE": str(house.store)}
     quiet = subprocess.DEVNULL
@@ -178,7 +186,7 @@ def tune(house, file):
 
 
 def run_for_real(house, contest, contender, run):
-    """The figure of one run, or None if it did not finish."""
+    """Runs a contender once. Returns its figure, or None if the run did not finish."""
     name = f"{contest.name}-{contender.policy}-{run}"
     house.write(f"{name}.yaml", study_text(name, contest.lines, contender, seed=1000 + run))
     seconds = tune(house, f"{name}.yaml")
@@ -193,7 +201,7 @@ def run_for_real(house, contest, contender, run):
 
 
 def chance_of_order(better, worse, runs):
-    """How often so many simulated runs, in pairs with the same seed, have the order of all."""
+    """The probability that `runs` simulated runs, paired by seed, have the same order as all."""
     draws = random.Random(0)
     differences = [b - a for a, b in zip(better, worse, strict=True)]
     times = 4000
@@ -201,7 +209,7 @@ def chance_of_order(better, worse, runs):
 
 
 def judge(simulated, real):
-    """The pairs that the simulation puts more than `APART` apart, with the means of both."""
+    """The pairs that differ by more than `APART` in the simulation, by the means."""
     pairs = []
     for both in itertools.combinations(simulated, 2):
         if not all(real[label] for label in both):
@@ -216,7 +224,7 @@ def judge(simulated, real):
 
 
 def is_fine(pairs, real, runs):
-    """Whether a contest passes. It fails if the simulation puts no two contenders apart."""
+    """Whether a contest passes. It fails if there is no pair to judge."""
     finished = all(len(each) == runs for each in real.values())
     return finished and bool(pairs) and all(pair.agrees for pair in pairs)
 
@@ -245,7 +253,7 @@ def part_of_page(contest, simulated, real, runs):
 
 
 def run_all(house, contested, runs):
-    """Figures by contest and label, of the runs that finished."""
+    """Returns the figures of the runs that finished: contest -> label -> figures."""
     real = {each.name: {one.label: [] for one in each.contenders} for each in contested}
     for run in range(1, runs + 1):
         for contest in contested:
@@ -283,10 +291,11 @@ def main():
         parts.append(part)
         fine = fine and holds
     parts.append(
-        f"Pairs are those that the simulation puts more than {APART:.0%} apart, the better one "
-        "first, and how much more the other one has, by the means. Chance: how often as many "
-        "simulated runs, in pairs with the same seed, have that order. All runs finish, all pairs "
-        f"agree, and there is a pair in each part: {bench.verdict(fine)}."
+        f"The pairs are those that differ by more than {APART:.0%} in the simulation, the better "
+        "one first. Simulated, real: by how much the figure of the other one is larger, by the "
+        "means. Chance: the probability that as many simulated runs, paired by seed, have that "
+        "order. The bar: all runs finish, all pairs agree, and there is a pair in each part: "
+        f"{bench.verdict(fine)}."
     )
     if options.quick:
         print("\n\n".join(["\n".join(facts), *parts]))

@@ -1,4 +1,4 @@
-"""What the simulator has to know of trials, measured from studies that ran: for bench/merit.py."""
+"""Measures, from finished studies, what the simulator must know of trials. Used by merit.py."""
 
 import dataclasses
 import json
@@ -9,12 +9,12 @@ import statistics
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """One launch of a trial that reported."""
+    """One launch of a trial, if the launch has reported."""
 
     trial: int
     number: int
-    reports: list  # (second, work, error)
-    began: float | None = None  # the second; known of a trial's last launch
+    reports: list  # (time in seconds, work, error)
+    began: float | None = None  # time in seconds; known only for a trial's last launch
     ended: float | None = None
 
     @property
@@ -24,7 +24,7 @@ class Launch:
 
 
 class Store:
-    """The studies of a store, for reading."""
+    """Reads the studies of a store."""
 
     def __init__(self, path):
         self.database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -66,7 +66,7 @@ def unit_times(launches):
 
 
 def speed_up(narrow, wide):
-    """How much quicker trials are in `wide` than the same ones in `narrow`, the geometric mean."""
+    """The geometric mean, over trials, of how much faster a trial is in `wide` than in `narrow`."""
     before, after = unit_times(narrow), unit_times(wide)
     both = before.keys() & after.keys()
     return math.exp(statistics.mean(math.log(before[trial] / after[trial]) for trial in both))
@@ -78,8 +78,8 @@ def save_seconds(launches):
 
 
 def start_seconds(launches, done):
-    """The median time from the beginning of a launch to its first step. `done` has, by trial, the
-    work that the launch goes on from; launches of other trials do not count."""
+    """The median time from the start of a launch to its first step. For each trial, `done` has the
+    work at which the launch continues. Launches of trials that are not in `done` do not count."""
     took_s = []
     for each in launches:
         if each.began is None or not each.unit_seconds or each.trial not in done:
@@ -90,18 +90,18 @@ def start_seconds(launches, done):
 
 
 def restore_seconds(narrow, moved):
-    """What a launch that goes on takes longer to start than a first one."""
+    """How much longer a launch that continues a trial takes to start than a first launch."""
     done = {}
     for each in sorted(moved, key=lambda each: each.number):
-        if each.began is None:  # not the trial's last
+        if each.began is None:  # not the trial's last launch
             done[each.trial] = each.reports[-1][1]
     first = start_seconds(narrow, {each.trial: 0 for each in narrow})
     return max(0.0, start_seconds(moved, done) - first)
 
 
-# In the simulator, trials learn quicker along one direction of the space. The logarithm to base 2
-# of their speed grows by `crossing` times 8 over the whole range of a parameter. It is uniform over
-# that range, so its deviation is `crossing` times 8 / sqrt(12).
+# In the simulator, trials learn faster along one direction of the space: over the whole range of a
+# parameter, log2 of the speed grows by 8 times `crossing`. The parameter is uniform over its range,
+# so the standard deviation of log2 of the speed is `crossing` times 8 / sqrt(12).
 CROSSING_PER_DEVIATION = math.sqrt(12) / 8
 
 
@@ -122,13 +122,15 @@ def fit_half(start, limit, curve, furthest):
 
 
 def fit_curve(curves):
-    """The `curve` of a workload, of lists of (work, value): by least squares,
+    """Fits the `curve` of a workload to learning curves, which are lists of (work, value).
+
+    By least squares, it fits
 
         value = limit + (start - limit) / (1 + work / half)
 
-    with one start and one limit for all trials, and a half for each: here trials differ in how
-    quickly they learn. (`sluice plan` by itself assumes that they differ in their limits.) A limit
-    is not below zero, for these are errors."""
+    with one start and one limit for all trials, and a `half` for each trial. So trials differ in
+    how fast they learn. (Without this curve, `sluice plan` assumes that they differ in their
+    limits.) The limit is at least 0, because the values are errors."""
     values = [value for curve in curves for _, value in curve]
     furthest = max(work for curve in curves for work, _ in curve)
     best = None
@@ -152,8 +154,8 @@ def fit_curve(curves):
 
 
 def noise(curves):
-    """The deviation of single reports, from second differences in the latter half of curves, where
-    they are near straight."""
+    """The standard deviation of the noise in a report. It is computed from second differences in
+    the latter half of the curves, where the curves are nearly straight."""
     bends = []
     for curve in curves:
         values = [value for _, value in curve[len(curve) // 2 :]]
@@ -162,8 +164,8 @@ def noise(curves):
 
 
 def workload(narrow, wide, moved, cores):
-    """What `sluice plan` does not measure, as keys of a workload. A machine that is busy with other
-    things may show no speed-up at all; the speed-up is never taken to be below 1."""
+    """The keys of a workload that `sluice plan` does not measure by itself. On a busy machine the
+    measured speed-up may be below 1, and then counts as 1."""
     curves = [[(work, value) for _, work, value in each.reports] for each in narrow]
     return {
         "widths": [[1, 1], [cores, round(max(1.0, speed_up(narrow, wide)), 3)]],

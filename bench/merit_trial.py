@@ -1,14 +1,15 @@
-"""A trial of bench/merit.py: a network learns a function of 32 variables, on the cores it is given.
+"""A trial of bench/merit.py: a network learns a function of 32 variables on the trial's cores.
 
-Every core takes its part of each batch, and their gradients are added up, so that what is learned
-does not depend on the width. It saves when it is asked to leave, and goes on from there.
+Each core takes a part of each batch, and the gradients of the cores are added up. So the result of
+training does not depend on the number of cores. The trial saves when it is asked to leave, and a
+later launch continues from there.
 """
 
 import concurrent.futures
 import os
 
 CORES = int(os.environ.get("OMP_NUM_THREADS", "1"))
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # the cores are shared out below
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # the threads below use the cores
 
 import numpy  # noqa: E402
 import sluice  # noqa: E402
@@ -23,7 +24,7 @@ MOST_EPOCHS = 1000
 
 
 def examples(count, seed):
-    """Of a function that is the same for all trials: what a network of other weights computes."""
+    """Draws examples of the function that all trials learn: a fixed random network computes it."""
     teacher = numpy.random.default_rng(1)
     inner = teacher.normal(0, 1.5 / VARIABLES**0.5, (VARIABLES, TEACHERS)).astype(numpy.float32)
     outer = teacher.normal(0, 1.5 / TEACHERS**0.5, (TEACHERS, 1)).astype(numpy.float32)
@@ -42,7 +43,7 @@ def new_weights(hidden, random):
 
 
 def forward(weights, inputs):
-    """What each layer puts out, the inputs first."""
+    """Returns the inputs and the output of each layer."""
     layers = [inputs]
     for i in range(0, len(weights), 2):
         out = layers[-1] @ weights[i] + weights[i + 1]
@@ -53,7 +54,7 @@ def forward(weights, inputs):
 
 
 def gradient(weights, inputs, outputs):
-    """Of the sum of squares, halved."""
+    """The gradient of half the sum of squared errors."""
     layers = forward(weights, inputs)
     gradients = [None] * len(weights)
     back = layers[-1] - outputs
@@ -80,7 +81,7 @@ def train_epoch(weights, speeds, data, params, pool):
 
 
 def error(weights, data):
-    """The part of the variance that is not explained."""
+    """The mean squared error divided by the variance of the outputs."""
     inputs, outputs = data
     return float(numpy.mean((forward(weights, inputs)[-1] - outputs) ** 2) / outputs.var())
 

@@ -1,5 +1,6 @@
-// Reading and analysing a network in this process, from bytes that are in memory. SLUICE_ARCHIVE
-// names the file. Without it the network is one of the zoo, and is only analysed.
+// Measures reading, analysing and shrinking a network within one process, from an archive in
+// memory. The variable SLUICE_ARCHIVE names the file. Without it, nothing is read, and a network of
+// the zoo is analysed and shrunk.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

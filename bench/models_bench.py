@@ -1,4 +1,4 @@
-"""How long a network takes to be read and analysed, and how much of its weights is read."""
+"""Measures how long reading and analysing a network takes, and how much of its file is read."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def gpt2(**sizes):
 
     with torch.device("meta"):
         model = GPT2LMHeadModel(GPT2Config(**sizes))
-    # Drawing so many numbers would take long, and no value matters: weights stay uninitialised.
+    # The weights stay uninitialised: their values do not matter, and drawing them would take long.
     model = model.to_empty(device="cpu")
     model.tie_weights()
     for buffer in model.buffers():
@@ -66,7 +66,7 @@ def networks():
 
 
 def bytes_read(words):
-    """By the process and what it waited for, as the kernel counts."""
+    """The bytes that a command and its children read, as the kernel counts them."""
     script = "cat /proc/$$/io; \"$@\" > /dev/null; cat /proc/$$/io"
     told = subprocess.run(
         ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
@@ -89,7 +89,7 @@ def operators_of(path):
 
 
 def inside_ms(path, rounds):
-    """Reading, and analysing, in one process, from memory (model_bench.cc)."""
+    """The times of reading and of analysing within one process, from memory (model_bench.cc)."""
     told = subprocess.run(
         [PROGRAMS / "model_bench", "--benchmark_format=json", "--benchmark_filter=Read|Analyse"]
         + [f"--benchmark_repetitions={rounds}"],
@@ -108,12 +108,13 @@ def inside_ms(path, rounds):
 
 ABOUT = """# Reading and analysing networks
 
-Inside: `build/bench/bin/model_bench`, the archive in memory, read to a graph, and its widths found.
-As processes: `sluice model show FILE --json` and `shrink`, which also compare all shapes with what
-the archive says, measure the initial law of each tensor, and print the graph. What was read is
-counted by the kernel. The weights of the GPT networks are uninitialised memory: only their number
-matters here. The bar: reading and analysing 1,000 operators takes under 50 ms, and of weights at
-most 1 MiB a tensor is read.
+The column "inside" is measured within one process (`build/bench/bin/model_bench`): an archive in
+memory is read to a graph, and the widths of the graph are found. The next columns are the times of
+whole processes, `sluice model show FILE --json` and `sluice model shrink FILE --json`. They also
+compare all shapes with those in the archive, measure the initial law of each tensor, and print the
+graph. The kernel counts the bytes that are read. The weights of the GPT networks are uninitialised
+memory, because only their size matters here. The bar: reading and analysing 1,000 operators takes
+under 50 ms, and at most 1 MiB of a tensor's weights is read.
 """
 
 

@@ -1,4 +1,4 @@
-"""Runs of a sampler with a stopper on a problem: the regret after so many epochs of training."""
+"""Runs a sampler with a stopper on a problem, and gives the regret after some numbers of epochs."""
 
 import heapq
 import json
@@ -10,14 +10,14 @@ import bench_house as bench
 from curve_problems import EPOCHS, observed, regret
 from search_runs import OptunaSearch
 
-SPENT = (260, 520, 1040)  # epochs of all trials
-SPREAD = 0.3  # of the trials' speeds: standard deviation of the logarithm
+SPENT = (260, 520, 1040)  # epochs of all trials together, after which the regret is taken
+SPREAD = 0.3  # the standard deviation of the logarithm of trials' speeds
 
 STOPPERS = ("none", "median", "asha", "asha-promotion", "sha", "hyperband")
 
 
 class Simulator:
-    """Our engine, sampler and stopper in virtual time, behind a pipe."""
+    """Our engine, sampler and stopper in virtual time: a play_search process and its pipes."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -32,7 +32,11 @@ class Simulator:
         self.process.stdin.flush()
 
     def run(self, problem, sampler, stopper, parallel, seed):
-        """For each report that was better than all before: epochs of all so far, its true loss."""
+        """Returns a list of improvements, and the number of trials.
+
+        An improvement is a report that was better than all earlier ones: (epochs of all trials so
+        far, true loss of the report).
+        """
         study = {
             "study": "bench",
             "space": problem.space,
@@ -79,10 +83,10 @@ def pruner(stopper):
 
 
 class OptunaRun(OptunaSearch):
-    """Optuna's sampler and pruner on the same curves, in the same virtual time."""
+    """Optuna's sampler and pruner, on the same curves and also in virtual time."""
 
     def __init__(self, problem, stopper, seed):
-        # Hyperband draws brackets from the name.
+        # Optuna's Hyperband chooses a trial's bracket by a hash that includes the study's name.
         super().__init__(problem, seed, study_name=f"seed {seed}", pruner=pruner(stopper))
         self.seed = seed
 
@@ -117,7 +121,7 @@ class OptunaRun(OptunaSearch):
 
 
 def regrets(problem, bests):
-    """The regret of the best report so far, as the search saw it, after each of SPENT."""
+    """After each number of epochs in SPENT: the regret of the report that looked best so far."""
     after = []
     for limit in SPENT:
         losses = [loss for spent, loss in bests if spent <= limit]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What samplers find under each stopper, on learning curves, beside Optuna's pairings."""
+"""How good the points are that samplers find under each stopper, beside Optuna's pairings."""
 
 import argparse
 import concurrent.futures
@@ -18,8 +18,8 @@ from pairing_runs import SPENT, STOPPERS, OptunaRun, Simulator, pruner, regrets
 DEFAULT = "tpe"
 OURS = ("tpe", "bohb", "random")
 PEER = "Optuna"
-LEVEL = 0.05  # of significance
-MARGIN = 1.05  # of the best pairing's mean regret
+LEVEL = 0.05  # the level of significance
+MARGIN = 1.05  # times the mean regret of the best pairing
 PARALLEL = (1, 8)
 
 ABOUT = f"""
@@ -73,12 +73,12 @@ def problems_of(kind):
 
 
 def cases_of(kind):
-    """Each problem as (its kind, its index in that)."""
+    """The problems, each as (kind, index among the problems of that kind)."""
     kinds = ["seen", "set-aside"] if kind == "all" else [kind]
     return [(one, index) for one in kinds for index in range(len(problems_of(one)))]
 
 
-_process = {}  # what a process of the pool keeps between its runs
+_process = {}  # objects that a process of the pool keeps for its next runs
 
 
 def run_one(task):
@@ -97,7 +97,10 @@ def run_one(task):
 
 
 def run_all(tasks, kept):
-    """Runs are the same each time: those that the file `kept` has are not run again."""
+    """Runs the tasks that the file `kept` does not have yet, and adds their results to it.
+
+    Returns all results. A task always gives the same result, so it need not be run twice.
+    """
     results = {}
     if kept.exists():
         for line in kept.read_text().splitlines():
@@ -114,7 +117,7 @@ def run_all(tasks, kept):
 
 
 def worse_p(ours, theirs):
-    """How likely so much worse would be by chance, of pairs."""
+    """The p-value of "ours is worse", by a paired test."""
     from scipy.stats import wilcoxon
 
     if ours == theirs:
@@ -133,7 +136,7 @@ def holm(tests):
 
 
 class Page:
-    """What came out, for a kind of problems and a number of seeds."""
+    """The tables of the page, for a kind of problems and a number of seeds."""
 
     def __init__(self, kind, seeds, samplers, results):
         self.cases = cases_of(kind)
@@ -143,7 +146,7 @@ class Page:
         return sampler != PEER or pruner(stopper) is not None
 
     def regrets(self, parallel, sampler, stopper, cases=None):
-        """One for each run, in the order of problem and seed."""
+        """The regret of each run, ordered by problem and seed."""
         return [
             self.results[(*case, seed, parallel, sampler, stopper)][-1]
             for case, seed in itertools.product(cases or self.cases, range(self.seeds))
@@ -153,7 +156,7 @@ class Page:
         return statistics.mean(self.regrets(*which))
 
     def rivals(self, parallel, stopper):
-        """The better of our other samplers, and the peer's pairing."""
+        """The better of our other samplers, and Optuna if it has such a pruner."""
         others = [sampler for sampler in self.samplers if sampler not in (DEFAULT, PEER)]
         better = min(others, key=lambda sampler: self.mean(parallel, sampler, stopper))
         peer = [PEER] if PEER in self.samplers and self.has(PEER, stopper) else []

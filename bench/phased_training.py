@@ -1,15 +1,16 @@
-"""A model of training with phases: what training looks like when it is not smooth.
+"""A model of training whose learning curves are not smooth but have phases.
 
-It gives the loss of a configuration after each of 27 epochs. It follows two things from epoch to
-epoch, the learning rate relative to the one that suits the configuration and the progress made so
-far, and from these come the phases:
+It gives the loss of a configuration after each of 27 epochs. Two quantities change from epoch to
+epoch: the relative learning rate (the learning rate divided by the best one for the configuration)
+and the progress so far. They cause these phases:
 
-- warm-up and schedules scale the learning rate, and so progress and gradient noise;
-- a plateau lasts until enough progress is made, then the loss drops along a power law;
-- gradient noise holds the loss up in proportion to the learning rate, so a step down in the
-  learning rate is a sudden step down in the loss;
-- overfitting starts after some progress, sooner for more capacity and less regularisation;
-- too large a learning rate diverges: the loss jumps to a cap and stays there.
+- Warm-up and schedules scale the learning rate, and so progress and gradient noise.
+- A plateau lasts until enough progress is made. Then the loss drops along a power law.
+- Gradient noise adds to the loss, the more the larger the learning rate is. So a sudden drop of the
+  learning rate is a sudden drop of the loss.
+- Overfitting starts after some progress. It starts earlier with more capacity, and with less
+  regularisation.
+- Training with too large a learning rate diverges: the loss jumps to a cap and stays there.
 """
 
 import math
@@ -26,9 +27,10 @@ _SCHEDULES = {
 }
 _EARLY = np.exp(-_EPOCH / 3)
 _LATE = _EPOCH / (EPOCHS - 1)
-_EDGE_WIDTH = 0.14  # log10 of the learning rate over which divergence goes from slow to at once
+# The range of learning rates, as log10, in which divergence changes from slow to immediate.
+_EDGE_WIDTH = 0.14
 
-# What a hyperparameter is where a problem does not tune it.
+# The values of hyperparameters that a problem does not tune.
 DEFAULTS = {
     "batch": 128,
     "width": 128,
@@ -48,30 +50,32 @@ DEFAULTS = {
     "norm": "layer",
 }
 
-# Log10 of the learning rate that suits it, how that moves with log10 of the width, log10 of the
-# weight decay that suits it, and how far it goes in an epoch: adaptive methods start faster.
+# For each optimizer: log10 of its best learning rate, how much that changes with log10 of the
+# width, log10 of its best weight decay, and its progress in an epoch (adaptive methods start
+# faster).
 _OPTIMIZERS = {
     "sgd": (0.0, -0.3, -3.6, 0.9),
     "adam": (-2.6, -0.7, -2.4, 1.25),
     "rmsprop": (-2.9, -0.6, -3.0, 1.15),
 }
 
-# How much longer the plateau is, how much of that depth adds, and what it costs in the end.
+# For each activation: the factor on the plateau's length, the power of the depth in that length,
+# and how much it adds to the final loss.
 _ACTIVATIONS = {
     "relu": (1.0, 0.7, 0.02),
     "gelu": (0.8, 0.8, 0.0),
     "tanh": (1.2, 1.2, 0.03),
 }
 
-# How much longer the plateau is, how much larger a learning rate is stable (log10), what depth
-# costs, and how much small batches hurt.
+# For each normalisation: the factor on the plateau's length, how much larger (log10) the largest
+# stable learning rate is, how much depth adds to the final loss, and how much small batches add.
 _NORMS = {
     "none": (1.8, -0.25, 0.10, 0.0),
     "batch": (0.6, 0.20, 0.02, 12.0),
     "layer": (0.9, 0.05, 0.03, 0.0),
 }
 
-# Width and depth.
+# The width and depth for each value of `size`.
 SIZES = {
     "tiny": (32, 2),
     "small": (64, 3),
@@ -82,16 +86,19 @@ SIZES = {
 
 
 def draw_task(rng, emphasis):
-    """The constants of a task: drawn about what is usual, times what the problem emphasises."""
+    """Draws the constants of a task around usual values.
+
+    `emphasis` has factors for some of them, by which a problem makes a phase matter more.
+    """
 
     def around(usual, spread=0.25):
         return usual * math.exp(spread * rng.uniform(-1, 1))
 
     task = {
-        "plateau_loss": around(2.0, 0.3),  # what guessing by frequency gives
-        "start_loss": around(0.6, 0.5),  # how far above that training starts
+        "plateau_loss": around(2.0, 0.3),  # the loss of guessing classes by their frequency
+        "start_loss": around(0.6, 0.5),  # how far above plateau_loss training starts
         "irreducible": around(0.15, 0.5),
-        "capacity_gap": around(0.20, 0.4),  # what a larger network can still win
+        "capacity_gap": around(0.20, 0.4),  # how much a larger network could lower the loss
         "width_power": around(0.45),
         "depth_power": around(0.45),
         "lr_shift": {name: rng.uniform(-0.5, 0.5) for name in _OPTIMIZERS},
@@ -110,8 +117,8 @@ def draw_task(rng, emphasis):
         "dropout_power": around(1.6, 0.3),
         "augment_power": around(1.0, 0.3),
         "edge": rng.uniform(0.55, 0.85),  # log10 of the largest stable relative learning rate
-        "early_edge": around(0.5, 0.3),  # how much lower that is at the very start
-        "sharpening": around(0.3, 0.3),  # how much lower it has become again by the end
+        "early_edge": around(0.5, 0.3),  # how much lower `edge` is at the very start
+        "sharpening": around(0.3, 0.3),  # how much lower `edge` is at the end
         "noise": around(0.02, 0.2),
         "cap": rng.uniform(6.0, 12.0),
     }
@@ -130,7 +137,8 @@ def _schedule(params):
 
 
 def train(task, params):
-    """The losses of a configuration, its relative learning rates, and whether it has diverged."""
+    """Returns the losses of a configuration, its relative learning rates, and whether it has
+    diverged. Each is an array with an entry for each epoch."""
     batch, width, depth = params["batch"], params["width"], params["depth"]
     if params["size"] is not None:
         width, depth = SIZES[params["size"]]
@@ -143,9 +151,9 @@ def train(task, params):
     dropout, augment = params["dropout"], params["augment"]
     critical = task["critical_batch"]
 
-    # The learning rate that suits: it grows with the batch until the critical batch size, where
-    # the gradient is no longer noisy; wide and deep networks need a smaller one. Momentum
-    # multiplies the step that SGD takes in the long run.
+    # The best learning rate (`suits`). It grows with the batch, up to the critical batch size,
+    # where the gradient is no longer noisy. It is smaller for wide and deep networks. Momentum
+    # multiplies the steps of SGD in the long run, so it counts as part of the learning rate.
     lr = math.log10(params["lr"])
     momentum = 0.0
     if optimizer == "sgd":
@@ -162,23 +170,23 @@ def train(task, params):
     peak = 10 ** (lr - suits)
     relative = peak * _schedule(params)
 
-    # Progress: nearly proportional to a small learning rate, saturating for a large one. Batches
-    # above the critical size make fewer steps without making better ones.
+    # Progress is nearly proportional to a small learning rate, and saturates for a large one.
+    # Batches above the critical size mean fewer steps, and the steps are not better.
     step = relative**0.85
     pace *= task["rate"] * (128 + critical) / (batch + critical)
     pace *= math.exp(-0.35 * momentum**2) * (1 - 0.5 * dropout) * (1 - 0.35 * augment)
     progress = (2 * pace * step / (1 + step)).cumsum()
 
-    # Plateau: deep networks, saturating activations and small initial weights wait longer before
-    # the layers align; normalisation and width shorten the wait.
+    # The plateau (`wait`) is longer for deep networks, saturating activations and small initial
+    # weights. Normalisation and width shorten it.
     wait = task["plateau"] * longer * norm_longer * deep**longer_deep * wide**-0.2
     wait *= math.exp(1.6 * max(-init, 0.0) ** 1.5)
     sharp = 0.25 + 0.08 * wait
     learnt = sharp * np.logaddexp(0.0, (progress - wait) / sharp)
     rest = (1 + learnt / 2) ** -task["power"]
 
-    # Weight decay acts through its product with the learning rate, in part. Some regularises,
-    # too much holds the weights down so that the network cannot fit.
+    # The effect of weight decay depends in part on its product with the learning rate. A moderate
+    # decay regularises. With too much, the weights stay so small that the network cannot fit.
     regular = 1 + 0.3 * peak / (1 + peak)
     regular *= (1 + task["dropout_power"] * dropout) * (1 + task["augment_power"] * augment)
     underfit = 0.0
@@ -188,9 +196,9 @@ def train(task, params):
         regular *= 1 + 0.9 * math.log1p(decay)
         underfit = 0.9 * decay / (decay + 30)
 
-    # Floor: what remains after training for ever. Dropout and augmentation cost small networks
-    # more; very deep ones do not train well, least of all without normalisation; initial weights
-    # that are too large leave the network near where it began.
+    # The floor is the loss after infinite training. Dropout and augmentation raise it more for
+    # small networks. Very deep networks have a higher floor, most of all without normalisation. So
+    # do initial weights that are too large, because the network then stays near its start.
     capacity = wide * deep**0.8
     too_deep = math.log1p((depth / task["deepest"]) ** 3)
     floor = (
@@ -208,21 +216,22 @@ def train(task, params):
     guess = task["plateau_loss"]
     floor = guess * -math.expm1(-floor / guess)
 
-    # Gradient noise: the loss bounces above the floor by what the learning rate of the moment
-    # allows, so it falls when the learning rate does.
+    # Gradient noise keeps the loss above the floor, by an amount that depends on the present
+    # learning rate. So the loss falls when the learning rate falls.
     bounce = task["gradient_noise"] * (1 + 24 / batch) * relative**0.7
 
-    # Overfitting: once what generalises is learnt the network memorises, and does so in a
-    # soft bend that ends in a line and then levels off.
+    # Overfitting begins when the network has learnt what generalises and starts to memorise. The
+    # added loss rises slowly at first, then linearly, and then levels off.
     onset = task["overfit_onset"] * regular / (1.8 * capacity**0.35)
     bend = 1 + 0.12 * onset
     memorised = bend * np.logaddexp(0.0, (learnt - onset) / bend)
     slope = task["overfit_slope"] * capacity**0.3 / regular**0.7
     overfit = slope * memorised / (1 + memorised / 40)
 
-    # Stability: a learning rate above the edge is soon fatal, one slightly below it may be in
-    # time. The edge is low in the first epochs, which is why warm-up helps, and falls slowly as
-    # training moves into sharper valleys, so that some runs break late.
+    # Stability: training diverges soon if the learning rate is above the edge, and may diverge
+    # later if it is slightly below. The edge is low in the first epochs, which is why warm-up
+    # helps. Later it falls slowly, as training moves into sharper valleys, so that some runs
+    # diverge late.
     edge = task["edge"] + norm_edge - 0.25 * max(init, 0.0) - 0.15 * max(momentum, 0.0)
     edge -= 0.12 * math.log2(deep) if params["norm"] == "none" else 0.0
     edge = edge - task["early_edge"] * _EARLY - task["sharpening"] * _LATE
@@ -234,7 +243,7 @@ def train(task, params):
         + (1 - rest) * (floor + bounce)
         + task["start_loss"] * (1 + max(init, 0.0)) * np.exp(-2.5 * progress)
         + overfit
-        + 0.4 * np.minimum(danger, 1.0) ** 3  # it shakes before it breaks
+        + 0.4 * np.minimum(danger, 1.0) ** 3  # the loss rises somewhat before training diverges
     )
     diverged = danger > 1
     losses = np.where(diverged, task["cap"], np.minimum(losses, task["cap"]))

@@ -1,14 +1,14 @@
-// The simulator behind a pipe, with learning curves from outside: JSON lines in, JSON lines out,
-// one study after the other until the input ends.
+// Lets another program use the simulator with learning curves of its own. It reads JSON lines (<)
+// and answers with JSON lines (>), one study after another until the input ends.
 //
 //   < {"scenario": "nodes: ...", "seed": 1, "epochs": 1040}  a scenario of one study, as in a file
 //   > {"trial": 1, "params": {...}}                          for each trial, at its first report
 //   < [0.9, 0.7, ...]                                        its reports after 1, 2, ... epochs
 //   > {"bests": [[1, 1, 1], [2, 1, 2], ...], "trials": 40}   at the end
 //
-// The objective is to be minimized. An entry of "bests" is [epochs of all trials so far, trial,
-// epochs of that trial]: a report that was better than all before. A study ends after "epochs"
-// epochs of all trials.
+// The objective is to be minimized. Each entry of "bests" stands for a report that was better than
+// all earlier ones: [epochs of all trials so far, trial, epochs of that trial]. A study ends when
+// its trials have done "epochs" epochs together.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Reported once the epochs are spent: `stop_at` ends the study there.
+// The value that is reported once the epochs are spent. The study's `stop_at` is this value too, so
+// the study ends.
 constexpr double kEnough = -1e300;
 
 class Player {

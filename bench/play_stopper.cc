@@ -1,6 +1,6 @@
-// Plays the engine's part for a stopper, one trial at a time and without processes: trial n follows
-// the n-th of the given learning curves, and paused trials that may go on come before new ones.
-// Prints a line for each stopper: how much work it took until some report was at most GOAL.
+// Runs stoppers on given learning curves, one trial at a time, without the engine and without
+// processes. Trial n follows the n-th curve. Paused trials that may go on come before new trials.
+// Prints a line for each stopper: how much work was done until some report was at most GOAL.
 //
 //   play_stopper CURVES TRIALS EPOCHS GOAL STOPPER...
 //
@@ -54,7 +54,7 @@ class Player {
     stopper_ = std::move(*stopper);
   }
 
-  // Until the goal is reached or nothing is left.
+  // Runs trials until the goal is reached or no trial is left.
   void Play() {
     while (!reached_) {
       if (queue_.empty() && !Refill()) return;
@@ -76,7 +76,7 @@ class Player {
     }
     if (admitted_ == curves_.trials) {
       if (std::exchange(closed_, true)) return false;
-      (void)stopper_->Closed();  // it stops paused trials: there is nothing to do here
+      (void)stopper_->Closed();  // may stop paused trials, which needs no action here
       return Refill();
     }
     const auto trial = static_cast<TrialId>(++admitted_);

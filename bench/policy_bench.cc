@@ -1,10 +1,11 @@
-// How long a policy takes for a plan: everything from the views to the plan, on one core.
+// Measures how long a policy takes to make a plan, on one core. The view that the policy gets is
+// made before the measurement.
 //
 //   build/bench/bin/policy_bench --benchmark_repetitions=5
 //
-// Plan/POLICY/JOBS/DEVICES: light trials of 24 shapes that all wait, on empty A100s, four to a
-// node, as in HyperSack's decision times (384 jobs on 16 GPUs). Placed counts the trials that were
-// placed.
+// Plan/POLICY/JOBS/DEVICES: JOBS small trials of 24 shapes wait, and DEVICES A100s are empty, four
+// in each node. HyperSack's authors measured decision times in this way (384 jobs on 16 GPUs). The
+// counter `placed` is the number of trials in the plan.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Records the learning curves of bench/curves: every point of a grid is trained, for real.
+"""Records the learning curves in bench/curves: every point of a grid is really trained.
 
     record_curves.py data FILE           packs the data sets: scikit-learn's, and a licence text
-    record_curves.py train FILE [NAME]   trains on them; on a GPU where there is one
+    record_curves.py train FILE [NAME]   trains on them, on a GPU if there is one
 
-The networks are small and many are trained at once: tensors have a first axis of configurations,
-so a thousand are one batched product. Each has its own first weights, its own order of the data
-and its own optimizer's state, and none sees another's. `diabetes-boosting` is scikit-learn's and
-runs on processor cores.
+The networks are small, and many configurations are trained together: the first axis of each tensor
+is the configuration. Each configuration has its own initial weights, its own order of the data and
+its own optimizer state, and does not influence the others. `diabetes-boosting` uses scikit-learn,
+and runs on the CPU.
 """
 
 import itertools
@@ -74,7 +74,7 @@ GRIDS = {
 
 
 def values_of(name):
-    """The grid with plain numbers, rounded to what a study file would say."""
+    """The grid in plain numbers, rounded to three digits, as they could be in a study file."""
     return {
         key: [v if isinstance(v, (str, int)) else float(f"{v:.3g}") for v in values]
         for key, values in GRIDS[name].items()
@@ -107,7 +107,7 @@ def pack(path):
 
 
 class Batch:
-    """Configurations of one shape: what differs between them, as columns of numbers."""
+    """Configurations whose tensors have the same shapes, trained together."""
 
     def __init__(self, points, device, seed):
         import torch
@@ -135,7 +135,10 @@ class Batch:
         return self.torch.zeros(self.count, *shape, device=self.device, requires_grad=True)
 
     def rows(self, size, among):
-        """For each configuration its own order of the data, as many passes as are needed."""
+        """For each configuration, `size` row numbers below `among`, in an order of its own.
+
+        All rows come once before any row comes again.
+        """
         passes = -(-size // among)
         keys = self.torch.rand(self.count, passes, among, device=self.device, generator=self.draws)
         return keys.argsort(-1).reshape(self.count, -1)[:, :size]
@@ -146,7 +149,7 @@ class Batch:
 
 
 class Optimizer:
-    """SGD with momentum, Adam or RMSProp, for each configuration its own."""
+    """SGD with momentum, Adam or RMSProp. Each configuration can use another one of them."""
 
     def __init__(self, batch, parameters, kind=None, momentum=None, beta=0.9, decay=None):
         self.batch, self.parameters = batch, parameters
@@ -194,7 +197,7 @@ def kinds_of(batch, names=("sgd", "adam", "rmsprop")):
 
 
 def softmax_loss(torch, scores, classes, smoothing=None):
-    """Mean over rows, for each configuration."""
+    """The cross-entropy of each configuration: the mean over its rows."""
     logs = scores.log_softmax(-1)
     right = -logs.gather(-1, classes[..., None])[..., 0]
     if smoothing is not None:
@@ -203,7 +206,7 @@ def softmax_loss(torch, scores, classes, smoothing=None):
 
 
 def epochs_of(batch, samples, size, among):
-    """For each epoch the rows of each of its steps: `samples` of them in steps of `size`."""
+    """Yields for each epoch a list of steps. A step is `size` rows, an epoch about `samples`."""
     for _ in range(EPOCHS):
         rows = batch.rows(samples, among)
         yield [rows[:, at : at + size] for at in range(0, samples - size + 1, size)]
@@ -266,7 +269,7 @@ def cancer_adam(batch, data):
 
 
 def patches(torch, images, side, channels):
-    """What a 3 x 3 convolution sees at each place: (..., places, 9 * channels)."""
+    """The inputs of a 3 x 3 convolution at each place, as a tensor (..., places, 9 * channels)."""
     planes = images.reshape(*images.shape[:-1], channels, side, side)
     padded = torch.nn.functional.pad(planes, (1, 1, 1, 1))
     shifts = [padded[..., i : i + side, j : j + side] for i in range(3) for j in range(3)]
@@ -334,7 +337,7 @@ def text_gru(batch, data):
     which = torch.arange(batch.count, device=batch.device)[:, None]
 
     def losses(rows):
-        """Of each configuration: the mean over (rows, letters)."""
+        """The loss of each configuration: the mean over rows and letters."""
         state = torch.zeros(batch.count, rows.shape[1], width, device=batch.device)
         states = []
         for at in range(rows.shape[2] - 1):
@@ -378,7 +381,7 @@ def digits_denoise(batch, data):
     schedules = [point["schedule"] for point in batch.points]
 
     def part(schedule, done):
-        """Of the learning rate, at this part of the whole training."""
+        """The factor on the learning rate when this part (0 to 1) of the training is done."""
         cosine = 0.5 + 0.5 * math.cos(math.pi * done)
         return {
             "constant": 1.0,
@@ -406,7 +409,8 @@ def digits_denoise(batch, data):
             yield ((rebuilt(x[held].expand(batch.count, -1, -1)) - x[held]) ** 2).mean((1, 2))
 
 
-# What must be the same in one batch, beside how to train it and how many at once.
+# For each network: the function that trains a Batch, the parameters that must be the same in a
+# Batch, and how many configurations a Batch has at most.
 NETWORKS = {
     "digits-mlp": (digits_mlp, ("width", "batch"), 400),
     "cancer-adam": (cancer_adam, ("width", "batch", "activation"), 400),
@@ -477,7 +481,7 @@ def main():
         start = time.monotonic()
         curves = train_networks(name, data) if name in NETWORKS else train_trees(name, data)
         worst = np.nanmax(curves[np.isfinite(curves)])
-        # What a program that diverged would report is no number: here it is the worst there is.
+        # Where training diverged, the loss is infinite or NaN. It is recorded as the worst loss.
         curves = np.where(np.isfinite(curves), curves, worst)
         curves = np.minimum(curves, np.median(curves[:, 0]) * 10)
         np.savez_compressed(CURVES / f"{name}.npz", losses=curves.astype(np.float16))

@@ -37,11 +37,13 @@ environment: {{LD_PRELOAD: ""}}
 
 
 def rates(text, reports, printing, **environment):
-    """Reports a second: from the first made to the last acknowledged, and over all of `tune`.
+    """Runs a study of senders. Returns two rates and a time.
 
-    Also the microseconds of CPU time that a report took, of all processes together.
-    text: the study file. reports: in all. printing: how many trials have a sender of their own;
-    they are the first.
+    The rates are reports a second: from the first report made to the last acknowledgement, and over
+    the whole run of `tune`. The time is the microseconds of CPU time that a report took, in all
+    processes together.
+    text: the study file. reports: how many reports are made in all. printing: the first so many
+    trials have a process of their own, which prints its times.
     """
     with bench.house() as house:
         wall_s, _ = house.run("tune", house.write("study.yaml", text), "-q", **environment)

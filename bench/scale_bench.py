@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory, status and resume of a study of 100,000 trials; the reading verbs at 1,000."""
+"""A study of 100,000 trials: memory, status and resume. The verbs that only read, at 1,000."""
 
 import json
 import os
@@ -60,7 +60,10 @@ def resident_bytes(pid):
 
 
 def memory_of_running(house, *words):
-    """Resident memory of the controller once it runs a new trial, and the time until then."""
+    """Runs a verb of `sluice` until it has started a new trial.
+
+    Returns the resident memory of the controller then, and the seconds until then.
+    """
     mark = house.folder / "started"
     mark.unlink(missing_ok=True)
     start = time.monotonic()
@@ -76,7 +79,7 @@ def memory_of_running(house, *words):
             raise SystemExit(f"{words}: no trial was started")
         time.sleep(0.002)
     seconds = time.monotonic() - start
-    time.sleep(0.5)  # whatever follows the start has been done
+    time.sleep(0.5)  # long enough for the work that follows the start of a trial
     memory = resident_bytes(controller.pid)
     controller.send_signal(signal.SIGINT)
     controller.send_signal(signal.SIGINT)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good a search is: the regret of our TPE beside Optuna's on problems with a known best."""
+"""Compares the regret of our TPE with that of Optuna's, on problems whose best point is known."""
 
 import concurrent.futures
 import itertools
@@ -20,16 +20,17 @@ LEVEL = 0.05
 ABOUT = f"""
 # TPE: what it finds
 
-Normalised regret (0: the best there is, 1: the median of random points) of the best point as the
-search saw it, the true loss where observations are noisy: mean and standard deviation over the
-seeds, after {HORIZONS[0]}, {HORIZONS[1]} and {HORIZONS[2]} trials, one at a time and eight at
-once. Optuna's is its multivariate TPE with a constant liar, with groups where parameters are
-conditional and with `constraints_func` where there are constraints (it cannot know them before;
-ours never proposes what they refuse). Smaller is better.
+The tables show the normalised regret of the point that looks best to the search: mean and standard
+deviation over the seeds, after {HORIZONS[0]}, {HORIZONS[1]} and {HORIZONS[2]} trials, one trial at
+a time and eight at once. A regret of 0 is the best point of the problem, and 1 is the median of
+random points. Smaller is better. Where observations are noisy, the true loss of the point counts.
+Optuna's sampler is its multivariate TPE with a constant liar. It uses groups where parameters are
+conditional, and `constraints_func` where there are constraints. Optuna learns only after a trial
+that its point violates a constraint; ours never proposes such a point.
 
-The last columns say whether the difference could be chance: the smallest p over the three horizons
-of a two-sided Mann-Whitney test, and the verdict after Holm's correction over all problems and
-horizons at {LEVEL:.0%}.
+The last columns say whether the difference could be chance. "least p" is the smallest p-value over
+the three numbers of trials (two-sided Mann-Whitney test). "after Holm" is the verdict after Holm's
+correction over all problems and numbers of trials, at {LEVEL:.0%}.
 """
 
 
@@ -57,7 +58,10 @@ def scale_of(problem):
 
 
 def run_all(tasks, kept):
-    """Peers' runs are the same each time: those found in `kept` are not run again."""
+    """Runs the tasks, without those of Optuna whose results are in the file `kept`.
+
+    A run of Optuna always gives the same result, so it need not be run twice. Ours are run again.
+    """
     results = {}
     if kept and kept.exists():
         for line in kept.read_text().splitlines():
@@ -76,7 +80,7 @@ def run_all(tasks, kept):
 
 
 def paired_interval(differences):
-    """Mean and 95 % interval; there are enough for the normal law."""
+    """The mean and its 95 % interval, by the normal law: there are enough differences."""
     mean = statistics.mean(differences)
     half = 1.96 * statistics.stdev(differences) / math.sqrt(len(differences))
     return mean, mean - half, mean + half

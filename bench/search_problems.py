@@ -1,7 +1,7 @@
-"""Functions to search: where the best point is known, so that regret is.
+"""Problems for samplers. The best loss of each is known, so that regret can be computed.
 
-A problem's space is written as in a study file. `when` and constraints are given twice, as the
-study file has them and as Python, for peers that have no such thing.
+A problem's space is written as in a study file. Conditions (`when`) and constraints are given
+twice: as in a study file, and as Python functions for peers that do not have them.
 """
 
 import dataclasses
@@ -12,13 +12,14 @@ from collections.abc import Callable
 @dataclasses.dataclass(frozen=True)
 class Problem:
     name: str
-    space: dict  # parameter -> as in a study file
-    loss: Callable  # of the parameters that are active, without noise
-    best: float  # the smallest loss there is
-    noise: float = 0.0  # standard deviation of what is added to an observation
+    space: dict  # parameter -> its description as in a study file
+    loss: Callable  # a function of the active parameters, without noise
+    best: float  # the smallest possible loss
+    noise: float = 0.0  # standard deviation of the noise that is added to an observation
     constraints: tuple = ()
-    violation: Callable = None  # above 0 where a constraint does not hold
-    active: dict = dataclasses.field(default_factory=dict)  # parameter -> whether, by the others
+    violation: Callable = None  # a function of the parameters: above 0 if a constraint is violated
+    # Parameter -> a function of the other parameters: whether the parameter is active.
+    active: dict = dataclasses.field(default_factory=dict)
 
 
 def _floats(count, low, high):
@@ -34,7 +35,7 @@ def _sphere(params):
 
 
 def _ellipsoid(params):
-    """Twenty parameters of which few matter, as in practice."""
+    """Twenty parameters, only a few of which matter, as is usual in practice."""
     return sum(2.0**-i * (x - 0.6) ** 2 for i, x in enumerate(_vector(params)))
 
 
@@ -109,7 +110,7 @@ _ACTIVATION = {"relu": 0.0, "gelu": 0.05, "tanh": 0.3, "sigmoid": 0.8}
 
 
 def _network(params):
-    """Shaped as tuning a network is: a valley in lr that moves with the batch size."""
+    """Resembles the tuning of a network: the best learning rate depends on the batch size."""
     lr = math.log10(params["lr"])
     batch = math.log2(params["batch"])
     valley = lr + 2.5 - 0.15 * (batch - 6)
@@ -149,7 +150,7 @@ def _optimizers(params):
 
 
 def _deep(params):
-    """A layer's width is there when the layer is."""
+    """A network whose number of layers is a parameter. Each layer has a width of its own."""
     layers = params["layers"]
     widths = [math.log2(params[f"width{i}"]) for i in range(1, layers + 1)]
     return (
@@ -163,7 +164,7 @@ _LETTERS = ["a", "b", "c", "d", "e"]
 
 
 def _discrete(params):
-    """Orders and sets only, with pairs that go together."""
+    """Discrete parameters only. The best value of `one` depends on that of `two`."""
     size = ["xs", "s", "m", "l", "xl"].index(params["size"])
     count = params["count"]
     one, two = _LETTERS.index(params["one"]), _LETTERS.index(params["two"])
@@ -187,7 +188,7 @@ def _cut_violation(params):
 
 
 def _budgeted(params):
-    """As large as it may be: the best lies on the constraint."""
+    """Larger networks are better, so the best point lies on the border of a constraint."""
     return (
         4 - math.log2(params["width"]) / 4 - 0.3 * params["layers"]
         + 0.4 * (math.log10(params["lr"]) + 2.5) ** 2

@@ -1,4 +1,4 @@
-"""Runs of one search on one problem: what it had found after each trial."""
+"""Runs a search on a problem, and gives the best loss that was found after each trial."""
 
 import heapq
 import json
@@ -30,7 +30,7 @@ class OptunaSearch:
             return trial.suggest_float(name, *spec["float"], log=log, step=spec.get("step"))
         if "int" in spec:
             return trial.suggest_int(name, *spec["int"], log=log)
-        if "ordinal" in spec:  # an order is best told to it as a number
+        if "ordinal" in spec:  # Optuna has no ordinals; the position as an integer keeps the order
             return spec["ordinal"][trial.suggest_int(name, 0, len(spec["ordinal"]) - 1)]
         return trial.suggest_categorical(name, spec["choice"])
 
@@ -52,7 +52,7 @@ class OptunaSearch:
 
 
 class SluiceSearch:
-    """Our sampler behind a pipe."""
+    """Our sampler, in a process that is spoken to through pipes (ask_tell.cc)."""
 
     def __init__(self, problem, seed, sampler="tpe"):
         self.process = subprocess.Popen(
@@ -81,7 +81,7 @@ class SluiceSearch:
 
 
 def best_by_trial(problem, search, trials, parallel, seed):
-    """The true loss of the best point as the search sees it, after each finished trial."""
+    """After each finished trial: the true loss of the point that looks best to the search."""
     luck = random.Random(f"{problem.name}/{seed}")
     running = []  # (when it ends, order, handle, params)
     now, asked, seen, curve = 0.0, 0, (float("inf"), float("inf")), []

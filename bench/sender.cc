@@ -1,6 +1,6 @@
-// A trial program that reports as fast as the protocol allows. It pipelines its reports within the
-// window, and leaves once all are acknowledged. Prints when its first report was made and when the
-// last acknowledgement came.
+// A trial program that reports as fast as the protocol allows. It sends reports without waiting for
+// acknowledgements, as long as the window has room, and ends once all are acknowledged. Prints when
+// its first report was made and when the last acknowledgement came.
 //
 //   sender REPORTS
 

@@ -12,24 +12,29 @@ from scipy import stats
 
 EPOCHS = 81
 CURVES = 800  # more than any stopper needs
-GOAL_SHARE = 0.02  # of all configurations, trained to the end, reach the goal
+GOAL_SHARE = 0.02  # the part of all configurations that reach the goal if trained to the end
 
 ABOUT = """
 # Stoppers
 
-Random search, one trial at a time, until some report reaches the goal; what is counted is epochs
-of training. Learning curves are power laws, a + b * epoch^-c with noise: a = 0.05 + 0.6 u^1.5, b
-from 0.2 to 1, c from 0.15 to 1.2, each uniform and apart from the others, so that curves cross: a
-slow start says little about the end. The noise is normal, 0.005. The goal is what 2 % of
-configurations reach in 81 epochs without noise. Every stopper sees the same configurations in the
-same order; full budget 81 epochs, reduction factor 3, first rung 1 epoch, the median after 5
-complete trials. Paused trials go on where they were; Optuna never resumes one, and its Hyperband
-draws the bracket of a trial at random, where ours fills the brackets in turn, the most eager
-first.
+Random search runs one trial at a time, until some report reaches the goal. The table counts the
+epochs of training until then.
+
+Learning curves are power laws with noise, a + b * epoch^-c, where a = 0.05 + 0.6 u^1.5, b is from
+0.2 to 1 and c from 0.15 to 1.2. The numbers u (from 0 to 1), b and c are uniform and independent.
+So curves cross: a slow start says little about the end. The noise is normal, with a standard
+deviation of 0.005. The goal is the loss that 2 % of configurations reach in 81 epochs without
+noise.
+
+Every stopper sees the same configurations in the same order. The full budget is 81 epochs, the
+reduction factor 3, and the first rung 1 epoch; `median` begins after 5 complete trials. Our paused
+trials continue where they were; Optuna never resumes a trial. Optuna's Hyperband draws the bracket
+of a trial at random; ours fills one bracket after another and begins with the one that stops trials
+earliest.
 """
 
 OURS = ["none", "median", "percentile:25", "patience", "asha", "asha-promotion", "sha", "hyperband"]
-PAIRS = {  # ours, and the pruner of the same name
+PAIRS = {  # our stopper -> Optuna's pruner of the same kind
     "median": "MedianPruner",
     "asha": "SuccessiveHalvingPruner",
     "hyperband": "HyperbandPruner",
@@ -37,7 +42,7 @@ PAIRS = {  # ours, and the pruner of the same name
 
 
 def draw(random, count):
-    """What `count` configurations would reach, and their curves."""
+    """Draws configurations. Returns their final losses without noise, and their noisy curves."""
     a = 0.05 + 0.6 * random.uniform(size=count) ** 1.5
     b = random.uniform(0.2, 1.0, size=count)
     c = random.uniform(0.15, 1.2, size=count)
@@ -73,7 +78,7 @@ def play_peer(seed, pruner, curves, goal):
     import optuna
 
     study = optuna.create_study(
-        study_name=f"seed {seed}",  # Hyperband draws brackets from it
+        study_name=f"seed {seed}",  # Optuna's Hyperband chooses brackets by a hash of this name
         sampler=optuna.samplers.RandomSampler(seed=seed),
         pruner=pruner,
     )
@@ -95,7 +100,7 @@ def play_peer(seed, pruner, curves, goal):
 
 
 def interval(values):
-    """The mean, and half the width of its 95 % interval."""
+    """Returns the mean, and half the width of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.nan
     error = statistics.stdev(values) / math.sqrt(len(values))
@@ -103,7 +108,7 @@ def interval(values):
 
 
 def ratio(ours, theirs):
-    """The mean ratio over the pairs, geometric, with its 95 % interval."""
+    """The geometric mean of the pairs' ratios, with its 95 % interval."""
     middle, half = interval([math.log(a / b) for a, b in zip(ours, theirs, strict=True)])
     return (
         f"{math.exp(middle):.2f} ({math.exp(middle - half):.2f} to {math.exp(middle + half):.2f})"
@@ -155,9 +160,9 @@ def main():
         ]
         parts.append(bench.table(["ours", "theirs", "epochs, ours to theirs"], pairs))
     parts.append(
-        "Means with 95 % intervals; ratios are geometric means over the seeds, paired, with "
-        "theirs. Missed: of the seeds, those in which the configurations ended before the goal "
-        "was reached; all their epochs are counted."
+        "Epochs are means with their 95 % intervals. Ratios are geometric means over pairs with "
+        "the same seed, with their 95 % intervals. `missed` counts the seeds in which all "
+        "configurations were used up before the goal was reached; all their epochs are counted."
     )
     bench.write_page("stoppers", ABOUT, facts, *parts)
 

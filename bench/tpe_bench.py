@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CPU time of one ask and tell of TPE after many trials, beside Optuna and rustuna."""
+"""CPU time of one proposal of TPE and its result after many trials, beside Optuna and rustuna."""
 
 import random
 import statistics
@@ -10,15 +10,15 @@ import warnings
 import bench_house as bench
 
 AXES = 20
-ALONE = 100_000  # where only Sluice is asked
+ALONE = 100_000  # trials; with so many, only Sluice is measured
 
 ABOUT = f"""
 # TPE: the time of a proposal
 
-CPU milliseconds of one ask and tell in a study of {AXES} floats that has so many complete
-trials, of random points. Multivariate TPE everywhere; Optuna and rustuna keep their trials in
-memory. Ours is the sampler as the controller calls it: observe that a trial runs, observe its
-end, propose.
+CPU milliseconds of one proposal and its result, in a study that has {AXES} float parameters and the
+given number of complete trials with random points. All three use multivariate TPE. Optuna and
+rustuna keep their trials in memory. Our sampler is called as the controller calls it: it observes
+that a trial runs, observes the trial's end, and proposes.
 """
 
 

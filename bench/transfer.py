@@ -1,11 +1,11 @@
-"""Does the best learning rate of a surrogate hold on the network it was made of?
+"""Is the best learning rate of a surrogate also the best for the network it was made from?
 
-    python bench/transfer.py plan     asks `sluice model shrink` for surrogates, packs data
+    python bench/transfer.py plan     makes surrogates by `sluice model shrink`, and packs data
     python bench/transfer.py train    trains each at many learning rates, on a GPU if there is one
-    python bench/transfer.py page     writes bench/results/transfer.md from what train measured
+    python bench/transfer.py page     writes bench/results/transfer.md from what `train` measured
 
-What `plan` writes to build/transfer is all that `train` needs besides PyTorch, so that the two can
-be done on two machines.
+`train` needs only PyTorch and the files that `plan` writes to build/transfer. So the two can be run
+on different machines.
 """
 
 import argparse
@@ -36,7 +36,7 @@ RULES = {
     "mup, readout kept": ["--rule", "mup", "--readout", "keep"],
     "standard": ["--rule", "standard"],
 }
-KEPT = 30000  # images
+KEPT = 30000  # how many images are used
 
 sys.path.insert(0, str(ROOT / "tests/model"))
 
@@ -69,7 +69,7 @@ CASES = {
              (1, 4, 16, 64), 128, 400),
         Case("gpt-adam", "zoo:gpt,vocab=256,tokens=128,width=1024,layers=4,heads=16,dropout=no",
              "text", "adam", range(-15, -4), (1, 2, 4, 8), 32, 400,
-             rules=("mup", "standard")),  # its readout is a table, and never begins at 0
+             rules=("mup", "standard")),  # its readout is the embedding table: never 0 at first
         Case("resnet18-sgd", "zoo:resnet18", "color", "sgd", range(-9, 4), (1, 2, 4, 8), 64, 300),
         Case("resnet18-adam", "zoo:resnet18", "color", "adam", range(-15, -3), (1, 2, 4, 8), 64,
              300),
@@ -110,7 +110,7 @@ def _speeches():
 
 
 class Data:
-    """Batches by a seed: the same for each learning rate and width."""
+    """Draws batches. The same seed gives the same batches for all learning rates and widths."""
 
     def __init__(self, device):
         self.held = {
@@ -140,7 +140,10 @@ class Data:
 
 
 def measure(job):
-    """The mean loss over the last tenth of the steps; infinite where it is no number."""
+    """Trains once. Returns the job, and the mean loss over the last tenth of the steps.
+
+    The loss is infinite if the loss of any step was infinite or NaN.
+    """
     name, rule, scale, exponent, seed, device = job
     case = CASES[name]
     torch.set_num_threads(1)
@@ -178,15 +181,15 @@ def train(case, seeds, jobs, out):
 
 
 def page(cases, out):
-    yield "# The best learning rate of a surrogate, on the network it was made of"
+    yield "# The best learning rate of a surrogate, on the network it was made from"
     yield ""
     yield (
         "`bench/transfer.py` (plan, train, page). Learning rates are powers of 2; a loss is the "
-        "mean of the last tenth of the steps, over seeds. What a rate costs is how much worse the "
-        "network itself gets with the surrogate's best rate than with its own. Images are of "
-        f"Fashion-MNIST, texts the speeches of `{SPEECHES}`, byte by byte. That losses at scale 1 "
-        "differ by rule is the readout, which mup has begin at 0: few steps are taken here, and "
-        "the first go into it."
+        "mean of the last tenth of the steps, over seeds. The column `costs` shows how much larger "
+        "the network's loss is with the surrogate's best rate than with its own best rate. Images "
+        f"are from Fashion-MNIST, and texts are the speeches of `{SPEECHES}`, byte by byte. At "
+        "scale 1 the losses differ between rules because of the readout. Under mup the readout "
+        "begins at 0, and the first of the few steps only make it grow."
     )
     for case in cases:
         told = json.loads((out / f"{case.name}.json").read_text())

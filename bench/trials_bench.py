@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a trial costs that does nothing: wall time over trials, all included, beside Ray Tune."""
+"""Wall time of a trial that does nothing, with all overhead included, beside Ray Tune."""
 
 import json
 import os
@@ -10,18 +10,21 @@ import time
 
 import bench_house as bench
 
-WORKERS = 8  # warm, and of the peer
-SPAWNED = 2  # at once
+WORKERS = 8  # warm workers of Sluice, and workers of Ray Tune
+SPAWNED = 2  # how many spawned programs run at the same time
 
 ABOUT = """
 # Trivial trials
 
-Each trial reports once and is done. Milliseconds are the wall time of the whole `sluice tune` over
-its trials, its start, the workers' start and every durable commit included. Ray Tune: the time of
-`Tuner.fit()`, Ray being up; a class that is done with its first step. The bars: a warm worker 2 ms,
-a spawned native program 10 ms, a spawned Python program its interpreter's own start and 10 ms. Ray
-is slow, so it gets few trials, and the workers' start weighs more: it is compared with Sluice at as
-few, as many at once.
+Each trial reports once and is done. The figures are the wall time of the whole `sluice tune`,
+divided by the number of trials. They include the start of `sluice`, the start of the workers and
+every durable commit. For Ray Tune it is the time of `Tuner.fit()`, with Ray already started, for a
+class that is done after its first step.
+
+The bars: 2 ms with warm workers, 10 ms for a spawned native program, and for a spawned Python
+program 10 ms more than the start of its interpreter. Ray is slow, so it runs only a few trials.
+With few trials the start of the workers counts for more. So Sluice is also measured with as few
+trials, and as many in parallel, as Ray.
 """
 
 STUDY = """
@@ -47,7 +50,7 @@ import sluice
 sluice.report(1, loss=sluice.params()["x"])
 """
 
-# The peer, in a process of its own. Starting Ray itself is not counted.
+# Ray Tune, in a process of its own. The time to start Ray itself is not counted.
 RAY = """
 import os, sys, time
 os.environ.update(TUNE_DISABLE_AUTO_CALLBACK_LOGGERS="1", RAY_AIR_NEW_OUTPUT="0")
@@ -107,7 +110,7 @@ def sluice_ms(program, trials, parallelism):
 
 
 def bare_ms(command, times):
-    """Milliseconds for each run of the program under xargs, as many at once as under Sluice."""
+    """Milliseconds for each run of the program by xargs, with as many in parallel as by Sluice."""
     start = time.monotonic()
     subprocess.run(
         ["xargs", "-P", str(SPAWNED), "-I", "{}", *map(str, command)],

@@ -1,4 +1,5 @@
-// The least a trial's program can do: results on standard output, one or as many as it is told.
+// The least that a trial's program can do: it prints results. The argument says how many (one, if
+// there is no argument).
 #include <stdio.h>
 #include <stdlib.h>
 

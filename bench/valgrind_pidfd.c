@@ -1,6 +1,7 @@
-// For versions of valgrind that do not know pidfds. Preloaded, this library returns a pipe in place
-// of a pidfd. A shell holds the other end until the process has ended. The cost does not count for
-// the program: the shell is another process, and there is one call a launch.
+// A library to preload for versions of valgrind that do not know pidfds. It returns a pipe in place
+// of a pidfd. A shell holds the other end of the pipe open until the process has ended. This adds
+// almost nothing to the instructions that valgrind counts: the shell is another process, and each
+// launch makes only one such call.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 
 extern char** environ;
 
-static pid_t process_of[MOST];  // by descriptor
+static pid_t process_of[MOST];  // the process for each descriptor
 
 static int open_pidfd(pid_t process) {
   static const char kWait[] =

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""64 small networks: a process for each, `sluice.trials()`, and one process by torch.func.vmap."""
+"""Trains 64 small networks in three ways: a process for each, `sluice.trials()`, and a bundle."""
 
 import json
 import statistics
@@ -41,7 +41,7 @@ TOGETHER = f"resources: {{cpus: 2}}\npolicy: hydro\nfuse: {TRIALS}\n"
 
 
 def run(way, epochs, how, processes):
-    """Seconds of `tune`, seconds of CPU time, and the median accuracy of the trials."""
+    """Runs the study. Returns wall seconds, CPU seconds, and the median accuracy of the trials."""
     with bench.house() as house:
         started = house.folder / "started"
         program = [bench.PYTHON, bench.ROOT / "bench/vmap_trials.py", way, epochs, started]

@@ -2,8 +2,9 @@
 
     vmap_trials.py alone|warm|bundle EPOCHS FILE
 
-alone: one trial, then the process ends. warm: one trial after the other. bundle: all at once, by
-the example itself. Each process adds a line to FILE.
+alone: the process trains one trial and ends. warm: the process trains one trial after another.
+bundle: the process trains all trials together, with the example's own code. Each process adds a
+line to FILE.
 """
 
 import pathlib
@@ -17,7 +18,7 @@ import train as example  # noqa: E402
 
 
 def train_one(trial, train, test, epochs):
-    """Trains one network as a PyTorch program without torch.func does."""
+    """Trains one network like a plain PyTorch program, without torch.func."""
     torch.manual_seed(trial.seed)
     params = trial.params
     network = example.build()

@@ -3,10 +3,11 @@ branch is taken by no seed and is not excused.
 
     python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--jobs N] [--page FILE]
 
-SLUICE_FAULTS is sluice-faults of a build with coverage (cmake --preset coverage). Each seed runs
-alone, so that the seeds that take a branch are known. A branch is one side of a condition, a case
-of a switch, a handler, or the call of a function; inside of a macro it is the line that uses it.
-tests/sim/unreached.txt says which of them no seed needs to take, and why.
+SLUICE_FAULTS is the program sluice-faults of a build with coverage (cmake --preset coverage). Each
+seed runs in a process of its own, so that it is known which seeds take a branch. A branch is one
+side of a condition, a case of a switch, an exception handler, or the call of a function. A branch
+inside a macro counts at the line that uses the macro.
+tests/sim/unreached.txt lists the branches that no seed needs to take, with reasons: the excuses.
 """
 
 import argparse
@@ -26,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "ledger", "wire", "control")
 EXCUSES = ROOT / "tests" / "sim" / "unreached.txt"
 RAREST = 40
-CODE, EXPANSION = 0, 1  # kinds of regions, as llvm-cov numbers them
+CODE, EXPANSION = 0, 1  # kinds of regions: the numbers that llvm-cov uses
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -34,11 +35,11 @@ class Branch:
     file: str
     line: int
     column: int
-    what: str  # source, and which side of it
+    what: str  # the source text, and which side of it
     function: str
 
     def anchor(self):
-        """How the list of excuses names it: lines move, this does not."""
+        """The name of the branch in the list of excuses. It has no line number: lines move."""
         return f"{self.file} | {self.function} | {self.what}"
 
     def __str__(self):
@@ -57,13 +58,20 @@ class Excuse:
 
 @functools.cache
 def glob(pattern):
-    """A star matches anything; nothing else is special. A file alone matches all that is in it."""
+    """A regular expression for a pattern in which a star matches anything.
+
+    A pattern that is only a file matches every branch in that file.
+    """
     pattern += "" if " | " in pattern else " | *"
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 
 def read_excuses(path):
-    """Paragraphs: a reason, then, indented, what it excuses: FILE, or FILE | FUNCTION | SOURCE."""
+    """Reads the list of excuses.
+
+    The file has paragraphs. Each is a reason, and below it, indented, the branches that it excuses:
+    FILE, or FILE | FUNCTION | SOURCE.
+    """
     excuses, reason, listing = [], "", True
     for line in path.read_text().splitlines():
         if line.startswith("#") or not line.strip():
@@ -90,7 +98,7 @@ def text_of(file, first_line, first, last_line, last):
 
 
 def call_at(file, line, column):
-    """The use of a macro that begins there, with its arguments."""
+    """The source text of the macro's use that begins there, with its arguments."""
     lines = source(file)[line - 1:line + 12]
     text, depth = " ".join(" ".join([lines[0][column - 1:], *lines[1:]]).split()), 0
     for at, letter in enumerate(text):
@@ -101,7 +109,10 @@ def call_at(file, line, column):
 
 
 def short_name(demangled):
-    """Engine::On for sluice::Engine::On(sluice::Reported const&); lambdas lose their numbers."""
+    """The function's name without namespaces and arguments; lambdas also lose their numbers.
+
+    For example: Engine::On for sluice::Engine::On(sluice::Reported const&).
+    """
     name = re.sub(r"\(anonymous namespace\)::|sluice::|\[abi:\w+\]", "", demangled)
     name = re.sub(r"'lambda\d*'", "lambda", name)
     name = re.sub(r"operator\(\)", "operator", name)
@@ -117,7 +128,7 @@ def short_name(demangled):
 
 @functools.cache
 def own_file(name):
-    """The path of a source that counts, or nothing."""
+    """The path of a source whose branches count, or None for any other file."""
     path = pathlib.Path(name).resolve()
     if not path.is_relative_to(ROOT / "src"):
         return None
@@ -126,12 +137,12 @@ def own_file(name):
 
 
 class Map:
-    """Where each counter of the program's profiles stands in the sources."""
+    """For each counter in the program's profiles, the place in the sources."""
 
     def __init__(self, functions):
         mangled = "\n".join(function["name"].rsplit(";", 1)[-1].rsplit(":", 1)[-1]
                             for function in functions)
-        # The filter does not know Clang's names of lambdas.
+        # llvm-cxxfilt cannot demangle the names that Clang gives to lambdas.
         mangled = re.sub(r"\d\$_\d+", "6lambda", mangled)
         names = subprocess.run(["llvm-cxxfilt-19"], input=mangled, check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
@@ -158,13 +169,13 @@ class Map:
             what = call_at(file, *use[:2]) if use else text_of(file, *branch[:4])
             words = ("is true", "is false")
             if what.startswith("SLUICE_CHECK"):
-                words = (None, None)  # a check holds, or ends the seed
+                words = (None, None)  # a check that fails ends the program: no branch to count
             elif what.startswith("SLUICE_"):
                 words = ("fails", "holds")
             elif what.startswith(("case ", "default")):
                 words = ("is met", None)
             elif before.endswith("switch ("):
-                words = (None, None)  # the value always has a case: enums have one each
+                words = (None, None)  # no default is taken: each value of the enum has a case
             elif what == ":":
                 what = " ".join(source(file)[place[0] - 1].split()).removesuffix(" {")
                 words = ("goes round", "ends")
@@ -179,7 +190,11 @@ class Map:
         return called, sides, handlers
 
     def count(self, functions):
-        """How often a seed took each branch; a branch it could not have taken is left out."""
+        """How often a seed took each branch.
+
+        Branches that the seed could not have taken are left out, because their function was not
+        called, or because their condition is known at compile time.
+        """
         counts = collections.Counter()
         for which, called, sides, handlers in self.functions:
             function = functions[which]
@@ -187,7 +202,7 @@ class Map:
             if function["count"] == 0:
                 continue
             for (yes, no), branch in zip(sides, function["branches"], strict=True):
-                if branch[4] + branch[5] > 0:  # else it is not reached, or known when compiled
+                if branch[4] + branch[5] > 0:  # else not reached, or decided at compile time
                     counts[yes] += branch[4]
                     counts[no] += branch[5]
             for region, handler in handlers:
@@ -197,16 +212,17 @@ class Map:
 
 
 def run_seed(program, seed, folder):
-    """Runs one world, and returns its profile's functions."""
+    """Runs one seed, and returns the functions in its profile."""
     raw, merged = folder / f"{seed}.profraw", folder / f"{seed}.profdata"
-    # The profile counts one side of a condition as all visits less those of the other side. A
-    # controller that dies inside of a call throws through conditions: each would count as a side
-    # that was not taken. So controllers do not die in that way here (--no-unwinding).
+    # The profile counts only one side of a condition. It gets the other side by subtracting that
+    # from the visits of the condition. If a controller dies inside a call, an exception leaves the
+    # condition before it is decided, and the subtraction would count a side that was not taken. So
+    # controllers do not die inside calls here (--no-unwinding).
     run = subprocess.run([program, "--seed", str(seed), "--seeds", "1", "--no-unwinding"],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          env={"LLVM_PROFILE_FILE": str(raw)})
     if run.returncode != 0:
-        sys.exit(f"a world must be free of problems before its branches count:\n{run.stdout}")
+        sys.exit(f"expected no problems in a seed that is counted, found:\n{run.stdout}")
     subprocess.run(["llvm-profdata-19", "merge", "-o", merged, raw], check=True)
     exported = subprocess.run(
         ["llvm-cov-19", "export", "-skip-expansions", "-instr-profile", merged, program],
@@ -217,7 +233,7 @@ def run_seed(program, seed, folder):
 
 
 def count_seeds(program, seeds, jobs):
-    """For each branch, the seeds that took it, in order; and how often, all together."""
+    """For each branch: the seeds that took it, in order, and how often they took it in all."""
     takers, times, where = collections.defaultdict(list), collections.Counter(), None
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -1,10 +1,10 @@
-"""Runs the suites, says what fails, and ends with one line: N passed, N failed.
+"""Runs the test suites, prints which tests fail, and ends with one line: N passed, N failed.
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-A room is a folder of src, or rig, contract, python, oracle, conversations, e2e, edges, includes,
-lean, fuzz, or plants. With a preset other than release only the C++ tests of its build are run.
-Passing tests are silent.
+ROOM is a folder of src, or rig, contract, python, oracle, conversations, e2e, edges, includes,
+lean, fuzz, or plants. If PRESET is not release, only the C++ tests of that preset's build are run.
+Passing tests print nothing.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PYTEST_SUITES = {
     "e2e": "tests/e2e",
     "edges": "tests/edges",
 }
-# Suites that run on all cores. The oracle does not: its tests share networks that they exported.
+# Suites whose tests run in parallel. The tests of `oracle` do not: they share exported networks.
 PARALLEL_SUITES = ("conversations", "e2e", "python", "edges")
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
@@ -50,7 +50,7 @@ class Tally:
 
 
 def stream(command, noise=None, env=None):
-    """Runs a command, prints its output but for lines that match `noise`; returns its status."""
+    """Runs a command. Prints its output, without lines that match `noise`. Returns its status."""
     process = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",
@@ -62,7 +62,10 @@ def stream(command, noise=None, env=None):
 
 
 def read_junit(path, status):
-    """Counts a JUnit file's cases. A runner that fails without naming one counts as one."""
+    """Counts the cases in a JUnit file.
+
+    If the runner failed (status) and the file has no failed case, one failed case is counted.
+    """
     tally = Tally()
     if path.exists():
         for case in ElementTree.parse(path).iter("testcase"):
@@ -110,7 +113,7 @@ def run_pytest(name, jobs):
 
 
 def run_fuzzer(binary, seconds):
-    """Returns the output of a run that found something, or nothing."""
+    """Runs a fuzz target. Returns the output if it found a bug, else an empty text."""
     name = binary.name.removesuffix("_fuzz")
     grown = ROOT / "build" / "fuzz" / "corpus" / name
     crashes = ROOT / "build" / "fuzz" / "crashes"
@@ -150,7 +153,7 @@ def run_fuzzers(seconds, jobs):
 
 
 def run_plants(jobs):
-    """Each planted bug at the seed that found it last; says which are missed."""
+    """Looks for each planted bug from the seed that found it last. Prints which are not found."""
     program = ROOT / "build" / "planted" / "bin" / "sluice-faults"
     command = [sys.executable, "setup/plants.py", str(program), "--quick", "--jobs", str(jobs)]
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

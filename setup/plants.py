@@ -1,13 +1,13 @@
-"""Switches on each planted bug in turn, and says which seed finds it.
+"""Switches on one planted bug after another, and says which seed finds the bug.
 
     python setup/plants.py SLUICE_FAULTS [--quick | --record] [--seeds N] [--jobs N] [NAME...]
 
-SLUICE_FAULTS is the program of a build with planted bugs (cmake --preset planted). A bug is found
-if a checker reports a problem, or a broken invariant ends the program. A hunt tries the
-seeds from 0 on. --quick begins at the seed that found the bug before (tests/sim/plants.txt) and
-tries a few. If none of them finds it, a short hunt follows: any change to the simulation may move a
-bug to other seeds.
---record writes that file.
+SLUICE_FAULTS is the program sluice-faults of a build with planted bugs (cmake --preset planted). A
+bug is found if a checker reports a problem, or a broken invariant ends the program. A hunt tries
+the seeds from 0 on. With --quick, the first few seeds are those from the one that found the bug
+last (tests/sim/plants.txt). If none of them finds the bug, a short hunt follows, because any change
+to the simulation may move a bug to other seeds.
+--record writes the seeds that find the bugs to tests/sim/plants.txt.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Find:
 
 
 def hunt(program, bug, first, seeds):
-    """Tries `seeds` seeds from `first` on, up to the one that finds the bug."""
+    """Tries `seeds` seeds from `first` on. Ends at the seed that finds the bug."""
     command = [program, "--plant", bug, "--seed", str(first), "--seeds", str(seeds)]
     start = time.monotonic()
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

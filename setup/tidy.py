@@ -2,8 +2,8 @@
 
     python setup/tidy.py BUILD_FOLDER [PREFIX...]    (such as: build/release src/engine/)
 
-A source is clean while it, every header it includes (as ninja knows them) and .clang-tidy are
-older than its stamp in BUILD_FOLDER/tidy.
+When a source passes, its stamp in BUILD_FOLDER/tidy is renewed. The source is not checked again as
+long as the source, all headers that it includes, and .clang-tidy are older than the stamp.
 """
 
 import concurrent.futures
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def headers_of(build):
-    """Object file -> the files its compilation read."""
+    """Returns a dict: object file -> the files that its compilation has read, as ninja knows."""
     listing = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], check=True,
                              stdout=subprocess.PIPE, text=True).stdout
     deps = {}
@@ -41,8 +41,8 @@ def is_clean(stamp, inputs):
 
 
 def tidy(build, source):
-    """Returns when it started, the exit status and what was found."""
-    # libstdc++ 12 calls functions it has deprecated itself (std::stable_sort).
+    """Returns the time of the start, the exit status and the findings."""
+    # libstdc++ 12 uses functions that it declares deprecated (in std::stable_sort).
     command = ["clang-tidy-19", "--quiet", "--extra-arg=-Wno-deprecated-declarations",
                "-p", str(build), str(source)]
     if source.name.endswith("_test.cc"):

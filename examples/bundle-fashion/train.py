@@ -1,11 +1,11 @@
-"""A small network on Fashion-MNIST, up to 16 trials trained as one with torch.func.
+"""Trains small networks on Fashion-MNIST, up to 16 trials together, with torch.func.
 
-Run by itself, the script trains one network with the defaults. The data is that of Debian's package
+Run by itself, the script trains one network with the defaults. The data is in Debian's package
 dataset-fashion-mnist.
 
-All trials go through the data in one order, so that each batch is read once for all of them. The
-numbers of a trial may differ, in the last digits, with the number of trials beside it: PyTorch
-chooses by the sizes of whole tensors in which order it adds up.
+All trials go through the data in the same order, so that each batch is read once for all of them.
+The last digits of a trial's results may depend on how many trials are trained beside it. The reason
+is that PyTorch chooses the order of a sum by the sizes of whole tensors.
 """
 
 import gzip
@@ -18,18 +18,18 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 
 FOLDER = os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
 DEFAULTS = {"lr": 0.1, "momentum": 0.9, "smoothing": 0.0}
-CAPACITY = 16  # trials at once
+CAPACITY = 16  # how many trials are trained together at most
 WIDTH = 32
 BATCH = 128
 EPOCHS = 9
-SAVE_EVERY = 3  # epochs; and whenever a trial leaves
+SAVE_EVERY = 3  # epochs; a trial is also saved when it leaves
 
 
 def build():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 10))
 
 
-NETWORK = build()  # its form; the weights are those of the trials
+NETWORK = build()  # only its structure is used, with the weights of the trials
 
 
 def read_idx(name, header_bytes):
@@ -70,7 +70,7 @@ class Member:
 
 
 class Together:
-    """The states of several trials as one: each tensor has a first axis of trials."""
+    """The states of several trials, stacked: the first axis of each tensor is the trial."""
 
     def __init__(self, trials, members):
         self.trials = trials
@@ -88,7 +88,7 @@ class Together:
             found = gradients(self.weights, smoothing, *batch)
             with torch.no_grad():
                 for name, weight in self.weights.items():
-                    each = (-1, *[1] * (weight.dim() - 1))  # a number for each trial
+                    each = (-1, *[1] * (weight.dim() - 1))  # the shape of one number for each trial
                     speed = self.speeds[name].mul_(momentum.view(each)).add_(found[name])
                     weight.sub_(lr.view(each) * speed)
 
@@ -98,7 +98,7 @@ class Together:
             return (scores.argmax(2) == labels).float().mean(1).tolist()
 
     def give_back(self):
-        """Puts what was trained into the states of the trials."""
+        """Writes the trained tensors back to the states of the trials."""
         for place, member in enumerate(self.members):
             weights = {name: self.weights[name][place] for name in self.weights}
             member.network.load_state_dict(weights)
@@ -113,7 +113,10 @@ def predict(weights, images):
 
 
 def loss(weights, smoothing, images, labels):
-    """Cross-entropy with smoothed labels; smoothing is a tensor, which PyTorch's own cannot be."""
+    """Cross-entropy with smoothed labels.
+
+    PyTorch's own cross-entropy takes the smoothing only as a number. Here it is a tensor.
+    """
     logs = predict(weights, images).log_softmax(1)
     right = logs.gather(1, labels[:, None]).mean()
     return -(1 - smoothing) * right - smoothing * logs.mean()

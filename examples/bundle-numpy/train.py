@@ -1,8 +1,9 @@
-"""Small networks in numpy, up to 16 trials trained as one.
+"""Trains small networks in numpy, up to 16 trials together.
 
-Each array below has a first axis of trials. So a pass over the data costs little more for 16 trials
-than for one. The numbers of a trial do not depend on the trials beside it, to the last bit: matmul
-works on one slice of the first axis after another, and all else goes element by element.
+The first axis of each array below is the trial. So a pass over the data costs little more for 16
+trials than for one. The results of a trial are the same to the last bit, whichever trials are
+trained beside it: matmul treats each slice of the first axis by itself, and all else is done
+element by element.
 
 Run by itself, the script trains one network with the defaults.
 """
@@ -14,7 +15,7 @@ DEFAULTS = {"lr": 0.1, "momentum": 0.9, "decay": 1e-4}
 INPUTS, WIDTH = 4, 16
 BATCH = 32
 EPOCHS = 27
-SAVE_EVERY = 3  # epochs; and whenever a trial leaves
+SAVE_EVERY = 3  # epochs; a trial is also saved when it leaves
 np.seterr(over="ignore", invalid="ignore")  # a trial that diverges reports infinity or NaN
 
 
@@ -60,13 +61,13 @@ def unstack(stacked, count):
 
 
 def predict(weights, x):
-    """x: (trials, rows, inputs), or without the trials if they all see the same rows."""
+    """x has the shape (trials, rows, inputs), or (rows, inputs) if all trials see the same rows."""
     hidden = np.tanh(x @ weights["hidden"] + weights["hidden_bias"])
     return hidden, hidden @ weights["output"] + weights["output_bias"]
 
 
 def gradients(weights, x, y):
-    """Of the mean squared error."""
+    """The gradients of the mean squared error."""
     hidden, predicted = predict(weights, x)
     error = 2 * (predicted - y) / BATCH  # (trials, rows, 1)
     back = error @ np.swapaxes(weights["output"], 1, 2) * (1 - hidden**2)
@@ -85,7 +86,7 @@ def column(trials, name):
 
 
 def train_epoch(trials, states, x, y):
-    """One pass over the data, in an order that only the trial's seed and its epoch decide."""
+    """One pass over the data. For each trial, its seed and epoch alone decide the order of rows."""
     stacked = stack(states)
     stacked["epoch"] = stacked["epoch"] + 1
     lr, momentum, decay = (column(trials, name) for name in DEFAULTS)

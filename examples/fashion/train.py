@@ -1,4 +1,4 @@
-"""A small network on Fashion-MNIST, the data from Debian's package dataset-fashion-mnist.
+"""Trains a small network on Fashion-MNIST. The data is in Debian's package dataset-fashion-mnist.
 
 Run by itself, it trains once with the defaults. Under `sluice tune study.yaml`, each process runs
 one trial after another, so that it imports PyTorch and reads the data only once.

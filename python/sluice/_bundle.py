@@ -5,11 +5,13 @@ from sluice._values import checked_capacity, checked_measures
 
 
 class Step:
-    """What the script does next for all trials of the bundle.
+    """One pass of the loop over a bundle, for example an epoch.
 
-    left: trials that are to leave; they are out when the next step begins. joined: new trials.
-    trials: all that train now, in the order in which they joined, without those in `left`.
-    changed: whether `trials` are others than in the last step.
+    left: trials that are to leave. They leave the bundle when the next step begins.
+    joined: trials that are new in this step.
+    trials: all trials that train in this step, in the order in which they joined. They include
+    `joined`, but not `left`.
+    changed: whether `trials` differs from the last step's.
     """
 
     def __init__(self, left: list, joined: list, trials: list, changed: bool):
@@ -24,9 +26,9 @@ class Step:
 
 
 class Bundle:
-    """Made by sluice.bundle(). `for step in bundle` goes on until there are no more trials.
+    """Made by sluice.bundle(). The loop `for step in bundle` ends when there are no more trials.
 
-    The trials may be used from several threads, the bundle itself from one at a time.
+    Several threads may use the trials. Only one thread at a time may use the bundle itself.
     """
 
     def __init__(self, session, capacity: int, defaults: dict):
@@ -38,7 +40,7 @@ class Bundle:
 
     @property
     def capacity(self) -> int:
-        """How many trials the process takes at once."""
+        """How many trials the process takes at the same time."""
         return self._capacity
 
     def __enter__(self):
@@ -47,9 +49,10 @@ class Bundle:
         return self
 
     def __exit__(self, kind, error, trace) -> bool:
-        """Hands back the trials that are left. After an error the end of the process tells of them.
+        """Hands back the trials that are still in the bundle.
 
-        SystemExit with status 0, as of stop_if_asked(), is no error.
+        After an error it hands back nothing: the controller learns from the end of the process.
+        SystemExit with status 0, which stop_if_asked() raises, is no error.
         """
         self._is_open = False
         if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -74,14 +77,14 @@ class Bundle:
         return Step(left, joined, list(self._trials), self._trials != before)
 
     def finish(self, trial: Trial) -> None:
-        """The trial is complete, because the script has nothing more to do for it."""
+        """Ends the trial as complete, because the script has nothing more to do for it."""
         self._check_is_in(trial)
         self._session.link.leave(trial, "done")
 
     def fail(self, trial: Trial, error) -> None:
-        """The trial has failed, for this reason: an exception or a text. The others go on.
+        """Ends the trial as failed, and the other trials go on.
 
-        In a script that is run by hand, the error is raised.
+        `error` is the reason: an exception or a text. If the script is run by hand, it is raised.
         """
         self._check_is_in(trial)
         if self._session.link.takes_more_trials:
@@ -90,10 +93,10 @@ class Bundle:
             raise error if isinstance(error, BaseException) else RuntimeError(error)
 
     def shrink(self, capacity: int) -> list:
-        """Takes no more than this number of trials from now on.
+        """Lowers the capacity.
 
-        The newest trials beyond that are handed back, and go on in another process from their
-        latest checkpoints. Returns them.
+        If the bundle has more trials than that, the newest are handed back. They go on in another
+        process from their latest checkpoints. Returns the trials that were handed back.
         """
         capacity = checked_capacity(capacity)
         if capacity > self._capacity:
@@ -104,7 +107,7 @@ class Bundle:
         return self._session.link.set_capacity(capacity)
 
     def grow(self, capacity: int) -> None:
-        """Takes up to this number of trials from now on."""
+        """Raises the capacity."""
         capacity = checked_capacity(capacity)
         if capacity < self._capacity:
             raise ValueError(
@@ -114,7 +117,10 @@ class Bundle:
         self._session.link.set_capacity(capacity)
 
     def profile(self, trial: Trial, *, trials: int, bytes=None, work_per_second=None) -> None:
-        """What was measured while so many trials like this one were trained at once."""
+        """Reports what was measured while `trials` trials like this one were trained together.
+
+        bytes is the device memory of the process, work_per_second the speed of each trial.
+        """
         self._check_is_in(trial)
         self._session.link.profile(trial, checked_measures(trials, bytes, work_per_second))
 

@@ -1,19 +1,21 @@
-"""The client of a process that carries several trials at once."""
+"""The client of a process that carries several trials at the same time."""
 
 from sluice._client import Client, awaits_verdict, tell
 from sluice._wire import encode
 
-# In the refusal of a controller that knows only version 1.
+# A controller that knows only version 1 refuses the hello with a reason that contains this text.
 _ONLY_VERSION_1 = "expected version 1 of the protocol"
 
 
 class BundleClient(Client):
     """Speaks version 2 of the protocol, in which a process carries up to `capacity` trials.
 
-    If the controller is too old for that, it goes on in version 1, with one trial after another.
+    If the controller is too old for version 2, the client changes to version 1 and carries one
+    trial after another.
 
-    A trial is new until next_step() has shown it to the script. From then on the script has a part
-    in its end: it is told to leave by one step, and has left when the next step begins.
+    A trial is new until next_step() has returned it to the script. If a new trial is to leave, it
+    leaves without the script. Any other trial leaves in two steps: one step tells the script that
+    the trial is to leave, and the trial has left when the next step begins.
     """
 
     def __init__(self, socket_path, trial, capacity: int, several_shapes: bool):
@@ -22,13 +24,13 @@ class BundleClient(Client):
         self._version = 2
         self._study = trial.study
         self._capacity = capacity
-        self._told_capacity = capacity  # that the controller knows of
+        self._told_capacity = capacity  # the capacity that the controller was told last
         self._several_shapes = several_shapes
         self._leaving = []  # trials that the present step tells to leave
         self._refused = []  # trials that the next step tells to leave: the script does not know yet
 
     def open(self) -> None:
-        """Connects, so that trials may join before the first step."""
+        """Connects before the first step, so that trials can join early."""
         with self._lock:
             self._start()
 
@@ -37,16 +39,16 @@ class BundleClient(Client):
             self._say(trial, "profile", measured)
 
     def leave(self, trial, kind: str) -> None:
-        """Ends the launch as `done`, `paused` or `released`; the others go on."""
+        """Ends the trial's launch with the message `kind`: `done`, `paused` or `released`."""
         with self._lock:
             self._leave(trial, kind, {})
             self._flush()
 
     def next_step(self):
-        """Leaves the trials that the last step told to, and waits until another step can begin.
+        """Leaves the trials that the last step told to leave, and waits until a step can begin.
 
-        Returns (left, joined): the trials that are to leave now, and those that are new. Returns
-        None when there are no more trials for this process.
+        Returns (left, joined): the trials that are to leave in this step, and the new trials.
+        Returns None if there are no more trials for this process.
         """
         with self._lock:
             for trial in self._leaving:
@@ -64,9 +66,10 @@ class BundleClient(Client):
                     return None
 
     def set_capacity(self, capacity: int) -> list:
-        """Hands back the newest trials beyond this capacity; returns those that the script knows.
+        """Hands back the newest trials beyond this capacity.
 
-        Trials that are leaving anyway do not count.
+        Returns those of them that the script has seen. Trials that are already leaving are not
+        counted and not handed back.
         """
         with self._lock:
             self._capacity = capacity
@@ -78,7 +81,10 @@ class BundleClient(Client):
             return [each for each in staying[capacity:] if each._was_shown]
 
     def close_bundle(self) -> None:
-        """Hands back what the process still carries. It takes nothing more."""
+        """Ends all launches that the process still carries, and takes no more trials.
+
+        Trials that were told to leave end as `done` or `paused`. The others are handed back.
+        """
         with self._lock:
             self._capacity = 0
             for trial in self._launches.carried():
@@ -88,10 +94,13 @@ class BundleClient(Client):
             self._flush()
 
     def _is_step_due(self) -> bool:
-        """When there are trials, and none of them waits for its verdict."""
+        """Whether a step can begin: there are trials, and none of them waits for its verdict.
+
+        Also true when the process is to end.
+        """
         if self._ended:
             return True
-        # Which version the controller knows is settled first, if there is a controller.
+        # If there is a controller, wait until it is known which version the controller speaks.
         if self._version == 2 and not self._was_welcome and self._may_deliver:
             return False
         carried = self._launches.carried()
@@ -100,7 +109,7 @@ class BundleClient(Client):
         return bool(carried or self._refused or self._is_dismissed)
 
     def _take_changes(self) -> tuple:
-        """(left, joined) of a step that begins now."""
+        """Returns (left, joined) for a step that begins now."""
         for trial in self._launches.carried():
             if not trial._was_shown and self._must_leave(trial):
                 self._leave(trial, _last_word(trial), {})
@@ -121,7 +130,10 @@ class BundleClient(Client):
         self._tell_capacity()
 
     def _tell_capacity(self) -> None:
-        """Once no more is carried than that. Without a connection, the next hello tells it."""
+        """Sends a changed capacity, as soon as the process carries no more trials than that.
+
+        Without a connection nothing is sent: the next hello has the capacity.
+        """
         if self._version == 1 or self._connection is None:
             return
         if self._capacity != self._told_capacity and len(self._launches) <= self._capacity:
@@ -164,7 +176,7 @@ class BundleClient(Client):
             super()._hear_refusal(message)
 
     def _give_up(self, trial, why: str) -> None:
-        """The other trials of the process go on."""
+        """Gives up this trial. In version 2 the other trials of the process go on."""
         if self._version == 1:
             super()._give_up(trial, why)
         else:
@@ -185,5 +197,5 @@ def _name(trial) -> dict:
 
 
 def _last_word(trial) -> str:
-    """How a trial is left that was told to leave, or whose controller is gone."""
+    """The message that ends a trial which was told to leave, or whose controller is gone."""
     return "done" if trial._verdict == "stop" else "paused"

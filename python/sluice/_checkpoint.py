@@ -1,12 +1,18 @@
-"""A trial's checkpoint folder, and checkpoints that are whole or not there.
+"""A trial's checkpoint folder. A checkpoint in it is always complete.
 
-`latest` is the checkpoint. A new one is written to `.writing/LAUNCH`; then `latest` becomes
-`.previous` and `.writing/LAUNCH` becomes `latest`. A process killed between the two leaves the
-latest checkpoint in `.previous`. In the end `.previous` becomes `best` if it was saved at the
-trial's best report so far; else it is removed. None of them is a link, so that the folder can be
-copied for a fork of the trial.
+The subfolder `latest` is the latest checkpoint. A new checkpoint is put in place in these steps:
 
-All of this is done with the folder locked, and only by the launch that owns it (_owner.py).
+1. It is written to `.writing/LAUNCH`.
+2. `latest` is renamed to `.previous`.
+3. `.writing/LAUNCH` is renamed to `latest`. If the process is killed before this step, the latest
+   checkpoint is in `.previous`.
+4. `.previous` is renamed to `best` if it was saved at the work of the trial's best report so far.
+   Otherwise it is removed.
+
+None of these folders is a link, so that the checkpoint folder can be copied for a fork.
+
+Only the launch that owns the checkpoint folder takes these steps (_owner.py). The folder is locked
+while step 1 begins and during steps 2 to 4.
 """
 
 import os
@@ -18,7 +24,7 @@ _LATEST = "latest"
 _BEST = "best"
 _PREVIOUS = ".previous"
 _WRITING = ".writing"
-_WORK = ".sluice-work"  # in a checkpoint: its work, which the controller reads when it copies one
+_WORK = ".sluice-work"  # holds a checkpoint's work; the controller reads it to copy a checkpoint
 
 
 def folder_of(trial) -> Path:
@@ -28,7 +34,7 @@ def folder_of(trial) -> Path:
 
 
 def latest_of(trial):
-    """The last whole checkpoint, or None."""
+    """The folder of the latest checkpoint, or None."""
     folder = folder_of(trial)
     latest = folder / _LATEST
     if not latest.is_dir():
@@ -39,9 +45,9 @@ def latest_of(trial):
 
 
 def best_of(trial):
-    """The checkpoint that was saved at the trial's best report, or None."""
-    latest_of(trial)  # puts back what a killed launch had moved aside
-    # It is still in `.previous` if the launch was killed before _put_away().
+    """The folder of the checkpoint at the work of the trial's best report, or None."""
+    latest_of(trial)  # may rename `.previous` back to `latest`, see _put_back()
+    # The best checkpoint is still in `.previous` if the launch was killed before _put_away().
     folders = [folder_of(trial) / name for name in (_LATEST, _BEST, _PREVIOUS)]
     return next((folder for folder in folders if _is_best(trial, folder)), None)
 
@@ -57,8 +63,8 @@ def bytes_below(folder: Path) -> int:
 class Checkpoint:
     """A context manager: what the body writes to the folder becomes the latest checkpoint.
 
-    If the body raises, the latest checkpoint is still the one before. If the process is killed, it
-    is the one before or the new one, never a part of one.
+    If the body raises, the latest checkpoint stays the previous one. If the process is killed, the
+    latest checkpoint is either the previous one or the complete new one.
     """
 
     def __init__(self, trial, work: int):
@@ -90,17 +96,18 @@ class Checkpoint:
         if not self._do_as_owner(self._note_work):
             return False
         _sync_tree(self._writing)
-        # The reports come first. The next launch goes on from the checkpoint and does not repeat
-        # earlier reports: one that is not on disk by now would be lost for good.
+        # The reports must be on disk first. The next launch goes on from the checkpoint and does
+        # not repeat earlier reports, so a report that is not on disk now could be lost for good.
         self._trial._session.link.secure(self._trial)
         if self._do_as_owner(self._put_in_place):
             self._trial.saved(self._work)
         return False
 
     def _do_as_owner(self, act) -> bool:
-        """Calls `act` with the folder locked.
+        """Calls `act` with the folder locked, and returns True.
 
-        If a newer launch owns the folder, the checkpoint is dropped instead, and this launch ends.
+        If a newer launch owns the folder, drops the checkpoint instead, gives up this launch and
+        returns False.
         """
         with OwnerLock(self._trial) as other:
             if other is None:
@@ -114,7 +121,7 @@ class Checkpoint:
         _put_back(self._folder)
         _put_away(self._trial)  # removes a `.previous` that is left over beside `latest`
         _remove(self._folder / _WRITING)
-        # A folder of this launch alone: a process of an earlier launch may still write to its own.
+        # Each launch has a folder of its own: a process of an earlier launch may still be writing.
         self._writing = self._folder / _WRITING / str(self._trial.launch)
         self._writing.mkdir(parents=True)
 
@@ -140,23 +147,27 @@ class Checkpoint:
 
 
 def _put_back(folder: Path) -> None:
-    """What a killed launch had moved aside is the latest checkpoint again."""
+    """Renames `.previous` back to `latest` if a launch was killed between the two renames."""
     if not (folder / _LATEST).is_dir():
         try:
             os.rename(folder / _PREVIOUS, folder / _LATEST)
-        except OSError:  # there is none, or another rank was first
+        except OSError:  # there is no `.previous`, or another rank has renamed it first
             pass
 
 
 def _is_kept(trial) -> bool:
-    """Not if the trial was refused: a newer launch may have its folder."""
+    """Whether this process keeps checkpoints of the trial.
+
+    A silent process keeps none. If the trial was refused, a newer launch may own the folder, and
+    this process keeps none either.
+    """
     return trial._session.link.keeps_checkpoints and not trial._is_refused
 
 
 def _put_away(trial) -> None:
-    """Removes the checkpoint that was replaced, or keeps it as `best` if it is the best report's.
+    """Removes `.previous`, or renames it to `best` if it was saved at the best report's work.
 
-    A folder `best` without `.sluice-work` is the script's own, and is left alone.
+    A folder `best` without `.sluice-work` was made by the script itself, and is left alone.
     """
     folder = folder_of(trial)
     best, previous = folder / _BEST, folder / _PREVIOUS
@@ -205,7 +216,7 @@ def _remove(path) -> None:
 
 
 def _scratch(session) -> str:
-    """A folder for a script started by hand, gone at the end of it."""
+    """A folder for a script that was started by hand. It is removed when the script ends."""
     if not hasattr(session, "scratch"):
         import atexit
         from tempfile import mkdtemp

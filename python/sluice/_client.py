@@ -10,27 +10,28 @@ from sluice._trial import Trial
 from sluice._wire import decode, encode
 
 _CLIENT = "python 0.1.0"
-_LONGEST_FAREWELL_S = 30.0
-_PATIENCE_ALONE_S = 0.5  # at the end of the process, for a connection that just broke
-_PATIENCE_TO_SAVE_S = 5.0  # for acknowledgements, where messages cannot be spooled
+_LONGEST_FAREWELL_S = 30.0  # close() waits at most this long for acknowledgements
+_PATIENCE_ALONE_S = 0.5  # how long close() waits for a broken connection to be made again
+_PATIENCE_TO_SAVE_S = 5.0  # how long secure() waits for acknowledgements if the spool fails
 _LONGEST_REASON = 4000
 _READY = encode({"type": "ready"})
 
 
 class Client(Contact):
-    """Delivers the messages of trials, in order and until acknowledged, and reads the answers.
+    """Delivers the messages of trials to the controller, and reads what the controller answers.
 
-    This class carries one trial after another and speaks version 1 of the protocol. BundleClient,
-    which derives from it, carries several at once.
+    The messages of a trial are sent in order. They are sent again on a new connection until they
+    are acknowledged. This class carries one trial after another and speaks version 1 of the
+    protocol. The derived class BundleClient carries several trials at the same time.
 
     Any thread may call. The calling thread sends its message, so a report has been handed to the
     kernel when report() returns. A background thread does the rest (Contact).
-    While no controller listens, messages go to the launch's spool.jsonl at once, so that they
-    outlive the process. Messages that are not acknowledged are written there before a checkpoint
-    counts, and by the time close() returns.
+    While no controller listens, each message is written to the launch's spool.jsonl immediately,
+    so that it outlives the process. Messages that are not acknowledged are also written there
+    before a checkpoint counts, and before close() returns.
 
-    Methods without an underscore take the lock. Those with one are called with the lock held,
-    unless their docstrings say otherwise.
+    Methods without an underscore take the lock. Methods with an underscore are called with the
+    lock held, unless their docstrings say otherwise.
     """
 
     silent = False
@@ -46,12 +47,12 @@ class Client(Contact):
         self._window = 1024
         self._hear_terms(trial._terms)
         self._postponed = []  # messages of signal handlers that interrupted a method of this class
-        self._to_note = {}  # outboxes with acknowledgements that are not noted in a folder yet
+        self._to_note = {}  # outboxes with acknowledgements that no file in their folder notes yet
         self._launches = Launches()
         self._launches.join(trial)
-        self._wants_trial = False  # it has none, and has asked for one
-        self._is_dismissed = False
-        self._was_welcome = False  # on any connection
+        self._wants_trial = False  # the process has no trial, and has asked for one
+        self._is_dismissed = False  # the controller has said that it has no more trials for us
+        self._was_welcome = False  # some connection so far was answered with `welcome`
 
     @property
     def has_spoken(self) -> bool:
@@ -68,7 +69,11 @@ class Client(Contact):
         self._say(trial, "saved", {"work": work, "bytes": size_bytes})
 
     def secure(self, trial) -> None:
-        """Makes all its messages so far outlive the process and the machine. Raises OSError."""
+        """Makes the trial's messages so far survive the death of the process and a power failure.
+
+        Writes them to the spool. If that fails, waits for their acknowledgements instead. Raises
+        OSError if they do not come in time.
+        """
         with self._lock:
             self._post_postponed()
             try:
@@ -80,7 +85,11 @@ class Client(Contact):
                     raise
 
     def give_up(self, trial, owner: int) -> None:
-        """A newer launch of the trial saves now: this one leaves, as if it had been refused."""
+        """Leaves the trial, as if the controller had refused its launch.
+
+        Called when the launch `owner`, a newer one of the same trial, has taken over the
+        checkpoint folder.
+        """
         why = f"launch {trial.launch} of trial {trial.number} was given up"
         tell(f"{why}, and launch {owner} goes on with the trial: a checkpoint was dropped")
         with self._lock:
@@ -91,7 +100,11 @@ class Client(Contact):
         self._end(why)
 
     def should_stop(self, trial) -> bool:
-        """Waits for the verdict if the target was reported, as long as one can still come."""
+        """Whether the trial is to leave.
+
+        If the target was reported, waits for the verdict, unless none can come any more. Does not
+        wait if a signal handler that interrupted this class calls.
+        """
         if not self._lock.is_mine():
             with self._lock:
                 self._start()
@@ -102,14 +115,17 @@ class Client(Contact):
         return True
 
     def take_more_trials(self) -> None:
-        """Takes effect with the next hello, so an existing connection is made again."""
+        """Says in the next hello that the process can take another trial after this one.
+
+        A connection that exists is closed and made again, so that a new hello is sent.
+        """
         with self._lock:
             if not self.takes_more_trials and self._connection is not None:
                 self._break()
             self.takes_more_trials = True
 
     def bundled(self, trial, capacity: int, several_shapes: bool):
-        """The client of a process with a bundle, in place of this one, which has said nothing."""
+        """Returns a BundleClient to use in place of this client, which has not sent anything."""
         from sluice._bundle_client import BundleClient
 
         return BundleClient(self._socket_path, trial, capacity, several_shapes)
@@ -120,7 +136,7 @@ class Client(Contact):
             self._flush()
 
     def next_trial(self):
-        """Leaves the trial and waits for another, or None when there is none."""
+        """Leaves the present trial and waits for the next. Returns None if there are no more."""
         with self._lock:
             self._start()
             for trial in self._launches.carried():
@@ -131,7 +147,10 @@ class Client(Contact):
             return next(iter(self._launches.carried()), None)
 
     def close(self) -> None:
-        """Waits for acknowledgements while they can come, and spools what is left."""
+        """Waits for acknowledgements as long as they can come. Spools what is not acknowledged.
+
+        Called once, when the process ends.
+        """
         with self._lock:
             self._post_postponed()
             self._await_delivery(monotonic() + min(_LONGEST_FAREWELL_S, self._lease_s))
@@ -143,7 +162,11 @@ class Client(Contact):
                     _keep(lambda trial=trial: _spool.mark_paused(trial._folder))
 
     def _say(self, trial, kind: str, content: dict, work=None) -> None:
-        """Called without the lock, or by a signal handler whose thread already holds it."""
+        """Sends a message of the trial, then the postponed messages. Called without the lock.
+
+        A signal handler whose thread already holds the lock may call too. Its message is then
+        postponed until the interrupted method is done.
+        """
         if self._lock.is_mine():
             self._postponed.append((trial, kind, content, work))
             self._wake()
@@ -155,7 +178,11 @@ class Client(Contact):
             self._post_postponed()
 
     def _post(self, trial, kind: str, content: dict, work=None) -> None:
-        """Waits for room in the window. `work`, where given, must rise."""
+        """Numbers a message, keeps it until it is acknowledged, and adds it to the connection.
+
+        Waits while a whole window of messages is unacknowledged. If `work` is given, it must be
+        more than the trial's last reported work. Does nothing for a trial that was refused.
+        """
         self._waiters.wait(lambda: self._has_room(trial))
         if trial._is_refused:
             return
@@ -175,7 +202,11 @@ class Client(Contact):
         return len(trial._outbox) < self._window or self._ended is not None
 
     def _post_postponed(self) -> None:
-        """Never waits, because the background thread calls it too. Also flushes the connection."""
+        """Posts what signal handlers left in `_postponed`, and flushes the connection.
+
+        Never waits, because the background thread calls this method too. What finds no room in
+        the window stays postponed.
+        """
         while self._postponed and self._has_room(self._postponed[0][0]):
             try:
                 self._post(*self._postponed.pop(0))
@@ -184,7 +215,7 @@ class Client(Contact):
         self._flush()
 
     def _await_delivery(self, deadline: float) -> None:
-        """Waits until all is acknowledged, or until that is no longer likely."""
+        """Waits until all messages are acknowledged, or until no controller is likely to do so."""
 
         def is_settled():
             return self._ended or not (self._launches.has_unacknowledged() or self._postponed)
@@ -209,7 +240,7 @@ class Client(Contact):
         return bool(trial._over or trial._verdict or self._ended)
 
     def _ask_for_trial(self) -> None:
-        """If there is none. The answer is `assign` or `exit`."""
+        """Sends `ready` if the process has no trial. The answer is `assign` or `exit`."""
         if not len(self._launches) and not self._is_dismissed:
             self._wants_trial = True
             self._send(_READY)
@@ -229,7 +260,7 @@ class Client(Contact):
 
     def _hello(self) -> dict:
         fields = {**self._who(1), "reuse": self.takes_more_trials, **self._secret}
-        # To the controller, the trial is this worker's until its last message is acknowledged.
+        # The controller counts a trial as this worker's until its last message is acknowledged.
         for trial in (self._launches.carried() + self._launches.parting())[:1]:
             fields.update(study=trial.study, trial=trial.number, launch=trial.launch)
         return fields
@@ -313,7 +344,7 @@ class Client(Contact):
         self._to_note.clear()
 
     def _keep_last_words(self) -> None:
-        """Spools what is not acknowledged: no controller will hear it from this process."""
+        """Spools all unacknowledged messages: this process sends nothing to a controller again."""
         outboxes = self._launches.unacknowledged()
         if outboxes:
             tell(f"{self._ended}; results are kept in spool.jsonl")
@@ -324,7 +355,10 @@ class Client(Contact):
             self._launches.forget_if_settled(trial)
 
     def _keep_if_possible(self, outboxes=None) -> None:
-        """Spools while no controller listens. A failed write is repeated with the next message."""
+        """Spools messages while no controller listens.
+
+        If a write fails, these messages are written again together with the next one.
+        """
         for outbox in outboxes or self._launches.unacknowledged():
             try:
                 outbox.spool(is_synced=False)
@@ -349,11 +383,15 @@ def _keep(write) -> None:
     try:
         write()
     except OSError as error:
-        tell(f"the launch's last words are lost: {error}")
+        tell(f"the last messages of a launch are lost: {error}")
 
 
 def tell(text: str) -> None:
-    """Writes past sys.stderr: another thread could hold its lock as the interpreter ends."""
+    """Writes a line to standard error.
+
+    It does not use sys.stderr: another thread could hold the lock of that object while the
+    interpreter ends.
+    """
     try:
         os.write(2, f"sluice: {text}\n".encode(errors="replace"))
     except OSError:

@@ -1,10 +1,10 @@
-"""A connection to the controller: a socket that never blocks, and what it has not taken yet."""
+"""A connection to the controller: a socket that never blocks, and the bytes still to be sent."""
 
 import os
 from select import POLLIN, POLLOUT
 
-# The module `socket` brings in `enum` and `selectors`, some milliseconds for each trial. Its C half
-# does all that is needed here.
+# The module `socket` imports `enum` and `selectors`, which costs each trial some milliseconds. Its
+# part in C, `_socket`, has all that is needed here.
 try:
     from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket
 except ImportError:
@@ -14,20 +14,21 @@ _LONGEST_SOCKET_PATH_BYTES = 107
 
 
 class Connection:
-    """Sends lines in order. Its user takes care that one thread calls at a time."""
+    """Sends lines in order. The caller makes sure that only one thread calls at a time."""
 
     def __init__(self):
         self.is_broken = False  # nothing more is sent or received
-        self.is_welcome = False  # the controller has said so
+        self.is_welcome = False  # the controller has answered with `welcome`
         self._unsent = bytearray()
         self._socket = socket(AF_UNIX, SOCK_STREAM)
         self._socket.setblocking(False)
 
     def open(self, path) -> None:
-        """Raises BlockingIOError if the controller's queue of new connections is full.
+        """Connects to the controller's socket.
 
-        Raises another OSError if no controller listens. A path too long for the system is reached
-        through its folder.
+        Raises BlockingIOError if the controller's queue of new connections is full, and another
+        OSError if no controller listens. If the path is too long for the operating system, a
+        descriptor of the socket's folder is used.
         """
         if not path:
             raise OSError("SLUICE_SOCKET is not set")
@@ -45,18 +46,21 @@ class Connection:
         return self._socket.fileno()
 
     def awaited(self) -> int:
-        """The events of poll() that the connection waits for."""
+        """The events that the caller's poll() is to wait for on this connection."""
         return POLLIN | POLLOUT if self._unsent else POLLIN
 
     def has_unsent(self) -> bool:
         return bool(self._unsent)
 
     def add(self, line: bytes) -> None:
-        """To be sent by flush()."""
+        """Adds a line that the next flush() sends."""
         self._unsent += line
 
     def flush(self) -> bool:
-        """Gives the kernel what it takes now. True if that was all. Raises OSError when broken."""
+        """Sends as much as the kernel takes without blocking. Returns True if nothing is left.
+
+        Raises OSError if the connection is broken.
+        """
         try:
             while self._unsent:
                 del self._unsent[: self._socket.send(self._unsent, MSG_NOSIGNAL)]
@@ -65,7 +69,7 @@ class Connection:
         return True
 
     def receive(self) -> bytes:
-        """What has come, perhaps nothing."""
+        """Returns the bytes that have arrived, possibly none. Sets is_broken if it is closed."""
         try:
             received = self._socket.recv(1 << 16)
             if not received:

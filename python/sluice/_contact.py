@@ -1,4 +1,4 @@
-"""Keeps a process in contact with the controller: connects, sends heartbeats, connects again."""
+"""Keeps a process in contact with the controller: connects, sends heartbeats and reconnects."""
 
 from _thread import start_new_thread
 from select import POLLIN, poll
@@ -13,47 +13,54 @@ _FIRST_BACKOFF_S = 0.02
 _LONGEST_BACKOFF_S = 1.0
 _BETWEEN_NOTES_S = 0.1  # the least time between two notes of acknowledgements
 _HEARTBEATS_PER_LEASE = 4  # the protocol asks for at least three
-_PATIENCE_IDLE_S = 3.0  # without a controller, for a worker that has no trial
+_PATIENCE_IDLE_S = 3.0  # how long a worker without a trial waits for a controller
 _HEARTBEAT = encode({"type": "heartbeat"})
 
 
 class Contact:
     """The connection and the background thread that reads, sends heartbeats and reconnects.
 
-    What is said and heard is up to the Client, which derives from it and has these methods:
-    _before_contact() is called once, before there are two threads. _greeting() has the lines that
-    begin a connection. _hear() takes a line of the controller. _post_postponed() sends what signal
-    handlers said. _keep_if_possible() and _keep_last_words() write unacknowledged messages to the
-    spool, for now or for good. _is_idle() says whether the process has no trial.
-    _has_acks_to_note() and _note_acks() write down how far messages are acknowledged.
+    The derived class Client decides what is sent, and deals with what is received. It has these
+    methods, which this class calls:
+
+    - _before_contact() is called once, before the background thread starts.
+    - _greeting() returns the lines that begin a connection.
+    - _hear() takes a line that the controller sent.
+    - _post_postponed() sends the messages of signal handlers that had to wait.
+    - _keep_if_possible() writes unacknowledged messages to the spool and keeps them for sending.
+    - _keep_last_words() writes them to the spool and drops them.
+    - _is_idle() says whether the process has no trial.
+    - _has_acks_to_note() says whether there are acknowledgements that are not written down yet,
+      and _note_acks() writes them down.
 
     All methods are called with the lock held, unless their docstrings say otherwise.
-    The background thread imports nothing. If it were the first to import `threading`, that module
-    would take it for the main thread.
+    The background thread imports nothing. If it were the first thread to import `threading`, that
+    module would take it for the main thread.
     """
 
     def __init__(self, socket_path):
         self._socket_path = socket_path
         self._lease_s = 60.0
-        # Re-entrant for signal handlers that report while their thread is in here.
+        # Re-entrant, because a signal handler may report while its thread is in a method here.
         self._lock = OwnedLock()
         self._waiters = Waiters(self._lock)
         self._wake_up = None  # wakes the background thread, once it runs
         self._connection = None
-        self._alone_since = None  # when the controller was last known to listen; None: it does
+        # When the controller was last known to listen. None: the controller is listening now.
+        self._alone_since = None
         self._may_deliver = True  # connected, or no attempt to connect has failed yet
-        self._ended = None  # why nothing is sent any more
+        self._ended = None  # the reason why nothing is sent any more, or None
 
     def hold(self) -> None:
-        """Before a fork, so that the child finds the client in a consistent state."""
+        """Takes the lock before a fork, so that the child gets the client in a consistent state."""
         self._lock.acquire()
 
     def let_go(self) -> None:
-        """After a fork, in the parent."""
+        """Releases the lock in the parent after a fork."""
         self._lock.release()
 
     def abandon(self) -> None:
-        """After a fork, in the child: closes its copy of the parent's connection."""
+        """Closes the child's copy of the parent's connection. Called in the child after a fork."""
         if self._connection is not None:
             self._connection.close()
         if self._wake_up is not None:
@@ -72,7 +79,10 @@ class Contact:
             self._end(str(error))
 
     def _connect(self) -> None:
-        """Leaves the connection None where it fails. Never blocks."""
+        """Connects and sends the greeting. Never blocks.
+
+        If connecting fails, `_connection` stays None.
+        """
         connection = Connection()
         try:
             connection.open(self._socket_path)
@@ -96,7 +106,7 @@ class Contact:
             self._connection.add(line)
 
     def _flush(self) -> None:
-        """Gives the kernel what it takes now; the background thread sees to the rest."""
+        """Sends what the kernel takes without blocking. The background thread sends the rest."""
         if self._connection is None:
             return
         try:
@@ -115,7 +125,7 @@ class Contact:
             self._wake_up.call()
 
     def _run(self) -> None:
-        """The background thread; takes the lock itself."""
+        """What the background thread runs. Called without the lock."""
         try:
             backoff_s = _FIRST_BACKOFF_S
             while not self._ended:
@@ -137,7 +147,7 @@ class Contact:
             raise
 
     def _rest(self, longest_s: float) -> None:
-        """Without the lock."""
+        """Waits before the next attempt to connect. Called without the lock."""
         poller = poll()
         poller.register(self._wake_up, POLLIN)
         until = min(monotonic() + longest_s, self._alone_since + self._patience_s())
@@ -146,7 +156,10 @@ class Contact:
                 self._wake_up.drain()
 
     def _converse(self) -> bool:
-        """Without the lock, until the connection is lost. True if the controller said welcome."""
+        """Reads and sends until the connection is lost. Called without the lock.
+
+        Returns True if the controller has answered with `welcome`.
+        """
         poller = poll()
         connection, wake_up = self._connection, self._wake_up
         poller.register(wake_up, POLLIN)
@@ -181,6 +194,7 @@ class Contact:
             return self._hang_up()
 
     def _hang_up(self) -> bool:
+        """Closes the connection. Returns whether the controller had answered with `welcome`."""
         was_welcome = self._connection.is_welcome
         self._note_acks()
         self._connection.close()
@@ -193,6 +207,7 @@ class Contact:
         return was_welcome
 
     def _patience_s(self) -> float:
+        """How long the process waits for a controller before it gives up."""
         return min(self._lease_s, _PATIENCE_IDLE_S) if self._is_idle() else self._lease_s
 
     def _end_if_alone_too_long(self) -> None:

@@ -1,8 +1,8 @@
-"""sluice.export: a PyTorch model, as it is in training, becomes a file (docs/models.md).
+"""sluice.export: writes a PyTorch model, in training mode, to a file (docs/models.md).
 
-torch.export writes down the operators of one forward pass in training, before any decomposition.
-This file also makes more models exportable, and keeps paths of this machine and the user's data out
-of the archive. The model itself is left as it was.
+torch.export records the operators of one forward pass in training mode, not decomposed.
+The code here makes some more models exportable. It also keeps paths of this machine and the user's
+data out of the archive. The user's model is unchanged afterwards.
 """
 
 import contextlib
@@ -33,11 +33,12 @@ _LARGEST_BATCH = 65536
 _SEED = 0
 _LONGEST_CAUSE = 400
 
-# What a forward pass may return beside tensors.
+# The types that a forward pass may return: tensors, and other values beside them.
 _RETURNED = (torch.Tensor, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
 
-# Settings of the configuration that models of Hugging Face carry. The other implementations of a
-# mixture of experts use an operator of that library, or a number of steps that depends on the data.
+# Settings in the configuration of a Hugging Face model. "batched_mm" is the implementation of a
+# mixture of experts that can be exported: the others use an operator of that library, or a number
+# of steps that depends on the data.
 _CONFIGURED = {"use_cache": False, "_experts_implementation_internal": "batched_mm"}
 
 
@@ -82,7 +83,7 @@ def _checked_path(path) -> Path:
 
 
 def _checked_model(model):
-    """The user's own module, out of what torch.compile and data parallelism put around it."""
+    """The user's own module, without the wrappers of torch.compile and of data parallelism."""
     parallel = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
     while isinstance(model, parallel) or hasattr(model, "_orig_mod"):
         model = model.module if isinstance(model, parallel) else model._orig_mod
@@ -95,7 +96,7 @@ def _checked_model(model):
 
 
 def _checked_inputs(model, example_inputs):
-    """The names and tensors in order, and whether forward takes them as keywords."""
+    """Returns the inputs' names, their tensors, and whether forward takes them as keywords."""
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     are_keywords = isinstance(example_inputs, Mapping)
@@ -134,7 +135,8 @@ def _checked_inputs(model, example_inputs):
 def _which_are_batched(names, examples) -> list:
     """For each input, whether its first dimension is the batch.
 
-    True if it is as long as the first dimension of the first input that has any.
+    The batch is the first dimension of the first input that has dimensions. Another input's first
+    dimension counts as the batch if it has the same length.
     """
     shaped = [(name, tensor) for name, tensor in zip(names, examples) if tensor.dim() > 0]
     if not shaped:
@@ -149,13 +151,16 @@ def _which_are_batched(names, examples) -> list:
 
 
 def _example(tensor, is_batched):
-    """A tensor of its own. One sample becomes two: PyTorch would take a size of 1 as fixed."""
+    """A copy of the tensor. A batch of 1 becomes 2, because PyTorch treats a size of 1 as fixed."""
     tensor = tensor.detach()
     return torch.cat([tensor, tensor]) if is_batched and len(tensor) == 1 else tensor.clone()
 
 
 def _random_like(example, generator):
-    """Same shape, strides and type. Integers stay among those given, since they may be indices."""
+    """A random tensor of the same shape, strides and type.
+
+    Its integers are in the range of the example's, because they may be indices.
+    """
     if example.is_floating_point() or example.is_complex():
         is_wide = example.is_complex() or example.dtype is torch.float64
         wide = example.dtype if is_wide else torch.float32
@@ -165,7 +170,7 @@ def _random_like(example, generator):
         return example
     least, most = (int(bound) for bound in example.to(torch.int64).aminmax())
     if most >= 0:
-        least = max(least, 0)  # a negative class or index, as -100, marks what is left out
+        least = max(least, 0)  # a negative class or index, such as -100, means "ignore this one"
     if least == most:
         return torch.full_like(example, most)
     end = min(most + 1, torch.iinfo(torch.int64).max)
@@ -175,7 +180,11 @@ def _random_like(example, generator):
 
 
 class _Zero:
-    """A layerdrop of 0. Comparisons with a random number are decided without reading the number."""
+    """A layerdrop of 0.
+
+    A model compares layerdrop with a random number. torch.export does not know that number, so
+    this class answers the comparison without it.
+    """
 
     def __gt__(self, other):
         return False
@@ -192,14 +201,17 @@ class _Zero:
 
 @contextlib.contextmanager
 def _in_training(model):
-    """Puts the model in training mode, without what cannot be exported, and restores it later."""
+    """Puts the model in training mode, with settings that can be exported.
+
+    Restores the model at the end.
+    """
     with contextlib.ExitStack() as undo:
         for module in model.modules():
             config = getattr(module, "config", None)
             has_config = isinstance(getattr(config, "__dict__", None), dict)
             for thing in [module, config] if has_config else [module]:
                 undo.callback(_put_back, thing, dict(vars(thing)))
-                # Past __setattr__: Hugging Face's configurations refuse what is not a number.
+                # Not by setattr(): Hugging Face's configurations refuse values that are no numbers.
                 if isinstance(getattr(thing, "layerdrop", None), (int, float)):
                     vars(thing)["layerdrop"] = _Zero()
             for name, value in _CONFIGURED.items() if has_config else ():
@@ -210,17 +222,20 @@ def _in_training(model):
 
 
 def _put_back(thing, attributes: dict) -> None:
-    """Also removes what forward assigned while it was traced: such tensors have no values."""
+    """Restores the attributes of a module or of its configuration.
+
+    Attributes that forward added while it was traced are removed: their tensors have no values.
+    """
     for name in set(vars(thing)) - set(attributes):
         del vars(thing)[name]
     vars(thing).update(attributes)
 
 
 def _explicit_forward(forward, names, are_keywords):
-    """A forward with positional arguments of these names that returns tensors.
+    """Returns a function that calls `forward`, takes positional arguments and returns tensors.
 
-    It takes the place of the model's own, and no module is put around the model, so that parameters
-    and modules are in the archive under the names that the user knows.
+    The function replaces the model's own `forward`. If a wrapper module were used instead, the
+    parameters and modules would have other names in the archive than those that the user knows.
     """
 
     def explicit(*arguments):
@@ -234,7 +249,7 @@ def _explicit_forward(forward, names, are_keywords):
 
 
 class _UnknownOutput(Exception):
-    """Passes through PyTorch, and is then raised as a TypeError."""
+    """Raised while PyTorch traces forward. _exported() turns it into a TypeError."""
 
 
 def _tensors_of(outputs):
@@ -250,9 +265,9 @@ def _tensors_of(outputs):
 
 
 def _picked(outputs):
-    """The loss, or else the logits, of outputs with names; others as they are."""
+    """The loss of outputs with names, or else their logits. Other outputs are returned as is."""
     if isinstance(outputs, tuple):
-        return tuple(outputs)  # a tuple with names is a type that the archive does not know
+        return tuple(outputs)  # the archive has no type for a named tuple
     if is_dataclass(outputs) and not isinstance(outputs, (Mapping, type)):
         outputs = {field.name: getattr(outputs, field.name) for field in fields(outputs)}
     if not isinstance(outputs, Mapping):
@@ -272,7 +287,8 @@ def _exported(model, examples, are_batched):
     sizes = tuple({0: batch} if is_batched else None for is_batched in are_batched)
     try:
         with torch.enable_grad(), warnings.catch_warnings():
-            # PyTorch's own LSTM assigns attributes, and what is assigned is put back.
+            # PyTorch warns when a module assigns tensor attributes in forward, as its own LSTM
+            # does. _put_back() restores such attributes.
             warnings.filterwarnings("ignore", message="The tensor attribute")
             program = torch.export.export(
                 model, tuple(examples), dynamic_shapes=sizes, strict=False
@@ -287,18 +303,18 @@ def _exported(model, examples, are_batched):
 
 
 def _strip_paths(program) -> None:
-    for module in program.graph_module.modules():  # a region without gradients is a module inside
+    for module in program.graph_module.modules():  # a region without gradients is a submodule
         if isinstance(module, torch.fx.GraphModule):
             for node in module.graph.nodes:
                 node.meta.pop("stack_trace", None)
 
 
 def _outputs_of(program, examples, gpus) -> list:
-    """The output tensors of a training step under the seed, each with its position.
+    """Runs the exported forward pass once, seeded. Returns (position, output tensor) pairs.
 
-    The step may write to buffers and untrained tensors, which are the user's own: it gets copies.
-    The graph is interpreted. As a module it would become Python code, which cannot have every name
-    of a parameter ("blocks.in.weight").
+    The pass may write to buffers and untrained tensors. They are the user's own, so the pass gets
+    copies. The graph is interpreted, not turned into Python code: a parameter's name such as
+    "blocks.in.weight" is not always possible in Python.
     """
     held = {**program.constants, **program.state_dict}
     given = iter(examples)
@@ -315,11 +331,12 @@ def _outputs_of(program, examples, gpus) -> list:
 
 
 def _write(path, program, tensors, name) -> None:
-    """Writes both files, or neither if one fails.
+    """Writes the archive and the file of examples beside it. If one fails, writes neither.
 
-    A process killed in between leaves an archive without examples, never with old ones.
-    PyTorch names the archive's root folder after the file. So the file has its final name from the
-    start, in a temporary folder.
+    If the process is killed in between, there may be an archive without examples, but never one
+    with the examples of an older archive.
+    PyTorch names the root folder in the archive after the file. So the archive is written under
+    its final name, in a temporary folder, and then moved.
     """
     examples = path.with_name(path.name + ".examples")
     with TemporaryDirectory(prefix=".sluice-", dir=path.parent) as folder:
@@ -341,7 +358,7 @@ def _failure(action, name, error) -> ExportError:
 
 
 def _cause(error) -> str:
-    """The first paragraph of what PyTorch says: many lines of general advice follow."""
+    """The first paragraph of PyTorch's message. The rest is many lines of general advice."""
     first = str(error).strip().partition("\n\n")[0].partition("\nSuggested fixes")[0]
     text = " ".join(first.split()).rstrip(".")
     if len(text) > _LONGEST_CAUSE:

@@ -1,17 +1,17 @@
-"""The launches of a process: those that it carries, and those that it has left."""
+"""The launches of a process: the ones that it carries, and the ones that it has left."""
 
 
 class Launches:
-    """Each launch is a Trial, since a process carries a trial in one launch at a time.
+    """The carried and the left launches, each as a Trial: a trial has one launch at a time here.
 
-    A process without a bundle carries one launch after another. Its user takes care that one
-    thread calls at a time.
+    A process without a bundle carries at most one launch at a time. The caller makes sure that
+    only one thread calls at a time.
     """
 
     def __init__(self):
         self._carried = {}  # (trial, launch) -> Trial, in the order in which they joined
-        self._parting = {}  # those that were left, with messages that are not acknowledged
-        self._known = set()  # every launch that was ever carried here, or handed back at once
+        self._parting = {}  # launches that were left and have unacknowledged messages
+        self._known = set()  # every launch that was ever carried here, or handed back unused
 
     def __len__(self) -> int:
         """How many are carried."""
@@ -24,7 +24,7 @@ class Launches:
         return list(self._parting.values())
 
     def are_none(self) -> bool:
-        """Whether nothing is carried, and nothing is left to be said of those that were."""
+        """Whether no launch is carried, and no launch that was left has unacknowledged messages."""
         return not self._carried and not self._parting
 
     def is_known(self, message: dict) -> bool:
@@ -35,7 +35,7 @@ class Launches:
         self._known.add((trial.number, trial.launch))
 
     def leave(self, trial) -> None:
-        """Its last message has been posted."""
+        """Called when the trial's last message has been posted."""
         trial._over = True
         key = trial.number, trial.launch
         self._carried.pop(key, None)
@@ -44,7 +44,7 @@ class Launches:
             self._parting[key] = trial
 
     def refuse(self, trial) -> None:
-        """The controller takes nothing more of it."""
+        """Leaves the trial and drops its messages: the controller takes no more of them."""
         trial._outbox.clear()
         trial._is_refused = True
         self.leave(trial)
@@ -55,18 +55,18 @@ class Launches:
             self._parting.pop((trial.number, trial.launch), None)
 
     def carried_in(self, message: dict):
-        """The launch that the message is about, if it is carried, or None."""
+        """The launch that the message names, or None if it is not carried."""
         return _find(self._carried, message)
 
     def speaking_in(self, message: dict):
-        """The same, also if the launch was left and its messages are not acknowledged yet."""
+        """The launch that the message names, if it is carried or has unacknowledged messages."""
         return _find(self._parting, message) or _find(self._carried, message)
 
     def has_unacknowledged(self) -> bool:
         return bool(self._parting) or any(trial._outbox for trial in self._carried.values())
 
     def unacknowledged(self) -> list:
-        """The outboxes with something in them, of the launches that were left first."""
+        """The outboxes with unacknowledged messages. Launches that were left come first."""
         trials = [*self._parting.values(), *self._carried.values()]
         return [trial._outbox for trial in trials if trial._outbox]
 
@@ -78,6 +78,6 @@ def _key(message: dict) -> tuple:
 def _find(trials: dict, message: dict):
     if "trial" in message:
         return trials.get(_key(message))
-    # Version 1 may leave out the trial: a process carries one only.
+    # Messages of version 1 may leave out the trial, because a process carries only one.
     launch = message.get("launch")
     return next((trial for trial in trials.values() if trial.launch == launch), None)

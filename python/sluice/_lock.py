@@ -1,19 +1,20 @@
-"""A re-entrant lock that knows whether the calling thread is inside."""
+"""A re-entrant lock that knows whether the calling thread holds it."""
 
 from _thread import RLock, get_ident
 
 
 class OwnedLock:
-    """For an object that signal handlers call too, perhaps while one of its methods runs.
+    """A lock for an object that signal handlers call too, perhaps while one of its methods runs.
 
-    A handler may run between any two lines here. A thread therefore counts as inside from before
-    it takes the lock until after it has released it. A handler that runs in between must not take
-    the lock a second time: it could then wait for another thread while it keeps that thread out.
+    A handler may run between any two lines here. So is_mine() is true from just before the thread
+    takes the lock until just after the thread has released it. A handler that finds is_mine() true
+    must not take the lock: it could then wait for a thread that waits for the handler's thread.
     """
 
     def __init__(self):
         self._lock = RLock()
-        self._depths = {}  # by thread; each thread changes its own
+        # For each thread that holds the lock, how often. A thread changes only its own entry.
+        self._depths = {}
 
     def is_mine(self) -> bool:
         return get_ident() in self._depths
@@ -23,7 +24,7 @@ class OwnedLock:
         self._depths[me] = self._depths.get(me, 0) + 1
         try:
             self._lock.acquire()
-        except BaseException:  # of a signal handler
+        except BaseException:  # raised by a signal handler
             self._leave(me)
             raise
 

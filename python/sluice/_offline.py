@@ -1,4 +1,4 @@
-"""Links for a process that has no controller, or that must not talk to it."""
+"""Links for a process that has no controller, or that must not talk to its controller."""
 
 
 class _Offline:
@@ -43,7 +43,7 @@ class _Offline:
         pass
 
     def next_step(self):
-        """The same trial in each step, until it is left."""
+        """Each step has the one trial of the bundle, until the script leaves that trial."""
         trial = self._bundled
         if trial is None or trial._over:
             return None
@@ -66,7 +66,7 @@ class _Offline:
 
 
 class Silent(_Offline):
-    """For helpers of the process that owns the trial: data loaders, ranks other than 0."""
+    """For processes that help the one that reports: data loaders, and ranks other than 0."""
 
     keeps_checkpoints = False
 

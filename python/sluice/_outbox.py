@@ -5,20 +5,20 @@ from _collections import deque
 from sluice import _spool
 from sluice._wire import encode
 
-_CONVERSATION = 1 << 40  # message numbers that each process of a launch has for itself
+_CONVERSATION = 1 << 40  # the size of the range of message numbers that each process has
 
 
 class Outbox:
     """Numbers the messages of one launch and keeps them, in order, until they are acknowledged.
 
-    Its user takes care that one thread calls at a time.
+    The caller makes sure that only one thread calls at a time.
     """
 
     def __init__(self, trial: int, launch: int, folder):
         self._names = {"trial": trial, "launch": launch}
         self._folder = folder
-        self._waiting = deque()  # lines; the last one has the number `_last`
-        self._last = None  # none yet: open() settles where the numbers begin
+        self._waiting = deque()  # lines; the last line has the number `_last`
+        self._last = None  # the number of the newest message; None until open() sets the first
         self._spooled = 0  # the number of the last message in the spool
 
     def __len__(self) -> int:
@@ -28,7 +28,7 @@ class Outbox:
         return self._waiting
 
     def open(self) -> None:
-        """Settles which numbers this process gives to the launch's messages."""
+        """Chooses the range of numbers that this process gives to the launch's messages."""
         if self._last is None:
             self._last = _spool.next_conversation(self._folder) * _CONVERSATION
             self._spooled = self._last
@@ -39,12 +39,12 @@ class Outbox:
         return encode({"type": kind, **self._names, "seq": self._last + 1, **content})
 
     def add(self, line: bytes) -> None:
-        """The line that encode() has just made."""
+        """Adds the line that encode() has just made."""
         self._last += 1
         self._waiting.append(line)
 
     def acknowledge(self, seq: int) -> bool:
-        """Drops the messages up to this number. False if there was none."""
+        """Drops the messages up to this number. Returns False if there were none to drop."""
         count = min(len(self._waiting), max(0, seq - self._first() + 1)) if self._waiting else 0
         for _ in range(count):
             self._waiting.popleft()
@@ -55,7 +55,10 @@ class Outbox:
         _spool.note_acknowledged(self._folder, self._first() - 1)
 
     def spool(self, is_synced: bool) -> None:
-        """Writes what is not in the spool yet, and if synced, syncs all of it. Raises OSError."""
+        """Writes the messages that are not in the spool yet. Raises OSError.
+
+        If is_synced, all messages in the spool are on disk afterwards.
+        """
         if not self._waiting:
             return
         unspooled = self._last - max(self._spooled, self._first() - 1)

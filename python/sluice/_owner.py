@@ -1,18 +1,21 @@
-"""Which launch of a trial may save: the one that the file CHECKPOINT_DIR.owner names.
+"""Which launch of a trial may save a checkpoint: the one that the file CHECKPOINT_DIR.owner names.
 
-The controller writes the launch's number there before the launch begins. A process of an earlier
-launch that still runs then finds that the folder is no longer its own (docs/protocol.md).
+The controller writes a launch's number to that file before the launch begins. A process of an
+earlier launch that still runs then finds that its launch no longer owns the folder
+(docs/protocol.md).
 """
 
 import os
 
 
 class OwnerLock:
-    """Locks the trial's checkpoint folder for one launch at a time.
+    """Locks the trial's checkpoint folder, so that only one process at a time changes it.
 
-    `with OwnerLock(trial) as other:` gives the number of the launch that owns the folder, or None
-    if it is this one. Controllers of before write no such file. Then there is no lock, and the
-    folder is taken to be this launch's. It is not re-entrant: the inner one would end the lock.
+    In `with OwnerLock(trial) as other:`, `other` is None if this trial's launch owns the folder.
+    Otherwise it is the number of the launch that does.
+
+    Controllers of earlier versions do not write the file. Then nothing is locked, and `other` is
+    None. The lock is not re-entrant: at its end, an inner OwnerLock would release the outer one.
     """
 
     def __init__(self, trial):
@@ -30,7 +33,7 @@ class OwnerLock:
             return None
         try:
             os.lockf(self._file, os.F_LOCK, 0)
-        except OSError:  # a file system without locks
+        except OSError:  # the file system has no locks
             pass
         try:
             owner = int(os.read(self._file, 20))

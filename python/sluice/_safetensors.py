@@ -1,4 +1,7 @@
-"""Tensors in a plain file, as safetensors has it: a length, a header in JSON, and their bytes."""
+"""Writes files in the format of safetensors.
+
+Such a file holds the length of its header, the header in JSON, and the bytes of the tensors.
+"""
 
 import ctypes
 import json
@@ -26,7 +29,7 @@ _NAMES = {
 
 
 def write_tensors(path, tensors: dict) -> None:
-    """Raises TypeError for a type of elements that the format does not know."""
+    """Writes a dict of tensors. Raises TypeError for an element type that the format lacks."""
     header, parts, end = {}, [], 0
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:

@@ -10,14 +10,15 @@ from sluice._values import checked_capacity
 from sluice._wire import decode
 
 if "SLUICE_TRIAL_FILE" in os.environ:
-    # Imported here, not within the first call, which a signal handler may make.
+    # Imported here and not in the first call, because a signal handler may make the first call.
     import sluice._client  # noqa: F401
 
-# "PID FILE": the process that reports for the trial of that file. Its children inherit the variable
-# and report nothing. If a trial runs a study itself, the trials of that study inherit the variable
-# too, but have another file.
+# This variable holds "PID FILE": the process that reports for the trial of that trial file. The
+# children of that process inherit the variable, so they know that they report nothing. If a trial
+# runs a study itself, the trials of that study inherit the variable too, but have another file.
 _OWNER = "SLUICE_OWNER_PID"
-# The `assign` line of a later trial of the owner, for the children of that trial.
+# SLUICE_TRIAL_FILE describes the first trial of a process only. For a later trial, this variable
+# holds the `assign` line, so that the process's children find their trial.
 _ASSIGN = b"SLUICE_ASSIGN"
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 # Linux starts no program with a variable of 128 KiB or more.
@@ -33,16 +34,17 @@ def session() -> "Session":
     if _session is None:
         with _opening:
             opened = _session or Session()
-            if _session is None:  # unless a signal handler opened one meanwhile
+            if _session is None:  # otherwise a signal handler has opened one meanwhile
                 _session = opened
                 atexit.register(opened.close)
     return _session
 
 
 class Session:
-    """The current trial and the link its reports go through.
+    """The current trial, and the link that its reports go through.
 
-    In a forked child a silent link replaces it, also for every Trial already handed out.
+    A link is a Client, a BundleClient, a Printer or Silent. After a fork, the child has a Silent
+    link, which also every Trial that was made before the fork uses.
     """
 
     def __init__(self):
@@ -89,10 +91,9 @@ class Session:
         return Bundle(self, capacity, defaults)
 
     def trials(self, defaults: dict):
-        """Yields trial after trial.
+        """Yields one trial after another.
 
-        An error in the body of the loop does not reach this generator. Unless the body catches it,
-        it ends the process.
+        If the body of the caller's loop raises an error, this generator does not see the error.
         """
         link = self.link
         link.take_more_trials()
@@ -121,7 +122,7 @@ class Session:
         return True
 
     def fall_silent(self) -> None:
-        """In a forked child."""
+        """Replaces the link by a silent one. Called in a forked child."""
         if self.link.has_connection:
             client, self.link = self.link, Silent()
             client.abandon()
@@ -134,7 +135,7 @@ _held_while_forking = []
 
 
 def _before_fork() -> None:
-    """Takes the locks, so that the child finds nothing that another thread left half done."""
+    """Takes the locks, so that no other thread is in the middle of a change when the fork comes."""
     _opening.acquire()
     if _session is not None and _session.link.has_connection:
         _session.link.hold()
@@ -180,10 +181,12 @@ def _assignment(trial_file: str, owner_pid) -> dict:
 
 
 def _assigned_by_hand(params_file) -> dict:
-    """For a script that is run once more with a trial's parameters, as by `sluice run`.
+    """The assignment of a script that was not started by a controller.
 
-    The launch's trial.json lies beside the file, and has the parameters as the package gives them,
-    and the seed. Its checkpoint folder is not used: the script must train from the beginning.
+    params_file is set if the script is run once more with a trial's parameters, as `sluice run`
+    does. The file trial.json of the trial's launch, in the same folder, then has the parameters
+    in the form in which the package gives them, and the seed. The checkpoint folder named there is
+    not used, because the script must train from the beginning.
     """
     if not params_file:
         return {}

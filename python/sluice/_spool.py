@@ -1,4 +1,4 @@
-"""What a launch leaves in its folder for the controller, and finds there."""
+"""The files in a launch's folder that its processes write for the controller, or read."""
 
 import os
 
@@ -6,23 +6,24 @@ _FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def append(folder, lines, is_synced: bool) -> None:
-    """Adds messages that may not reach a controller. Raises OSError.
+    """Adds messages to spool.jsonl, which the controller reads when the launch has ended.
 
-    When this returns they outlive the process, and if synced, the machine.
+    When this returns, the messages survive the death of the process. If is_synced, they also
+    survive a power failure. Raises OSError.
     """
     _write(folder, "spool.jsonl", b"".join(lines), is_synced)
 
 
 def mark_paused(folder) -> None:
-    """Says that the end of the process is not the end of the trial."""
+    """Writes the file that says that the trial was paused, and is not complete."""
     _write(folder, "paused", b"", True)
 
 
 def next_conversation(folder) -> int:
-    """How many processes have sent messages for the launch before; counts this one.
+    """Returns how many processes have sent messages for the launch so far, and counts this one too.
 
-    Each process numbers its messages from a range of its own (docs/protocol.md). If nothing can be
-    written, this process counts as the first.
+    Each process numbers its messages in a range of its own (docs/protocol.md). If the file cannot
+    be written, this process is taken to be the first.
     """
     if folder is None:
         return 0
@@ -43,10 +44,10 @@ def next_conversation(folder) -> int:
 
 
 def note_acknowledged(folder, seq: int) -> None:
-    """Notes up to which message the controller has said that the messages are on disk.
+    """Writes the number of the last message that the controller has acknowledged to a file.
 
-    With this file `sluice doctor` detects that an older copy of the store was put back. It is not
-    kept open: a process may carry more launches than it may open files.
+    With this file `sluice doctor` detects that an older copy of the store was put back. The file
+    is opened for each call: a process may carry more launches than it may have open files.
     """
     if folder is None:
         return
@@ -63,7 +64,10 @@ def note_acknowledged(folder, seq: int) -> None:
 
 
 def read_secret() -> str:
-    """The secret that proves to the controller that this is a process of the worker; "" if none."""
+    """The secret that proves to the controller that this process belongs to the worker.
+
+    Returns "" if there is no secret.
+    """
     trial_file = os.environ.get("SLUICE_TRIAL_FILE", "")
     path = os.path.join(os.path.dirname(trial_file), "secret")
     try:
@@ -100,6 +104,9 @@ def _write(folder, name: str, content: bytes, is_synced: bool) -> None:
 
 
 def _is_torn(file: int) -> bool:
-    """Whether it ends in the middle of a line: the disk was full, or a process was killed."""
+    """Whether the file ends in the middle of a line.
+
+    That happens if the disk was full or a process was killed.
+    """
     size = os.fstat(file).st_size
     return size > 0 and os.pread(file, 1, size - 1) != b"\n"

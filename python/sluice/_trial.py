@@ -3,7 +3,7 @@
 from sluice._outbox import Outbox
 from sluice._values import checked_attribute, checked_metrics, checked_work
 
-_MOST_LINES = 8  # of a traceback
+_MOST_LINES = 8  # how many lines of a traceback are sent at most
 _LONGEST_TAIL = 300
 
 
@@ -12,10 +12,11 @@ class Stopped(SystemExit):
 
 
 class Trial:
-    """Parameters in, reports out. Made for the session, safe to use from several threads.
+    """A trial: its parameters, and methods to report on it. Safe to use from several threads.
 
-    number, launch, study, params, seed, unit, objective, work (reported by earlier launches) and
-    target (where it is judged next, or None) are to be read only.
+    The session and the client make the trials. The attributes number, launch, study, params, seed,
+    unit, objective, work and target must only be read. `work` is the work that earlier launches
+    have reported. `target` is the work at which the trial is judged next, or None.
     """
 
     def __init__(self, session, assign: dict, defaults: dict):
@@ -32,22 +33,23 @@ class Trial:
         self._terms = {key: assign[key] for key in ("lease_ms", "window") if key in assign}
         self._folder = assign.get("folder")
         self._checkpoint_dir = assign.get("checkpoint_dir")
-        # The trial's best report, whose checkpoint is kept. Not tracked if the last report counts.
+        # The checkpoint at the work of the trial's best report is kept (_checkpoint.py). The best
+        # report is not tracked if the study judges trials by their last report.
         self._sign = {"maximize": -1, "minimize": 1}.get(assign.get("direction"), 0)
         if assign.get("of") == "last":
             self._sign = 0
         self._best_loss = self._sign * float(assign["best"]) if "best" in assign else float("inf")
         self._best_work = assign.get("best_work")
-        # What follows belongs to the session's link, which guards it with its own lock.
-        self._line = None  # the `assign` of a trial that was not the first of its process
+        # The session's link uses the attributes below, and guards them with its lock.
+        self._line = None  # the `assign` line, if the trial was not the first of its process
         self._outbox = Outbox(self.number, self.launch, self._folder)
         self._reported = -1
         self._verdict = None
         self._why = None  # the reason of a verdict to stop
         self._was_cut_short = False
-        self._was_shown = False  # by a step of a bundle
-        self._is_refused = False  # the controller takes nothing more of it
-        self._over = False
+        self._was_shown = False  # a step of the bundle has shown the trial to the script
+        self._is_refused = False  # the controller takes no more messages of this launch
+        self._over = False  # this process has left the trial
 
     def __repr__(self) -> str:
         return f"<sluice.Trial {self.number} of {self.study!r}, launch {self.launch}>"
@@ -106,9 +108,10 @@ class Trial:
         return self
 
     def __exit__(self, kind, error, trace) -> bool:
-        """In a loop over trials() or a bundle, an error ends the trial as failed; the loop goes on.
+        """In a loop over trials() or a bundle, an error ends only the trial, and the loop goes on.
 
-        Elsewhere the error passes through, and the end of the process tells of it.
+        Elsewhere the error is raised further. If it ends the process, the controller learns of the
+        failure from that.
         """
         if error is None or not self._session.link.takes_more_trials:
             return False
@@ -120,7 +123,7 @@ class Trial:
         return True
 
     def _fail(self, error) -> None:
-        """Ends the trial for this reason, an exception or a text. Its traceback is printed."""
+        """Ends the trial as failed. `error` is a text, or an exception, which is also printed."""
         if isinstance(error, BaseException):
             import traceback
 
@@ -135,7 +138,7 @@ class Trial:
                 f"work: expected more than the {self._reported} reported last, found {work}"
             )
         self._reported = work
-        # Work that a later launch repeats counts as it was first reported.
+        # Work up to self.work was reported by an earlier launch, and that report counts.
         if self._sign and work > self.work and self.objective in metrics:
             loss = self._sign * metrics[self.objective]
             if loss < self._best_loss or (self._best_work is None and loss == loss):
@@ -143,7 +146,10 @@ class Trial:
 
 
 def _last_words(kind, error, trace) -> str:
-    """The error in a line, then the last lines of its traceback, as for a program that failed."""
+    """The error in one line, then the last lines of its traceback.
+
+    The reason that Sluice gives for a failed program looks the same.
+    """
     import traceback
 
     first = f"{kind.__name__}: {error}"

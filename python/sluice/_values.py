@@ -2,7 +2,7 @@
 
 from _operator import index
 
-# Beyond this a double no longer holds every integer, and readers of JSON differ.
+# Doubles cannot hold every integer beyond this, and readers of JSON differ in what they do with it.
 _EXACT_INTEGERS = 1 << 53
 _MOST_CAPACITY = 4096  # that a controller accepts
 
@@ -19,7 +19,7 @@ def checked_capacity(capacity) -> int:
 
 
 def checked_measures(trials, size_bytes, work_per_second) -> dict:
-    """The content of a `profile` message; what is None was not measured."""
+    """The content of a `profile` message, without the arguments that are None (not measured)."""
     measures = {"trials": _count("trials", trials)}
     if size_bytes is not None:
         measures["bytes"] = _integer("bytes", size_bytes)
@@ -59,7 +59,7 @@ def _integer(name: str, value) -> int:
 
 
 def _count(name: str, value) -> int:
-    """Of trials in a bundle."""
+    """A checked number of trials in a bundle."""
     count = _integer(name, value)
     if not 1 <= count <= _MOST_CAPACITY:
         raise ValueError(f"{name}: expected a number from 1 to {_MOST_CAPACITY}, found {count}")

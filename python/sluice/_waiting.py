@@ -1,4 +1,8 @@
-"""How threads wait for each other: callers for news, the background thread for callers."""
+"""How the threads of a client wait.
+
+Callers wait until something has changed (Waiters). The background thread polls, and callers wake it
+(WakeUp).
+"""
 
 import os
 from _thread import allocate_lock
@@ -6,14 +10,17 @@ from time import monotonic
 
 
 class Waiters:
-    """Threads that release a lock until something has happened."""
+    """The threads that wait for a condition. Each releases the lock while it waits."""
 
     def __init__(self, lock):
         self._lock = lock
         self._waiters = []
 
     def wait(self, is_ready, deadline=None) -> None:
-        """Called with the lock held. Releases it until is_ready() or the deadline."""
+        """Returns when is_ready() is true or the deadline has passed.
+
+        Called with the lock held, and releases it meanwhile. is_ready() is called with the lock.
+        """
         while not is_ready():
             timeout_s = -1 if deadline is None else deadline - monotonic()
             if deadline is not None and timeout_s <= 0:
@@ -44,7 +51,7 @@ class WakeUp:
         os.set_blocking(self._writer, False)
 
     def fileno(self) -> int:
-        """Of the end to poll."""
+        """The descriptor of the pipe's end that the thread polls."""
         return self._reader
 
     def call(self) -> None:
@@ -54,7 +61,7 @@ class WakeUp:
             pass  # the pipe is full of calls that the polling thread has yet to read
 
     def drain(self) -> None:
-        """To be called when poll() says that there are calls."""
+        """Forgets the calls so far. Blocks if there are none, so ask poll() first."""
         os.read(self._reader, 4096)
 
     def close(self) -> None:

@@ -12,8 +12,8 @@ class _PlainJson:
     parse_constant = float
 
 
-# The package `json` brings in `re` and `enum`, which is most of what `import sluice` would cost;
-# its C half does all that is needed here.
+# The package `json` imports `re` and `enum`. That would be most of the time that `import sluice`
+# takes. The part of `json` in C, `_json`, has all that is needed here.
 try:
     from _json import encode_basestring_ascii as _quote
     from _json import make_scanner

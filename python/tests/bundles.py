@@ -1,8 +1,8 @@
-"""What the tests of bundles share."""
+"""A script and helpers that several tests of bundles use."""
 
 COMPLETE = {"type": "stop", "why": "complete"}
 
-# Trains one epoch of every trial in each step, and prints what each step says.
+# Trains one epoch of every trial in each step, and prints the trials of each step.
 STEPS = """
 import sluice
 with sluice.bundle(capacity=4) as bundle:
@@ -21,6 +21,6 @@ with sluice.bundle(capacity=4) as bundle:
 
 
 def ended(lines):
-    """How often each trial was told to leave."""
+    """The numbers of the trials that were told to leave, sorted, from a script's output lines."""
     left = [int(line.split()[1]) for line in lines if line.startswith("left")]
     return sorted(left)

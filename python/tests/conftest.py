@@ -14,7 +14,7 @@ def controller(tmp_path):
 
 @pytest.fixture
 def launch(tmp_path, controller):
-    """Starts scripts under the controller, and ends those a failed test leaves behind."""
+    """Starts scripts under the controller. At the end, kills scripts that still run."""
     launches = []
 
     def start(script, **options):

@@ -1,4 +1,4 @@
-"""The controller's side of docs/protocol.md, small and slow, for the tests of the client."""
+"""A small controller for the tests of the client: the controller's side of docs/protocol.md."""
 
 import json
 import os
@@ -16,16 +16,20 @@ CONVERSATION = 1 << 40
 
 
 def _follows(seq, last):
-    """Whether seq is a process's next message, or the first one of a later process."""
+    """Whether message `seq` may come after message `last`.
+
+    It may if it is the next message of the same process, or the first one of a later process.
+    """
     begins = (seq - 1) % CONVERSATION == 0 and seq // CONVERSATION > last // CONVERSATION
     return seq == last + 1 or begins
 
 
 class Controller:
-    """Listens in a thread. Tests read what it heard, set its rules, and send what they like.
+    """Listens in threads of its own. Tests set how it answers, and can send messages through it.
 
-    `welcomes`, `acks`: whether it answers hello and sequenced messages. `heard` is every message
-    of every connection, `results` what was committed: (trial, launch) -> {seq: message}.
+    `welcomes` and `acks` say whether it answers a hello, and messages with a number. `heard` has
+    all messages of all connections. `results` has the committed messages:
+    (trial, launch) -> {seq: message}.
     """
 
     def __init__(self, path, lease_ms=10_000, window=1024):
@@ -34,13 +38,15 @@ class Controller:
         self.welcomes = True
         self.acks = True
         self.verdicts = {}  # work -> message to answer its report with
-        self.assignments = []  # handed out to `ready`, or to a bundle with room; then: exit
-        self.refusal = None
+        # Given to a worker that sends `ready`, or to a bundle that has room. When the list is
+        # empty, the answer is `exit`.
+        self.assignments = []
+        self.refusal = None  # the reason with which every hello is refused, if there is one
         self.refused_versions = ()
-        self.dismisses = True  # whether an empty bundle is sent away when nothing is left for it
+        self.dismisses = True  # whether an empty bundle gets `exit` when no assignment is left
         self.carried = set()  # the launches of the bundle
-        self.capacity = 0  # of the bundle
-        self.most = 4096  # trials that the bundle is given at once
+        self.capacity = 0  # the capacity of the bundle; 0: the worker speaks version 1
+        self.most = 4096  # how many trials the bundle has at most at the same time
         self.changed = threading.Condition()
         self.heard = []
         self.results = {}
@@ -60,7 +66,7 @@ class Controller:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def go_away(self):
-        """As when the controller dies."""
+        """Stops listening and breaks the connection, as if the controller had died."""
         listener, self._listener = self._listener, None
         if listener is not None:
             os.unlink(self.path)
@@ -147,7 +153,7 @@ class Controller:
         elif self.refusal:
             self._answer(type="refuse", reason=self.refusal)
         elif self.welcomes:
-            self._unsent = b""  # the first trials come with the welcome, at once
+            self._unsent = b""  # the welcome and the first assignments are sent in one piece
             self._answer(type="welcome", version=version, **self.terms)
             if version == 2:
                 self.capacity = hello["capacity"]
@@ -157,7 +163,7 @@ class Controller:
             self._send(unsent)
 
     def fill(self):
-        """Gives the bundle what it has room for."""
+        """Assigns as many launches to the bundle as it has room for."""
         while self.assignments and len(self.carried) < min(self.capacity, self.most):
             assign = self.assignments.pop(0)
             self.carried.add((assign["trial"], assign["launch"]))
@@ -203,7 +209,7 @@ class Controller:
 
 
 class Launch:
-    """A script run as the controller would run it."""
+    """A script that runs in the environment in which a controller would start it."""
 
     def __init__(self, home, controller, script, assign=None, **environment):
         self.home = Path(home)
@@ -229,7 +235,7 @@ class Launch:
         )
 
     def kill(self):
-        """Kills the script with all its children, which hold its pipes."""
+        """Kills the script and all its children: a living child would keep the pipes open."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -237,18 +243,18 @@ class Launch:
         self.process.communicate(timeout=LIMIT_S)
 
     def say(self, text="go"):
-        """A line on the script's standard input: its input() returns."""
+        """Writes a line to the script's standard input, so that its input() returns."""
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
     def end(self, status=0, limit_s=LIMIT_S):
-        """Waits for the script's end; returns the lines it printed."""
+        """Waits until the script ends. Returns the lines that it has printed."""
         out, self.errors = self.process.communicate(timeout=limit_s)
         assert self.process.returncode == status, out + self.errors
         return out.splitlines()
 
     def wait_until(self, condition):
-        """For what the script does to its files."""
+        """Waits for changes that the script makes to its files."""
         end = time.monotonic() + LIMIT_S
         while not condition():
             assert time.monotonic() < end
@@ -263,7 +269,7 @@ class Launch:
 
 
 def member(home, trial, launch=1, **more):
-    """The assignment of a launch that joins a bundle: it has a folder of its own."""
+    """The assignment of a launch that joins a bundle. The launch gets a folder of its own."""
     folder = Path(home) / f"{trial}.{launch}"
     folder.mkdir(exist_ok=True)
     return assignment(home, trial, launch, folder=str(folder), **more)
@@ -293,7 +299,7 @@ def clean_environment():
 
 
 def run_outside(script, status=0, cwd=None, limit_s=LIMIT_S, **environment):
-    """A script started by hand; what it printed."""
+    """Runs a script without a controller. Returns the lines that it has printed."""
     done = subprocess.run(
         [os.path.abspath(sys.executable), "-c", script],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""A trial of a sweep, for the tests of what stands in for wandb."""
+"""A trial of a sweep, for the tests of the stand-in for wandb."""
 
 from controller import PACKAGE
 

@@ -1,4 +1,4 @@
-"""Mistakes are named where they are made."""
+"""A call with a wrong argument raises an error that names the mistake."""
 
 import decimal
 import fractions
@@ -11,7 +11,7 @@ from sluice._wire import decode, encode
 
 
 class Scalar:
-    """As a tensor of no dimensions, or of some."""
+    """Behaves like a tensor: float() works only if there is one element."""
 
     def __init__(self, *elements):
         self.elements = elements

@@ -1,4 +1,4 @@
-"""One process, several trials at once: how they join and leave."""
+"""One process with several trials at the same time: how the trials join and leave."""
 
 from bundles import COMPLETE, STEPS, ended
 from controller import member
@@ -67,7 +67,7 @@ def test_a_step_waits_for_every_verdict(tmp_path, controller, launch):
     controller.assignments = [member(tmp_path, 8, target=9)]
     process = launch(STEPS, assign={"target": 1})
     controller.wait(lambda: controller.works() == [1] and controller.works(8) == [1])
-    # In the time between two heartbeats another step would have begun.
+    # A step that did not wait would begin in the time between two heartbeats.
     controller.wait(lambda: len(controller.of_type("heartbeat")) >= 3)
     assert controller.works(8) == [1]
     controller.send(type="budget", trial=7, launch=1, target=2)
@@ -100,7 +100,7 @@ def test_an_assignment_that_is_repeated_changes_nothing(tmp_path, controller, la
     controller.send(**member(tmp_path, 7))
     controller.send(type="stop", trial=7, launch=1, why="complete")
     controller.wait(lambda: controller.kinds() == ["report", "done"])
-    controller.send(**member(tmp_path, 7))  # sent before the controller knew that it had left
+    controller.send(**member(tmp_path, 7))  # as if the controller did not know yet that 7 has left
     controller.send(type="exit")
     assert process.end() == ["[7] True", "left 7 True", "[] True"]
     assert controller.kinds() == ["report", "done"]
@@ -135,7 +135,7 @@ def test_shrink_hands_the_newest_trials_back(tmp_path, controller, launch):
         assert controller.kinds(number) == ["released"]
     for number in (7, 8):
         assert controller.kinds(number) == ["done"]
-    # The capacity falls after the trials were handed back.
+    # The new capacity is sent after the trials were handed back.
     told = [each["type"] for each in controller.heard if each["type"] != "heartbeat"]
     assert told[:4] == ["hello", "released", "released", "capacity"]
     assert controller.of_type("capacity") == [{"type": "capacity", "capacity": 2}] + [

@@ -1,4 +1,4 @@
-"""The reports of each trial of a bundle arrive once and in order, whatever happens."""
+"""The reports of each trial of a bundle arrive once and in order, even if connections break."""
 
 from bundles import COMPLETE, STEPS, ended
 from controller import member
@@ -102,7 +102,7 @@ with sluice.bundle(capacity=2) as bundle:
     assert process.process.stdout.readline() == "both\n"
     controller.carried.remove((8, 1))
     controller.send(type="refuse", trial=8, launch=1, reason="launch 1 was given up")
-    process.process.stderr.readline()  # what the package says of the refusal
+    process.process.stderr.readline()  # the package prints a line when it has heard the refusal
     process.say()
     assert process.end() == ["left 8 False"]
     assert controller.kinds(8) == []

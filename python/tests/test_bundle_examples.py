@@ -1,4 +1,4 @@
-"""The examples that train many trials as one: a trial does not depend on those beside it."""
+"""The examples that train a bundle: a trial's results do not depend on the trials beside it."""
 
 import gzip
 import os
@@ -24,7 +24,7 @@ def script_of(example):
 
 
 def run(home, example, params_of, most, verdicts, environment=None, **assign):
-    """The controller that had the example train the trials, at most so many at once."""
+    """Has the example train TRIALS, at most `most` at the same time. Returns the controller."""
     home.mkdir(exist_ok=True)
     controller = Controller(home / "controller.sock", lease_ms=60_000)
     controller.most = most
@@ -42,7 +42,7 @@ def run(home, example, params_of, most, verdicts, environment=None, **assign):
 
 
 def values(controller, metric, launch=1):
-    """By trial and work."""
+    """The reported values of the metric: (trial, work) -> value."""
     return {
         (trial, message["work"]): message["values"][metric]
         for (trial, number), results in controller.results.items()
@@ -69,7 +69,7 @@ def test_numpy_is_the_same_to_the_bit_in_every_bundle(tmp_path):
 
 
 def test_numpy_goes_on_from_its_checkpoint(tmp_path):
-    """Trials that are paused after two epochs end as those that were not."""
+    """Trials that are paused after two epochs get the same results as trials that are not."""
     whole = run(tmp_path / "whole", "bundle-numpy", numpy_params, 8, {4: COMPLETE}, target=4)
     home = tmp_path / "paused"
     paused = run(home, "bundle-numpy", numpy_params, 8, {2: {"type": "pause"}}, target=2)
@@ -105,7 +105,7 @@ def torch_params(number):
 
 
 def test_torch_is_nearly_the_same_in_every_bundle(tmp_path, few_images):
-    """PyTorch may add up in another order, so that an image or two change sides."""
+    """PyTorch may add up in another order. Then a few images may be classified differently."""
     runs = [
         values(
             run(

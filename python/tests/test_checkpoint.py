@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, and a launch that was given up saves none."""
+"""A checkpoint is complete or absent, and a launch that was given up saves none."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def test_the_latest_checkpoint_replaces_the_one_before(controller, launch):
     process = launch(SAVE + "show(); save(1); show(); save(22); show()")
     assert process.end() == ["None", "1", "22"]
     saved = controller.of_type("saved")
-    mark = "22\n"  # the file that tells the work when the checkpoint is copied
+    mark = "22\n"  # the content of the file with the checkpoint's work
     assert [(one["work"], one["bytes"]) for one in saved] == [(1, 1 + 2), (22, 2 + len(mark))]
     folder = process.home / "checkpoints" / "7"
     assert (folder / "latest" / ".sluice-work").read_text() == mark
@@ -49,7 +49,8 @@ print(os.listdir(sluice.checkpoint_dir()))
     assert len(controller.of_type("saved")) == 1
 
 
-# Kills the process at the STEP-th moment before or after a change to the file system.
+# Kills the process before or after one of the calls below. Each call has two such moments; the
+# process is killed at the STEP-th moment.
 DEADLY = """
 count = 0
 def deadly(function):
@@ -67,13 +68,13 @@ os.rename, os.fsync, os.rmdir = deadly(os.rename), deadly(os.fsync), deadly(os.r
 
 
 def deadly_at(step):
-    """A script that makes the changes after it deadly."""
+    """Lines of a script. The process is killed at the given step of the lines after them."""
     return DEADLY.replace("STEP", str(step))
 
 
 @pytest.mark.parametrize("step", range(1, 21))
 def test_killed_anywhere_a_whole_checkpoint_remains(controller, launch, step):
-    """Kills at the step-th change to the file system of the second save, before and after it."""
+    """Kills the process at each step of the second save."""
     process = launch(SAVE + "save(1)" + deadly_at(step) + "save(2)")
     process.process.communicate()
     (seen,) = launch(SAVE + "show()", assign={"launch": 2}).end()
@@ -144,7 +145,7 @@ print((mine / "model").read_text())
 
 @pytest.mark.parametrize("step", range(1, 26))
 def test_killed_anywhere_the_best_checkpoint_remains(launch, step):
-    """Kills at each change to the file system of the save after the best one."""
+    """Kills the process at each step of the save that follows the best one."""
     script = "epoch(1, 0.5); epoch(2, 0.9)" + deadly_at(step) + "epoch(3, 0.7)"
     launch(SAVE + EPOCH + script, assign=BEST).process.communicate()
     later = {**BEST, "launch": 2, "work": 3, "best": 0.9, "best_work": 2}
@@ -160,7 +161,7 @@ def test_the_folder_of_a_trial_persists(launch):
 
 
 def own(home, launch, trial=7):
-    """Names the launch that owns the trial's checkpoint folder, as the controller does."""
+    """Writes the owner file of the trial's checkpoint folder, as the controller does."""
     folder = home / "checkpoints"
     folder.mkdir(exist_ok=True)
     path = folder / f"{trial}.owner"
@@ -188,7 +189,7 @@ def test_an_owner_that_is_not_understood_is_none(launch, tmp_path, text):
     assert launch(SAVE + "save(1); show()").end() == ["1"]
 
 
-# Saves when it is told to, and says what it saw.
+# Completes its checkpoint when it gets a line of input, and prints whether it is to stop.
 LATE = """
 with sluice.checkpoint(1) as folder:
     print(folder.parent.parent == sluice.checkpoint_dir(), flush=True)
@@ -230,7 +231,7 @@ def test_a_launch_that_was_given_up_does_not_begin_to_save(launch, tmp_path):
 
 
 def test_a_newer_launch_waits_for_a_save_that_is_being_put_in_place(launch, tmp_path):
-    """The owner changes while an old process waits for the lock: it then finds the new owner."""
+    """The owner changes while an old process waits for the lock. The process finds the new one."""
     file = os.open(own(tmp_path, 1), os.O_RDWR)
     os.lockf(file, os.F_LOCK, 0)
     old = launch("import os, sluice\nprint('begins', flush=True)\n" + SAVE + "save(1); show()")
@@ -243,7 +244,7 @@ def test_a_newer_launch_waits_for_a_save_that_is_being_put_in_place(launch, tmp_
 
 
 def wait_until_locked_out(pid):
-    """The kernel lists a process that waits for a lock after an arrow."""
+    """Waits until the process waits for a lock: /proc/locks then lists it after an arrow."""
     deadline = time.monotonic() + LIMIT_S
     while f" {pid} " not in " ".join(
         line for line in Path("/proc/locks").read_text().splitlines() if "->" in line
@@ -268,7 +269,7 @@ for trial in sluice.trials():
 
 
 def test_a_trial_that_is_over_does_not_end_the_next(controller, launch, tmp_path):
-    """A script that saves for a trial it has left: only that checkpoint is refused."""
+    """A script tries to save for a trial that it has left. Only that checkpoint is refused."""
     controller.assignments = [assignment(tmp_path, trial=8)]
     script = """
 import sluice

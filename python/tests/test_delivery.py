@@ -1,4 +1,4 @@
-"""Reports reach the controller once each and in order, whatever happens to the connection."""
+"""Each report reaches the controller once and in order, even if connections break."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_report_does_not_wait_for_the_acknowledgement(controller, launch):
     process = launch(COUNT_TO_TEN + "print('reported', flush=True)")
     assert process.process.stdout.readline() == "reported\n"
     controller.wait(lambda: len(controller.works()) == 10)
-    assert process.process.poll() is None  # waits at its end
+    assert process.process.poll() is None  # at its end the process waits for acknowledgements
     controller.ack_all()
     process.end()
     assert not process.spooled()

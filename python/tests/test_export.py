@@ -1,4 +1,4 @@
-"""sluice.export: what is in the files it writes, and what it leaves alone."""
+"""sluice.export: what the files that it writes contain, and that the model is unchanged."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class Net(nn.Module):
-    """Batch norm writes to buffers, dropout draws, and no gradient flows to the shift."""
+    """Batch norm writes to buffers, dropout is random, and no gradient flows to `shift`."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ class Net(nn.Module):
 
 
 class Tied(nn.Module):
-    """Two names for one weight, and the loss inside."""
+    """A model in which one weight has two names, and whose forward computes the loss."""
 
     def __init__(self):
         super().__init__()
@@ -51,13 +51,13 @@ class Tied(nn.Module):
 
 
 class Output(OrderedDict):
-    """As the outputs of Hugging Face: a dict, with attributes."""
+    """Like the outputs of Hugging Face models: a dict whose keys are also attributes."""
 
     __getattr__ = OrderedDict.__getitem__
 
 
 class Speaker(nn.Module):
-    """As a model of Hugging Face: keywords, a cache, LayerDrop, an output with names."""
+    """Like a Hugging Face model: keyword inputs, a cache, LayerDrop, an output with names."""
 
     def __init__(self):
         super().__init__()
@@ -101,7 +101,7 @@ class Broken(Net):
 
 
 def examples_of(path):
-    """The tensors beside an archive, read by the letter of the format."""
+    """Reads the tensors in the file beside an archive, strictly by the format."""
     content = Path(f"{path}.examples").read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
@@ -130,7 +130,7 @@ def net():
 
 @pytest.fixture(scope="module")
 def exported(net, tmp_path_factory):
-    """The net in eval mode, and one part of it in training, in the archive."""
+    """The archive of the net. It was exported in eval mode, with one part in training mode."""
     net.eval()
     net.drop.train()
     path = tmp_path_factory.mktemp("export") / "net.of.mine.pt2"
@@ -171,7 +171,7 @@ def test_the_model_is_left_as_it_was(net, exported, tmp_path):
         path = sluice.export(net, torch.ones(4, 8), tmp_path / exported.name)
         assert not torch.is_grad_enabled()
     assert torch.equal(torch.rand(3), expected)
-    assert path.read_bytes() == exported.read_bytes()  # gradients are in it all the same
+    assert path.read_bytes() == exported.read_bytes()  # no_grad() around the call changes nothing
     assert [name for name, module in net.named_modules() if module.training] == ["drop"]
     assert set(vars(net)) == attributes
     assert [tensor._version for tensor in net.state_dict().values()] == versions
@@ -211,7 +211,7 @@ def test_inputs_are_kept_if_asked_for(net, tmp_path):
     (kept,), _ = torch.export.load(path).example_inputs
     assert torch.equal(kept, dataset[:2]) and torch.equal(examples_of(path)["input.0"], dataset[:2])
     pattern = bytes(dataset[0, :1].view(torch.uint8).tolist())
-    assert path.read_bytes().count(pattern) == 2 * 8  # and not the rest of the storage
+    assert path.read_bytes().count(pattern) == 2 * 8  # the rest of the storage is not in the file
 
 
 def test_the_same_model_makes_the_same_files(net, exported, tmp_path):
@@ -225,7 +225,7 @@ def test_tied_weights_and_a_loss_inside(tmp_path):
     model = Tied()
     tokens = torch.randint(7, 50, (1, 5))
     targets = tokens.clone()
-    targets[0, 0] = -100  # left out by cross_entropy; no other negative number would be
+    targets[0, 0] = -100  # cross_entropy ignores -100, and accepts no other negative number
     path = sluice.export(model, (tokens, targets), tmp_path / "tied.pt2")
     program = torch.export.load(path)
     assert list(program.state_dict) == ["embedding.weight", "head.weight"]
@@ -302,7 +302,7 @@ def test_outputs_nobody_can_train_on(make, message, tmp_path):
 
 
 class Follows(nn.Module):
-    """As a teacher that follows the student: it writes to what is not trained."""
+    """A teacher that follows the student: forward writes to parameters that are not trained."""
 
     def __init__(self):
         super().__init__()
@@ -326,7 +326,7 @@ def test_parameters_that_forward_changes_are_kept(tmp_path):
 
 
 class Remembers(nn.Module):
-    """As models that keep something for later; PyTorch's LSTM assigns attributes, too."""
+    """A model whose forward assigns an attribute. PyTorch's LSTM assigns attributes too."""
 
     def __init__(self):
         super().__init__()
@@ -347,7 +347,7 @@ def test_what_forward_assigns_is_put_back(tmp_path):
 
 
 class Mixed(nn.Module):
-    """Inputs with and without the batch, one of which it writes to."""
+    """Takes inputs with and without a batch, and writes to one of them."""
 
     def forward(self, scale, x, table, mask):
         return x.mul_(scale) @ table + mask.unsqueeze(-1)
@@ -460,7 +460,7 @@ def test_wrong_arguments_are_named(arguments, kind, message, tmp_path, monkeypat
     assert os.listdir() == []
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what torch.compile imports
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # from modules that torch.compile imports
 def test_what_is_around_a_model_is_left_out(tmp_path):
     model = Net()
     around = nn.DataParallel(torch.compile(model))  # moves it to a GPU, if there is one

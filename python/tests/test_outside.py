@@ -1,4 +1,4 @@
-"""A script started by hand runs the same."""
+"""A script that is started by hand, without Sluice, runs all the same."""
 
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def test_the_order_of_work_is_checked_too():
 
 
 def test_import_brings_in_nothing_heavy(controller, launch):
-    """The script pays for each import: the modules named here cost more than all of sluice."""
+    """Every import delays the script's start. Each module named here costs more than sluice."""
     script = """
 import sys
 before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""Of many processes of a trial one speaks."""
+"""If a trial has several processes, only one of them reports."""
 
 from controller import assignment
 

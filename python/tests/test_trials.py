@@ -1,4 +1,4 @@
-"""One process, trial after trial."""
+"""One process that works on one trial after another."""
 
 import json
 
@@ -49,7 +49,8 @@ def test_a_paused_trial_is_left_as_paused(tmp_path, controller, launch):
     process = launch(WORK_UNTIL_STOPPED, assign={"target": 2})
     process.end()
     assert not process.is_marked_paused()
-    # Trial 8 passes work 2, where this controller answers pause again: it leaves at 2 or at 3.
+    # When trial 8 reports work 2, this controller answers pause again. If the script hears that in
+    # time, it leaves trial 8 as paused, otherwise as done at work 3.
     assert controller.kinds(7)[-1] == "paused"
     assert controller.kinds(8)[-1] in ("paused", "done")
 
@@ -128,7 +129,7 @@ def test_a_verdict_right_behind_the_assignment_is_heard(tmp_path, controller, la
         def pop(self, _):
             stop = {"type": "stop", "trial": 8, "launch": 1, "why": "study"}
             lines = [json.dumps(each) + "\n" for each in (list.pop(self, 0), stop)]
-            controller._connection.sendall("".join(lines).encode())  # both arrive at once
+            controller._connection.sendall("".join(lines).encode())  # both arrive together
             return stop
 
     controller.verdicts = {1: {"type": "stop", "why": "complete"}}
@@ -157,7 +158,7 @@ while True:
 
 def test_an_idle_worker_is_found_again(tmp_path, controller, launch):
     class Later(list):
-        """Keeps the worker waiting: it ignores the message that pop() gives."""
+        """Keeps the worker waiting: pop() gives a message that the worker ignores."""
 
         def pop(self, _):
             return {"type": "hold"}

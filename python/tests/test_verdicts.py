@@ -1,4 +1,4 @@
-"""What the controller says reaches should_stop(), and waiting for it always ends."""
+"""The controller's verdicts reach should_stop(), and should_stop() never waits for ever."""
 
 import time
 

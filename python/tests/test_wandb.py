@@ -1,4 +1,4 @@
-"""What stands in for wandb in the trials of a sweep."""
+"""The stand-in for wandb in the trials of a sweep."""
 
 import pytest
 from controller import run_outside

@@ -1,4 +1,4 @@
-"""Callbacks that the real package has for other frameworks, without these frameworks."""
+"""The stand-in's callbacks for other frameworks, tested without these frameworks."""
 
 import pytest
 from sweep_trial import STAND_IN, attributes, reports
@@ -17,7 +17,7 @@ class TrainingCallback:
 
 @pytest.fixture
 def packages(tmp_path):
-    """As much of these frameworks as the callbacks for them are built on."""
+    """Packages that have only those parts of the frameworks that the callbacks use."""
     for name, module, text in (("keras", "callbacks", KERAS), ("xgboost", "callback", XGBOOST)):
         folder = tmp_path / "site" / name
         folder.mkdir(parents=True)

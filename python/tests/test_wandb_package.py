@@ -1,4 +1,4 @@
-"""What frameworks and scripts look for in the package that stands in for wandb."""
+"""Modules and names that frameworks and scripts expect in wandb, and how the stand-in has them."""
 
 import pytest
 from sweep_trial import STAND_IN, attributes

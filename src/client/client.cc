@@ -25,9 +25,9 @@ constexpr std::size_t kMostMetrics = 10'000;  // an object of the protocol has n
 constexpr std::size_t kMostShown = 8;
 constexpr std::size_t kLongestReason = 4000;
 constexpr Clock::duration kLongestFarewell = seconds(30);
-// At the end of the process, for a connection that just broke.
+// How long Close waits for a broken connection to be made again.
 constexpr Clock::duration kPatienceForReturn = milliseconds(500);
-// For acknowledgements, where messages cannot be spooled.
+// How long Secure waits for acknowledgements if messages cannot be spooled.
 constexpr Clock::duration kPatienceToSave = seconds(5);
 
 std::string Words(LaunchRef at) {
@@ -138,7 +138,7 @@ Result<Client::Launch*> Client::Find(LaunchRef at) {
 Result<Client::Launch*> Client::FindWithRoom(Lock& lock, LaunchRef at) {
   SLUICE_ASSIGN(Launch * launch, Find(at));
   if (!launch->outbox.Full(window_) || !ended_.empty()) return launch;
-  Deliver();  // what is acknowledged must have been sent
+  Deliver();  // acknowledgements, which make room, come only for messages that were sent
   Result<Launch*> found = launch;
   changed_.wait(lock, [&] {
     found = Find(at);
@@ -281,7 +281,7 @@ Status Client::LeaveWith(LaunchRef at, Message message) {
 Status Client::SetCapacity(int capacity) {
   const Lock lock(mutex_);
   SLUICE_TRY(CheckCapacity(capacity));
-  std::vector<Launch*> unknown;  // to the program
+  std::vector<Launch*> unknown;  // launches that the program does not know of yet
   for (auto& [at, launch] : launches_) {
     if (launch.carried() && !launch.joined_told) unknown.push_back(&launch);
   }
@@ -314,7 +314,7 @@ void Client::Close() {
   thread_.reset();
 }
 
-// Waits until all is acknowledged, or until that is no longer likely.
+// Waits until all messages are acknowledged, or until no controller is likely to do so.
 void Client::AwaitDelivery(Lock& lock) {
   const Moment deadline = Clock::now() + std::min(kLongestFarewell, lease_);
   while (ended_.empty() && !AllAcknowledged()) {

@@ -28,13 +28,14 @@ using Clock = std::chrono::steady_clock;
 using Moment = Clock::time_point;
 using wire::LaunchRef;
 
-// A launch that must leave: the program saves it where that makes sense, and calls Leave.
+// A launch that must leave. The program saves the launch's state, unless the reason says otherwise,
+// and calls Leave.
 struct MustLeave {
   enum class Why {
-    kPause,    // save it: it may be resumed later
-    kStop,     // `reason` says why: "complete", "stopped" (for good, nothing to save) or "study"
-    kRefused,  // the controller refused this launch: save nothing for it
-    kAlone,    // no controller: save it, and end the process
+    kPause,    // save: the trial may be resumed later
+    kStop,     // `reason` says why: "complete", "stopped" (for good, do not save) or "study"
+    kRefused,  // the controller refused this launch: do not save
+    kAlone,    // there is no controller: save, and end the process
   };
   LaunchRef at;
   Why why = Why::kPause;
@@ -46,16 +47,16 @@ struct NewTarget {
   std::optional<Work> target;  // nothing: without limit
 };
 
-// What has happened since the last news.
+// What has happened since the program last got news.
 struct News {
   std::vector<wire::Assign> joined;
   std::vector<MustLeave> must_leave;
   std::vector<NewTarget> targets;
-  // The process is to end, once it has left its launches: it is not needed any more, or it is
-  // alone. Stays true.
+  // The process must leave its launches and then end: the controller does not need the process any
+  // more, or there is no controller. Once true, `finished` is true in all later news.
   bool finished = false;
-  // Why it is alone: the controller refused it, or did not answer within the lease. Empty: it is
-  // not alone.
+  // Why the process is without a controller: the controller refused the process, or did not answer
+  // within the lease. Empty if the process has a controller.
   std::string alone;
 };
 
@@ -65,86 +66,89 @@ struct LaunchReport {
   wire::Values values = {};
 };
 
-// What was measured while so many trials of the launch's shape were trained at once.
+// What was measured while `trials` trials of the launch's shape were trained together.
 struct Measured {
   int trials = 1;
-  std::int64_t bytes = 0;      // of device memory that the process takes; 0: not measured
-  double work_per_second = 0;  // of each trial; 0: not measured
+  std::int64_t bytes = 0;      // the device memory of the process; 0: not measured
+  double work_per_second = 0;  // the speed of each trial; 0: not measured
 };
 
 using AttributeValue = std::variant<bool, std::int64_t, double, std::string>;
 
 // The worker's end of the protocol (docs/protocol.md, version 2), for a program that trains several
-// trials at once. It delivers the messages of each launch, in order and until they are
-// acknowledged, and gives the program the news.
+// trials together. It sends the messages of each launch in order, and sends them again on a new
+// connection until they are acknowledged. It gives the program the news from the controller.
 //
 // Any thread may call. The calling thread sends, so a report has been handed to the kernel when
 // Report returns. A background thread reads, sends heartbeats and reconnects. While no controller
-// listens, messages go to the launch's spool at once, so that they outlive the process. Messages
-// that are not acknowledged are on disk before a checkpoint counts (Secure), and once Close has
-// returned.
+// listens, each message is written to the launch's spool immediately, so that the message outlives
+// the process. Messages that are not acknowledged are on disk when Secure returns (before a
+// checkpoint counts), and when Close returns.
 //
-// A call that names a launch which the process does not carry fails with not_found. A launch that
-// was refused can be named until the program has left it; what is said of it is dropped.
+// A call that names a launch which the process does not carry fails with not_found. If the
+// controller refused a launch, the program can still name it until it calls Leave; messages about
+// such a launch are dropped.
 //
-// A program goes round like this:
+// The main loop of a program:
 //
 //   for (News news; !news.finished; news = client->Wait(deadline)) {
-//     // add the trials of news.joined; save those of news.must_leave, and Leave them
-//     // train each of the others a step, unless AwaitsVerdict; Report them all at once
+//     // begin the trials of news.joined; save the trials of news.must_leave, and Leave them
+//     // train every other trial for a step, unless it AwaitsVerdict; then Report all of them
 //   }
 class Client {
  public:
-  // The launch of the settings is the first that has joined. Succeeds also while no controller
-  // listens.
+  // The launch in the settings joins first. Succeeds even if no controller listens. Fails with
+  // invalid_argument if the settings name no launch or a wrong capacity.
   static Result<std::unique_ptr<Client>> Open(Settings settings);
-  ~Client();  // closes
+  ~Client();  // calls Close
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Waits until there is news, until the deadline at most. Everything is told once. A program that
-  // is to end waits for nothing.
+  // Waits until there is news, but not past the deadline. Each piece of news is returned once. Does
+  // not wait if the process is to end (News::finished).
   News Wait(Moment deadline);
-  // The news so far.
+  // Returns the news so far without waiting.
   News Take() { return Wait(Moment::min()); }
 
-  // The launches that the process carries, also those that are not told as joined yet.
+  // The launches that the process carries, including those that no News::joined has shown yet.
   std::vector<LaunchRef> Carried() const;
-  // Whether the launch has reported at its target or past it, and was not told to go on yet. The
-  // program trains it no further for now.
+  // Whether the launch has reported at or past its target, and has no verdict yet. The program must
+  // not train such a launch further.
   bool AwaitsVerdict(LaunchRef at) const;
 
-  // These wait while the launch's window is full.
+  // The next four functions wait while the launch has a whole window of unacknowledged messages.
   Status Report(LaunchReport report) { return Report(std::span(&report, 1)); }
-  // Sends many reports at once. They are taken from the span, in order. Of several errors the first
-  // is returned; the other reports have been made.
+  // Sends many reports together, in order. Moves the values out of the span. If some reports are
+  // wrong, the others are sent all the same, and the first error is returned.
   Status Report(std::span<LaunchReport> reports);
   Status SetAttribute(LaunchRef at, std::string_view name, const AttributeValue& value);
   Status Profile(LaunchRef at, const Measured& measured);
 
-  // To be called before a checkpoint replaces the one before: all messages of the launch so far
-  // outlive the machine when this returns.
+  // To be called before a new checkpoint replaces the previous one. When this returns, all messages
+  // of the launch so far are acknowledged or on disk, and survive a power failure. Fails if the
+  // messages cannot be written, and are not acknowledged within some seconds.
   Status Secure(LaunchRef at);
-  // The launch's checkpoint folder now holds the state at this work. Secures first.
+  // Says that the launch's checkpoint folder now holds the state at this work. Calls Secure first.
   Status Saved(LaunchRef at, Work work, std::int64_t bytes);
 
-  // Leaves the launch: nothing more can be said of it.
+  // Leaves the launch. Later calls that name it fail with not_found.
   enum class As { kDone, kPaused, kReleased };
   Status Leave(LaunchRef at, As as);
   Status LeaveAsFailed(LaunchRef at, std::string_view reason);
 
-  // How many launches the process takes at once from now on. Launches that have joined and were not
-  // told to the program yet are handed back if they are too many. If those that it knows are too
-  // many, this fails and changes nothing: the program leaves some of them first (As::kReleased).
+  // Sets how many launches the process takes at the same time from now on. Launches that no
+  // News::joined has shown yet are handed back if the process carries too many. If the launches
+  // that the program knows are too many, this fails with failed_precondition and changes nothing.
+  // The program must then leave some of them first (As::kReleased).
   Status SetCapacity(int capacity);
 
-  // Waits for acknowledgements while they can come, and spools what is left. Launches that are
-  // still carried, and that the program knows to be paused or alone, are marked as paused in their
-  // folders. Afterwards the client can only be destroyed.
+  // Waits for acknowledgements as long as they can come, and spools the unacknowledged messages. A
+  // launch that is still carried is marked as paused in its folder if the news has told the program
+  // to leave it as kPause or kAlone. Afterwards the client can only be destroyed.
   void Close();
 
  private:
-  // A launch that the process carries, or has left without all its messages being acknowledged.
+  // A launch that the process carries, or that it has left and that has unacknowledged messages.
   struct Launch {
     Launch(wire::Assign given)
         : assign(std::move(given)), outbox(assign.at, assign.folder), target(assign.target) {}
@@ -157,8 +161,8 @@ class Client {
     std::optional<MustLeave> must_leave = {};
     bool must_leave_told = false;
     bool target_told = true;
-    bool refused = false;  // the program has yet to leave it
-    bool over = false;     // the program has left it
+    bool refused = false;  // the controller refused the launch; the program must still leave it
+    bool over = false;     // the program has left the launch
 
     bool carried() const { return !over && !refused; }
   };
@@ -166,14 +170,15 @@ class Client {
 
   Client(Settings settings, int wake_descriptor);
 
-  // Take the lock themselves.
-  void Run();  // the background thread
+  // Called without the lock.
+  void Run();  // what the background thread runs
   template <typename Message>
   Status LeaveWith(LaunchRef at, Message message);
 
-  // All below are called with the lock held. Those that get it may release it for a while.
+  // All functions below are called with the lock held. Those with a parameter `lock` may release
+  // the lock while they wait.
 
-  // For the callers (client.cc)
+  // For the calling threads (client.cc)
   Result<Launch*> Find(LaunchRef at);
   // Waits until the launch's window has room.
   Result<Launch*> FindWithRoom(Lock& lock, LaunchRef at);
@@ -184,10 +189,10 @@ class Client {
   void AwaitDelivery(Lock& lock);
   void MarkPausedLaunches();
 
-  // For both (delivery.cc)
+  // For the calling threads and the background thread (delivery.cc)
   template <typename Message>
   Status Add(Launch& launch, Message message);
-  // Sends what was added, or spools it.
+  // Sends the added messages, or spools them if there is no connection.
   void Deliver();
   bool CanSend() const { return ended_.empty() && connection_ && connection_->can_send(); }
   void SpoolAll();
@@ -224,21 +229,21 @@ class Client {
   std::condition_variable changed_;
   int capacity_;
   std::map<LaunchRef, Launch> launches_;
-  int carried_ = 0;  // of the launches: neither left nor refused
+  int carried_ = 0;  // how many of `launches_` are neither left nor refused
   Clock::duration lease_{};
   int window_ = wire::kWindow;
 
   std::unique_ptr<Connection> connection_;
-  std::optional<Moment> alone_since_;  // when a controller last listened; nothing: one does
-  Moment next_attempt_{};              // to connect
-  Clock::duration backoff_{};          // until the next attempt after a failed one
+  std::optional<Moment> alone_since_;  // when a controller last listened; nothing: one listens now
+  Moment next_attempt_{};              // when to try to connect again
+  Clock::duration backoff_{};          // the wait after the last failed attempt to connect
   Moment last_heartbeat_{};
-  Moment next_note_{};      // of acknowledgements
-  bool has_notes_ = false;  // acknowledgements that are not noted yet
+  Moment next_note_{};      // when acknowledgements may be noted in the launches' folders again
+  bool has_notes_ = false;  // there are acknowledgements that are not noted yet
 
   bool has_news_ = false;
-  bool dismissed_ = false;
-  std::string ended_;  // why nothing is sent any more; empty: it is
+  bool dismissed_ = false;  // the controller has sent `exit`
+  std::string ended_;       // why nothing is sent any more; empty while messages are sent
   std::unique_ptr<WorkerThread> thread_;
 };
 

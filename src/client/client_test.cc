@@ -134,7 +134,7 @@ TEST(ClientTest, CapacityIsLoweredOnceEnoughLaunchesAreHandedBack) {
   world.controller().Acknowledge(TestLaunch(9), 1);
 }
 
-// The program cannot know that the launch is there: it need not hand it back itself.
+// The program has not been told of the launch, so the client hands the launch back itself.
 TEST(ClientTest, ALaunchThatTheProgramDoesNotKnowIsHandedBackForIt) {
   ClientWorld world;
   const auto client = world.Connected(2);
@@ -238,8 +238,8 @@ TEST(ClientTest, TheClientOutlivesControllersAndLeavesWithoutOne) {
   EXPECT_TRUE(std::filesystem::exists(world.Folder(TestLaunch(7)) + "/paused"));
 }
 
-// Reports of several threads for several launches reach the controller, in the order of each
-// launch, although its connections break again and again.
+// Several threads report for several launches, and the connections break again and again. The
+// controller must get every message, and those of each launch in order.
 TEST(ClientTest, NothingIsLostWhenConnectionsBreak) {
   constexpr int kLaunches = 8;
   constexpr Work kReports = 400;
@@ -255,7 +255,7 @@ TEST(ClientTest, NothingIsLostWhenConnectionsBreak) {
       world.controller().Welcome(/*window=*/16);
       for (std::uint32_t trial = 8; connection == 0 && trial < 7 + kLaunches; ++trial)
         world.controller().Send(world.Assign(TestLaunch(trial)));
-      // Each connection breaks sooner or later, with messages on their way.
+      // Each connection breaks after some messages, while others are on their way.
       for (int left = 50 + 37 * (connection % 7); left > 0 && done.size() < kLaunches; --left) {
         const auto message = world.controller().Hear();
         if (!message) return ADD_FAILURE() << "the worker hung up", void();

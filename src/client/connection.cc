@@ -11,7 +11,8 @@
 namespace sluice::client {
 namespace {
 
-// The kernel's buffers are far smaller, so little is moved.
+// When more bytes than this have been sent, they are erased from the buffer, which moves the unsent
+// bytes to the front.
 constexpr std::size_t kMostSentKept = 1 << 20;
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }

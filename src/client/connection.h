@@ -9,31 +9,32 @@
 
 namespace sluice::client {
 
-// A connection to the controller: a socket that never blocks, and what it has not taken yet. Sends
-// lines in order. One thread calls at a time.
+// A connection to the controller: a socket that never blocks, and the bytes that are still to be
+// sent. Sends lines in order. Only one thread at a time may call.
 class Connection {
  public:
-  // Nothing if no controller listens, or if its queue of new connections is full.
+  // Returns nullptr if no controller listens, or if its queue of new connections is full.
   static std::unique_ptr<Connection> Open(const std::string& path);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // False once the other side takes nothing more. What it has sent before can still be read.
+  // False once sending has failed. What the controller sent before that can still be read.
   bool can_send() const { return can_send_; }
-  // All that came has been read, and nothing more will come.
+  // True once the connection has ended or failed: nothing more can be read.
   bool broken() const { return broken_; }
   void Break() { broken_ = true; }
   bool has_unsent() const { return sent_ < out_.size(); }
 
-  // To be sent by Flush. The line comes without its newline.
+  // Adds a line that the next Flush sends. `line` has no newline at its end.
   void Add(std::string_view line);
-  // Gives the kernel what it takes now.
+  // Sends as much as the kernel takes without blocking.
   void Flush();
-  // Reads what has come. Lines are then taken with NextLine.
+  // Reads bytes that have arrived. NextLine then returns their lines.
   void Receive();
-  // The next whole line, valid until the next call. A line that is too long breaks the connection.
+  // Returns the next complete line, which stays valid until the next call. A line that is too long
+  // breaks the connection.
   std::optional<std::string_view> NextLine();
 
  private:

@@ -23,8 +23,9 @@ using std::chrono::seconds;
 constexpr Clock::duration kFirstBackoff = milliseconds(20);
 constexpr Clock::duration kLongestBackoff = seconds(1);
 constexpr Clock::duration kBetweenNotes = milliseconds(100);
-constexpr Clock::duration kPatienceIdle = seconds(3);  // of a process that carries nothing
-constexpr int kHeartbeatsPerLease = 4;                 // the protocol asks for at least three
+// How long a process that carries no launch waits for a controller.
+constexpr Clock::duration kPatienceIdle = seconds(3);
+constexpr int kHeartbeatsPerLease = 4;  // the protocol asks for at least three
 
 int MillisecondsUntil(Moment moment) {
   const auto left = std::chrono::ceil<milliseconds>(moment - Clock::now());
@@ -164,7 +165,7 @@ void Client::Join(wire::Assign assign) {
   window_ = assign.window;
   const LaunchRef at = assign.at;
   const auto [place, is_new] = launches_.try_emplace(at, std::move(assign));
-  if (!is_new) return;  // it was sent again after a new connection
+  if (!is_new) return;  // the controller sends `assign` again on a new connection
   Launch& launch = place->second;
   if (carried_ < capacity_) {
     ++carried_;
@@ -225,7 +226,7 @@ void Client::Heard(const wire::Refuse& message) {
   if (found == launches_.end() || found->second.refused) return;
   Launch& launch = found->second;
   if (launch.carried()) --carried_;
-  if (launch.over || !launch.joined_told) {  // the program need not know
+  if (launch.over || !launch.joined_told) {  // the program need not be told
     launches_.erase(found);
     return;
   }

@@ -16,11 +16,12 @@ void Client::Deliver() {
   } else if (!CanSend()) {
     SpoolAll();
   } else if (connection_->has_unsent()) {
-    Signal(wake_descriptor_);  // the background thread sees to the rest
+    Signal(wake_descriptor_);  // the background thread sends the rest
   }
 }
 
-// While no controller listens. What could not be written is written with the next message.
+// Called while no controller listens. Messages that could not be written now are written together
+// with the next message.
 void Client::SpoolAll() {
   for (auto& [at, launch] : launches_) std::ignore = launch.outbox.Spool(/*synced=*/false);
 }

@@ -13,7 +13,7 @@
 namespace sluice::client {
 namespace {
 
-// A file of the launch's folder, closed at the end.
+// A file in the launch's folder. The destructor closes it.
 class OpenFile {
  public:
   OpenFile(const std::string& path, int flags)
@@ -47,7 +47,8 @@ class OpenFile {
 
 constexpr int kAppend = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
 
-// Whether the file ends in the middle of a line: its disk was full, or a process was killed.
+// Whether the file ends in the middle of a line. That happens if the disk was full or a process was
+// killed.
 bool IsTorn(const OpenFile& file) {
   struct stat facts{};
   char last = '\n';
@@ -57,7 +58,7 @@ bool IsTorn(const OpenFile& file) {
 
 Status Append(const std::string& folder, std::string_view name, std::string_view bytes,
               bool synced) {
-  std::error_code ignored;  // opening the file fails too
+  std::error_code ignored;  // if this fails, opening the file fails too
   std::filesystem::create_directories(folder, ignored);
   const OpenFile file(fmt::format("{}/{}", folder, name), kAppend);
   if (!file.ok() || (IsTorn(file) && !file.WriteAll("\n")) || !file.WriteAll(bytes))

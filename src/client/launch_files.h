@@ -8,22 +8,22 @@
 
 namespace sluice::client {
 
-// What a process leaves for the controller in the folder of a launch, and finds there. No file is
-// kept open: a process may carry more launches than it may open files.
+// The files in the folder of a launch that a process writes for the controller, or reads. No file
+// is kept open: a process may carry more launches than it may have open files.
 
-// Adds messages to the spool. When this returns they outlive the process, and if synced, the
-// machine.
+// Adds messages to the spool. When this returns, the messages survive the death of the process. If
+// synced, they also survive a power failure.
 Status AppendToSpool(const std::string& folder, std::string_view lines, bool synced);
 
-// Says that the end of the process is not the end of the trial.
+// Writes the file that says that the trial was paused, and is not complete.
 Status MarkPaused(const std::string& folder);
 
-// How many processes have sent messages for the launch before. Counts this one too. If the file
-// cannot be written, this process counts as the first.
+// Returns how many processes have sent messages for the launch so far, and counts this process too.
+// If the file cannot be written, this process is taken to be the first.
 std::uint64_t NextConversation(const std::string& folder);
 
-// Notes up to which message the controller has said that the messages are on disk, for `sluice
-// doctor`. Nothing is lost if this fails.
+// Writes the number of the last acknowledged message to a file, for `sluice doctor`. A failure is
+// ignored: the number serves only that check.
 void NoteAcknowledged(const std::string& folder, std::uint64_t seq);
 
 }  // namespace sluice::client

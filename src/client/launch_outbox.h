@@ -12,11 +12,12 @@
 
 namespace sluice::client {
 
-// The messages of one launch that are not acknowledged yet, and what the launch's folder says of
-// them. Adding a message costs the same however many wait.
+// The messages of one launch that are not acknowledged yet, and which of them are in the launch's
+// spool. The cost of adding a message does not depend on how many messages wait.
 class LaunchOutbox {
  public:
-  // Counts this process in the file `conversations`, which settles the numbers of its messages.
+  // Counts this process in the file `conversations` of the folder. The count gives the range of
+  // numbers for this process's messages.
   LaunchOutbox(wire::LaunchRef at, std::string folder)
       : folder_(std::move(folder)), outbox_(at, NextConversation(folder_)) {}
 
@@ -30,19 +31,19 @@ class LaunchOutbox {
   }
 
   void Acknowledge(std::uint64_t seq);
-  // Notes in the launch's folder how far the messages are acknowledged, if there is news.
+  // Notes in the launch's folder which message was acknowledged last, if that has changed.
   void NoteAcknowledged();
 
   bool empty() const { return lines().empty(); }
   bool Full(int window) const { return outbox_.Full(window); }
-  // To be sent again, in order, after a new connection.
+  // The unacknowledged messages, in order. All of them are sent again on a new connection.
   const std::deque<std::string>& lines() const { return outbox_.unacknowledged(); }
 
-  // Writes the messages that are not in the spool yet to the spool. If synced, all that are not
-  // acknowledged are on disk when this returns. After a failure the next call writes them again:
-  // the controller counts a message once.
+  // Writes the messages that are not in the spool yet to the spool. If synced, all unacknowledged
+  // messages are on disk when this returns. After a failure, the next call writes the same messages
+  // again. A message may then be in the spool twice, but the controller counts it once.
   Status Spool(bool synced);
-  // Forgets the messages.
+  // Forgets all messages, as if they were acknowledged.
   void Drop();
 
  private:
@@ -51,7 +52,7 @@ class LaunchOutbox {
   std::string folder_;
   wire::Outbox outbox_;
   std::uint64_t spooled_ = 0;       // the last message in the spool
-  std::uint64_t synced_ = 0;        // the last message that is on disk there
+  std::uint64_t synced_ = 0;        // the last message in the spool that was synced to disk
   std::uint64_t acknowledged_ = 0;  // the last acknowledged message
   std::uint64_t noted_ = 0;         // the last message that is noted as acknowledged
 };

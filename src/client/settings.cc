@@ -25,7 +25,7 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first bytes of a regular file.
+// Returns the first bytes of a file, `most_bytes` at most.
 Result<std::string> ReadStart(const std::string& path, std::size_t most_bytes) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return NotFound(fmt::format("{}: {}", path, std::strerror(errno)));

@@ -51,7 +51,7 @@ class TestFolder {
   std::string path_;
 };
 
-// A controller that says what a test tells it to, over a real socket.
+// A controller on a real socket. It sends only what the test sends through it.
 class TestController {
  public:
   explicit TestController(const std::string& path) : path_(path) {
@@ -89,7 +89,7 @@ class TestController {
     if (connection_ >= 0) close(std::exchange(connection_, -1));
   }
 
-  // The next message but heartbeats; nothing if the worker has hung up.
+  // Returns the next message that is no heartbeat, or nothing if the worker has hung up.
   std::optional<wire::FromWorker> Hear() {
     while (true) {
       if (const auto line = in_.Next()) {
@@ -121,7 +121,7 @@ class TestController {
   wire::LineBuffer in_;
 };
 
-// A client of trial 7 and its controller. Each launch has a folder.
+// A test controller, a folder for each launch, and clients whose first launch is of trial 7.
 class ClientWorld {
  public:
   ClientWorld() { controller_.emplace(socket_path()); }
@@ -168,7 +168,7 @@ class ClientWorld {
     EXPECT_EQ((*client)->Take().joined.size(), 1u);
     return *std::move(client);
   }
-  // The launch joins, and the program knows.
+  // Assigns the launch to the client, and waits until the news shows it as joined.
   void Join(Client& client, LaunchRef at, int window = wire::kWindow) {
     wire::Assign assign = Assign(at);
     assign.window = window;

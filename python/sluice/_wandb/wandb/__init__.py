@@ -1,7 +1,8 @@
-"""What stands in for the package `wandb` in the trials of a sweep. See docs/sweeps.md.
+"""A stand-in for the package `wandb`, which the trials of a sweep import. See docs/sweeps.md.
 
-The values of the sweep are in `wandb.config`, and what is logged is reported to Sluice. Charts,
-media and artifacts are accepted and dropped. What is not here raises an error that says so.
+The values of the sweep are in `wandb.config`, and logged numbers are reported to Sluice. Charts,
+media and artifacts are accepted and dropped. A name of the real package that the stand-in does not
+have raises an error that says so.
 """
 
 import enum as _enum
@@ -80,10 +81,10 @@ __all__ = [
 ]
 
 run = None
-# One of each for the life of the process: a script may have imported them before init().
+# These objects stay the same for the life of the process: a script may import them before init().
 config = Config()
 summary = Summary()
-_latest = None  # the last run that was begun, finished or not
+_latest = None  # the run that was begun last, whether it is finished or not
 _told_once = set()
 
 

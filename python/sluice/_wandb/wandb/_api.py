@@ -53,7 +53,7 @@ class Api:
 
 
 class Run:
-    """A run as the API shows it. Its configuration and its summary are those of the run itself."""
+    """A run as the API shows it. It has the same configuration and summary as the run itself."""
 
     def __init__(self, own):
         self._own = own
@@ -84,7 +84,10 @@ class Run:
         return self._own._history.last_step()
 
     def history(self, samples=500, keys=None, x_axis="_step", pandas=True, stream="default"):
-        """Numbers logged, at most `samples` steps of them; a DataFrame, where pandas is there."""
+        """The logged numbers of at most `samples` steps.
+
+        Returns a DataFrame if pandas is installed and wanted, else a list of dicts.
+        """
         if stream != "default":
             raise ValueError(absence(f"wandb.Api().run().history(stream={stream!r})"))
         rows = list(self.scan_history([*keys, x_axis] if keys else None))
@@ -106,6 +109,6 @@ class Run:
         pass
 
     def update(self):
-        """Does nothing: what was set is with the run already."""
+        """Does nothing, because changes take effect on the run itself immediately."""
 
     save = update

@@ -49,7 +49,7 @@ class Artifact:
 
     @staticmethod
     def _of(given, name=None, type=None, aliases=None):
-        """The artifact to log: the one given, or for a path a new one."""
+        """Returns the artifact to log: `given` itself, or a new artifact if `given` is a path."""
         if not isinstance(given, Artifact):
             given = Artifact(name or os.path.basename(os.fspath(given)), type or "unspecified")
         given.aliases = [*given.aliases, *(aliases or ())]

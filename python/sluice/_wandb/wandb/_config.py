@@ -1,4 +1,4 @@
-"""The configuration of a run: the sweep's values over what the script gives as defaults."""
+"""The configuration of a run: the script's defaults, overridden by the sweep's values."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class Section(dict):
-    """A map that is read by attribute too, and by dotted names of what is inside it."""
+    """A dict whose keys are also attributes. A dotted name such as "a.b" reads a nested value."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -49,20 +49,23 @@ class Section(dict):
 
 
 class Config(Section):
-    """What the sweep chose cannot be changed: a script that tries gets a message, as with wandb."""
+    """The configuration. A value that the sweep chose cannot be changed.
+
+    If a script tries, the value stays and a message is printed, as with the real wandb.
+    """
 
     def __init__(self):
         super().__init__()
         object.__setattr__(self, "_chosen", {})
         object.__setattr__(self, "_told", set())
-        object.__setattr__(self, "_items", self)  # older scripts read it directly
+        object.__setattr__(self, "_items", self)  # older scripts read `config._items`
         self._begin()
 
     def __reduce__(self):
-        return _sectioned, (self.as_dict(),)  # the script may change a copy
+        return _sectioned, (self.as_dict(),)  # a copy is a plain Section, which may be changed
 
     def _begin(self):
-        """Forgets all but what the sweep chose for this trial."""
+        """Drops all values except those that the sweep chose for this trial."""
         self.clear()
         object.__setattr__(self, "_chosen", _chosen_values())
         for key, value in self._chosen.items():
@@ -70,7 +73,7 @@ class Config(Section):
 
     @staticmethod
     def read(given):
-        """A map of what a script hands over as its configuration."""
+        """Returns the configuration that a script passes, in one of several forms, as a dict."""
         if isinstance(given, Mapping):
             return dict(given)
         if isinstance(given, (str, os.PathLike)):
@@ -107,7 +110,7 @@ class Config(Section):
         super().__setitem__(name, value)
 
     def _under(self, name, value, chosen):
-        """The value to keep where the script gives one and the sweep chose another."""
+        """The value to keep if the script gives `value` for a name whose value the sweep chose."""
         if isinstance(chosen, dict) and isinstance(value, Mapping):
             merged = {**value}
             for key, inner in chosen.items():

@@ -1,4 +1,4 @@
-"""What the stand-in raises."""
+"""The errors that the stand-in raises."""
 
 
 class Error(Exception):
@@ -26,7 +26,7 @@ class ConfigError(Error):
 
 
 def absence(name, instead=""):
-    """Says that a name of the real package is not here, and what to do."""
+    """The message that the stand-in lacks a name of the real package, and what to do instead."""
     return (
         f"{name}: what stands in for wandb in a sweep that Sluice runs does not have it; "
         f"{instead + '; ' if instead else ''}for the real package say 'wandb: real' in the sweep "
@@ -35,5 +35,5 @@ def absence(name, instead=""):
 
 
 def unsupported(name, instead=""):
-    """The error to raise where a script wants what is not here."""
+    """The error to raise if a script uses a name that the stand-in lacks."""
     return AttributeError(absence(name, instead))

@@ -1,11 +1,11 @@
-"""What a run has logged, for scripts that read it again."""
+"""The numbers that a run has logged, for scripts that read them back."""
 
 import time
 
 from wandb._errors import Error
 
-# A row of a few numbers takes about half a kilobyte, so this many take 50 MB. Most scripts log some
-# thousand times. Only a script that logs every step of a long training reaches the limit.
+# A row of a few numbers takes about half a kilobyte, so this many rows take 50 MB. Most scripts log
+# a few thousand times. Only a script that logs every step of a long training reaches the limit.
 _MOST_ROWS = 100_000
 
 

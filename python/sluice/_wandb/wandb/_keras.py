@@ -1,11 +1,11 @@
-"""Callbacks for Keras that log what it measures."""
+"""Callbacks that log what Keras measures."""
 
 import importlib
 import sys
 
 import wandb
 
-# The Keras that the script's models are made with. TensorFlow's own may differ from `keras`.
+# The Keras that the script uses. The one in TensorFlow may be another version than `keras`.
 _keras = importlib.import_module("tensorflow.keras" if "tensorflow" in sys.modules else "keras")
 
 
@@ -36,7 +36,7 @@ class WandbMetricsLogger(_keras.callbacks.Callback):
 
 
 class WandbCallback(_keras.callbacks.Callback):
-    """The older one: logs an epoch's values by their own names. Its pictures are dropped."""
+    """The older callback. It logs an epoch's values under their own names, without a prefix."""
 
     def __init__(self, *args, **options):
         super().__init__()
@@ -47,7 +47,7 @@ class WandbCallback(_keras.callbacks.Callback):
 
 
 class WandbModelCheckpoint(_keras.callbacks.ModelCheckpoint):
-    """Saves where it is told to; the copy for W&B is dropped."""
+    """Saves the model to the given path, as Keras does. Nothing is uploaded to W&B."""
 
 
 def _require_run(what):

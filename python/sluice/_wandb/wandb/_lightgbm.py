@@ -1,10 +1,14 @@
-"""The callback for LightGBM that logs what it measures."""
+"""The callback that logs what LightGBM measures."""
 
 import wandb
 
 
 def wandb_callback(log_params=True, define_metric=True):
-    """Logs `DATA_METRIC` of each evaluation after each round; in cv, its -mean and -stdv."""
+    """Logs each evaluation after each round, under the name `DATA_METRIC`.
+
+    In cross-validation (lightgbm.cv), logs the mean and the standard deviation instead, under the
+    names `NAME-mean` and `NAME-stdv`.
+    """
 
     def log(env):
         if log_params and env.iteration == env.begin_iteration:
@@ -23,7 +27,7 @@ def wandb_callback(log_params=True, define_metric=True):
 
 
 def log_summary(model, feature_importance=True, save_model_checkpoint=False):
-    """Charts and models are dropped."""
+    """Puts the model's best score and iteration into the summary. Charts and models are dropped."""
     if wandb.run is None:
         raise wandb.Error("log_summary: expected a run, found none; call wandb.init() first")
     wandb.run.summary["best_iteration"] = model.best_iteration

@@ -1,4 +1,4 @@
-"""What scripts log beside numbers: accepted, and dropped."""
+"""What scripts log beside numbers, such as images and charts. All of it is accepted and dropped."""
 
 from wandb._errors import unsupported
 
@@ -58,7 +58,7 @@ class Video(_Media):
 
 
 class Table(_Media):
-    """Its rows can be read again, as scripts do that gather them here."""
+    """A table. Its rows can be read back, because some scripts collect values in a table."""
 
     def __init__(self, columns=None, data=None, rows=None, dataframe=None, *args, **options):
         super().__init__(*args, **options)
@@ -117,7 +117,7 @@ _UNNAMED = ("Input", "Output", "Expected")
 
 
 def _chart(*args, **options):
-    """A chart of wandb.plot."""
+    """Stands in for each function of wandb.plot, which returns a chart."""
     return CustomChart()
 
 
@@ -126,7 +126,7 @@ pr_curve = roc_curve = scatter = visualize = _chart
 
 
 def _drawn(*args, **options):
-    """A chart that wandb.sklearn logs itself."""
+    """Stands in for each function of wandb.sklearn, which would log a chart."""
 
 
 plot_calibration_curve = plot_class_proportions = plot_classifier = plot_clusterer = _drawn

@@ -1,7 +1,7 @@
 """The modules inside wandb that frameworks and scripts import by name.
 
-They have no files of their own. Each holds a few names of the stand-in, which the table lists.
-Importing any other module of wandb raises an error that names it.
+These modules have no files of their own. Each holds a few names of the stand-in, as the table
+MODULES says. Importing any other module of wandb raises an error that names that module.
 """
 
 import importlib
@@ -21,7 +21,7 @@ _SKLEARN = (
     "plot_silhouette plot_summary_metrics",
 )
 
-# Module: where its names come from ("" is wandb itself), and the names.
+# For each module: the module that its names come from ("" is wandb itself), and the names.
 MODULES = {
     "apis": ("", ""),
     "apis.public": ("_api", "Api Run"),
@@ -81,12 +81,15 @@ MODULES = {
 
 
 def member(module, name):
-    """The module `module.name`, if it is in the table; the module '' is wandb itself."""
+    """Returns the module `module.name`, or raises AttributeError if the table does not have it.
+
+    The module '' is wandb itself.
+    """
     full_name = f"{module}.{name}" if module else name
     if full_name in MODULES:
         try:
             return importlib.import_module(f"wandb.{full_name}")
-        except ImportError as error:  # the framework that it is for is not installed
+        except ImportError as error:  # the framework that the module is for is not installed
             raise AttributeError(f"wandb.{full_name}: {error}") from error
     if name.startswith("__"):
         raise AttributeError(f"module 'wandb' has no attribute '{name}'")
@@ -94,7 +97,7 @@ def member(module, name):
 
 
 class _Finder:
-    """Comes after the finders that look for files."""
+    """The finder and loader of these modules. It comes after the finders that look for files."""
 
     @staticmethod
     def find_spec(full_name, path=None, target=None):
@@ -102,7 +105,7 @@ class _Finder:
         if package != "wandb":
             return None
         if name not in MODULES:
-            # No name= here: with one, `from wandb import x` would replace the error's text.
+            # No name= here: with name=, `from wandb import x` would replace the error's text.
             raise ModuleNotFoundError(absence(full_name))
         return ModuleSpec(full_name, _Finder, is_package=True)
 

@@ -13,15 +13,15 @@ from wandb._history import History
 from wandb._settings import NO_ENTITY, Settings
 from wandb._summary import Metric, Rules
 
-# By this the trials of a sweep that names no metric are compared.
+# The metric by which trials are compared if the sweep names none: the run's seconds so far.
 _RUNTIME = "_runtime"
 
 
 class Run:
-    """Work is counted in logged values of the sweep's metric, from 1.
+    """The run of a trial. Its n-th logged value of the sweep's metric is reported as work n.
 
-    Values that are logged without the metric are held until the metric is logged, and reported with
-    it. So every report has the metric.
+    Values that are logged without the metric are held until the metric is logged, and reported
+    together with it. So every report has the metric.
     """
 
     def __init__(self, module, facts, settings=None):
@@ -50,7 +50,7 @@ class Run:
         self._rules = Rules()
         self._history = History()
         self._reported_step = None
-        self._is_complete = False  # all its work is done: from then on nothing is reported
+        self._is_complete = False  # the trial has done all its work: nothing more is reported
         self._is_stopped = False
         self._is_over = False
         self.config._begin()
@@ -69,7 +69,7 @@ class Run:
         return self
 
     def __reduce__(self):
-        return self._module.init, ()  # in another process: that process's own run
+        return self._module.init, ()  # a pickled run becomes the run of the process that reads it
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -90,7 +90,7 @@ class Run:
         if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
             raise ValueError("wandb.log: expected a dict whose keys are texts")
         if self._is_stopped:
-            raise sluice.Stopped(0)  # the script cleans up, or caught an earlier Stopped
+            raise sluice.Stopped(0)  # the script is cleaning up, or has caught an earlier Stopped
         if self._is_over:
             raise Error("wandb.log: expected a run, found a finished one; call wandb.init() again")
         if step is not None:
@@ -114,7 +114,10 @@ class Run:
             self._leave_if_asked()
 
     def _report(self):
-        """Reports the held values if the metric is among them or, outside Sluice, there is none."""
+        """Reports the held values if the metric is among them. Returns whether it has reported.
+
+        Outside Sluice there is no metric, and any held values are reported.
+        """
         if self._metric == _RUNTIME and (self._held or self._trial._reported < 0):
             self._held[_RUNTIME] = time.time() - self.start_time
         if self._is_complete or not self._held:
@@ -126,7 +129,10 @@ class Run:
         return True
 
     def _leave_if_asked(self):
-        """Raises Stopped if the trial is to leave, unless it has done all its work."""
+        """Raises Stopped if the controller has stopped or paused the trial before its end.
+
+        After the trial's last work the script goes on, but no more is reported.
+        """
         if not self._trial.should_stop():
             return
         self._is_complete = self._trial._why == "complete"
@@ -145,7 +151,11 @@ class Run:
             self._is_over = True
 
     def _tell(self, facts):
-        """The metric is reported, with all that is held; the rest become attributes."""
+        """Reports what the script has set in the summary.
+
+        The metric is reported together with the held values. The other facts become attributes of
+        the trial.
+        """
         if self._metric in facts:
             self._held.update(_scalars({self._metric: facts[self._metric]}))
         self._report()
@@ -209,7 +219,7 @@ class RunDisabled:
 
 
 def _scalars(data, prefix=""):
-    """The numbers in a map; nested ones have dotted names."""
+    """Yields the name and value of each number in a dict. Nested numbers have dotted names."""
     for name, value in data.items():
         name = f"{prefix}{name}"
         if isinstance(value, Mapping):

@@ -1,10 +1,10 @@
-"""What a run is begun with beside its configuration."""
+"""The settings of a run, and the facts about it: its name, its project and so on."""
 
 import os
 
 from wandb._errors import unsupported
 
-NO_ENTITY = "sluice"  # no account is behind a run
+NO_ENTITY = "sluice"  # the entity of a run if none is given: there is no account
 
 _VARIABLES = {
     "entity": "WANDB_ENTITY",
@@ -18,7 +18,7 @@ _VARIABLES = {
 
 
 class Settings:
-    """Accepted and kept; nothing here depends on it."""
+    """Settings that a script gives. They are kept for the script to read, and have no effect."""
 
     def __init__(self, *args, **settings):
         self.__dict__.update(settings)
@@ -30,7 +30,7 @@ class Settings:
 
 
 def facts_of(given):
-    """What the script says of its run, and where it does not, what wandb's variables say."""
+    """The facts about a run: those that the script gives, else those in wandb's variables."""
     facts = dict(given)
     for fact, variable in _VARIABLES.items():
         if facts[fact] is None:

@@ -1,10 +1,10 @@
-"""The summary of a run: of each metric one value, the last unless the script wants another."""
+"""The summary of a run: one value of each metric, the last unless the script chose another."""
 
 from fnmatch import fnmatchcase
 
 from wandb._errors import Error
 
-# How each kind of summary is made of its value before and the new value.
+# For each kind of summary: the function of its value so far and the new value.
 _WAYS = {
     "min": min,
     "max": max,
@@ -15,7 +15,7 @@ _OTHERS = ("mean", "best", "copy", "none")
 
 
 class Metric:
-    """What define_metric() returns."""
+    """The object that define_metric() returns."""
 
     def __init__(self, name, step_metric, summary):
         self.name = name
@@ -32,7 +32,7 @@ class Rules:
 
     def define(self, name, summary, goal=None):
         if summary is None:
-            return  # the call only says what to draw the metric over
+            return  # the call only names the x axis for charts of the metric
         ways = {way: _WAYS.get(way) for way in summary.lower().split(",")}
         for way in ways:
             if way not in _WAYS and way not in _OTHERS:
@@ -55,7 +55,7 @@ class Rules:
 
 
 class Summary(dict):
-    """The values logged, and what the script sets itself."""
+    """The summary: made of the logged values, and of values that the script sets itself."""
 
     def __init__(self):
         super().__init__()
@@ -88,12 +88,12 @@ class Summary(dict):
         object.__setattr__(self, "_tell", None)
 
     def _finish(self, tell):
-        """Returns what the script has set. What it sets from now on goes to `tell`, one by one."""
+        """Returns the values that the script has set. A value that is set later goes to `tell`."""
         object.__setattr__(self, "_tell", tell)
         return {name: self[name] for name in self._set}
 
     def _log(self, name, value, ways):
-        """A logged value, unless the script has set another itself."""
+        """Takes a logged value into the summary, unless the script has set the metric's value."""
         if name in self._set or "none" in ways:
             return
         if "copy" in ways:

@@ -1,11 +1,11 @@
-"""The few helpers of wandb.util that scripts call."""
+"""The helpers of wandb.util that scripts call."""
 
 import importlib
 import random
 import string
 
 _LETTERS = string.ascii_lowercase + string.digits
-# Not the script's own generator: with a seed, every trial would have the same id.
+# Not the module's shared generator: if the script seeds that one, every trial gets the same id.
 _random = random.SystemRandom()
 
 
@@ -14,7 +14,10 @@ def generate_id(length=8):
 
 
 def get_module(name, required=None, lazy=True):
-    """The module, or None if it is not there and not required; `required` is the error's text."""
+    """Returns the module, or None if it cannot be imported.
+
+    If `required` is given, raises an ImportError with that text instead of returning None.
+    """
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -1,4 +1,4 @@
-"""The callback for XGBoost that logs what it measures."""
+"""The callback that logs what XGBoost measures."""
 
 import json
 
@@ -8,7 +8,7 @@ import wandb
 
 
 class WandbCallback(xgboost.callback.TrainingCallback):
-    """Logs `DATA-METRIC` of each evaluation after each round. Charts and models are dropped."""
+    """Logs each evaluation after each round, as `DATA-METRIC`. Charts and models are dropped."""
 
     def __init__(
         self,
