@@ -71,7 +71,7 @@ struct Argument {
 // Settings under which some of the nodes run.
 struct Region {
   bool no_grad = false;
-  // Of torch.autocast; empty: as outside of the region.
+  // The kind of device that torch.autocast was called for. Empty if there is no autocast.
   std::string autocast_device;
   bool autocast_enabled = false;
 };

@@ -197,7 +197,7 @@ TEST(ArchiveTest, OpensWithoutWeights) {
   ASSERT_TRUE(archive) << archive.error().message;
   for (const Parameter& parameter : archive->graph().parameters) {
     EXPECT_FALSE(archive->HasTensor(parameter));
-    EXPECT_EQ(parameter.tied_to, std::nullopt) << "tensors without values share a member, but are not tied";
+    EXPECT_EQ(parameter.tied_to, std::nullopt) << "sharing an empty member is not tying";
     const auto read = archive->ReadTensor(parameter, 1);
     EXPECT_EQ(read.error().code, ErrorCode::kFailedPrecondition);
     EXPECT_THAT(read.error().message, HasSubstr("was exported without its values"));
