@@ -49,7 +49,8 @@ struct Parameter {
   std::optional<std::uint64_t> Cardinality() const;
 };
 
-// Checks that a parameter makes sense by itself. A message begins with the parameter's name. Fails on
+// Checks that a parameter makes sense by itself. A message begins with the parameter's name. The
+// check fails on
 // - an empty name, or text that is not UTF-8;
 // - low >= high, or a bound that is not a finite number; for integers also a bound that is not
 //   whole or not below 2^53 in size (from there on, doubles and JSON do not hold every integer);
