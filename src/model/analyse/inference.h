@@ -95,7 +95,8 @@ class Inference {
   Dim Sum(std::initializer_list<Dim> terms) { return Sum(std::span(terms)); }
   void Raise(Dim dim, Dims::Rank rank) { dims_.Raise(dim, rank); }
   void Fix(Dim dim, std::string_view why);
-  // Makes two dimensions the same and returns it. Sizes that differ are an error.
+  // Makes two dimensions the same, and returns the common dimension. Sizes that differ are an
+  // error.
   Dim Unify(Dim a, Dim b);
   // The shape of what is computed element by element from tensors of these shapes. Unifies
   // dimensions that meet, unless one of them has size 1.

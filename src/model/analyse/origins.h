@@ -31,7 +31,7 @@ class Origins {
   bool IsMadeOfParameter(ValueId value) const { return !origins_[Index(value)].empty(); }
 
   // States that `to` is made of the elements of `from`. `axes` has, for each axis of `to`, the axes
-  // of `from` from which it came.
+  // of `from` from which the axis came.
   void Follow(ValueId from, ValueId to, const Axes& axes);
 
   // Adds a use of each parameter that the operand is made of: the node sums up products with the
@@ -42,7 +42,7 @@ class Origins {
  private:
   struct Origin {
     std::uint32_t parameter = 0;
-    Axes axes;  // for each axis of the value: the axes of the parameter from which it came
+    Axes axes;  // for each axis of the value: the axes of the parameter from which the axis came
   };
   std::vector<std::vector<Origin>> origins_;  // by value
   std::vector<std::size_t> ranks_;            // of parameters

@@ -51,8 +51,8 @@ class Step {
     return Axis(Integer(name, otherwise), rank);
   }
 
-  // Numbers that are sizes. A computed number has its dimension. Any other number gets a class of
-  // its own, and has to change when the class does.
+  // Numbers that are sizes. A computed number already has a dimension. Any other number gets a
+  // class of its own, and has to change when the class does.
   Dim Size(std::string_view name) const;
   std::vector<std::optional<Dim>> Sizes(std::string_view name) const;  // empty for -1
   std::vector<Dim> Operands() const;                                   // all arguments

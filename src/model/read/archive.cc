@@ -13,7 +13,7 @@
 namespace sluice::model {
 namespace {
 
-// Of the small members that hold the format, its version, and the order of bytes.
+// The limit for the small members that hold the format, its version, and the order of bytes.
 constexpr std::size_t kMaxNoteBytes = 64;
 
 // Whether the tensor lies within a member of `held` elements.

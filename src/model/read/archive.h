@@ -13,8 +13,8 @@
 namespace sluice::model {
 
 // A .pt2 file that torch.export.save or sluice.export wrote: its graph, and its tensors. Open()
-// reads the graph, ReadTensor() one tensor. The example inputs in the file are a pickle, and are
-// never opened.
+// reads the graph. ReadTensor() reads one tensor. The example inputs in the file are a pickle, and
+// are never opened.
 class Archive {
  public:
   // Messages of errors begin with the path.

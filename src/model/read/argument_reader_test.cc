@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What a reader makes of this argument of a node.
+// Reads a program in which a node has this argument, and returns the argument as it was read.
 ArgumentValue ReadAsArgument(const Json& value) {
   TestProgram made = TestProgram::Minimal();
   made.nodes()[0]["inputs"].push_back(TestProgram::Argument("extra", value, 2));

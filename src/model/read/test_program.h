@@ -14,8 +14,9 @@
 
 namespace sluice::model {
 
-// The texts of an archive. A test can change them before it reads them. Minimal() is y = linear(x,
-// weight), with x of [s0, 4], s0 = 2 in the example, and weight of [3, 4].
+// The texts of an archive. A test can change them before it reads them. Minimal() is the program y
+// = linear(x, weight). The shape of x is [s0, 4], with s0 = 2 in the example. The shape of weight
+// is [3, 4].
 struct TestProgram {
   using Json = nlohmann::ordered_json;
 

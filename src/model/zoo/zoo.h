@@ -13,7 +13,7 @@ namespace sluice::model {
 // from an archive. Its shapes and names are those of the usual implementation in PyTorch
 // (docs/models.md), so that the weights of that implementation can be loaded by name.
 struct ZooEntry {
-  std::string name;     // "resnet18"
+  std::string name;  // "resnet18"
   // With their defaults (the first word): "classes=10,image=32,stem=cifar|imagenet".
   std::string options;
   std::string about;

@@ -42,7 +42,7 @@ class Symbols {
 // Choices that are all numbers count as numbers. Choices that are all true or false count as truth
 // values.
 //
-// An expression is compiled for a stack machine. An evaluation takes about ten nanoseconds and
+// An expression is compiled for a stack machine. An evaluation takes some tens of nanoseconds and
 // allocates no memory.
 class Expression {
  public:
