@@ -50,7 +50,7 @@ void ShowInto(const ConfigRawNode& node, std::string& out) {
       out += map ? '{' : '[';
       for (std::size_t i = 0; i < node.children.size() && out.size() <= kLongestShown; ++i) {
         const bool value = map && i % 2 == 1;
-        // YAML reads {lr} as a map. It is shown as the user wrote it.
+        // YAML reads {lr} as a map from lr to null. It is shown as the user wrote it.
         if (value && node.children[i]->kind == ConfigKind::kNull) continue;
         if (i > 0) out += value ? ": " : ", ";
         ShowInto(*node.children[i], out);
@@ -85,7 +85,7 @@ std::string Letters(std::string_view text) {
   return letters;
 }
 
-// What to write instead of a value that is no number, or not in its range.
+// Advice on what to write instead of a value that is not a number or not in the range.
 std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view instead) {
   if (node.kind == ConfigKind::kList && node.children.size() == 1 &&
       node.children.front()->kind == ConfigKind::kScalar)
@@ -97,7 +97,7 @@ std::string CureOfNumber(const ConfigRawNode& node, bool whole, std::string_view
   return fits ? fmt::format("write '{}'", number) : std::string(instead);
 }
 
-// Adds the keys of a lower map that an upper one lacks, as many as a message can show.
+// Adds to the upper map the keys that only the lower map has, but not more than a message can show.
 void AddMissingShown(const ConfigRawNode& lower, ConfigRawNode& upper) {
   if (lower.kind != ConfigKind::kMap) return;
   for (std::size_t i = 0; i < lower.children.size(); i += 2) {
@@ -151,8 +151,8 @@ std::string ConfigNode::Show() const {
     for (const ConfigNode& layer : below_) AddMissingShown(*layer.raw_, whole);
     ShowInto(whole, out);
   }
-  // A scalar that was shortened already may have closing brackets behind it: a few bytes more than
-  // kLongestShown are let through.
+  // A scalar that was shortened already may have closing brackets behind it. So a few bytes more
+  // than kLongestShown are allowed.
   return out.size() <= kLongestShown + 10 ? out
                                           : std::string(FirstBytes(out, kLongestShown)) + "...";
 }

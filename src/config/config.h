@@ -31,8 +31,8 @@ using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 struct IntegerRange {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::string_view instead = {};   // advice if there is no whole number, or one below min
-  std::string_view fraction = {};  // advice if there is a number that is not whole
+  std::string_view instead = {};   // advice if the value is not a whole number, or is below min
+  std::string_view fraction = {};  // advice if the value is a number that is not whole
 };
 
 struct NumberRange {
@@ -41,13 +41,13 @@ struct NumberRange {
   bool finite = true;  // refuses .nan and .inf
 };
 
-// A value in a ConfigFile, which must outlive it. Cheap to copy. A typed read that finds something
-// else reports that to the file and returns nothing, so that the caller goes on and finds the other
-// problems.
+// A value in a ConfigFile. The file must outlive the node. Nodes are cheap to copy. A typed read
+// that finds a value of another type reports this to the file and returns nothing. So the caller
+// can continue and find the other problems.
 class ConfigNode {
  public:
-  // Any scalar but null. Plain numbers, booleans and the like are taken as they are written. A text
-  // with a NUL inside is refused.
+  // Any scalar except null. Numbers and booleans are returned as they are written. A text with a
+  // NUL inside is refused.
   std::optional<std::string> Text() const;
   // Takes 1e3 and 5.0 too, since their values are whole.
   std::optional<std::int64_t> Integer(IntegerRange range = {}) const;
@@ -55,14 +55,14 @@ class ConfigNode {
   std::optional<bool> Boolean() const;  // true or false, not yes or no
   std::optional<sluice::Duration> Duration() const;
   std::optional<std::int64_t> SizeBytes() const;  // 500kB, 16MiB, 2GB, or bytes
-  std::optional<ConfigValue> Value() const;       // no infinity, no NaN
-  // `foreign`: words of other tools, each with the word to write here.
+  std::optional<ConfigValue> Value() const;       // refuses infinities and NaN
+  // `foreign` has words of other tools, each with the word to write instead.
   std::optional<std::string> OneOf(
       std::span<const std::string> names,
       std::span<const std::pair<std::string, std::string>> foreign = {}) const;
   std::optional<std::vector<ConfigNode>> List() const;
-  // In the file's order. A key that is repeated, or that is not a plain word, is reported and left
-  // out.
+  // The entries are in the file's order. A key that is repeated, or that is not a plain word, is
+  // reported and left out. `advice` is for a value that is not a map.
   std::optional<ConfigMap> Map(std::string_view advice = {}) const;
 
   bool is_null() const;
@@ -70,18 +70,19 @@ class ConfigNode {
   bool is_list() const;
   bool is_map() const;
 
-  int line() const { return line_; }  // of its key if it has one, else its own
+  // The line of the value's key, or of the value if it has no key.
+  int line() const { return line_; }
   const std::string& path() const { return path_; }
   // The same value, under another name in messages.
   ConfigNode Named(std::string path) const;
 
-  // As the file has it, on one line, shortened if it is long.
+  // The value as it is written in the file, on one line, shortened if it is long.
   std::string Show() const;
-  // All of it on one line. Values that differ only in their layout have the same text; other values
-  // do not.
+  // The whole value on one line. Values that differ only in their layout have the same text. Other
+  // values have different texts.
   std::string Whole() const;
-  // How many values it holds, itself included. Aliases count as often as they are used. Lower
-  // layers do not count.
+  // How many values the value holds, itself included. Aliases count as often as they are used.
+  // Lower layers do not count.
   std::size_t size() const;
 
   // "FILE:LINE: PATH: MESSAGE"
@@ -98,7 +99,7 @@ class ConfigNode {
   const ConfigRawNode* raw_;
   int line_;
   std::string path_;
-  // Lower layers, the topmost first: maps that supply keys which this one lacks.
+  // Lower layers, the topmost first: maps that supply keys that this map lacks.
   std::vector<ConfigNode> below_;
 };
 
@@ -115,18 +116,18 @@ class ConfigMap {
   const ConfigNode* Require(std::string_view key, std::string_view what,
                             std::string_view advice = "") const;
   // Reports every key that is not among these, and suggests the nearest one. For a key of another
-  // tool it suggests what `foreign` says to write.
+  // tool, suggests what `foreign` says to write instead.
   void AllowOnly(std::span<const std::string> keys,
                  std::span<const std::pair<std::string, std::string>> foreign = {}) const;
-  // For a key that was found in a wrong place: Require does not report it as missing.
+  // Prevents Require from reporting this key as missing. For a key that was found in a wrong place.
   void Excuse(std::string_view key) const;
   // The same map without this key.
   ConfigMap Without(std::string_view key) const;
 
   // Merges several maps; the first is the topmost. A key that several layers have gets the value of
-  // the topmost, and problems with it are reported at that value's line. Sections are keys with
-  // maps as values, which are merged in the same way. Problems with the merged map are reported at
-  // `node`, problems with a section at the line of its topmost value.
+  // the topmost of these layers, and problems with the value are reported at its line. `sections`
+  // are keys with maps as values. These maps are merged in the same way. Problems with the merged
+  // map are reported at `node`, problems with a section at the line of its topmost value.
   static ConfigMap Layered(const ConfigNode& node, std::span<const ConfigMap> layers,
                            std::span<const std::string> sections);
 
@@ -140,10 +141,10 @@ class ConfigMap {
 };
 
 // A YAML file that a user wrote by hand: one document of at most kMaxConfigBytes, in UTF-8.
-// Collects the problems that its readers find, so that all are reported at once.
+// Collects the problems that its readers find, so that all are reported together.
 class ConfigFile {
  public:
-  // Fails on a text that is not YAML, with one message of the usual form. `file` is its name in
+  // Fails on a text that is not YAML, with one message "FILE:LINE: MESSAGE". `file` is its name in
   // messages.
   static Result<ConfigFile> Parse(std::string_view text, std::string_view file);
 
@@ -152,12 +153,12 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigNode root() const;
-  // The value at a path such as "resources.memory" or "constraints.0". Where the path leads beyond
-  // what the file has, the last value on it.
+  // The value at a path such as "resources.memory" or "constraints.0". If the file has no such
+  // value, the last value on the path that the file has.
   ConfigNode At(std::string_view path) const;
 
-  // Every problem reported so far, one on a line, in order of lines; the first hundred if there are
-  // more.
+  // Fails if a problem was reported. The message has every problem, one on a line, in the order of
+  // lines, and at most the first hundred.
   Status Check() const;
 
  private:

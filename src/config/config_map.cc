@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// "trials: 24" of "trials = 24" or "trials 24".
+// "trials: 24" for "trials = 24" or "trials 24". Empty if a key is not written like these.
 std::string PairOf(std::string_view key) {
   const std::size_t end = key.find_first_of(" =:");
   if (end == 0 || end == std::string_view::npos) return "";
@@ -23,8 +23,8 @@ std::string PairOf(std::string_view key) {
 }
 
 // Puts the value from the file into an example such as "'trials: 24'". A number replaces a number,
-// a duration a duration, any scalar a word in capitals; a map that has the key 'name' replaces a
-// word in small letters. Otherwise the example stays as it is.
+// a duration replaces a duration, and any scalar replaces a word in capitals. A map that has the
+// key 'name' replaces a word in small letters. Otherwise the example stays as it is.
 std::string WithValue(const std::string& example, const ConfigNode& value) {
   const std::size_t begin = example.find(": ");
   const std::size_t end = begin == std::string::npos ? begin : example.find('\'', begin);
@@ -129,7 +129,7 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
                              ? fmt::format("unknown key; expected one of {}", Join(keys))
                              : "unknown key" + nearest);
     }
-    // The key that was probably meant is not reported as missing too.
+    // The key that was probably meant must not be reported as missing, too.
     std::string_view meant = Nearest(entry.key, keys);
     if (translation != foreign.end()) {  // "'trials: 24'"
       meant = translation->second;

@@ -20,13 +20,13 @@ ConfigFile Parse(std::string_view text) {
   return std::move(*file);
 }
 
-// Why a text is not read at all.
+// Why a text cannot be read at all. Empty if it can be read.
 std::string Refusal(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "f.yaml");
   return file ? "" : file.error().message;
 }
 
-// What reading the value of `a` reports.
+// The problems that are reported when `read` reads the value of `a`.
 template <typename Read>
 std::string Problem(std::string_view text, Read read) {
   const ConfigFile file = Parse(text);
@@ -265,7 +265,7 @@ TEST(ConfigTest, RefusesDeepNesting) {
   std::string dashes;
   for (int i = 0; i < 100'000; ++i) dashes += "- ";
   EXPECT_EQ(Refusal(dashes), expected);
-  // Sixty levels inside ten others, through an alias.
+  // An alias puts sixty levels inside ten other levels.
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   EXPECT_EQ(Refusal("a: &a " + deep + "\nb: [[[[[[[[[[*a]]]]]]]]]]\n"),
             "f.yaml:2: expected at most 64 lists and maps inside each other, found more");
@@ -372,7 +372,7 @@ TEST(ConfigTest, OfLayersTheTopmostCounts) {
   EXPECT_EQ(map.entries().size(), 4U);
   EXPECT_EQ(map.Find("only")->Integer(), 1);
   EXPECT_EQ(map.Find("last")->Integer(), 3);
-  EXPECT_EQ(map.Find("plain")->Map()->entries().size(), 1U) << "no section: the upper one as it is";
+  EXPECT_EQ(map.Find("plain")->Map()->entries().size(), 1U) << "not a section: only the upper map";
   const ConfigMap work = *map.Find("work")->Map();
   EXPECT_EQ(work.entries().size(), 3U);
   EXPECT_EQ(work.Find("speed")->Text(), "fast");
@@ -424,7 +424,7 @@ TEST(ConfigTest, FindsWhatAPathLeadsTo) {
   EXPECT_EQ(file->At("a.b").line(), 2);
   EXPECT_EQ(file->At("a.c.1").line(), 5);
   EXPECT_EQ(file->At("a.c.1").path(), "a.c");
-  EXPECT_EQ(file->At("a.c.2").line(), 3);  // as far as it leads
+  EXPECT_EQ(file->At("a.c.2").line(), 3);  // the file has only a.c
   EXPECT_EQ(file->At("a.x.y").path(), "a");
   EXPECT_EQ(file->At("").path(), "");
 }

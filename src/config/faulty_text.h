@@ -18,22 +18,22 @@ struct Cure {
 // A text that the parser could not read, line by line. Lines are counted from 1 on.
 class FaultyText {
  public:
-  // The text must outlive this.
+  // The text must outlive the FaultyText.
   FaultyText(std::string_view text, int line) : lines_(LinesOf(text)), line_(line) {}
 
   // The line on which the parser stopped.
   int line() const { return line_; }
   const std::vector<std::string_view>& lines() const { return lines_; }
-  // Empty where there is no such line.
+  // The line with this number. Empty if there is no such line.
   std::string_view At(int line) const;
   // The nearest line before this one that is not blank or a comment; 0 if there is none.
   int Before(int line) const;
 
-  // This text behind the indentation of a line.
+  // The text with the indentation of this line in front.
   std::string Indented(int line, std::string_view text) const;
-  // The faulty line, with another value behind the key of its pair.
+  // The faulty line, with another value behind the key of `pair`. The pair is on this line.
   std::string WithValue(const YamlPair& pair, std::string_view value) const;
-  // The whole text, with the cure's line in place of the one it mends.
+  // The whole text, with the cure's line in place of the line that it mends.
   std::string With(const Cure& cure) const;
 
  private:

@@ -7,8 +7,8 @@
 namespace sluice {
 
 // Mistakes in how a line is written: its indentation, its dash, its key and its colon. Each of
-// these looks at the line on which the parser stopped, and most look at the line before it too.
-// Each returns how the mistake may be mended, the likely cures first; none if it sees no such
+// these functions looks at the line on which the parser stopped, and most look at the line before
+// it too. Each returns the possible cures, the likely cures first, or none if it sees no such
 // mistake.
 
 // "trials:40"
@@ -26,7 +26,7 @@ std::vector<Cure> DashWithoutBlank(const FaultyText& faulty);
 std::vector<Cure> UnlikeIndentation(const FaultyText& faulty);
 // "// comment" and "-- comment"
 std::vector<Cure> ForeignComment(const FaultyText& faulty);
-// A character that looks like one of YAML's but is another.
+// A character that looks like a character of YAML's syntax, but is another character.
 std::vector<Cure> LookalikeCharacter(const FaultyText& faulty);
 
 }  // namespace sluice

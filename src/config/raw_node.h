@@ -21,14 +21,15 @@ struct ConfigRawNode {
   int line = 0;
   std::string text;
   std::vector<const ConfigRawNode*> children;  // of a map: key, value, key, value
-  std::size_t weight = 1;                      // itself and all nodes below, aliases expanded
+  // The number of nodes in it, itself included, aliases expanded.
+  std::size_t weight = 1;
   std::size_t depth = 1;
 };
 
 struct ConfigData {
   struct Problem {
     int line;
-    std::size_t order;  // of reporting
+    std::size_t order;  // in which it was reported
     std::string text;
   };
 
@@ -43,7 +44,8 @@ struct ConfigData {
   // are not reported as missing.
   std::set<std::string> misspelt;
 
-  // Keeps a hostile file from filling memory. The bound is more than a user will read.
+  // Whether no more problems are kept. This prevents a hostile file from filling the memory. The
+  // bound is more than a user will read.
   bool full() const { return problems.size() >= 1000; }
 
   // "FILE:LINE: PATH: "

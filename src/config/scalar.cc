@@ -65,7 +65,7 @@ std::optional<double> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (end != rest.data() + rest.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
-    // A number too small reads as zero, one too large as infinity.
+    // A number that is too small becomes zero. A number that is too large becomes infinity.
     const std::size_t exponent = rest.find_first_of("eE");
     const bool tiny =
         exponent != std::string_view::npos && rest.substr(exponent + 1).starts_with('-');

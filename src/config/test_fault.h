@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what is said of a text that cannot be read.
+// For tests: the message about a text that cannot be read.
 
 #include <string>
 #include <string_view>

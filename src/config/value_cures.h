@@ -7,7 +7,7 @@
 namespace sluice {
 
 // Mistakes in what stands behind a key, on the line on which the parser stopped. Each of these
-// returns how the mistake may be mended, the likely cures first; none if it sees no such mistake.
+// functions returns the possible cures, the likely cures first, or none if it sees no such mistake.
 
 // A comparison that YAML takes for a block scalar, as in "accuracy: > 0.9".
 std::vector<Cure> ComparisonBehindKey(const FaultyText& faulty);

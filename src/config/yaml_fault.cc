@@ -110,7 +110,8 @@ class Explainer {
     return std::nullopt;
   }
 
-  // Whether the mended text reads beyond the fault and beyond the changed line.
+  // Whether the parser gets beyond the fault and beyond the changed line in the mended text. True
+  // for a cure that cannot be tried.
   bool Works(const Cure& cure) const {
     if (cure.instead.empty() || find_fault_ == nullptr) return true;
     const std::optional<int> fault = (*find_fault_)(faulty_.With(cure));

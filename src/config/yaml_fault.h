@@ -21,8 +21,8 @@ struct YamlFault {
     kCharacter,     // a character that cannot begin a value
     kUnknownAlias,  // an alias of an anchor that does not exist
     kEscape,        // an unknown escape in double quotes
-    kDash,          // a '-' behind a key, on its line
-    kBlock,         // more on the line of a '>' or '|' (a block scalar)
+    kDash,          // a '-' behind a key, on the same line
+    kBlock,         // more text on the line of a '>' or '|' (a block scalar)
     kOther,
   };
   Kind kind = Kind::kOther;
@@ -36,9 +36,9 @@ using FindFault = std::function<std::optional<int>(std::string_view text)>;
 
 // Explains the fault in plain words, with the line to change. That is often not the parser's line,
 // so the text is searched for common mistakes: a colon without a blank, lines indented unlike their
-// neighbours, a '#' or ': ' in a text without quotes, a Markdown fence. A line that is proposed has
-// been tried: with it, the parser gets beyond this fault. `open` is the innermost list or map that
-// was begun and not ended, if any.
+// neighbours, a '#' or ': ' in a text without quotes, a Markdown fence. Unless the text is long,
+// every proposed line has been tried: with this line, the parser gets beyond the fault. `open` is
+// the innermost list or map that was begun and not ended, if any.
 Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
                         const FindFault& find_fault);
 

@@ -14,10 +14,10 @@ TEST(YamlFaultTest, ProposesOnlyWhatReads) {
             "f:2: expected a colon behind 'trials', found none; write 'trials: 80'");
   EXPECT_EQ(FaultOf("a: 1\ntrials\uff1a80\nb: 2\n"),
             "f:2: expected YAML, and '\uff1a' (U+FF1A) is not ':'; write 'trials: 80'");
-  // A text in brackets ends where they do.
+  // A text in brackets ends at the comma or at the closing bracket.
   EXPECT_EQ(FaultOf("a: {choice: [@b, c]}\n"),
             "f:1: expected a value, found '@', which cannot begin one; quote the text, as in '@b'");
-  // A closing brace alone would not be enough.
+  // One closing brace would not be enough.
   EXPECT_EQ(FaultOf("a: {b: {c: 1\nd: 2\n"),
             "f:1: expected '}' to close the '{' that begins on this line, found none; close it, "
             "and put commas between what it holds");

@@ -14,11 +14,11 @@ namespace sluice {
 constexpr std::size_t kNowhere = std::string_view::npos;
 
 std::vector<std::string_view> LinesOf(std::string_view text);
-// How many blanks it begins with.
+// The number of blanks at the beginning of the line.
 std::size_t IndentOf(std::string_view line);
-// Whether it is empty or a comment.
+// Whether the line is blank or a comment.
 bool SaysNothing(std::string_view line);
-// Whether it could be a key without quotes.
+// Whether the text could be a key without quotes.
 bool IsKey(std::string_view text);
 
 // "key: value", or "- key: value"; the value may be empty.
@@ -28,12 +28,12 @@ struct YamlPair {
 };
 std::optional<YamlPair> PairOn(std::string_view line);
 
-// Where `what` first occurs outside quotes, at `from` or later; kNowhere if it does not.
+// Where `what` first occurs outside quotes, at `from` or later. kNowhere if it does not occur.
 std::size_t FindBare(std::string_view line, std::string_view what, std::size_t from = 0);
 // The line with `by` in place of each occurrence of `what` outside quotes.
 std::string ReplaceBare(std::string_view line, std::string_view what, std::string_view by);
 
-// In single quotes, as YAML has them.
+// The text in single quotes, by YAML's rules.
 std::string InQuotes(std::string_view text);
 
 }  // namespace sluice

@@ -18,7 +18,7 @@
 namespace sluice {
 namespace {
 
-// The length of the valid UTF-8 sequence at the front, or 0.
+// The length of the valid UTF-8 sequence at the front, or 0 if there is none.
 std::size_t Utf8Length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -35,8 +35,8 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// Whether the first word of the line is a key. Unusual blanks are wrong before a key only: in the
-// text of a block scalar, for example, they are allowed.
+// Whether the first word of the line is a key. Unusual blanks are an error only before a key.
+// Elsewhere, for example in the text of a block scalar, they are allowed.
 bool BeginsKey(std::string_view line) {
   line = FirstLine(line);
   const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -90,7 +90,7 @@ void CheckBytes(std::string_view text) {
 }
 
 // False if a quoted scalar at `position`, or behind an anchor or a tag there, is not closed.
-// yaml-cpp 0.7 takes the end of the file for its closing quote.
+// yaml-cpp 0.7 takes the end of the file for the closing quote.
 bool QuoteCloses(std::string_view text, std::size_t position) {
   std::size_t at = std::min(position, text.size());
   while (at < text.size() && (text[at] == '&' || text[at] == '!')) {

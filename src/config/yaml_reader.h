@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// A file that cannot be read at all. Thrown through yaml-cpp's parser by our handler; caught by
-// ConfigFile::Parse.
+// An exception: the file cannot be read at all. Our event handler throws it through yaml-cpp's
+// parser, and ConfigFile::Parse catches it.
 struct Unreadable {
   int line;
   std::string message;

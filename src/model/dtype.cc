@@ -8,7 +8,7 @@ namespace {
 struct About {
   std::string_view name;
   std::size_t bytes;
-  std::int64_t code;  // in archives; PyTorch itself has other numbers
+  std::int64_t code;  // in archives; PyTorch itself uses other numbers
 };
 
 constexpr std::array<About, 13> kAbout = {{

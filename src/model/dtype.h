@@ -23,7 +23,7 @@ enum class DType : std::uint8_t {
   kBfloat16,
 };
 
-// As PyTorch calls it: "float32".
+// PyTorch's name for the type: "float32".
 std::string_view Name(DType dtype);
 std::size_t BytesOf(DType dtype);
 bool IsFloating(DType dtype);

@@ -11,8 +11,9 @@
 
 namespace sluice::model {
 
-// A network as a graph of PyTorch's operators, un-decomposed, in an order in which they can be
-// executed. It has this form whether it was read from an archive or built by the zoo.
+// A network as a graph of PyTorch's own operators, not decomposed. The nodes are in an order in
+// which they can be executed. A network that was read from an archive and a network that the zoo
+// built have the same form.
 
 enum class ValueId : std::uint32_t {};  // into Graph::values
 enum class NodeId : std::uint32_t {};   // into Graph::nodes
@@ -20,12 +21,12 @@ enum class NodeId : std::uint32_t {};   // into Graph::nodes
 inline std::size_t Index(ValueId value) { return static_cast<std::size_t>(value); }
 inline std::size_t Index(NodeId node) { return static_cast<std::size_t>(node); }
 
-// A size that inputs decide, such as the batch.
+// A size that the inputs decide, such as the batch.
 struct Symbol {
   std::string name;
   std::int64_t least = 0;
   std::int64_t most = INT64_MAX;
-  std::int64_t example = 0;  // what it was when the network was exported
+  std::int64_t example = 0;  // the size when the network was exported
 };
 
 struct Size {
@@ -33,7 +34,7 @@ struct Size {
   std::string symbol = {};  // "s77", or a formula such as "4*s77"; empty: always this number
 };
 
-// The number, or what decides it.
+// The symbol or formula, or the number if there is none.
 std::string SizeText(const Size& size);
 
 struct Value {
@@ -49,7 +50,7 @@ struct IntegerOrValue {
   std::optional<ValueId> value = {};  // set for a number that is computed
 };
 
-// "cpu", "strided", "contiguous": recorded, but without effect on sizes.
+// "cpu", "strided", "contiguous". A setting is recorded, but has no effect on sizes.
 struct Setting {
   enum class Kind : std::uint8_t { kDevice, kLayout, kMemoryFormat };
   Kind kind = Kind::kDevice;
@@ -70,7 +71,7 @@ struct Argument {
 // Settings under which some of the nodes run.
 struct Region {
   bool no_grad = false;
-  // Of torch.autocast; empty: as outside of the region.
+  // The kind of device that torch.autocast was called for. Empty if there is no autocast.
   std::string autocast_device;
   bool autocast_enabled = false;
 };
@@ -78,7 +79,7 @@ struct Region {
 struct Node {
   std::string name;
   std::string op;     // "aten.conv2d.default", "operator.mul"
-  std::string label;  // the module it belongs to: "layers.0.attention"; may be empty
+  std::string label;  // the node's module: "layers.0.attention"; may be empty
   std::vector<Argument> arguments;
   std::vector<std::optional<ValueId>> outputs;
   bool returns_list = false;
@@ -87,12 +88,12 @@ struct Node {
 
 // Where the elements of a tensor lie in an archive.
 struct Storage {
-  std::string member;       // of the archive; empty: none, the tensor is to be drawn
+  std::string member;       // of the archive; empty: no elements are stored
   std::int64_t offset = 0;  // in elements
   std::vector<std::int64_t> strides;
 };
 
-// What the network holds: parameters, buffers and constants.
+// A tensor that the network holds: a parameter, a buffer or a constant.
 struct Parameter {
   enum class Role : std::uint8_t { kParameter, kBuffer, kConstant };
   std::string name;  // "layers.0.weight"
@@ -109,7 +110,7 @@ struct Graph {
   std::vector<Symbol> symbols;
   std::vector<Value> values;
   std::vector<Parameter> parameters;
-  std::vector<ValueId> inputs;  // of the user
+  std::vector<ValueId> inputs;  // what the caller of the network passes
   std::vector<Node> nodes;
   std::vector<ValueId> outputs;
   std::vector<Region> regions;
@@ -120,7 +121,7 @@ struct Graph {
 
 std::string_view Name(Parameter::Role role);
 
-// Calls `call` with each value among the arguments of a node, also with those in lists.
+// Calls `call` with each value among the arguments of a node, including the values in lists.
 template <typename Call>
 void ForEachOperand(const Node& node, Call call) {
   for (const Argument& argument : node.arguments) {
@@ -134,8 +135,9 @@ void ForEachOperand(const Node& node, Call call) {
   }
 }
 
-// "view" for "aten.view.default", "add" for "aten.add_.Tensor", which writes in place.
-// "operator.mul" stays as it is.
+// The operator's name without the prefix, the overload, and the underscore of operators that write
+// in place: "view" for "aten.view.default", "add" for "aten.add_.Tensor". "operator.mul" stays as
+// it is.
 std::string_view OperatorOf(const Node& node);
 
 // Null if the node has no such argument.

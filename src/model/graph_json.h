@@ -9,7 +9,8 @@
 
 namespace sluice::model {
 
-// Raised when a reader of the earlier form would misread the new one.
+// The version of the form below. It is raised when programs that read the earlier form would
+// misread the new form.
 constexpr int kGraphJsonVersion = 1;
 
 // The whole graph as one line of JSON; docs/models.md lists its members. `laws` are in the order of

@@ -9,7 +9,7 @@
 namespace sluice::model {
 namespace {
 
-// The name of a parameter in its module, or that of any other value in the graph.
+// A parameter's name in its module. For any other value, its name in the graph.
 std::string NameOf(const Graph& graph, ValueId value) {
   const auto known = std::ranges::find(graph.parameters, value, &Parameter::value);
   return known == graph.parameters.end() ? graph.value(value).name : known->name;

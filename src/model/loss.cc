@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kReturned = "returned";
 
-// For these losses one dimension of the output is that of the classes.
+// Whether the loss needs an output that has a dimension of classes.
 bool HasClasses(std::string_view loss) { return loss == "cross_entropy" || loss == "nll"; }
 
 std::string Sizes(const Value& value) {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A network with scores for ten classes, and what it returns of them.
+// A network that computes scores for ten classes and returns what `of` makes of the scores.
 Graph Returning(const std::function<ValueId(Builder&, ValueId)>& of) {
   Builder b;
   const ValueId scores = b.Linear("out", b.Input("x", {3}), 3, 10);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kZoo = "zoo:";
 
-// A parameter that is neither trained nor constant was made for its size, so that its sizes stay. A
-// table of sines can be made for another size of its last dimension.
+// The values of a parameter that is neither trained nor constant were computed for its sizes, so
+// the sizes must stay. A table of sines can be computed for another size of its last dimension.
 std::vector<Frozen> FrozenOf(const Graph& graph, const std::vector<Law>& laws) {
   std::vector<Frozen> frozen;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {

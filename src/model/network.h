@@ -11,20 +11,21 @@
 
 namespace sluice::model {
 
-// A network that was read or built, and what is known of it.
+// A network that was read or built, and what is known about it.
 struct Network {
   Graph graph;
   std::vector<Law> laws;  // in the order of the parameters
   Widths widths;
 };
 
-// Whether it is the name of a network of the zoo, not of a file: "zoo:...".
+// Whether the name is that of a network of the zoo ("zoo:..."), and not of a file.
 bool IsOfZoo(std::string_view name);
 
-// Opens an archive, by its path, or builds a network of the zoo: "zoo:resnet18,classes=100". Pinned
-// sizes cannot shrink. Nor can the sizes of a parameter with fixed values that were computed for
-// these sizes. Fails if the inferred shapes differ from those that the graph states. Messages about
-// an archive, and about the analysis of any network, begin with the name.
+// Opens the archive with this path, or builds a network of the zoo: "zoo:resnet18,classes=100". The
+// sizes at `pins` cannot shrink. The sizes of a parameter cannot shrink either if its values are
+// fixed and were computed for these sizes. Fails if the inferred shapes differ from the shapes that
+// the graph states. Messages about an archive, and about the analysis of any network, begin with
+// the name.
 Result<Network> OpenNetwork(const std::string& name, std::vector<Place> pins = {});
 
 }  // namespace sluice::model

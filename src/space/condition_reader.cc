@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxConstraints = 1000;
 
-// An expression and where the file has it.
+// An expression and its place in the file.
 struct ExpressionAt {
   std::string text;
   ConfigNode node;
@@ -70,7 +70,8 @@ std::vector<ExpressionAt> ReadConstraints(const ConfigNode& node) {
   return constraints;
 }
 
-// Reports each text that is no expression about these parameters. True if all are expressions.
+// Reports each text that is not a valid expression about these parameters. True if all are
+// expressions.
 bool CheckExpressions(const std::vector<ExpressionAt>& expressions,
                       const std::vector<Parameter>& parameters) {
   // Looking for the nearest word costs time, and a user does not read the hundredth suggestion.
@@ -86,7 +87,7 @@ bool CheckExpressions(const std::vector<ExpressionAt>& expressions,
   return problems == 0;
 }
 
-// Reports a circle of conditions at the parameter with which the message begins.
+// Reports a circle of conditions at the parameter whose name begins the message.
 void ReportFor(const std::vector<DescribedParameter>& parameters, const std::string& message) {
   for (const auto& [parameter, when] : parameters) {
     if (when && message.starts_with(parameter.name + ": ")) return when->Named("").Report(message);

@@ -16,14 +16,14 @@ struct DescribedParameter {
 };
 
 // Reads the condition under which a parameter is active, as an expression. The file has either an
-// expression or a map of the values that other parameters must have:
-// {optimizer: sgd, layers: [3, 4]}. Whether the condition makes sense can be told only with all
-// parameters (AssembleSpace).
+// expression or a map of the values that other parameters must have, such as
+// {optimizer: sgd, layers: [3, 4]}. The names in the condition are checked later, when all
+// parameters are known (AssembleSpace). Reports a wrong node and returns nothing.
 std::optional<std::string> ReadCondition(const ConfigNode& node);
 
-// Makes a space from parameters, each good by itself, and the section `constraints` (one expression
-// or a list of them) if there is one. Problems with an expression are reported at its line, those
-// of a condition under "NAME.when".
+// Makes a space from parameters, each valid by itself, and the section `constraints` (one
+// expression or a list of expressions) if there is one. Problems with an expression are reported at
+// its line. Problems with a condition have the path "NAME.when". Empty if there was a problem.
 std::optional<Space> AssembleSpace(const std::vector<DescribedParameter>& parameters,
                                    const ConfigNode* constraints);
 

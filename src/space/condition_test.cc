@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A whole number from 1.
+// A whole number from 1 to `high`.
 Parameter OneTo(std::string name, double high, std::string when = "") {
   return {.name = std::move(name),
           .kind = ParameterKind::kInt,
@@ -29,7 +29,8 @@ Parameter Choices(std::string name, std::vector<Choice> choices, std::string whe
           .when = std::move(when)};
 }
 
-// momentum comes before what it depends on, nesterov depends on momentum.
+// momentum is listed before the parameter that it depends on (optimizer). nesterov depends on
+// momentum.
 Space Optimizers() {
   return SpaceOf({UnitFloat("momentum", "optimizer == 'sgd'"),
                   Choices("optimizer", {std::string("adam"), std::string("sgd")}),
@@ -79,7 +80,7 @@ TEST(ConditionTest, ContainsWantsExactlyTheActiveOnes) {
   EXPECT_TRUE(space.Contains({0.3, 1, kNan, 0.5, 0.5}));
   EXPECT_FALSE(space.Contains({0.3, 1, 0, 0.5, 0.5}));
   EXPECT_FALSE(space.Contains({0.3, kNan, kNan, 0.5, 0.5}));
-  EXPECT_FALSE(space.Contains({0.6, 1, 0, 0.9, 0.5}));  // the constraint
+  EXPECT_FALSE(space.Contains({0.6, 1, 0, 0.9, 0.5}));  // the constraint does not hold
 }
 
 TEST(ConditionTest, ConstraintsOnWhatIsNotActiveHold) {
@@ -158,7 +159,7 @@ TEST(EnumerationTest, CountsWhatIsSmallAndGivesUpOnTheRest) {
   EXPECT_EQ(SpaceOf({OneTo("a", 3)}, {"true"}).Cardinality(), 3u);
   EXPECT_EQ(SpaceOf({UnitFloat("a")}, {"a < 1"}).Cardinality(), std::nullopt);
   EXPECT_EQ(SpaceOf({OneTo("a", 1e9), OneTo("b", 1e9)}, {"a + b < 1"}).Cardinality(), std::nullopt);
-  // Branches that exclude each other add up instead of multiplying.
+  // The points of branches that exclude each other are added up, not multiplied.
   std::vector<Parameter> branches = {OneTo("which", 20)};
   for (int i = 1; i <= 20; ++i) {
     branches.push_back(OneTo(fmt::format("x{}", i), 1000, fmt::format("which == {}", i)));

@@ -11,7 +11,7 @@ std::uint64_t CostOfValue(const Parameter& parameter) {
   std::uint64_t cost = 40;
   if (parameter.law == Law::kBeta)
     cost = 150 + static_cast<std::uint64_t>(20 * std::sqrt(parameter.first + parameter.second));
-  // Steps are found by bisection over the law's mass.
+  // For a discrete value, the edges of cells are computed too, with many evaluations of the law.
   return parameter.Cardinality() ? cost * 40 : cost;
 }
 

@@ -15,8 +15,8 @@ constexpr std::uint64_t kMostSteps = 5'000'000;
 // Goes through the points of a space of discrete parameters, each once. The order is that of a
 // counter with the parameters' values as digits, the last in Space::order turning fastest. A
 // parameter that is not active takes a single value, kInactive. A constraint is checked as soon as
-// all parameters it mentions are set, so that whole branches are skipped at once. The space must
-// outlive this.
+// all parameters it mentions are set, so that whole branches are skipped. The space must outlive
+// the enumerator.
 class PointEnumerator {
  public:
   explicit PointEnumerator(const Space& space, std::uint64_t most_steps = kMostSteps);
@@ -35,7 +35,7 @@ class PointEnumerator {
   const Space& space_;
   std::uint64_t most_steps_;
   std::vector<std::uint64_t> counts_;  // by parameter
-  // By depth: the constraints of which all parameters are set once order()[depth] is set.
+  // By depth: the constraints whose parameters are all set once order()[depth] is set.
   std::vector<std::vector<std::size_t>> rules_;
   std::vector<std::uint64_t> costs_;  // by depth, in steps
   // By depth: the number of the current value; nothing where the parameter is not active.

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A whole number from 0.
+// A whole number from 0 to `high`.
 Parameter ZeroTo(std::string name, double high, std::string when = "") {
   return {.name = std::move(name),
           .kind = ParameterKind::kInt,

@@ -66,7 +66,7 @@ std::string Range(std::string_view low, std::string_view high, bool whole, bool 
                      log ? ", log: true" : "");
 }
 
-// What a word means that names a law or a kind: uniform, suggest_loguniform, randint, ...
+// The meaning of a word that names a law or a kind: uniform, suggest_loguniform, randint, ...
 struct Meaning {
   bool range = false;
   bool choices = false;
@@ -189,7 +189,7 @@ std::string SuggestParameter(const ConfigNode& node, const std::string& name) {
       ours = fmt::format("{{choice: [{}]}}", fmt::join(NumbersIn(node.Show()), ", "));
     if (ours.empty() && plain) ours = fmt::format("{{choice: [{}]}}", node.Show());
   }
-  // A text that was shortened for a message is not fit to be copied.
+  // A text that was shortened for a message cannot be copied into a file.
   if (ours.empty() || ours.contains("...")) return "";
   return fmt::format("; write '{}: {}'", name, ours);
 }
@@ -237,7 +237,7 @@ std::optional<BareList> FindBareList(const ConfigMap& map, const ConfigNode& fir
   found.text = fmt::format("[{}]", items);
   if (const auto ends = NumbersIn(items); ends.size() == 2)
     found.text = fmt::format("[{}, {}]", ends[0], ends[1]);
-  if (items.contains("...")) return std::nullopt;  // shortened: not fit to be copied
+  if (items.contains("...")) return std::nullopt;  // a shortened text cannot be copied
   return found;
 }
 

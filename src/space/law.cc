@@ -23,7 +23,7 @@ Interval LogRange(const Parameter& parameter) {
   return {std::log(parameter.low - margin), std::log(parameter.high + margin)};
 }
 
-// The outer edges of the first and the last cell. On a log scale the lower one stays above 0.
+// The outer edges of the first and the last cell. On a log scale the lower edge stays above 0.
 Interval OuterEdges(const Parameter& parameter) {
   const double low = parameter.low;
   const double high = parameter.high;
@@ -36,7 +36,7 @@ Interval OuterEdges(const Parameter& parameter) {
   return edges;
 }
 
-// Where a value lies on the scale on which its law is the standard normal.
+// The value on the scale on which its law is the standard normal law.
 double Standard(const Parameter& parameter, double x) {
   const double at = parameter.law == Law::kLogNormal ? std::log(std::max(x, 0.0)) : x;
   return (at - parameter.first) / parameter.second;
@@ -117,8 +117,8 @@ Interval CellOf(const Parameter& parameter, std::uint64_t number) {
 
 double DiscreteFromUnit(const Parameter& parameter, double unit) {
   std::uint64_t number = NumberOf(parameter, Quantile(parameter, unit));
-  // Rounding may have led to a neighbouring cell. It leads farther only where cells are narrower
-  // than the rounding error, and then any of them will do.
+  // Rounding may have led to a neighbouring cell. Rounding leads farther only where cells are
+  // narrower than the rounding error. There any of these cells is good enough.
   constexpr int kMostMoves = 8;
   for (int i = 0; i < kMostMoves && unit < CellOf(parameter, number).low; ++i) --number;
   for (int i = 0; i < kMostMoves && unit >= CellOf(parameter, number).high; ++i) ++number;
@@ -144,8 +144,9 @@ double WeightedToUnit(const Parameter& parameter, double value) {
   return below + parameter.weights[chosen] / 2;
 }
 
-// Log scales that are continuous or of integers with step 1. Their arithmetic is older than that of
-// the other laws and must not change, because stored studies continue with it.
+// Whether a parameter has a log scale and is continuous or an integer with step 1. The arithmetic
+// of such scales is older than that of the other laws. It must not change, because stored studies
+// continue with it.
 bool IsPlainLog(const Parameter& parameter) {
   return parameter.law == Law::kLog &&
          (!parameter.Cardinality() ||

@@ -31,7 +31,7 @@ std::string ParameterProblem(const Parameter& parameter) {
   return status ? "none" : status.error().message;
 }
 
-// Known to more digits than asked for here.
+// The expected numbers are known to more digits than the test compares.
 TEST(SpecialTest, NormalLaw) {
   EXPECT_DOUBLE_EQ(NormalCdf(0), 0.5);
   EXPECT_NEAR(NormalCdf(1.959963984540054), 0.975, 1e-15);
@@ -73,8 +73,8 @@ TEST(SpecialTest, BetaQuantileIsTheInverseWhateverTheShape) {
         const double x = BetaQuantile(share, a, b);
         ASSERT_GE(x, before) << a << " " << b << " " << share;
         before = x;
-        // Where the law is so steep that neighbouring numbers are far apart, x is as near as
-        // possible.
+        // Where the law is steep, neighbouring numbers x have distant shares. So x is only as near
+        // as possible.
         const double below = BetaCdf(std::nextafter(x, 0), a, b);
         const double above = BetaCdf(std::nextafter(x, 1), a, b);
         ASSERT_LE(below, share + 1e-7) << a << " " << b << " " << share;
@@ -91,7 +91,7 @@ TEST(LawTest, ValuesAtKnownShares) {
   EXPECT_NEAR(FromUnit(normal, 0.5), 0, 1e-13);
   EXPECT_NEAR(FromUnit(normal, 0.975), 19.59963984540054, 1e-10);
   EXPECT_NEAR(ToUnit(normal, -10), 0.15865525393145707, 1e-14);
-  // Half of the law, so its median is the three-quarter point of the whole.
+  // The range is the upper half of the law, so its median is the 75 % point of the whole law.
   EXPECT_NEAR(FromUnit(OfLaw(Law::kNormal, 0, 100, 0, 1), 0.5), 0.6744897501960817, 1e-13);
   EXPECT_NEAR(FromUnit(OfLaw(Law::kLogNormal, 0, 1e9, 1, 0.5), 0.5), std::exp(1), 1e-12);
   EXPECT_NEAR(FromUnit(OfLaw(Law::kBeta, 10, 20, 2, 3), 0.6875), 15, 1e-12);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bad UTF-8 from a user is replaced and shown; it does not throw.
+// The JSON as a text for messages. Bad UTF-8 from a user is replaced, so that nothing throws.
 std::string Show(const Json& json) {
   constexpr std::size_t kLongest = 80;
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-// Whether a text is UTF-8, as JSON wants it.
+// Whether a text is UTF-8, as JSON requires.
 bool JsonCanHold(std::string_view text);
 
 }  // namespace sluice

@@ -15,13 +15,13 @@ constexpr std::uint64_t kMostDraws = 10'000;
 
 struct Draw {
   Point point;
-  std::optional<std::size_t> inactive;  // given, but not active here
-  bool random = false;                  // another draw may be another point
+  std::optional<std::size_t> inactive;  // a parameter with a given value that is not active
+  bool random = false;                  // another draw may give another point
 };
 
 Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
-  // Draws a coordinate for each parameter, used or not, so that one given value never shifts
-  // another.
+  // Draws a coordinate for each parameter, used or not, so that giving one value never changes the
+  // values drawn for other parameters.
   std::vector<double> unit(space.size());
   for (double& coordinate : unit) coordinate = draws.Uniform();
   Draw draw{.point = Point(space.size(), std::numeric_limits<double>::quiet_NaN()),
@@ -39,7 +39,7 @@ Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
   return draw;
 }
 
-// Names the first constraint that the point breaks, if it can be told.
+// Names the first constraint that the point breaks.
 std::string BrokenConstraint(const Space& space, const Point& point) {
   for (std::size_t i = 0; i < space.rules().size(); ++i) {
     if (!space.Satisfies(point, space.rules()[i]))
@@ -81,9 +81,9 @@ Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
   for (std::uint64_t i = 0; i < kMostDraws; ++i) {
     if (draws_left == 0) {
       return InvalidArgument(
-          "expected points that are easily filled in so that the constraints hold, found that "
-          "drawing for them and those before takes too long: give fewer of them at once, or more "
-          "of their values");
+          "expected points whose missing values are drawn quickly, found that it takes too many "
+          "draws until the constraints hold: give fewer points in one request, or more of their "
+          "values");
     }
     --draws_left;
     draw = DrawOnce(space, partial, draws);

@@ -27,7 +27,8 @@ Result<Json> ParseObject(std::string_view text) {
           : json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kShown)));
 }
 
-// Decodes with a space of this parameter alone, so that one place knows what fits a parameter.
+// Decodes with a space of this parameter alone, so that only Space::Decode knows which values fit a
+// parameter.
 Result<double> Coordinate(const Parameter& parameter, const Json& value) {
   Parameter alone = parameter;
   alone.when.clear();

@@ -96,9 +96,9 @@ TEST(PointPartTest, ManyPointsShareTheirDraws) {
             "expected a point that keeps the constraint 'a + b > 3', found {\"a\":0.5}");
   EXPECT_EQ(draws_left, 5'000u);
   EXPECT_EQ(FillIn(space, part, Random(1), draws_left).error().message,
-            "expected points that are easily filled in so that the constraints hold, found that "
-            "drawing for them and those before takes too long: give fewer of them at once, or more "
-            "of their values");
+            "expected points whose missing values are drawn quickly, found that it takes too many "
+            "draws until the constraints hold: give fewer points in one request, or more of their "
+            "values");
 }
 
 }  // namespace

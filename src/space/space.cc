@@ -59,8 +59,8 @@ Status Space::ReadConditions() {
   return {};
 }
 
-// Of the parameters that could come next, takes the first listed. A parameter that is left over at
-// the end depends on a circle of conditions.
+// Among the parameters that could come next, always takes the one that is listed first. A parameter
+// that is left over at the end depends on a circle of conditions.
 Status Space::PutInOrder() {
   std::vector<std::size_t> waits_for(size());
   std::vector<std::vector<std::size_t>> waiting(size());

@@ -17,18 +17,19 @@ namespace sluice {
 // In a point: marks a parameter that is not active.
 constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
 
-// A value for each parameter of a space, in its order: the number itself for floats and integers,
-// the index of the choice for categorical and ordinal parameters, NaN for a parameter that is not
-// active.
+// A value for each parameter of a space, in the order of the parameters: the number itself for
+// floats and integers, the index of the choice for categorical and ordinal parameters, NaN for a
+// parameter that is not active.
 using Point = std::vector<double>;
 
 // Everything that can be tuned in a study. Immutable once made.
 class Space {
  public:
   Space() = default;
-  // Fails, naming the parameter, on the first one that CheckParameter refuses, on a repeated name,
-  // and on a condition that is no expression or that depends on itself. Constraints are expressions
-  // too; a message about one begins with "constraints: ".
+  // Fails on a parameter that CheckParameter refuses, on a repeated name, and on a condition that
+  // is not a valid expression or that depends on itself. The message begins with the parameter's
+  // name. Also fails on a constraint that is not a valid expression. That message begins with
+  // "constraints: ".
   static Result<Space> Make(std::vector<Parameter> parameters,
                             std::vector<std::string> constraints = {});
 
@@ -39,21 +40,23 @@ class Space {
 
   // The number of distinct points; nothing if a parameter is continuous or the number exceeds 2^53.
   // With conditions or constraints, only points that satisfy them count, and points that differ
-  // only in inactive parameters are one. Such points have to be enumerated: nothing if that takes
-  // too long (some million points).
+  // only in inactive parameters count as one. The points of such a space are enumerated. If that
+  // takes too long (some million points), nothing is returned.
   std::optional<std::uint64_t> Cardinality() const;
 
-  // Whether every parameter is always active and every combination of values allowed.
+  // Whether every parameter is always active and every combination of values is allowed.
   bool is_plain() const { return groups_.size() <= 1 && rules_.empty(); }
-  // The condition under which a parameter is active; null if it always is.
+  // The condition under which a parameter is active; null if the parameter is always active.
   const Expression* condition(std::size_t index) const;
   // The constraints, parsed.
   const std::vector<Expression>& rules() const { return rules_; }
-  // All parameters, each after the parameters that its condition depends on, otherwise as listed.
+  // All parameters, in the order in which they are listed, except that each comes after the
+  // parameters that its condition depends on.
   const std::vector<std::size_t>& order() const { return order_; }
 
   // The indices of the parameters, in groups that are active together. A group comes after the
-  // groups that its condition depends on. The first group is of parameters that are always active.
+  // groups that its condition depends on. The first group has the parameters that are always
+  // active.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
   // Whether a parameter's condition holds. This depends on the values of earlier groups alone. A
   // condition on a parameter that is not active does not hold.
@@ -63,19 +66,20 @@ class Space {
   bool Satisfies(const Point& point) const;
   bool Satisfies(const Point& point, const Expression& rule) const;
 
-  // The value of an active parameter. It must lie in its range.
+  // The value of an active parameter. The value must lie in the parameter's range.
   Value ValueAt(const Point& point, std::size_t index) const;
-  // The value of a discrete parameter with this number, which is below its Cardinality, as a Point
-  // holds it. The steps of a float that is written in decimals are those decimals: 0, 0.1, 0.2,
-  // 0.3, not 0.30000000000000004.
+  // The value with this number of a discrete parameter, as a Point holds it (NthValue). The number
+  // must be below the parameter's Cardinality.
   double Nth(std::size_t index, std::uint64_t number) const;
   // Maps unit-cube coordinates in [0, 1) to a point. Every sampler draws this way, so that log
   // scales, steps and choices are treated in one place. The values of a discrete parameter get
   // cells of equal width, or cells as wide as the law's mass around them (half a step on both
-  // sides) or as the choice's weight. Coordinates outside are moved to the nearest one inside.
-  // Coordinates of inactive parameters are ignored. Constraints may fail at the point.
+  // sides) or as the choice's weight. Coordinates outside [0, 1) are moved to the nearest
+  // coordinate inside. Coordinates of inactive parameters are ignored. Constraints may fail at the
+  // point.
   Point FromUnit(const std::vector<double>& unit) const;
-  // The inverse: the middle of the cell for a discrete parameter, NaN for an inactive one.
+  // The inverse of FromUnit: the middle of the cell for a discrete parameter, NaN for an inactive
+  // parameter.
   std::vector<double> ToUnit(const Point& point) const;
   // One coordinate of FromUnit, and of ToUnit.
   double FromUnit(std::size_t index, double unit) const;
@@ -84,10 +88,10 @@ class Space {
   // exactly the inactive parameters are NaN, and the constraints hold.
   bool Contains(const Point& point) const;
 
-  // The point as a JSON object in parameter order, without inactive parameters, and back. Decode
-  // fails on unknown or missing names, on values of inactive parameters, on values outside the
-  // space, and on constraints that do not hold. It takes 3.0 for an integer, 3 for a float, and a
-  // value that misses its step only by rounding.
+  // Encode writes a point as a JSON object, in the order of the parameters and without inactive
+  // parameters. Decode reads such an object. It fails on unknown or missing names, on values of
+  // inactive parameters, on values outside the space, and on constraints that do not hold. It
+  // accepts 3.0 for an integer, 3 for a float, and a value that misses its step only by rounding.
   std::string Encode(const Point& point) const;
   Result<Point> Decode(std::string_view json) const;
 

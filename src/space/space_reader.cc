@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxParameters = 1000;
 constexpr std::size_t kMaxChoices = 1000;
-// Points hold integers as doubles, which are exact up to here.
+// Points hold integers as doubles, which are exact up to this size.
 constexpr std::int64_t kLargestInteger = (std::int64_t{1} << 53) - 1;
 
 struct KindWord {
@@ -53,7 +53,7 @@ const std::vector<KindWord>& KindWords() {
   return words;
 }
 
-// What may stand beside a kind.
+// Keys that may stand beside a kind.
 const std::vector<std::string>& OptionWords() {
   static const auto& words = *new std::vector<std::string>{
       "log", "step", "law", "mean", "sigma", "alpha", "beta", "weights", "when"};
@@ -194,7 +194,7 @@ bool ReadNumeric(const ConfigMap& map, const ConfigNode& range, Parameter& param
   return good;
 }
 
-// `meant`: the list that was probably meant, if the value is no list.
+// `meant` is the list that the user probably meant, if the value is not a list.
 bool ReadChoices(const ConfigNode& node, std::string_view meant, Parameter& parameter) {
   const ConfigNode named = node.Named(parameter.name);
   const auto items = node.is_list() ? node.List() : std::nullopt;
@@ -257,7 +257,7 @@ bool ReadWeights(const ConfigNode& node, Parameter& parameter) {
   return true;
 }
 
-// Advice for a list of parameters, given its first item.
+// Advice for a user who wrote a list of parameters. `item` is the first item of the list.
 std::string SuggestByName(const ConfigNode& item) {
   const auto map = item.is_map() ? item.Map() : std::nullopt;
   const ConfigNode* name = map ? map->Find("name") : nullptr;
@@ -369,7 +369,7 @@ std::optional<DescribedParameter> ReadParameter(const ConfigNode& node, const st
   }
   if (!good) return std::nullopt;
   if (const Status status = CheckParameter(parameter); !status) {
-    // Its message names the parameter itself.
+    // The message already names the parameter.
     node.Named("").Report(status.error().message);
     return std::nullopt;
   }

@@ -13,14 +13,14 @@ namespace sluice {
 constexpr std::size_t kLongestName = 100;
 bool IsParameterName(std::string_view text);
 
-// Whether a value is a map that names a kind, as every parameter does.
+// Whether a node is a map that names a kind, as the value of every parameter does.
 bool IsParameter(const ConfigNode& node);
 
 // What surrounds a space in its file.
 struct SpaceSurroundings {
   std::vector<std::string> reserved = {};   // names that no parameter may have
-  std::vector<std::string> beside = {};     // keys that belong outside it
-  const ConfigNode* constraints = nullptr;  // the section that restricts it, if there is one
+  std::vector<std::string> beside = {};     // keys that belong beside the space, not in it
+  const ConfigNode* constraints = nullptr;  // the section of constraints, if any
 };
 
 // Reads the section of a file that says what can be tuned:
@@ -34,8 +34,8 @@ struct SpaceSurroundings {
 //
 // Names are [A-Za-z_][A-Za-z0-9_.-]*, at most 100 long and not reserved. Every problem is reported
 // to the node's file under the parameter's name. Returns nothing if a parameter cannot be used.
-// Despite unknown or repeated keys it returns a space, so that what depends on it is checked too.
-// Whether any point satisfies the constraints is not checked here (feasibility.h).
+// Unknown or repeated keys are reported, but a space is returned, so that what depends on the space
+// is checked too. Whether any point satisfies the constraints is not checked here (feasibility.h).
 std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& around);
 
 }  // namespace sluice

@@ -7,13 +7,13 @@ namespace {
 
 const std::vector<std::string> kReserved = {"trial", "seed"};
 
-// What is wrong with a space, or nothing.
+// The problems with a space. Empty if there are none.
 std::string Problems(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "s.yaml");
   if (!file) return file.error().message;
   const auto space = ReadSpace(file->root(), {.reserved = kReserved});
   const Status status = file->Check();
-  EXPECT_TRUE(space || !status) << "what is refused is reported";
+  EXPECT_TRUE(space || !status) << "a refusal must be reported";
   return status ? "" : status.error().message;
 }
 
@@ -115,7 +115,7 @@ TEST(SpaceReaderTest, RefusesUnknownKindsAndKeys) {
             "s.yaml:1: a.log: unknown key; expected one of choice, weights, when");
 }
 
-// What is wrong with a space and its constraints, or nothing.
+// The problems with a space and its constraints. Empty if there are none.
 std::string ProblemsOf(std::string_view text) {
   const auto file = ConfigFile::Parse(text, "s.yaml");
   if (!file) return file.error().message;
@@ -123,7 +123,7 @@ std::string ProblemsOf(std::string_view text) {
   const auto space = ReadSpace(*map.Find("space"),
                                {.reserved = kReserved, .constraints = map.Find("constraints")});
   const Status status = file->Check();
-  EXPECT_TRUE(space || !status) << "what is refused is reported";
+  EXPECT_TRUE(space || !status) << "a refusal must be reported";
   return status ? "" : status.error().message;
 }
 

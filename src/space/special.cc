@@ -19,8 +19,8 @@ double LogBetaTerm(double x, double a, double b) {
          std::lgamma(b);
 }
 
-// The continued fraction of the incomplete beta function, from the front by Lentz's method.
-// Converges quickly for x below the mean of the law.
+// The continued fraction of the incomplete beta function, evaluated from the front by Lentz's
+// method. It converges quickly for x below the mean of the law.
 double BetaFraction(double x, double a, double b) {
   constexpr double kTiny = 1e-300;
   constexpr int kMostTerms = 20'000;
@@ -42,16 +42,16 @@ double BetaFraction(double x, double a, double b) {
   return result;
 }
 
-// For shares whose quantile x is at most a half. Takes Newton's steps, kept inside a bracket that
-// shrinks.
+// BetaQuantile for shares whose quantile x is at most 0.5. Takes Newton's steps, which are kept
+// inside of a bracket that shrinks.
 double LowerBetaQuantile(double share, double a, double b) {
   double low = 0;
   double high = 0.5;
-  // The law near 0 is x^a / (a B(a, b)).
+  // Near 0, the share below x is x^a / (a B(a, b)).
   const double log_front = std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b) + std::log(a);
   double x = std::exp((std::log(share) + log_front) / a);
   if (!(x > 0 && x < high)) x = high / 2;
-  // The rounding error of the law's value.
+  // The rounding error of BetaCdf.
   const double noise = 4e-16 * (1 + a + b) * share;
   for (int i = 0; i < 200; ++i) {
     const double error = BetaCdf(x, a, b) - share;
@@ -74,8 +74,8 @@ double NormalQuantile(double share) {
   if (share <= 0) return -kInfinity;
   if (share >= 1) return kInfinity;
   if (share > 0.5) return -NormalQuantile(1 - share);
-  // A start within 5e-4 (Abramowitz and Stegun 26.2.23), then Halley's steps, each of which triples
-  // the digits.
+  // The start is within 5e-4 of the result (Abramowitz and Stegun 26.2.23). Each of Halley's steps
+  // then triples the number of correct digits.
   const double t = std::sqrt(-2 * std::log(share));
   double z = (2.515517 + t * (0.802853 + t * 0.010328)) /
                  (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -

@@ -1,7 +1,7 @@
-"""Attention as it is written in the wild, each in a small language model.
+"""Common ways to write attention, each in a small language model.
 
-Heads are k heads of SIZE, so that heads shrink and their size stays. TOKENS is the same number, and
-so are some batches: sizes that meet by chance.
+A network has k heads of the size SIZE. So the number of heads shrinks, and the size of a head
+stays. TOKENS and some batches equal SIZE by chance.
 """
 
 import math
@@ -39,7 +39,7 @@ class FusedUnbind(nn.Module):
 
 
 class FusedIndex(nn.Module):
-    """q, k and v by index; heads before the three parts."""
+    """q, k and v are slices of one product, in which the heads come before the three parts."""
 
     def __init__(self, heads):
         super().__init__()
@@ -109,7 +109,7 @@ class Separate(nn.Module):
 
 
 class FoldedHeads(nn.Module):
-    """Heads join the batch for bmm: a product of the batch and a width."""
+    """Heads are folded into the batch for bmm: one dimension is the batch times a width."""
 
     def __init__(self, heads):
         super().__init__()
@@ -149,7 +149,7 @@ class Einsum(nn.Module):
 
 
 class Grouped(nn.Module):
-    """Two queries to a key."""
+    """Two heads of queries share one head of keys."""
 
     def __init__(self, heads, way):
         super().__init__()
@@ -178,7 +178,7 @@ class Grouped(nn.Module):
 
 
 class MultiQuery(nn.Module):
-    """One head of keys, however wide."""
+    """One head of keys, however many heads of queries there are."""
 
     def __init__(self, heads):
         super().__init__()
@@ -249,7 +249,7 @@ class RotaryPart(nn.Module):
 
 
 class RelativeBias(nn.Module):
-    """T5: a table [buckets, heads] is added to the scores."""
+    """As in T5: a table [buckets, heads] is added to the scores."""
 
     def __init__(self, heads):
         super().__init__()
@@ -270,7 +270,8 @@ class RelativeBias(nn.Module):
 
 
 class Window(nn.Module):
-    """Swin: windows of 2 x 2 of a grid of 4 x 4, with a bias from a table."""
+    """As in Swin: attention within windows of 2 x 2 in a grid of 4 x 4, with a bias from a
+    table."""
 
     def __init__(self, heads):
         super().__init__()
@@ -296,7 +297,7 @@ class Window(nn.Module):
 
 
 class QueryNorm(nn.Module):
-    """Norms of queries and keys: their gain has the size of a head."""
+    """Queries and keys are normalised. The gain of a norm has the size of a head."""
 
     def __init__(self, heads):
         super().__init__()
@@ -314,7 +315,7 @@ class QueryNorm(nn.Module):
 
 
 class LinearAttention(nn.Module):
-    """Keys meet values first, over the tokens."""
+    """Keys are first multiplied with values, and summed up over the tokens."""
 
     def __init__(self, heads):
         super().__init__()
@@ -332,7 +333,8 @@ class LinearAttention(nn.Module):
 
 
 class Alibi(nn.Module):
-    """A slope for each head, in a buffer: the heads stay, and their size is the width."""
+    """A buffer has a slope for each head, so the number of heads stays. The size of a head is the
+    width."""
 
     def __init__(self, width):
         super().__init__()
@@ -362,7 +364,7 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """Learned positions and one block around the attention in question."""
+    """A language model with learned positions and one block, which uses the given attention."""
 
     def __init__(self, width, attention, tied=False):
         super().__init__()
@@ -379,7 +381,7 @@ class LanguageModel(nn.Module):
 
 
 class LearntModel(LanguageModel):
-    """With the loss inside."""
+    """A language model that returns its loss."""
 
     def forward(self, tokens, targets):
         logits = super().forward(tokens)
@@ -387,12 +389,12 @@ class LearntModel(LanguageModel):
 
 
 def around(attention, *more, **options):
-    """A language model around a module attention(heads, *more)."""
+    """The make() of a language model that uses attention(k, *more)."""
     return lambda k: LanguageModel(k * SIZE, attention(k, *more), **options)
 
 
 class Native(nn.Module):
-    """nn.MultiheadAttention on itself."""
+    """nn.MultiheadAttention with the same tensor as queries, keys and values."""
 
     def __init__(self, heads, **options):
         super().__init__()
@@ -403,7 +405,7 @@ class Native(nn.Module):
 
 
 class NativeWeights(Native):
-    """The averaged weights are computed too, and used."""
+    """The network also computes the averaged weights, and uses them."""
 
     def forward(self, x):
         out, weights = self.inner(x, x, x)
@@ -423,7 +425,8 @@ class OneHead(nn.Module):
 
 
 class HeadList(nn.Module):
-    """Heads are modules of their own, and their number stays; their size is the width."""
+    """Each head is a module of its own, so the number of heads stays. The size of a head is the
+    width."""
 
     def __init__(self, k):
         super().__init__()

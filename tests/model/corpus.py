@@ -1,4 +1,4 @@
-"""What a network of the corpus is, and the inputs they take."""
+"""A network of the corpus, and functions that make its inputs."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,18 +12,20 @@ FULL = 8  # the width multiplier of the network that is exported
 class Network:
     """make(k) builds the module at width multiplier k: every width is k times a number.
 
-    What is to keep its size when the network is shrunk does not depend on k: inputs, outputs,
-    vocabularies, kernels, tokens, the size of a head, and what cannot be drawn anew.
+    Sizes that must stay when the network is shrunk do not depend on k: inputs, outputs,
+    vocabularies, kernels, tokens, the size of a head, and the sizes of values that cannot be drawn
+    again.
     """
 
     name: str
     make: Callable[[int], torch.nn.Module]
-    inputs: Callable[[int], tuple]  # of a batch of so many
+    inputs: Callable[[int], tuple]  # of a batch of this size
     has_loss: bool = False
-    batch: int = 4  # of the example that it is exported with
-    hard: str = ""  # why make() keeps something that one might think a width
-    baked: str = ""  # which number of the graph depends on a width, so that a surrogate keeps it
-    refused: str = ""  # words of the error, for those that the program does not take
+    batch: int = 4  # of the example inputs for the export
+    hard: str = ""  # why make() keeps a size that looks like a width
+    # A number in the graph that was computed from a width and that a surrogate keeps.
+    baked: str = ""
+    refused: str = ""  # words of the error, if Sluice refuses the network
 
 
 def floats(*shape):

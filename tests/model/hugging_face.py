@@ -1,4 +1,4 @@
-"""Small models of Hugging Face: widths are k times a number, heads k heads of one size."""
+"""Small models of Hugging Face. Widths and numbers of heads are k times a number."""
 
 import torch
 import transformers
@@ -11,7 +11,7 @@ WORDS = 60
 
 
 class Outer(nn.Module):
-    """Arguments by place, and one tensor as the result."""
+    """A model that takes its arguments by position and returns one tensor."""
 
     def __init__(self, model, *names):
         super().__init__()

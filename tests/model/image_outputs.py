@@ -1,4 +1,4 @@
-"""Networks that make images, or say something of each place of an image."""
+"""Networks whose output is an image, or has a value for each place of an image."""
 
 import torch
 import torch.nn.functional as F
@@ -67,7 +67,7 @@ class FeaturePyramid(nn.Module):
 
 
 def generator(k):
-    """DCGAN: a latent of fixed size grows to an image."""
+    """As in DCGAN: a latent vector of fixed size becomes an image."""
     return nn.Sequential(
         nn.ConvTranspose2d(20, 4 * k, 4, 1, 0, bias=False), nn.BatchNorm2d(4 * k), nn.ReLU(True),
         nn.ConvTranspose2d(4 * k, 2 * k, 4, 2, 1, bias=False), nn.BatchNorm2d(2 * k), nn.ReLU(True),
@@ -97,7 +97,7 @@ def super_resolution(k):
 
 
 class ShuffledUp(nn.Module):
-    """The pixels that are shuffled come from a width: 4 * w channels become w."""
+    """The channels that become pixels are a width: 4 * w channels become w channels."""
 
     def __init__(self, k):
         super().__init__()
@@ -150,7 +150,7 @@ class Variational(nn.Module):
 
 
 class FullyConvolutional(nn.Module):
-    """1x1 convolutions as heads, one of them on a sum of maps."""
+    """Two 1x1 convolutions as heads, whose scores are summed up."""
 
     def __init__(self, k):
         super().__init__()
@@ -168,7 +168,7 @@ class FullyConvolutional(nn.Module):
 
 
 class Diffusion(nn.Module):
-    """A table of the time, of fixed size, is computed in forward."""
+    """forward() computes an embedding of the time step, whose size is fixed."""
 
     def __init__(self, k):
         super().__init__()

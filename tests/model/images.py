@@ -178,7 +178,7 @@ class DenseNet(nn.Module):
 
 
 class Inception(nn.Module):
-    """Branches of several widths side by side, and an odd number of them."""
+    """Three parallel branches of several widths."""
 
     def __init__(self, k):
         super().__init__()
@@ -197,7 +197,7 @@ class Inception(nn.Module):
 
 
 class CoordConv(nn.Module):
-    """Two channels of coordinates join a width: classes w + 2."""
+    """Two channels of coordinates are concatenated to a width w, so that a size is w + 2."""
 
     def __init__(self, k):
         super().__init__()
@@ -254,7 +254,7 @@ class ConvNext(nn.Module):
 
 
 class Mixer(nn.Module):
-    """The hidden width over tokens is a width; the tokens are not."""
+    """The hidden size of the map over tokens is a width. The number of tokens is not."""
 
     class Block(nn.Module):
         def __init__(self, tokens, hidden, width):
@@ -281,7 +281,7 @@ class Mixer(nn.Module):
 
 
 class NonLocal(nn.Module):
-    """One head over pixels, whose size is a width."""
+    """Attention over pixels with one head. The size of the head is a width."""
 
     def __init__(self, k):
         super().__init__()
@@ -303,7 +303,7 @@ class NonLocal(nn.Module):
 
 
 class Cbam(nn.Module):
-    """Attention over channels, then over pixels, where the width is reduced away."""
+    """Attention over channels, then over pixels. The latter reduces the dimension of the width."""
 
     def __init__(self, k):
         super().__init__()
@@ -339,7 +339,7 @@ class Film(nn.Module):
 
 
 class Unfolded(nn.Module):
-    """A convolution as unfold and a matrix product, and its way back."""
+    """A convolution written as unfold and a matrix product, followed by a fold."""
 
     def __init__(self, k):
         super().__init__()

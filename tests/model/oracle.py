@@ -1,6 +1,6 @@
-"""Compares what the program finds in an exported network with what PyTorch and mup know of it.
+"""Compares what Sluice finds in an exported network with what PyTorch and mup know about it.
 
-Each comparison is a list of differences, in words; equal is an empty list.
+Each comparison gives a list of differences, in words. The list is empty if nothing differs.
 """
 
 import functools
@@ -20,7 +20,7 @@ from corpus import FULL
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SLUICE = str(pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin")) / "sluice")
 SHRUNK_BY = (2, 4, 8)
-SURROGATE = 4  # by how much the network is shrunk that is then executed
+SURROGATE = 4  # the scale of the narrower network that is executed
 OTHER_BATCH = 3
 SEED = 7
 
@@ -54,7 +54,7 @@ def leaves(outputs):
 
 
 def gradients(outputs, parameters):
-    """Gradients by the name of the parameter; None where it has none."""
+    """Gradients by the name of the parameter. None for a parameter without a gradient."""
     measure = sum(each.float().square().mean() for each in outputs)
     found = torch.autograd.grad(measure, list(parameters.values()), allow_unused=True)
     return dict(zip(parameters, found, strict=True))
@@ -79,7 +79,7 @@ def shown(tensor):
 
 
 class Case:
-    """A network, exported once, and what the program says of it."""
+    """A network, which is exported once, and what Sluice says about it."""
 
     surrogate_batches = (OTHER_BATCH,)
 
@@ -89,15 +89,15 @@ class Case:
 
     @property
     def subject(self):
-        """What the program is given."""
+        """The network, as an argument of `sluice model`."""
         return str(self.archive)
 
     def build(self, by):
-        """The module with every width divided by this."""
+        """The module with every width divided by `by`."""
         return build(self.network, FULL // by)
 
     def outline(self, by):
-        """The same, for its names and shapes."""
+        """The same module, if only its names and shapes are needed."""
         return self.build(by)
 
     def shapes(self, by):
@@ -116,7 +116,8 @@ class Case:
 
     @functools.cached_property
     def refusal(self):
-        """What the program says when it does not take the network; empty if it does."""
+        """The message with which Sluice refuses the network. Empty if Sluice accepts the
+        network."""
         return "" if self._show.returncode == 0 else self._show.stderr.strip() or "no words"
 
     @functools.cached_property
@@ -130,7 +131,8 @@ class Case:
 
     @functools.cached_property
     def forward_differences(self):
-        """Of the graph with the tensors of its archive, at the example's batch size and another."""
+        """Differences of a training step of the graph, at the batch size of the example and
+        another."""
         found = []
         for batch in (self.network.batch, OTHER_BATCH):
             differences = self._step_differences(self.graph, 1, batch)
@@ -139,9 +141,10 @@ class Case:
 
     @functools.cached_property
     def surrogate_differences(self):
-        """Of the graph that shrink makes, with the tensors of the module that was built so.
+        """Differences of a training step of the graph that `shrink` makes.
 
-        The rule is the one that changes only initial spreads.
+        The tensors are those of the narrower module. The rule is "standard", because it changes
+        only the law by which parameters are drawn.
         """
         run = self._shrink(SURROGATE, "--rule", "standard")
         if run.returncode != 0:
@@ -161,11 +164,12 @@ class Case:
         return {**program.constants, **program.state_dict}
 
     def _held(self, eager, by):
-        """The tensors for the graph: of the archive, and of this module if it is narrower."""
+        """The tensors for the graph: those of the archive, or of this module if it is narrower."""
         return self._tensors if by == 1 else {**self._tensors, **tensors_of(eager)}
 
     def _step_differences(self, graph, by, batch):
-        """Outputs, gradients and changed buffers of a training step, against the module's."""
+        """Compares a training step with one of the module: outputs, gradients and changed
+        buffers."""
         eager = self.build(by)
         state = walker.state_of(graph, self._held(eager, by))
         inputs = inputs_of(self.network, batch)
@@ -195,7 +199,8 @@ class Case:
 
     @functools.cached_property
     def mup_differences(self):
-        """How many dimensions of each trained parameter are widths, against mup's infinite ones."""
+        """Compares the number of widths of each trained parameter with mup's infinite
+        dimensions."""
         ours = {each["name"]: each for each in self.graph["parameters"]}
         found = []
         for name, infinite in self._infinite_dims.items():
@@ -210,7 +215,8 @@ class Case:
 
     @functools.cached_property
     def _infinite_dims(self):
-        """How many there are, by trained parameter. Of tied names mup knows the first."""
+        """The number of infinite dimensions of each trained parameter. mup knows the first of tied
+        names."""
         base, delta = self.outline(1), self.outline(2)
         shapes = mup.make_base_shapes(mup.get_shapes(base), mup.get_shapes(delta))
         trained = {name for name, tensor in base.named_parameters() if tensor.requires_grad}
@@ -218,10 +224,10 @@ class Case:
 
     @functools.cached_property
     def rate_differences(self):
-        """The kind and the learning rates of each parameter, against those for its infinite dims.
+        """Compares each parameter's kind and learning rates with those for its infinite dimensions.
 
-        Which of two dimensions is fan-in mup only assumes: where they shrink by different ratios,
-        because something fixed is added to a width, both are right here.
+        mup only assumes which of two dimensions is the fan-in. If the two shrink by different
+        ratios, because something fixed is added to a width, both assumptions are accepted here.
         """
         run = self._shrink(SURROGATE)
         if run.returncode != 0:
@@ -242,7 +248,7 @@ class Case:
                 kinds, adam = ["hidden"], ratios
                 sgd = [ratios[0] / ratios[1], ratios[1] / ratios[0]]
             else:
-                continue  # mup has no rule for a form of three widths
+                continue  # mup has no rule for a parameter with three widths
             for what, expected in (("kind", kinds), ("adam_lr", adam), ("sgd_lr", sgd)):
                 value = ours[name][what]
                 if not any(value == each if what == "kind" else math.isclose(value, each)
@@ -254,7 +260,8 @@ class Case:
 
     @functools.cached_property
     def shape_differences(self):
-        """Of each tensor of the network shrunk by 2, 4 and 8, against one that was built so."""
+        """For each scale, differences between the shapes of the shrunk network and a narrower
+        module."""
         return {by: self._shape_differences(by) for by in SHRUNK_BY}
 
     def _shrink(self, by, *options):
@@ -269,12 +276,12 @@ class Case:
         return [each for small in self._narrower(by) for each in shape_changes(ours, full, small)]
 
     def _narrower(self, by):
-        """Shapes that tensors are to have, each of one module."""
+        """The shapes that tensors must have: an entry for each module to compare with."""
         return [self.shapes(by)]
 
 
 def shape_changes(ours, full, small):
-    """What shrink says of each tensor, against its shapes in two modules."""
+    """Compares the shapes that `shrink` reports with those of the full and the narrower module."""
     found = [f"{name}: missing" for name in small if name not in ours]
     for name, each in ours.items():
         if name not in small:

@@ -23,7 +23,7 @@ def mlp_norms(k):
 
 
 class Functional(nn.Module):
-    """Weights as parameters, used by function calls of each kind."""
+    """Weights are parameters of the module, used by functions of several kinds."""
 
     def __init__(self, k):
         super().__init__()
@@ -66,7 +66,8 @@ class TwoInputs(nn.Module):
 
 
 class Skipping(nn.Module):
-    """Coordinates as sines of several frequencies, and again half way."""
+    """As in NeRF: coordinates as sines of several frequencies, which also enter the second
+    layer."""
 
     def __init__(self, k):
         super().__init__()
@@ -84,7 +85,7 @@ class Skipping(nn.Module):
 
 
 class Recommender(nn.Module):
-    """DLRM: tables of categories, and products of every two features."""
+    """As in DLRM: tables of categories, and products of all pairs of features."""
 
     def __init__(self, k):
         super().__init__()
@@ -106,7 +107,7 @@ class Recommender(nn.Module):
 
 
 class FactorMachine(nn.Module):
-    """Squares of sums less sums of squares, beside a deep part on all tables."""
+    """Squares of sums minus sums of squares, added to a deep part on all embeddings."""
 
     def __init__(self, k):
         super().__init__()
@@ -122,7 +123,7 @@ class FactorMachine(nn.Module):
 
 
 class TiedAutoencoder(nn.Module):
-    """The decoder is the encoder's weight turned around."""
+    """The decoder uses the encoder's weight, transposed."""
 
     def __init__(self, k):
         super().__init__()
@@ -136,7 +137,7 @@ class TiedAutoencoder(nn.Module):
 
 
 class TwoTowers(nn.Module):
-    """CLIP: the similarities of each to each, as large as the batch."""
+    """As in CLIP: the similarities of all pairs, a matrix of batch times batch."""
 
     def __init__(self, k):
         super().__init__()
@@ -153,7 +154,7 @@ class TwoTowers(nn.Module):
 
 
 class Siamese(nn.Module):
-    """One trunk for both, then their difference and their likeness."""
+    """One trunk for both inputs, then their difference, their product and their similarity."""
 
     def __init__(self, k):
         super().__init__()
@@ -167,7 +168,7 @@ class Siamese(nn.Module):
 
 
 class BilinearForm(nn.Module):
-    """A tensor of three widths."""
+    """A parameter with three widths."""
 
     def __init__(self, k):
         super().__init__()
@@ -180,7 +181,7 @@ class BilinearForm(nn.Module):
 
 
 class Hyper(nn.Module):
-    """A network makes another's weights: 5 * w numbers become [5, w]."""
+    """One network computes the weights of another: 5 * w numbers become [5, w]."""
 
     def __init__(self, k):
         super().__init__()
@@ -197,7 +198,7 @@ class Hyper(nn.Module):
 
 
 class Maxout(nn.Module):
-    """The largest of two units each, and of a bundle by reshape."""
+    """The larger unit of each pair, then the largest of three by reshape."""
 
     def __init__(self, k):
         super().__init__()
@@ -240,7 +241,7 @@ class Dueling(nn.Module):
 
 
 class GraphConvolution(nn.Module):
-    """Nodes and their neighbours as a matrix; then the sum of a set."""
+    """Products with a matrix of neighbours, then the sum over all nodes."""
 
     def __init__(self, k):
         super().__init__()
@@ -256,7 +257,7 @@ class GraphConvolution(nn.Module):
 
 
 class GraphAttention(nn.Module):
-    """Scores by two vectors of a width, over pairs of nodes."""
+    """Scores for pairs of nodes, from two vectors whose size is a width."""
 
     def __init__(self, k):
         super().__init__()
@@ -273,7 +274,7 @@ class GraphAttention(nn.Module):
 
 
 class Forecast(nn.Module):
-    """N-BEATS: each block explains a part of the past and adds to the future."""
+    """As in N-BEATS: each block explains a part of the past and adds to the forecast."""
 
     class Block(nn.Module):
         def __init__(self, width):
@@ -299,7 +300,7 @@ class Forecast(nn.Module):
 
 
 class Fixup(nn.Module):
-    """Scalars before and after, broadcast over a width."""
+    """Scalar biases and a scalar factor, broadcast over a width."""
 
     def __init__(self, k):
         super().__init__()
@@ -315,7 +316,8 @@ class Fixup(nn.Module):
 
 
 class LowRank(nn.Module):
-    """A product of two narrow matrices beside a wide one; ranks are widths as any other."""
+    """A product of two narrow matrices is added to a wide layer. The rank is a width like any
+    other."""
 
     def __init__(self, k):
         super().__init__()
@@ -330,7 +332,7 @@ class LowRank(nn.Module):
 
 
 class Ensemble(nn.Module):
-    """Three members side by side in one batched product, averaged."""
+    """Three members in one batched product, each with an output of its own."""
 
     def __init__(self, k):
         super().__init__()

@@ -72,7 +72,7 @@ class ResNet(nn.Module):
 
 
 class ResNext(nn.Module):
-    """A fixed number of groups: the width of a group scales."""
+    """The number of groups is fixed, and the width of a group scales."""
 
     def __init__(self, k):
         super().__init__()

@@ -33,7 +33,7 @@ class TextCnn(nn.Module):
 
 
 class Frozen(nn.Module):
-    """An embedding that is not trained cannot be drawn anew: its width stays."""
+    """An embedding that is not trained cannot be drawn again, so its width stays."""
 
     def __init__(self, k):
         super().__init__()
@@ -46,7 +46,7 @@ class Frozen(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A language model on any of PyTorch's recurrent layers."""
+    """A language model with any of PyTorch's recurrent layers."""
 
     def __init__(self, k, kind, after, **options):
         super().__init__()
@@ -60,7 +60,7 @@ class Recurrent(nn.Module):
 
 
 class TimeFirst(nn.Module):
-    """Time before the batch, states given and used, the last one read."""
+    """Time comes before the batch. The first states are given, and the last states are read."""
 
     def __init__(self, k):
         super().__init__()
@@ -75,7 +75,7 @@ class TimeFirst(nn.Module):
 
 
 class BothWays(nn.Module):
-    """The last state of each direction, joined."""
+    """The last states of both directions, concatenated."""
 
     def __init__(self, k):
         super().__init__()
@@ -124,7 +124,7 @@ class Cells(nn.Module):
 
 
 class OwnCell(nn.Module):
-    """An LSTM by hand: four gates of one product."""
+    """A hand-written LSTM: one product gives all four gates."""
 
     def __init__(self, k):
         super().__init__()
@@ -146,7 +146,7 @@ class OwnCell(nn.Module):
 
 
 class ConvLstm(nn.Module):
-    """Input and state joined in one convolution, whose channels are cut in four."""
+    """Input and state enter one convolution. Its output channels are split into four gates."""
 
     def __init__(self, k):
         super().__init__()
@@ -189,7 +189,7 @@ class Seq2Seq(nn.Module):
 
 
 class StateSpace(nn.Module):
-    """A diagonal recurrence: states for each channel, whose number is fixed by a softmax."""
+    """A diagonal recurrence, with one state for each channel."""
 
     def __init__(self, k):
         super().__init__()

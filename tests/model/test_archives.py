@@ -1,4 +1,4 @@
-"""Archives of other versions of PyTorch, as sluice.export wrote them there."""
+"""Archives that sluice.export wrote with other versions of PyTorch."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ def shapes(surrogate):
     return {each["name"]: each["shape"] for each in surrogate["parameters"]}
 
 
-# The archive is wrong about the shapes of the LSTM's last states, which nothing in it uses.
+# The archive states wrong shapes for the LSTM's last states. No node uses these states.
 def test_an_lstm_of_2_11_is_read():
     graph = told("show", "lstm-torch-2.11.pt2")
     assert graph["made_by"].startswith("torch 2.11")
@@ -40,7 +40,7 @@ def test_a_network_on_a_gpu_is_read(rule):
 
 
 def test_a_network_of_2_12_computes_what_it_did_there():
-    """Attention with a tied table, batch norm, a region without gradients, and the loss inside."""
+    """Attention, a tied table, batch norm, a region without gradients, and a loss."""
     graph = told("show", "attention-torch-2.12.pt2")
     assert graph["made_by"].startswith("torch 2.12")
     tensors = torch.export.load(ARCHIVES / "attention-torch-2.12.pt2").state_dict

@@ -1,7 +1,8 @@
-"""Coordinate checks: in the first steps of training, what a surrogate computes is as large as what
-the network itself does, whatever the scale.
+"""Coordinate checks: after the first steps of training, the values in a surrogate are as large as
+those in the network itself, whatever the scale.
 
-Necessary for hyperparameters to carry over, not sufficient: bench/transfer.py trains.
+This is necessary for hyperparameters to carry over, but not sufficient. bench/transfer.py shows by
+training whether they do.
 """
 
 import json
@@ -20,8 +21,8 @@ STEPS = 3
 SEEDS = 3
 BATCH = 4
 RATES = {"adam": 2**-8, "sgd": 2**-4}
-# How much sizes may follow the scale, as an exponent. Logits of a table that is the readout, too,
-# begin larger in narrow networks, since the table cannot begin at 0.
+# The largest exponent with which sizes may follow the scale. If a table is also the readout, the
+# logits begin larger in narrow networks, because the table cannot begin at 0.
 MOST = 0.2
 MOST_IF_TIED = 0.35
 
@@ -53,7 +54,7 @@ def batch_for(graph, seed):
 
 
 def sizes_after_training(surrogate, optimizer, lr, seed):
-    """The mean size of what each node computes after a few steps on one batch."""
+    """The mean absolute value of what each node computes after a few steps on one batch."""
     graph = surrogate["graph"]
     state = training.draw(graph, seed)
     inputs, targets = batch_for(graph, seed)

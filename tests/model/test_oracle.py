@@ -1,4 +1,4 @@
-"""Every network of the corpus: what the program finds in it is what PyTorch and mup know of it."""
+"""For every network of the corpus, what Sluice finds agrees with what PyTorch and mup know."""
 
 import pytest
 from networks import NETWORKS

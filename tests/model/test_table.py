@@ -1,4 +1,4 @@
-"""docs/models-table.md says what is found of each network; SLUICE_WRITE_TABLE=1 writes it."""
+"""Checks that docs/models-table.md is up to date. With SLUICE_WRITE_TABLE=1, writes the page."""
 
 import math
 import os
@@ -119,7 +119,7 @@ def table(columns, rows):
 def corpus_part(case_of):
     rows = table(COLUMNS, (row(case_of(network)) for network in NETWORKS))
     notes = "".join(kept(network) for network in NETWORKS if network.hard)
-    said_of_them = "In these networks a size that looks like a width is fixed, and why:"
+    said_of_them = "In these networks a size that looks like a width is fixed, for this reason:"
     return f"{HEAD}{rows}\n{said_of_them}\n\n{notes}\n"
 
 
@@ -128,14 +128,14 @@ def zoo_part(zoo_case_of):
 
 
 def check(found, place):
-    """One of the two parts of the page, which the zoo's title divides."""
+    """Checks or writes one of the two parts of the page. The title of the zoo divides them."""
     text = PAGE.read_text() if PAGE.exists() else ""
     before, title, after = text.partition(ZOO_HEAD.partition("\n")[0])
     parts = [before, title + after]
     if os.environ.get("SLUICE_WRITE_TABLE") == "1":
         parts[place] = found
         PAGE.write_text("".join(parts))
-    assert parts[place] == found, "SLUICE_WRITE_TABLE=1 make test ROOM=oracle writes it anew"
+    assert parts[place] == found, "SLUICE_WRITE_TABLE=1 make test ROOM=oracle writes the page"
 
 
 def test_the_page_says_what_is_found_of_the_corpus(case_of):

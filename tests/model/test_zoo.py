@@ -1,4 +1,4 @@
-"""Every network of the zoo is the one that PyTorch, torchvision, timm and transformers have."""
+"""Every network of the zoo equals that of PyTorch, torchvision, timm or transformers."""
 
 import pytest
 import torch

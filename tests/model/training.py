@@ -1,6 +1,7 @@
-"""Trains what `sluice model shrink --json` prints, with PyTorch.
+"""Trains the network that `sluice model shrink --json` prints, with PyTorch.
 
-It is drawn by its laws, and each parameter has the learning rate and eps that are given for it.
+Parameters are drawn by their laws. Each one is trained with the learning rate and eps that the
+surrogate states for it.
 """
 
 import math
@@ -13,7 +14,7 @@ EPS = 1e-8
 
 
 def draw(graph, seed, device="cpu"):
-    """Parameters and buffers by name. The same seed draws the same, whatever the device."""
+    """Parameters and buffers by name. The same seed draws the same values on every device."""
     generator = torch.Generator().manual_seed(seed)
     tensors = {
         each["name"]: _drawn(each, generator).to(device)
@@ -38,7 +39,8 @@ def _drawn(parameter, generator):
 
 
 def moved(surrogate, device):
-    """The same, with what its operators make from nothing, such as positions, on this device."""
+    """Changes the surrogate so that operators that create tensors, such as positions, create them
+    on this device. Returns the surrogate."""
     for node in surrogate["graph"]["nodes"]:
         arguments = [each for each in node["arguments"] if each["name"] != "device"]
         had_one = len(arguments) < len(node["arguments"])
@@ -54,7 +56,8 @@ def _reads_tensors(node):
 
 
 def optimizer_for(surrogate, state, name, lr):
-    """SGD with momentum, or Adam, at what this learning rate is for each parameter."""
+    """SGD with momentum, or Adam. A parameter's learning rate is `lr` times the parameter's
+    factor."""
     groups = []
     for each in surrogate["parameters"]:
         tensor = state[each["name"]]
@@ -65,7 +68,7 @@ def optimizer_for(surrogate, state, name, lr):
         else:
             eps = EPS * each["adam_eps"]
             groups.append({"params": [tensor], "lr": lr * each["adam_lr"], "eps": eps})
-    # Tensors with the same numbers in one group take one kernel.
+    # Tensors with the same numbers form one group, so that one kernel updates them.
     joined = {}
     for group in groups:
         key = tuple(value for name, value in group.items() if name != "params")
@@ -79,7 +82,7 @@ def cross_entropy(outputs, targets):
 
 
 def train(surrogate, state, name, lr, batches):
-    """The loss of each batch, before the step that is taken on it."""
+    """Takes a step on each batch. Returns the loss of each batch before its step."""
     optimizer = optimizer_for(surrogate, state, name, lr)
     losses = []
     for inputs, targets in batches:

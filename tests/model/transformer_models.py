@@ -1,4 +1,4 @@
-"""Whole models around attention: encoders, decoders, those for images, mixtures of experts."""
+"""Whole models: encoders, decoders, models for images, mixtures of experts."""
 
 import math
 
@@ -36,7 +36,8 @@ class Encoder(nn.Module):
 
 
 class EncoderFirst(nn.Module):
-    """Tokens before the batch, as nn.TransformerEncoderLayer has it by default, norms first."""
+    """Tokens come before the batch, as nn.TransformerEncoderLayer expects by default. Norms come
+    first."""
 
     def __init__(self, k):
         super().__init__()
@@ -83,7 +84,7 @@ class Crossed(nn.Module):
 
 
 class Latents(nn.Module):
-    """Perceiver: a fixed number of learned latents look at the input."""
+    """As in Perceiver: a fixed number of learned latent vectors attend to the input."""
 
     def __init__(self, k):
         super().__init__()
@@ -117,7 +118,8 @@ class Vit(nn.Module):
 
 
 class PatchedVit(nn.Module):
-    """Patches by view and permute, the mean over tokens, scales of layers."""
+    """Patches are cut by view and permute. Each layer has a scale. The head reads the mean over
+    tokens."""
 
     def __init__(self, k):
         super().__init__()
@@ -184,7 +186,7 @@ class RmsNorm(nn.Module):
 
 
 class Llama(nn.Module):
-    """Gated and squared: SwiGLU by two layers, then by one that is cut in two."""
+    """Gated layers: SwiGLU from two layers, then a gate from one layer that is split in two."""
 
     def __init__(self, k):
         super().__init__()
@@ -208,7 +210,7 @@ class Llama(nn.Module):
 
 
 class Sinusoidal(nn.Module):
-    """A table of sines is as wide as the tokens' vectors; it can be made for another width."""
+    """A table of sines has the width of the embedding, and can be computed for another width."""
 
     def __init__(self, k):
         super().__init__()
@@ -228,7 +230,8 @@ class Sinusoidal(nn.Module):
 
 
 class RandomFeatures(nn.Module):
-    """A table that was drawn once is as wide as the tokens' vectors, which can not be cut."""
+    """A table that was drawn once has the width of the embedding. It cannot be cut, so the width
+    stays."""
 
     def __init__(self, k):
         super().__init__()
@@ -243,7 +246,7 @@ class RandomFeatures(nn.Module):
 
 
 class Experts(nn.Module):
-    """A mixture of experts by batched matrix products, with a softmax over all of them."""
+    """A mixture of experts by batched matrix products, with a softmax over all experts."""
 
     def __init__(self, k):
         super().__init__()
@@ -264,7 +267,7 @@ class Experts(nn.Module):
 
 
 class TopExperts(nn.Module):
-    """The best two of the experts, their weights gathered by index."""
+    """A mixture of the best two experts, whose weights are gathered by index."""
 
     def __init__(self, k):
         super().__init__()
@@ -283,7 +286,8 @@ class TopExperts(nn.Module):
 
 
 class GatedTokens(nn.Module):
-    """gMLP: half of the width gates the other, mixed over a fixed number of tokens."""
+    """As in gMLP: half of the width is mixed over a fixed number of tokens and gates the other
+    half."""
 
     def __init__(self, k):
         super().__init__()
@@ -318,7 +322,7 @@ class Conformer(nn.Module):
 
 
 class Shared(nn.Module):
-    """ALBERT: one block, used three times, and an embedding of a smaller width."""
+    """As in ALBERT: one block, used three times, and an embedding of a smaller width."""
 
     def __init__(self, k):
         super().__init__()
@@ -345,7 +349,8 @@ NETWORKS = [
     Network("gpt-2-conv1d", Gpt2, TEXT),
     Network("llama-swiglu", Llama, TEXT),
     Network("sinusoidal", Sinusoidal, TEXT),
-    Network("table-of-random-features", RandomFeatures, TEXT, hard="its table is for its width"),
+    Network("table-of-random-features", RandomFeatures, TEXT,
+            hard="its table was drawn for this width"),
     Network("experts", Experts, floats(9)),
     Network("experts-top", TopExperts, floats(9)),
     Network("gated-tokens", GatedTokens, TEXT),

@@ -1,6 +1,6 @@
 """Executes a network as `sluice model show --json` prints it, node by node, with PyTorch.
 
-What comes out equals what the module itself computes only if the reader left nothing out.
+The outputs equal those of the module itself only if the reader left nothing out.
 """
 
 import contextlib
@@ -10,9 +10,10 @@ import torch
 
 
 def run(graph, state, inputs, values=None):
-    """Returns the outputs. `state` is by name of parameters, and is changed where nodes write.
+    """Returns the outputs. `state` has tensors by parameter name. Nodes that write in place change
+    it.
 
-    `values`, if given, gets what every node computes, by name.
+    `values`, if given, receives what every node computes, by name.
     """
     values = {} if values is None else values
     values |= {each["value"]: state[each["name"]] for each in graph["parameters"]}
@@ -26,7 +27,8 @@ def run(graph, state, inputs, values=None):
 
 
 def state_of(graph, tensors):
-    """A copy of these tensors, for what the graph holds; names of one tensor share it."""
+    """Copies of these tensors for the parameters of the graph, by name. Tied names share a
+    tensor."""
     state = {}
     for each in graph["parameters"]:
         if each["tied_to"] is None:
@@ -59,7 +61,7 @@ def _call(node, values):
     expected = [argument.name for argument in operation._schema.arguments]
     positional, keywords = [], {}
     for place, each in enumerate(node["arguments"]):
-        # After an argument that is left out for its default, the others go by name.
+        # After an argument that is left out for its default, the others are passed by name.
         if not each["keyword"] and len(positional) == place and expected[place] == each["name"]:
             positional.append(_value(each, values))
         else:

@@ -1,4 +1,4 @@
-"""The networks of the zoo, as modules: full, or at narrower widths."""
+"""The networks of the zoo as PyTorch modules, at full or narrower widths."""
 
 import dataclasses
 import functools
@@ -14,11 +14,12 @@ from oracle import SHRUNK_BY, SLUICE
 
 
 class Uneven(Exception):
-    """A width that cannot be divided so."""
+    """Raised if a width cannot be divided exactly."""
 
 
 class Divided:
-    """Every width divided by one number; heads keep their size while there is more than one."""
+    """Widths divided by one number. The size of a head is divided only once a single head is
+    left."""
 
     def __init__(self, by):
         self._by = by
@@ -30,7 +31,7 @@ class Divided:
         if heads % self._by == 0:
             return heads // self._by, size
         if turned or self._by % heads != 0:
-            raise Uneven  # what is turned by its position has a size of its own
+            raise Uneven  # the part of a head that is rotated has a size of its own
         return 1, self._exact(size, self._by // heads)
 
     @staticmethod
@@ -41,7 +42,8 @@ class Divided:
 
 
 class Reported:
-    """Widths as `sluice model shrink` says they are: those of one size are still of one size."""
+    """Widths that `sluice model shrink` reports. Widths of the same size must get the same new
+    size."""
 
     def __init__(self, widths):
         self._sizes = {}
@@ -58,7 +60,7 @@ class Reported:
 
 @functools.cache
 def usual_options():
-    """The usual options of every network of the zoo, by its name."""
+    """The default options of every network of the zoo, by the network's name."""
     listed = subprocess.run(
         [SLUICE, "model", "zoo", "--json"], capture_output=True, text=True, timeout=60, check=True
     )
@@ -66,17 +68,17 @@ def usual_options():
 
 
 def parsed(options):
-    """Options as a dict. Where an option is one of several words, the first is the usual one."""
+    """Options as a dict. Where an option is one of several words, the first word is the default."""
     pairs = [each.split("|")[0].split("=") for each in options.split(",") if each]
     return {name: int(value) if value.isdigit() else value for name, value in pairs}
 
 
 @dataclasses.dataclass(frozen=True)
 class ZooNetwork:
-    text: str  # as after "zoo:"
-    even: tuple = SHRUNK_BY  # by which of these all of its widths can be divided
-    steps: bool = True  # not where a step is slow: another instance of it is there then
-    wide: bool = False  # a step is slow for its widths, and is executed only when it is narrower
+    text: str  # what follows "zoo:"
+    even: tuple = SHRUNK_BY  # the scales by which all of its widths can be divided
+    steps: bool = True  # False if a step is slow: the list then has a smaller instance, too
+    wide: bool = False  # a step is slow at full width, so only that of the surrogate is executed
     batch: int = 2
     baked: str = ""
     hard: str = ""
@@ -103,9 +105,9 @@ class ZooNetwork:
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    make: Callable[[dict, Callable], torch.nn.Module]  # of options and widths
+    make: Callable[[dict, Callable], torch.nn.Module]  # takes options and widths
     inputs: Callable[[dict], Callable]
-    computed: tuple = ()  # buffers that the zoo computes at every step
+    computed: tuple = ()  # buffers of the module that the zoo's graph computes at every step
 
 
 def pictures(options):

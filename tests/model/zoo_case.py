@@ -1,4 +1,4 @@
-"""Compares a network of the zoo with the module that is the same."""
+"""Compares a network of the zoo with a PyTorch module of the same architecture."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ class ZooCase(Case):
         return drawn(self.network.make(self._widths(by)).train())
 
     def outline(self, by):
-        """The module without its numbers: large ones are never there."""
+        """The module without values, so that large modules take no memory."""
         if by not in self._outlines:
             with torch.device("meta"):
                 self._outlines[by] = self.network.make(self._widths(by))
@@ -53,7 +53,7 @@ class ZooCase(Case):
 
     @property
     def even(self):
-        """By which all of its widths can be divided."""
+        """The scales by which all widths of the network can be divided."""
         return tuple(self._even)
 
     @functools.cached_property
@@ -69,7 +69,7 @@ class ZooCase(Case):
 
     @functools.cached_property
     def tensor_differences(self):
-        """Names, shapes, types, roles and what is tied, against the module's."""
+        """Compares names, shapes, types, roles and ties of all tensors with the module's."""
         ours = {
             each["name"]: {key: each[key] for key in (
                 "shape", "dtype", "role", "trainable", "persistent", "tied_to")}
@@ -100,7 +100,7 @@ class ZooCase(Case):
 
     @functools.cached_property
     def law_differences(self):
-        """How each tensor is drawn, against what the zoo promises of all of them."""
+        """Compares the law of each tensor with the law that the zoo promises for it."""
         known, found = laws_of(self.outline(1)), []
         for each in self.graph["parameters"]:
             kind, mean, deviation = known[each["name"]]
@@ -112,7 +112,7 @@ class ZooCase(Case):
 
 
 def drawn(module):
-    """With parameters of usual sizes, gains and biases that differ: nothing cancels or is lost."""
+    """Draws all parameters, also gains and biases, so that no term cancels or vanishes."""
     laws = laws_of(module)
     with torch.no_grad():
         for name, parameter in module.named_parameters():
@@ -122,9 +122,9 @@ def drawn(module):
 
 
 def laws_of(module):
-    """Of every tensor by name: kind, mean and deviation.
+    """The law of every tensor, by name: kind, mean and deviation.
 
-    A table that is the readout, too, is drawn as a readout, and tables beside it likewise.
+    If a table is also the readout, all tables are drawn like a readout.
     """
     tables = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
     reads = {id(part.weight) for part in module.modules() if isinstance(part, nn.Linear)}
@@ -145,7 +145,7 @@ def law_of(part, name, tensor, is_tied):
         return "constant", 1.0, 0.0
     match part:
         case nn.ConvTranspose2d():
-            # Of stride * stride pixels of the kernel, each pixel of the image meets one.
+            # A pixel of the output is a sum over one in stride * stride of the kernel's pixels.
             fan_in = tensor.shape[0] * math.prod(tensor.shape[2:]) / math.prod(part.stride)
         case nn.Linear() | nn.Conv2d() | nn.LSTM() | nn.MultiheadAttention():
             fan_in = math.prod(tensor.shape[1:])

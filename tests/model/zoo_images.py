@@ -1,7 +1,7 @@
-"""The zoo's networks on images, as torchvision and timm name their parts.
+"""The zoo's networks on images. Their parts have the names of torchvision and timm.
 
-Each takes the options of the zoo and what a width of the full network is here (zoo_widths).
-Whether a part is there at all is decided by the widths of the full one.
+Each takes the options of the zoo, and a function from a width of the full network to the width here
+(Divided or Reported in zoo.py). The widths of the full network decide which parts exist.
 """
 
 import torch
@@ -24,7 +24,7 @@ class Mlp(nn.Module):
 
 
 class LeNet(nn.Module):
-    """For images of 28 they are padded to 32, for which it was made."""
+    """Images of 28 x 28 are padded to 32 x 32, the size that LeNet was made for."""
 
     def __init__(self, options, width):
         super().__init__()
@@ -44,7 +44,8 @@ class LeNet(nn.Module):
 
 
 class Vgg11(nn.Module):
-    """The last part is small with the stem for small images: no 7x7 image, and 512 for 4096."""
+    """With the stem for small images, the classifier is smaller: it reads images of 1x1 and not
+    7x7, and has a width of 512 and not 4096."""
 
     def __init__(self, options, width):
         super().__init__()
@@ -72,7 +73,7 @@ class Vgg11(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions of 3x3, or with an inner width one between two of 1x1."""
+    """Two convolutions of 3x3. With an inner width, one convolution of 3x3 between two of 1x1."""
 
     def __init__(self, width, before, channels, stride, inner=None):
         super().__init__()
@@ -103,7 +104,7 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet(nn.Module):
-    """`inner`: how many times its width the inner one of a bottleneck is; None: no bottlenecks."""
+    """`inner` is the ratio of a bottleneck's inner width to its width. None: no bottlenecks."""
 
     def __init__(self, options, width, blocks, inner=None):
         super().__init__()
@@ -132,7 +133,7 @@ class ResNet(nn.Module):
 
 
 def conv_norm(before, after, kernel, stride, then, groups=1):
-    """With the norm of MobileNetV3."""
+    """A convolution, a batch norm as in MobileNetV3, and the activation `then`, if any."""
     layers = [
         nn.Conv2d(before, after, kernel, stride, kernel // 2, groups=groups, bias=False),
         nn.BatchNorm2d(after, eps=0.001, momentum=0.01),
@@ -169,7 +170,8 @@ class InvertedResidual(nn.Module):
 
 
 def divisible(size):
-    """The squeezed width for one: a quarter, as a multiple of 8 that is not much smaller."""
+    """The squeezed width for a width: a quarter of it, rounded to a multiple of 8. If that is less
+    than 0.9 of the quarter, the next multiple."""
     quarter = size // 4
     rounded = max(8, (quarter + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * quarter else rounded + 8
@@ -240,7 +242,7 @@ class ShuffleUnit(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """Widths are those of the halves."""
+    """Within a stage, widths are those of the two halves of the channels."""
 
     def __init__(self, options, width):
         super().__init__()
@@ -297,7 +299,7 @@ class VitBlock(nn.Module):
 
 
 class Vit(nn.Module):
-    """With a distillation token there are two outputs, as while it is distilled."""
+    """With a distillation token there are two outputs, as during distillation."""
 
     def __init__(self, options, width):
         super().__init__()

@@ -1,7 +1,7 @@
-"""The zoo's networks on text: PyTorch's own layers, and the models of transformers.
+"""The zoo's networks on text, from PyTorch's own layers or the package transformers.
 
-Those of transformers have heads that fill their width. Where a narrower one has others, its
-attention is replaced by one of these sizes.
+In a model of transformers, the heads together are as wide as the model. A narrower network may have
+other sizes. Then its attention layers are replaced by layers of these sizes.
 """
 
 import torch
@@ -24,7 +24,8 @@ class LstmLm(nn.Module):
 
 
 class EncoderLayer(nn.TransformerEncoderLayer):
-    """Dropout draws in the order of the memory, which is time first after PyTorch's attention."""
+    """Makes a value contiguous before dropout, which draws in the order of the memory. In the
+    memory, the result of PyTorch's attention has time before the batch."""
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
         y, _ = self.self_attn(
@@ -55,7 +56,7 @@ class TransformerLm(nn.Module):
 
 
 class Gpt(transformers.GPT2LMHeadModel):
-    """With its usual activation, gelu_new, as the one operator that it is: it is rounded once."""
+    """The usual activation, gelu_new, is replaced by one equal operator, which rounds only once."""
 
     def __init__(self, options, width):
         wide = width(options["width"])
@@ -80,7 +81,7 @@ class Gpt(transformers.GPT2LMHeadModel):
 
 
 class Pythia(nn.Module):
-    """GPTNeoXForCausalLM, whose head is called embed_out, as it is in what was published."""
+    """GPTNeoXForCausalLM with a head that is called embed_out, as in the published model."""
 
     def __init__(self, options, width):
         super().__init__()
@@ -95,7 +96,8 @@ class Pythia(nn.Module):
             max_position_embeddings=options["tokens"], use_cache=False, bos_token_id=0,
             eos_token_id=0, rope_parameters={
                 "rope_type": "default", "rope_theta": 10000.0,
-                "partial_rotary_factor": (turned + 0.5) / (wide // counted),  # it is rounded down
+                # The product is rounded down.
+                "partial_rotary_factor": (turned + 0.5) / (wide // counted),
             },
         ))
         self.embed_out = nn.Linear(wide, options["vocab"], bias=False)

@@ -209,13 +209,13 @@ void Dims::Merge(const View& a, const View& b, std::string_view reason, int dept
                                  depth + 1);
   }
   if (merged) return;
-  const std::string why = fmt::format("{}: sizes meet that cannot be told apart", reason);
+  const std::string why = fmt::format("{}: equal sizes meet whose parts cannot be matched", reason);
   Fix(a.dim, why, /*surprising=*/true);
   Fix(b.dim, why, /*surprising=*/true);
 }
 
-// Pairs and removes parts that are the same, then parts of the same size, which are unified. False
-// if there are none.
+// Removes pairs of parts that are the same. Then unifies and removes pairs of parts that have the
+// same size. False if there is no pair.
 bool Dims::MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason,
                       int depth) {
   bool any = false;
@@ -240,7 +240,7 @@ bool Dims::MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view
 bool Dims::MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason,
                          int depth) {
   if (depth > kMaxDepth) return false;
-  // Blocks with the same product.
+  // Cut both sides into blocks with the same product.
   std::size_t i = 0;
   std::size_t j = 0;
   std::vector<Dim> rest_a;
@@ -336,8 +336,8 @@ bool Dims::MergeSums(std::vector<Dim> a, std::vector<Dim> b, std::string_view re
   return true;
 }
 
-// A product with a sum in it is a sum of products. Otherwise n times a part is a sum of n such
-// parts.
+// A product that has a sum as a factor is a sum of products. Any other product is read as a count n
+// times a part, which is a sum of n such parts.
 bool Dims::MergeSumWithProduct(const std::vector<Dim>& sum, const std::vector<Dim>& product,
                                std::string_view reason, int depth) {
   if (depth > kMaxDepth) return false;

@@ -11,16 +11,18 @@
 
 namespace sluice::model {
 
-enum class Dim : std::uint32_t {};  // of a Dims
+enum class Dim : std::uint32_t {};  // a dimension; valid for one Dims
 
 // The sizes of dimensions as formulas of classes, found by unification. An addition makes two
-// dimensions the same. A reshape makes one dimension the product of others, a concatenation their
-// sum. A class is a size that can be chosen by itself, or that is fixed.
+// dimensions the same. A reshape makes one dimension the product of others. A concatenation makes
+// one dimension the sum of others. A class is a size that can be chosen independently of other
+// classes, or that is fixed.
 //
-// Only sizes are unified. Which element goes where is not followed. The units of a width are alike,
-// so a shuffle of channels is no obstacle. If two formulas cannot be unified (4 * 6 = 8 * 3 in
-// unknowns), all of their classes are fixed, and the reason is remembered. A fixed class is no
-// width. That is always safe: it only leaves less to shrink.
+// Only sizes are unified. Dims does not follow which element goes where: the units of a width are
+// interchangeable, so a shuffle of channels is no obstacle. If two formulas cannot be unified (such
+// as a*b = c*d with the sizes 4*15 = 6*10), all of their classes are fixed, and the reason is
+// remembered. A fixed class is not a width. Fixing is always safe: it only leaves fewer widths to
+// shrink.
 class Dims {
  public:
   enum class Form : std::uint8_t { kClass, kProduct, kSum };
@@ -28,9 +30,9 @@ class Dims {
   // The order in which the classes of a product shrink. Later ranks keep their size while they can.
   enum class Rank : std::uint8_t {
     kWidth,  // channels, features, heads
-    kCount,  // the number of groups, of queries to a key, of chunks
-    // The size of a head: the dimension that two activations are contracted over, and the
-    // dimensions beside it.
+    kCount,  // the number of groups, of queries for each key, of chunks
+    // The size of a head: the dimension over which two activations are contracted, and their other
+    // dimensions that are not heads.
     kInner,
   };
 
@@ -45,15 +47,16 @@ class Dims {
 
   // Makes two dimensions the same. Fails if their sizes differ.
   Status Unify(Dim a, Dim b, std::string_view reason);
-  // Fixes all classes of a dimension. A reason is surprising if a reader of the network would not
-  // expect it, or could change it. An ordinary reason replaces a surprising one.
+  // Fixes all classes of a dimension. A reason is surprising if the network's author would not
+  // expect it, or could avoid it. An ordinary reason replaces a surprising one.
   void Fix(Dim dim, std::string_view reason, bool surprising = false);
   // Raises every class of a dimension to at least this rank.
   void Raise(Dim dim, Rank rank);
 
   // What a dimension is now: a class, or a product or sum with its parts. No part has the form of
-  // the whole, and none is neutral: a fixed 1 in a product, a fixed 0 in a sum. A formula with too
-  // many parts is a tangle. Its view has the form of a class, but it is not a class.
+  // the whole. Neutral parts (a fixed 1 in a product, a fixed 0 in a sum) are left out. A formula
+  // with too many parts is a tangle: its view has the form of a class, but the dimension is not a
+  // class.
   struct View {
     Form form = Form::kClass;
     Dim dim{};
@@ -103,25 +106,30 @@ class Dims {
     Form form = Form::kClass;
     std::int64_t size = 0;
     bool fixed = false;
-    bool surprising = false;  // of the reason
+    bool surprising = false;  // whether the reason is surprising
     Rank rank = Rank::kWidth;
     std::optional<Dim> is;  // what this class turned out to be
     std::vector<Dim> parts;
-    std::string reason;  // for being fixed
+    std::string reason;  // why the class is fixed
   };
 
-  std::size_t At(Dim dim) const;  // the index of its term, following `is` to the end
+  // The index of the dimension's term, after following `is` to the end.
+  std::size_t At(Dim dim) const;
   Dim Add(Term term);
+  // Makes a class the formula `to`.
   void Bind(Dim leaf, Dim to);
+  // Makes two different formulas the same, or fixes all of their classes.
   void Merge(const View& a, const View& b, std::string_view reason, int depth);
+  // Make two lists of parts the same. False if that is not possible.
   bool MergeProducts(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason, int depth);
   bool MergeSums(std::vector<Dim> a, std::vector<Dim> b, std::string_view reason, int depth);
   bool MergeSumWithProduct(const std::vector<Dim>& sum, const std::vector<Dim>& product,
                            std::string_view reason, int depth);
   bool MatchAlike(std::vector<Dim>& a, std::vector<Dim>& b, std::string_view reason, int depth);
   void UnifyAt(Dim a, Dim b, std::string_view reason, int depth);
-  // Adds the parts of a dimension, seen as this form. False if there are too many.
+  // Appends the parts of a dimension, read as a product or as a sum. False if there are too many.
   bool Flatten(Dim dim, Form form, std::vector<Dim>& parts) const;
+  // Fixes the parts, and returns a fixed dimension of this size.
   Dim Tangle(std::span<const Dim> parts, std::int64_t size);
 
   std::vector<Term> terms_;

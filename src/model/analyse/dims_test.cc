@@ -13,7 +13,7 @@ class DimsTest : public testing::Test {
   Dim Sum(const std::vector<Dim>& terms) { return dims.Sum(terms); }
   void Same(Dim a, Dim b) { ASSERT_TRUE(dims.Unify(a, b, "test")); }
   Dim Class(Dim dim) { return dims.Look(dim).dim; }
-  // With one class doubled.
+  // The size of `dim` if the class `leaf` had twice its size.
   std::int64_t WithDouble(Dim dim, Dim leaf) {
     const Dim at = Class(leaf);
     return dims.Evaluate(dim, [&](Dim each) { return dims.SizeOf(each) * (each == at ? 2 : 1); });
@@ -48,7 +48,7 @@ TEST_F(DimsTest, FixingReachesAllThatIsTheSame) {
   EXPECT_EQ(dims.ReasonOf(Class(a)), "kernel");
   const Dim c = dims.New(8);
   Same(c, a);
-  EXPECT_TRUE(dims.IsAllFixed(c)) << "later ones too";
+  EXPECT_TRUE(dims.IsAllFixed(c)) << "what is unified later is fixed too";
 }
 
 TEST_F(DimsTest, ASplitWidthIsTheProductOfItsParts) {
@@ -60,7 +60,7 @@ TEST_F(DimsTest, ASplitWidthIsTheProductOfItsParts) {
   dims.Fix(size, "table");
   EXPECT_FALSE(dims.IsAllFixed(width));
   dims.Fix(width, "output");
-  EXPECT_TRUE(dims.IsAllFixed(heads)) << "all of a fixed product is";
+  EXPECT_TRUE(dims.IsAllFixed(heads)) << "every factor of a fixed product is fixed";
 }
 
 TEST_F(DimsTest, ProductsAreCutWhereTheirFactorsMeet) {
@@ -77,7 +77,7 @@ TEST_F(DimsTest, ProductsAreCutWhereTheirFactorsMeet) {
 }
 
 TEST_F(DimsTest, AShuffleDoesNotTieChannelsTogether) {
-  // [2, 58] turned round is [58, 2], and cut in two halves again.
+  // [2, 58] is transposed to [58, 2], and then cut in two halves again.
   const Dim groups = dims.New(2);
   const Dim channels = dims.New(58);
   const Dim half = dims.New(58);
@@ -104,7 +104,7 @@ TEST_F(DimsTest, WhatCannotBeMadeOneIsFixed) {
   const Dim d = dims.New(10);
   Same(Product({a, b}), Product({c, d}));
   for (const Dim dim : {a, b, c, d}) EXPECT_TRUE(dims.IsAllFixed(dim));
-  EXPECT_EQ(dims.ReasonOf(Class(a)), "test: sizes meet that cannot be told apart");
+  EXPECT_EQ(dims.ReasonOf(Class(a)), "test: equal sizes meet whose parts cannot be matched");
   EXPECT_TRUE(dims.IsSurprising(Class(a)));
   dims.Fix(a, "kernel");
   EXPECT_EQ(dims.ReasonOf(Class(a)), "kernel") << "an ordinary reason explains more";

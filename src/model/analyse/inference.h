@@ -28,7 +28,8 @@ struct NumberPlace {
   std::size_t element = 0;  // in a list
 };
 
-// A number among the arguments of a node that is a size. It has to change when the size does.
+// A number among the arguments of a node that stands for a size. The number has to change when the
+// size changes.
 struct SizeInArgument {
   NodeId node{};
   std::size_t argument = 0;
@@ -43,7 +44,7 @@ struct Contraction {
   NodeId node{};
   Dim dim{};               // along which products are summed up
   std::vector<Dim> heads;  // dimensions that all operands and the result have
-  std::vector<Dim> inner;  // the other dimensions
+  std::vector<Dim> inner;  // the other dimensions of the operands
   // The vectors of one operand have length 1, so that the sum does not grow with the width.
   bool normalised = false;
 };
@@ -54,34 +55,35 @@ struct Contraction {
 // The rule reads the node's arguments with a Step, and states here what follows from them.
 class Inference {
  public:
-  // `symbols` are sizes by name. A symbol that is not named has its size of the example. Fails with
-  // invalid_argument, naming the node, if sizes do not agree or an operator is not known.
+  // `symbols` are sizes by name. A symbol that is not among them keeps the size of the export.
+  // Fails with invalid_argument, naming the node, if sizes do not agree or an operator is not
+  // known.
   static Result<Inference> Run(const Graph& graph,
                                const std::map<std::string, std::int64_t>& symbols = {});
 
-  // What is known of a value.
+  // What is known about a value.
   const Shape& shape(ValueId value) const { return shapes_[Index(value)]; }  // of a tensor
   std::vector<std::int64_t> SizesOf(ValueId value) const;                    // of its shape
-  // Of a number: the dimension whose size it is. Empty if the number depends on data.
+  // For a number: the dimension whose size the number is. Empty if the number depends on data.
   const std::optional<Dim>& size(ValueId value) const { return sizes_[Index(value)]; }
   // Whether a value depends on inputs, not on parameters alone.
   bool IsFromInput(ValueId value) const { return from_input_[Index(value)]; }
   // Whether the value depends on inputs and is not made of a parameter. Elements that inputs picked
-  // from a parameter are still made of it.
+  // from a parameter are still made of that parameter.
   bool IsActivation(ValueId value) const {
     return IsFromInput(value) && !origins_.IsMadeOfParameter(value);
   }
   bool IsUsed(ValueId value) const { return used_[Index(value)]; }  // by a node, or as an output
   bool IsLength(std::optional<ValueId> value) const;                // see MarkLength()
 
-  // What is known of the graph.
+  // What is known about the graph.
   const Dims& dims() const { return dims_; }
   Dims& dims() { return dims_; }
   const std::vector<SizeInArgument>& arguments() const { return arguments_; }
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<Contraction>& contractions() const { return contractions_; }
 
-  // The rest is for rules. All of it is about the node that Run() is at.
+  // The other methods are for rules. They are about the current node of Run().
 
   // Dimensions, as in Dims. The reason why a dimension is fixed begins with the node's name.
   std::int64_t SizeOf(Dim dim) const { return dims_.SizeOf(dim); }
@@ -93,7 +95,8 @@ class Inference {
   Dim Sum(std::initializer_list<Dim> terms) { return Sum(std::span(terms)); }
   void Raise(Dim dim, Dims::Rank rank) { dims_.Raise(dim, rank); }
   void Fix(Dim dim, std::string_view why);
-  // Returns the dimension that both are now. Sizes that differ are an error.
+  // Makes two dimensions the same, and returns the common dimension. Sizes that differ are an
+  // error.
   Dim Unify(Dim a, Dim b);
   // The shape of what is computed element by element from tensors of these shapes. Unifies
   // dimensions that meet, unless one of them has size 1.
@@ -101,37 +104,40 @@ class Inference {
   Shape Broadcast(std::span<const Shape> shapes);
 
   // The number at this place has to change with this size. `from_end`: the number is minus the
-  // size. A computed number has no place and changes by itself.
+  // size. Nothing is done without a place: a computed number changes by itself.
   void TieToSize(std::optional<NumberPlace> place, Dim dim, bool from_end = false);
 
-  // The outputs of the node. A node with another number of outputs is an error.
+  // State the outputs of the node. It is an error if the node has another number of outputs.
   void SetOutput(Shape shape);
   void SetOutputs(std::vector<Shape> shapes);
   void SetOutputSize(Dim dim);  // for an output that is a number
-  // The only output is lengths of vectors, or vectors that were divided by their lengths.
+  // The node's only output holds lengths of vectors (MarkLength), or vectors that were divided by
+  // their lengths (MarkNormalised).
   void MarkLength();
   void MarkNormalised();
 
-  // What outputs are made of (Origins). Nothing is followed from an argument that is no value. An
-  // output that depends on inputs is an activation: only FollowPicked() follows a parameter into
-  // it.
+  // State what outputs are made of (Origins). An empty `from`, an argument that is not a value, is
+  // ignored. An output that depends on inputs is an activation: only FollowPicked() follows a
+  // parameter into such an output.
   void Follow(std::optional<ValueId> from, std::size_t output, const Axes& axes);
-  // All outputs are parts of `from` and have as many axes.
+  // All outputs are parts of `from` and have as many axes as `from`.
   void FollowAxisByAxis(std::optional<ValueId> from);
-  // The only output, of this rank, is made of all of these. They were broadcast.
+  // The node's only output has this rank, and is made of all these values, broadcast together.
   void FollowBroadcast(std::span<const ValueId> from, std::size_t rank);
-  // Data picks parts of `from`. If that is a parameter, the first output is still made of it.
+  // The first output is parts of `from` that data picked. If `from` is a parameter, the output is
+  // still made of that parameter.
   void FollowPicked(std::optional<ValueId> from, const Axes& axes);
 
-  // Products with the elements of a tensor are summed up along these axes of it. This counts only
-  // if the tensor is made of a parameter.
+  // The node sums up products with the elements of `operand`, along these axes of `operand`.
+  // Nothing is added if `operand` is not made of a parameter.
   void AddUse(std::optional<ValueId> operand, const std::vector<std::size_t>& axes,
               bool lookup = false);
-  // These operands are activations. They are multiplied with each other and summed up. The node and
-  // `normalised` are filled in here.
+  // The node multiplies these operands, which are activations, with each other and sums up the
+  // products. The caller leaves `node` and `normalised` out: AddContraction() fills them in.
   void AddContraction(Contraction contraction, std::span<const ValueId> operands);
 
-  // An error of the node. The first one counts. What is stated after an error is of no use.
+  // Reports an error of the node. Run() fails with the node's first error. Whatever a rule states
+  // after an error has no effect.
   void Fail(std::string_view message);
   bool ok() const { return current_.error.empty(); }
 
@@ -143,7 +149,7 @@ class Inference {
   void Enter(const Graph& graph, NodeId id);
   std::optional<ValueId> OnlyOutput() const;
 
-  // The node that Run() is at.
+  // The current node of Run().
   struct Current {
     const Node* node = nullptr;
     NodeId id{};

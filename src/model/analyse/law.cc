@@ -13,8 +13,8 @@
 namespace sluice::model {
 namespace {
 
-// The kurtosis is 3 for a normal law and 1.8 for a uniform one. Below this, a law counts as
-// uniform.
+// The kurtosis is 3 for a normal law and 1.8 for a uniform one. With a kurtosis below this value, a
+// law counts as uniform.
 constexpr double kKurtosisBetween = 2.3;
 // Limits the time: many parameters may be views of the same few bytes.
 constexpr std::size_t kMostBytesInAll = std::size_t{4} << 30;
@@ -108,7 +108,8 @@ Law MeasureLaw(std::string_view bytes, DType dtype) {
 
 namespace {
 
-// Recognises a table with one row for each position. All but two of its dimensions are 1.
+// The kind of a table of sines that has one row for each position. Empty if the parameter is not
+// such a table. All but two dimensions of a table have size 1.
 Result<std::optional<Law::Kind>> LookForSines(const Archive& archive, const Parameter& parameter,
                                               DType dtype) {
   constexpr std::int64_t kMostRows = 64;

@@ -28,12 +28,13 @@ struct Law {
 
 std::string_view Name(Law::Kind kind);
 
-// The law of elements of a type, given as bytes. It is unknown if a number is not finite.
+// The law of the elements that these bytes hold. The law is unknown if there is no element, or if
+// an element is not finite.
 Law MeasureLaw(std::string_view bytes, DType dtype);
 
 // The laws of all parameters, in their order. At most `most_bytes` of each parameter are read, and
-// at most 4 GiB in all; tables that may be of sines are read once more, up to 2^20 elements of
-// each. The law of a parameter without values is unknown.
+// at most 4 GiB in all. Up to 2^20 elements of a table that may be of sines are read once more. The
+// law of a parameter without values is unknown.
 Result<std::vector<Law>> MeasureLaws(const Archive& archive, std::size_t most_bytes = 1 << 20);
 
 }  // namespace sluice::model

@@ -10,8 +10,8 @@ namespace {
 
 using Entry = std::pair<std::string_view, Rule>;
 
-// By name, without overload, and without the underscore of operators that write in place. An
-// operator that is missing needs a line here, and a rule if none of rules.h fits.
+// The rule of each operator, by the name that OperatorOf() returns. An operator that is missing
+// needs a line here, and a new rule if no rule of rules.h fits.
 constexpr Entry kRules[] = {
     // Computed element by element.
     {"abs", LikeFirst},
@@ -110,7 +110,7 @@ constexpr Entry kRules[] = {
     {"zeros_like", LikeFirst},
     {"prelu", Prelu},
 
-    // Computed along a dimension, so that its size has a meaning.
+    // Computed along a dimension. The size of this dimension has a meaning, so it is fixed.
     {"_log_softmax", LikeFirstAlongFixed},
     {"_softmax", LikeFirstAlongFixed},
     {"cumprod", LikeFirstAlongFixed},
@@ -119,7 +119,7 @@ constexpr Entry kRules[] = {
     {"softmax", LikeFirstAlongFixed},
     {"softmin", LikeFirstAlongFixed},
 
-    // Of several tensors, broadcast.
+    // Computed element by element from several tensors, which are broadcast.
     {"__and__", Together},
     {"__or__", Together},
     {"__xor__", Together},
@@ -324,7 +324,7 @@ constexpr Entry kRules[] = {
     {"sym_size", SymbolicSize},
     {"zeros", Make},
 
-    // What only checks.
+    // Operators that only check something.
     {"_assert_async", NoOutput},
     {"_assert_scalar", NoOutput},
     {"_assert_tensor_metadata", NoOutput},

@@ -14,7 +14,7 @@ namespace sluice::model {
 void LikeFirst(const Step& step, Inference& inference);  // the shape of the first argument
 void Together(const Step& step, Inference& inference);   // all tensors, broadcast
 void BroadcastTensors(const Step& step,
-                      Inference& inference);  // the same, with an output for each tensor
+                      Inference& inference);  // like Together(), with an output for each tensor
 // The shape of the first argument. The dimension that the operator works along, such as that of a
 // softmax, is fixed.
 void LikeFirstAlongFixed(const Step& step, Inference& inference);
@@ -87,7 +87,7 @@ void WeightNorm(const Step& step, Inference& inference);
 // rules_reduce.cc
 void Reduce(const Step& step, Inference& inference);  // along axes, or along all
 void ReduceWithIndex(const Step& step,
-                     Inference& inference);  // the same, with the index of what was found
+                     Inference& inference);  // like Reduce(), with the index of what was found
 void TopK(const Step& step, Inference& inference);
 void CosineSimilarity(const Step& step, Inference& inference);
 void Loss(const Step& step, Inference& inference);
@@ -110,7 +110,7 @@ void SymbolicTimes(const Step& step, Inference& inference);
 void SymbolicPlus(const Step& step, Inference& inference);
 void SymbolicOther(const Step& step, Inference& inference);
 
-// Null if there is no rule for the operator, which is named as OperatorOf() does.
+// `op` is a name that OperatorOf() returns. FindRule() returns null if the operator has no rule.
 using Rule = void (*)(const Step&, Inference&);
 Rule FindRule(std::string_view op);
 

@@ -5,7 +5,8 @@
 namespace sluice::model {
 namespace {
 
-// The numbers of an argument, one for each dimension of space. A single number stands for all.
+// The numbers of an argument, one for each of the `count` dimensions of space. A single number
+// stands for all of them. A missing argument is `otherwise`.
 std::vector<std::int64_t> ForEach(const Step& step, Inference& inference, std::string_view name,
                                   std::size_t count, std::int64_t otherwise) {
   std::vector<std::int64_t> numbers = step.Integers(name);
@@ -30,8 +31,8 @@ std::size_t SpaceOf(std::string_view op) {
   return op.find("3d") != std::string_view::npos ? 3 : 2;
 }
 
-// The size of a dimension of space after a kernel was moved over it. A stride of 1 changes it by a
-// fixed number. With another stride the dimension is fixed.
+// The dimension that a dimension of space becomes when a kernel moves over it. A stride of 1
+// changes the size by a fixed number. With another stride, both dimensions are fixed.
 Dim Passed(Inference& inference, Dim dim, std::int64_t reach, std::int64_t stride,
            std::int64_t padding, bool ceil) {
   const std::int64_t room = inference.SizeOf(dim) + 2 * padding - reach;
@@ -51,7 +52,7 @@ Dim Passed(Inference& inference, Dim dim, std::int64_t reach, std::int64_t strid
   }
   inference.Fix(dim, "a dimension of space");
   std::int64_t size = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-  // The last window begins inside of the image, or of the padding before it.
+  // The last window must begin inside of the image, or inside of the padding before the image.
   if (ceil && (size - 1) * stride >= inference.SizeOf(dim) + padding) --size;
   return inference.Fixed(size);
 }
@@ -277,7 +278,7 @@ void Col2im(const Step& step, Inference& inference) {
   Dim& channels = shape[shape.size() - 2];
   if (inference.SizeOf(channels) % (kernel[0] * kernel[1]) != 0 || !AreSane({size[0], size[1]}) ||
       size[0] < 0 || size[1] < 0) {
-    inference.Fail("the columns do not go with the kernel");
+    inference.Fail("the columns do not match the kernel");
     return;
   }
   const Dim left = inference.New(inference.SizeOf(channels) / (kernel[0] * kernel[1]));

@@ -8,7 +8,7 @@
 namespace sluice::model {
 namespace {
 
-// The letters of an operand; "..." is a single '.'.
+// The letters of an operand. The ellipsis "..." becomes a single '.'.
 std::string LettersOf(std::string_view term) {
   std::string letters;
   for (std::size_t i = 0; i < term.size(); ++i) {
@@ -71,7 +71,7 @@ void Einsum(const Step& step, Inference& inference) {
     const auto dots = static_cast<std::size_t>(std::ranges::count(letters, '.'));
     if (dots > 1 || letters.size() - dots > shape.size() ||
         (dots == 0 && letters.size() != shape.size())) {
-      inference.Fail("the equation does not go with the dimensions of the tensors");
+      inference.Fail("the equation does not match the dimensions of the tensors");
       return;
     }
     std::size_t at = 0;
@@ -122,14 +122,14 @@ void Einsum(const Step& step, Inference& inference) {
     }
     std::vector<std::size_t> contracted;
     for (std::size_t i = 0; i < letters.size(); ++i) {
-      if (letters[i] == '.') break;  // after it, a letter's position is not its axis
+      if (letters[i] == '.') break;  // after the ellipsis, a letter's position is not its axis
       if (result.find(letters[i]) == std::string::npos) contracted.push_back(i);
     }
     inference.AddUse(*values[o], contracted);
     kept += letters;
   }
-  // Dimensions that all activations have, and that are not summed up among them, are heads. The
-  // others are inside of a head.
+  // A dimension is a head if all activations have it and it is not summed up among them. The other
+  // dimensions are inside of a head.
   std::vector<Dim> heads;
   std::vector<Dim> inner;
   std::optional<Dim> summed;

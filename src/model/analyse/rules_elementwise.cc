@@ -27,7 +27,8 @@ void LikeFirstAlongFixed(const Step& step, Inference& inference) {
   if (!shape.empty()) {
     const auto axis = step.Integers(step.Has("dims") ? "dims" : "dim");
     for (const std::int64_t each : axis)
-      inference.Fix(shape[step.Axis(each, shape.size())], "it is taken along this dimension");
+      inference.Fix(shape[step.Axis(each, shape.size())],
+                    "the operator works along this dimension");
   }
   inference.SetOutput(std::move(shape));
 }

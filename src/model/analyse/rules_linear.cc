@@ -7,8 +7,8 @@ namespace {
 
 constexpr Dims::Rank kInner = Dims::Rank::kInner;
 
-// The roles of two tensors that are multiplied and summed up: two activations, or an activation and
-// a weight.
+// The roles of two tensors whose products are summed up. They are two activations, or an activation
+// and a weight.
 struct Meeting {
   bool of_activations = false;
   bool first_is_weight = false;
@@ -199,7 +199,7 @@ void EmbeddingBag(const Step& step, Inference& inference) {
   inference.AddUse(step.ValueOf("weight"), {0}, /*lookup=*/true);
   Dim bags = offsets[0];
   if (step.Boolean("include_last_offset", false)) {
-    inference.Fix(bags, "the last of them ends the list");
+    inference.Fix(bags, "the last offset only ends the list");
     bags = inference.Fixed(std::max<std::int64_t>(inference.SizeOf(bags) - 1, 0));
   }
   std::vector<Shape> outs = {{bags, table[1]}, {indices[0]}, {bags}, {bags}};

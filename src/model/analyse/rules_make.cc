@@ -19,9 +19,9 @@ void Arange(const Step& step, Inference& inference) {
   const double end = step.Real("end", 0);
   const double by = step.Real("step", 1);
   const double size = std::ceil((end - begin) / by);
-  if (!(size >= 0 && size < 1e12)) inference.Fail("expected an end behind its beginning");
+  if (!(size >= 0 && size < 1e12)) inference.Fail("expected an end that is not before the start");
   if (!inference.ok()) return;
-  // Up to a computed size, the output has the dimension of that size.
+  // A range from 0 to a computed size has the dimension of that size.
   if (begin == 0 && by == 1 && step.IsSize("end")) {
     inference.SetOutput({step.Size("end")});
     return;
@@ -72,13 +72,13 @@ void SymbolicPlus(const Step& step, Inference& inference) {
   if (inference.ok()) inference.SetOutputSize(inference.Sum(operands));
 }
 
-// Subtraction, division and remainder. Their operands are numbers that inputs decide, and stay as
-// they are.
+// Subtraction, division and remainder. Their operands are numbers that inputs decide. The operands
+// and the result are fixed.
 void SymbolicOther(const Step& step, Inference& inference) {
   const std::vector<Dim> operands = step.Operands();
   if (inference.ok() && operands.size() != 2) inference.Fail("expected two numbers");
   if (!inference.ok()) return;
-  for (const Dim operand : operands) inference.Fix(operand, "it is computed with");
+  for (const Dim operand : operands) inference.Fix(operand, "the network computes with this size");
   const std::int64_t a = inference.SizeOf(operands[0]);
   const std::int64_t b = inference.SizeOf(operands[1]);
   if (step.op() == "operator.sub") {

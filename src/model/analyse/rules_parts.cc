@@ -16,8 +16,8 @@ std::vector<Shape> WithParts(const Shape& shape, std::size_t axis, const std::ve
   return shapes;
 }
 
-// Parts of equal size. Their number does not change. If the last part is smaller, the sizes are
-// fixed.
+// Divides a dimension into parts of the same size. The number of parts stays the same when the
+// dimension shrinks. If the last part is smaller, all sizes are fixed.
 std::vector<Dim> EqualParts(Inference& inference, Dim whole, Dim part) {
   const std::int64_t size = inference.SizeOf(whole);
   const std::int64_t each = inference.SizeOf(part);
@@ -110,7 +110,7 @@ void Glu(const Step& step, Inference& inference) {
   const std::size_t axis = step.Axis("dim", -1, shape.size());
   if (!inference.ok()) return;
   if (inference.SizeOf(shape[axis]) % 2 != 0) {
-    inference.Fail("it has no two halves");
+    inference.Fail("the dimension cannot be cut in two halves");
     return;
   }
   const Dim half = inference.New(inference.SizeOf(shape[axis]) / 2);
@@ -161,7 +161,7 @@ void Slice(const Step& step, Inference& inference) {
     return;
   }
   if (begin == 0 && end == size) {
-    // An end that is given as a number changes with the whole.
+    // An end that is given as a number changes with the size of the dimension.
     if (given_end == size) inference.TieToSize(step.PlaceOf("end"), whole);
     inference.SetOutput(std::move(shape));
     return;
@@ -191,7 +191,7 @@ void Narrow(const Step& step, Inference& inference) {
   inference.FollowAxisByAxis(step.FirstValue());
   const std::int64_t size = inference.SizeOf(shape[axis]);
   if (begin < 0 || begin > size || inference.SizeOf(length) > size - begin) {
-    inference.Fail("it lies outside of the tensor");
+    inference.Fail("the part lies outside of the tensor");
     return;
   }
   const Dim before = inference.New(begin);
@@ -280,7 +280,8 @@ void IndexTensor(const Step& step, Inference& inference) {
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
     if (step.DTypeOf(*indices[i]) == DType::kBool) {
-      inference.Fail("how many elements it picks depends on data, which cannot be planned for");
+      inference.Fail(
+          "the number of picked elements depends on data, so the shape cannot be inferred");
       return;
     }
     shapes.push_back(inference.shape(*indices[i]));

@@ -53,7 +53,7 @@ void Recurrent(const Step& step, Inference& inference) {
   const bool projects = is_lstm && weights.size() == (plain + 1) * cells;
   const std::size_t each = plain + (projects ? 1 : 0);
   if (weights.size() != each * cells) {
-    inference.Fail("the number of weights does not go with the layers");
+    inference.Fail("the number of weights does not match the layers");
     return;
   }
   if (!projects) inference.Unify(output, cell);

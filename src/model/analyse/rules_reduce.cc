@@ -5,7 +5,8 @@
 namespace sluice::model {
 namespace {
 
-// The shape without these axes, or with 1 in their place. If no axes are given, all are reduced.
+// The shape without these axes, or with 1 in their place if `keeps`. If no axes are given, all axes
+// are reduced.
 Shape Reduced(const Step& step, Inference& inference, const Shape& shape,
               const std::vector<std::int64_t>& axes, bool keeps) {
   std::vector<bool> gone(shape.size(), axes.empty());
@@ -18,8 +19,8 @@ Shape Reduced(const Step& step, Inference& inference, const Shape& shape,
     } else if (keeps) {
       out.push_back(inference.Fixed(1));
     }
-    // A dimension that is reduced is a number of similar things, such as tokens or pixels. Widths
-    // shrink before it.
+    // A dimension that is reduced counts similar things, such as tokens or pixels. Widths shrink
+    // before such a dimension.
     if (gone[i]) inference.Raise(shape[i], Dims::Rank::kCount);
   }
   return out;
@@ -98,7 +99,7 @@ void CrossEntropy(const Step& step, Inference& inference) {
     for (std::size_t i = 0; i < target.size(); ++i)
       inference.Unify(shape[i < classes ? i : i + 1], target[i]);
   } else {
-    inference.Fail("the target does not go with the scores");
+    inference.Fail("the target does not match the scores");
   }
   Shape each = shape;
   each.erase(each.begin() + static_cast<std::ptrdiff_t>(classes));

@@ -13,9 +13,10 @@ std::int64_t ElementCount(const Inference& inference, const Shape& shape) {
   return elements;
 }
 
-// Follows the axes of a value through a reshape. Both shapes are read from the left. Axes belong
-// together up to the point where both sides have the same product of sizes. Where there is no such
-// point, since a size is 0 or a product too large, nothing is followed.
+// Follows the axes of a value through a reshape. Both shapes are read from the left and cut
+// wherever both sides have the same product of sizes. Each axis of `to` between two cuts comes from
+// all axes of `from` between the same cuts. Nothing is followed if the shapes cannot be cut in this
+// way, because a size is 0 or a product is too large.
 void FollowReshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
                    const Shape& to) {
   if (!value || inference.shape(*value).size() != from.size()) return;
@@ -51,7 +52,7 @@ void FollowReshape(Inference& inference, std::optional<ValueId> value, const Sha
 void Reshape(Inference& inference, std::optional<ValueId> value, const Shape& from,
              const Shape& to) {
   if (ElementCount(inference, from) != ElementCount(inference, to)) {
-    inference.Fail("the sizes do not go together with the elements there are");
+    inference.Fail("the sizes do not match the number of elements");
     return;
   }
   if (ElementCount(inference, from) == 0) return;
@@ -59,7 +60,7 @@ void Reshape(Inference& inference, std::optional<ValueId> value, const Shape& fr
   FollowReshape(inference, value, from, to);
 }
 
-// The shape of these sizes. One of them may be left open. It is then found from the number of
+// The shape of these sizes. One size may be left open. It is then computed from the number of
 // elements.
 Shape Closed(Inference& inference, const std::vector<std::optional<Dim>>& sizes,
              std::int64_t elements) {
@@ -78,7 +79,7 @@ Shape Closed(Inference& inference, const std::vector<std::optional<Dim>>& sizes,
   }
   if (open < 0) return shape;
   if (known == 0 || elements % known != 0) {
-    inference.Fail("the sizes do not go together with the elements there are");
+    inference.Fail("the sizes do not match the number of elements");
     return shape;
   }
   shape[static_cast<std::size_t>(open)] = inference.New(elements / known);
@@ -129,7 +130,7 @@ void Flatten(const Step& step, Inference& inference) {
   }
   const std::size_t begin = step.Axis("start_dim", 0, from.size());
   const std::size_t end = step.Axis("end_dim", -1, from.size());
-  if (begin > end) inference.Fail("it ends before it begins");
+  if (begin > end) inference.Fail("expected start_dim not to be after end_dim");
   if (!inference.ok()) return;
   const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
   Shape to(from.begin(), at(begin));
@@ -281,7 +282,7 @@ void PixelShuffle(const Step& step, Inference& inference) {
   const std::size_t rank = shape.size();
   if (rank < 3 || factor < 1 || factor > 1024 ||
       inference.SizeOf(shape[rank - 3]) % (factor * factor) != 0) {
-    inference.Fail("the channels cannot be divided so");
+    inference.Fail("the channels cannot be divided by the square of the factor");
     return;
   }
   const Dim channels = inference.New(inference.SizeOf(shape[rank - 3]) / (factor * factor));
@@ -300,7 +301,7 @@ void PixelUnshuffle(const Step& step, Inference& inference) {
   const std::size_t rank = shape.size();
   if (rank < 3 || factor < 1 || factor > 1024 || inference.SizeOf(shape[rank - 1]) % factor != 0 ||
       inference.SizeOf(shape[rank - 2]) % factor != 0) {
-    inference.Fail("the pixels cannot be divided so");
+    inference.Fail("the pixels cannot be divided by the factor");
     return;
   }
   shape[rank - 3] =

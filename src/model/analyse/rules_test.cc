@@ -14,8 +14,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The formulas of the shape of what `write` returns, in a network around it. An input of [batch, 6]
-// is mapped to a width of 24, and what `write` returns is summed up. The batch is 1009.
+// Builds a network around `write`, and returns the formulas of the shape of what `write` returns.
+// Before `write`, the network maps an input of [batch, 6] to a width of 24. After `write`, it sums
+// up the result. The batch is 1009.
 std::vector<std::string> Formulas(const std::function<ValueId(Builder&, ValueId)>& write) {
   Builder b;
   const ValueId x = b.Linear("in", b.Input("x", {6}), 6, 24);
@@ -53,7 +54,7 @@ TEST(RulesTest, ReshapesCutAndJoin) {
               }),
               ElementsAre("1009", "w1", "w2"));
   EXPECT_THAT(Formulas([](Builder& b, ValueId x) { return View(b, x, {5, 5}); }),
-              ElementsAre(HasSubstr("the sizes do not go together with the elements there are")));
+              ElementsAre(HasSubstr("the sizes do not match the number of elements")));
 }
 
 TEST(RulesTest, NothingIsFollowedThroughAShapeWithoutElements) {
@@ -166,7 +167,7 @@ TEST(RulesTest, AnEinsumJoinsWhatHasOneLetter) {
                               {{.name = "equation", .value = std::string("bij->b")},
                                Tensors("tensors", {x})});
               }),
-              ElementsAre(HasSubstr("the equation does not go with the dimensions")));
+              ElementsAre(HasSubstr("the equation does not match the dimensions")));
 }
 
 TEST(RulesTest, ReductionsTakeDimensionsAway) {

@@ -8,7 +8,9 @@ namespace sluice::model {
 namespace {
 
 constexpr double kBase = 10000;
-constexpr double kTolerance = 1e-5;  // for each position: angles are computed with single precision
+// The difference allowed in row t is t + 1 times this, because networks compute angles in single
+// precision.
+constexpr double kTolerance = 1e-5;
 constexpr std::size_t kLeastRows = 4;
 constexpr std::size_t kLeastWidth = 4;
 

@@ -12,7 +12,7 @@ namespace sluice::model {
 // t / 10000^(2i / width), either in turns or all sines first. Such a table can be made for any
 // width.
 
-// Which of the two kinds a table is, given its first rows; empty if it is neither.
+// Which of the two kinds a table is, given the elements of its first rows. Empty if it is neither.
 std::optional<Law::Kind> RecogniseSines(std::span<const double> elements, std::size_t width);
 
 // An element of such a table.

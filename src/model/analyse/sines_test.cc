@@ -8,7 +8,7 @@
 namespace sluice::model {
 namespace {
 
-// As networks compute them, in single precision.
+// A table as networks compute it, in single precision.
 std::vector<double> Table(bool in_turns, std::size_t rows, std::size_t width) {
   std::vector<double> table(rows * width);
   for (std::size_t t = 0; t < rows; ++t) {

@@ -14,7 +14,7 @@ constexpr int kMaxFormulaDepth = 32;
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// NAME(ARGUMENT, ...), where an argument is another such term, a number, 'TEXT' or KEY=WORD.
+// Parses NAME(ARGUMENT, ...), where an argument is another such term, a number, 'TEXT' or KEY=WORD.
 class FormulaParser {
  public:
   explicit FormulaParser(std::string_view text) : rest_(text) {}

@@ -9,10 +9,10 @@
 
 namespace sluice::model {
 
-// The arguments of one node, as its rule reads them. Arguments are asked for by their name in the
-// operator's schema. An argument that is missing or of another kind is an error of the inference
-// (Inference::Fail), unless a method says what is returned then. After an error, what is returned
-// is of no use.
+// Gives a rule the arguments of its node. Arguments are named as in the operator's schema. An
+// argument that is missing or of another kind is an error of the inference (Inference::Fail),
+// unless a method below says what it returns then. After an error, a caller must not rely on what
+// methods return.
 class Step {
  public:
   Step(const Graph& graph, NodeId id, Inference& inference);
@@ -29,19 +29,20 @@ class Step {
   std::vector<Shape> Tensors(std::string_view name) const;  // of a list
   std::vector<Shape> AllTensors() const;                    // of all arguments
 
-  // The values themselves. Empty if the argument is no value.
+  // The values themselves. Empty if the argument is not a value.
   std::optional<ValueId> FirstValue() const;
   std::optional<ValueId> ValueOf(std::string_view name) const;
   std::vector<std::optional<ValueId>> ValuesOf(std::string_view name) const;  // of a list
   std::vector<ValueId> AllValues() const;  // of all arguments and lists of tensors
   DType DTypeOf(ValueId value) const { return graph_.value(value).dtype; }
 
-  // Numbers that are no sizes. `otherwise` is returned if there is no such argument.
+  // Numbers that are not sizes. `otherwise` is returned if there is no such argument.
   std::int64_t Integer(std::string_view name, std::int64_t otherwise) const;
   double Real(std::string_view name, double otherwise) const;
   bool Boolean(std::string_view name, bool otherwise) const;
   std::string Text(std::string_view name) const;  // empty if there is none
-  // A list, or a list of one for a number. Empty if there is no such argument.
+  // The numbers of a list. A single number counts as a list of one. Empty if there is no such
+  // argument.
   std::vector<std::int64_t> Integers(std::string_view name) const;
   std::vector<double> Reals(std::string_view name) const;
   // An axis of a tensor of this rank. A negative one counts from the end.
@@ -50,7 +51,8 @@ class Step {
     return Axis(Integer(name, otherwise), rank);
   }
 
-  // Numbers that are sizes. Each gets a class of its own, and changes with it.
+  // Numbers that are sizes. A computed number already has a dimension. Any other number gets a
+  // class of its own, and has to change when the class does.
   Dim Size(std::string_view name) const;
   std::vector<std::optional<Dim>> Sizes(std::string_view name) const;  // empty for -1
   std::vector<Dim> Operands() const;                                   // all arguments
@@ -58,7 +60,7 @@ class Step {
   std::optional<NumberPlace> PlaceOf(std::string_view name, std::size_t element = 0) const;
 
   std::size_t outputs() const { return node_.outputs.size(); }
-  // Empty if the network does not name it.
+  // Empty if the network does not name this output.
   std::optional<ValueId> Output(std::size_t output) const;
 
  private:
@@ -67,7 +69,7 @@ class Step {
   const Kind* Get(std::string_view name) const;
   std::size_t PositionOf(const Argument& argument) const;
   Shape ShapeOfArgument(const ArgumentValue& value) const;
-  std::optional<Dim> SizeOf(const Argument& argument) const;  // empty if it is no size
+  std::optional<Dim> SizeOf(const Argument& argument) const;  // empty if it is not a size
   Dim DimOf(const IntegerOrValue& number, NumberPlace place) const;
 
   const Graph& graph_;

@@ -13,7 +13,8 @@
 namespace sluice::model {
 namespace {
 
-constexpr std::size_t kMaxNoteBytes = 64;  // of the small members that say what the others are
+// The limit for the small members that hold the format, its version, and the order of bytes.
+constexpr std::size_t kMaxNoteBytes = 64;
 
 // Whether the tensor lies within a member of `held` elements.
 bool LiesWithin(const Parameter& parameter, std::int64_t held) {
@@ -146,7 +147,7 @@ Status Archive::CheckStorages() {
                                     Shown(parameter.storage.member)));
     }
     if (member->size == 0) {
-      parameter.tied_to.reset();  // tensors without values share a member
+      parameter.tied_to.reset();  // tensors without values share a member, but are not tied
       continue;
     }
     const auto bytes = BytesOf(graph_.value(parameter.value).dtype);

@@ -12,20 +12,21 @@
 
 namespace sluice::model {
 
-// A .pt2 file that torch.export.save or sluice.export wrote: its graph, and its tensors when they
-// are asked for. The example inputs in it are a pickle, and are never opened.
+// A .pt2 file that torch.export.save or sluice.export wrote: its graph, and its tensors. Open()
+// reads the graph. ReadTensor() reads one tensor. The example inputs in the file are a pickle, and
+// are never opened.
 class Archive {
  public:
-  // Messages begin with the path.
+  // Messages of errors begin with the path.
   static Result<Archive> Open(const std::string& path);
   static Result<Archive> Open(std::unique_ptr<ByteSource> source, const std::string& path);
 
   const Graph& graph() const { return graph_; }
   // False for a tensor that was exported without its values.
   bool HasTensor(const Parameter& parameter) const;
-  // The elements of a tensor, as bytes of its type, in the order of its indices. Of a tensor with
-  // more than `most_elements`, only evenly spread parts, in any order. Fails with
-  // failed_precondition for a tensor without values.
+  // The elements of a tensor, as bytes of its type, in the order of its indices. If the tensor has
+  // more than `most_elements` elements, only evenly spread parts are read, in no particular order.
+  // Fails with failed_precondition for a tensor without values.
   Result<std::string> ReadTensor(const Parameter& parameter, std::size_t most_elements) const;
 
  private:
@@ -40,7 +41,7 @@ class Archive {
 
   ZipArchive zip_;
   std::string path_;
-  std::string root_;  // the folder everything is in
+  std::string root_;  // the folder that all members are in, with a '/' at its end
   Graph graph_;
 };
 

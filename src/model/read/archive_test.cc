@@ -65,7 +65,7 @@ std::vector<float> ReadFirst(const Archive& archive, std::size_t most = SIZE_MAX
   return numbers;
 }
 
-// The weight's entry in the list, to be changed.
+// The weight's entry in the list of weights. Tests change it.
 Json& MetaOf(TestProgram& made) { return made.weights["config"]["fc.weight"]["tensor_meta"]; }
 
 TEST(ArchiveTest, OpensWhateverItsFolderIsCalled) {
@@ -197,7 +197,7 @@ TEST(ArchiveTest, OpensWithoutWeights) {
   ASSERT_TRUE(archive) << archive.error().message;
   for (const Parameter& parameter : archive->graph().parameters) {
     EXPECT_FALSE(archive->HasTensor(parameter));
-    EXPECT_EQ(parameter.tied_to, std::nullopt) << "they share a member for being nowhere";
+    EXPECT_EQ(parameter.tied_to, std::nullopt) << "sharing an empty member is not tying";
     const auto read = archive->ReadTensor(parameter, 1);
     EXPECT_EQ(read.error().code, ErrorCode::kFailedPrecondition);
     EXPECT_THAT(read.error().message, HasSubstr("was exported without its values"));

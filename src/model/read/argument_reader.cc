@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::vector<std::optional<ValueId>>;
 
-// By their numbers in archives.
+// Names of settings, in the order of their numbers in archives.
 constexpr std::array<std::string_view, 8> kLayouts = {"unknown",    "sparse_coo", "sparse_csr",
                                                       "sparse_csc", "sparse_bsr", "sparse_bsc",
                                                       "_mkldnn",    "strided"};
@@ -82,7 +82,7 @@ class ArgumentReader {
     return value ? ArgumentValue(*value) : ArgumentValue();
   }
 
-  // Empty after an error: what follows is not looked at.
+  // Empty after an error, so that nothing more is read.
   std::vector<JsonValue> List(std::string_view kind, const JsonValue& value) {
     return checked_.ok() ? checked_.List(value, kind) : std::vector<JsonValue>();
   }

@@ -9,15 +9,15 @@
 
 namespace sluice::model {
 
-// An argument of a node.
+// Reads an argument of a node.
 ArgumentValue ReadArgument(CheckedJson& checked, const JsonValue& json, const ValueNames& names);
 
-// The values of an output of a graph, which exist already; an empty one for an output that is
-// always the same.
+// Reads an output of a graph: the values that it returns, which were added before. An output that
+// is constant gives one empty value.
 std::vector<std::optional<ValueId>> ReadResult(CheckedJson& checked, const JsonValue& json,
                                                const ValueNames& names);
 
-// Whether the kind is that of a number that is computed or known.
+// Whether an argument of this kind is a symbolic number: either a computed value or a known number.
 bool IsSymbolic(std::string_view kind);
 
 }  // namespace sluice::model

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The argument as it is read when a node has it.
+// Reads a program in which a node has this argument, and returns the argument as it was read.
 ArgumentValue ReadAsArgument(const Json& value) {
   TestProgram made = TestProgram::Minimal();
   made.nodes()[0]["inputs"].push_back(TestProgram::Argument("extra", value, 2));
@@ -112,7 +112,7 @@ TEST(ArgumentReaderTest, RefusesArgumentsThatAreNotWhatTheySay) {
           "expected a member 'name', found none");
 }
 
-// Not JSON, but what Python writes unless it is told not to.
+// An infinity without quotes is not JSON, but Python's json module writes it by default.
 TEST(ArgumentReaderTest, ReadsInfinitiesWithoutQuotes) {
   TestProgram made = TestProgram::Minimal();
   made.nodes()[0]["inputs"].push_back(TestProgram::Argument("low", {{"as_float", "-Infinity"}}));

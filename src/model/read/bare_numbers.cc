@@ -5,7 +5,7 @@
 namespace sluice::model {
 namespace {
 
-// The length of the text that begins here, with its closing quote.
+// The length of the JSON text that begins at the first character, including both quotes.
 std::size_t LengthOfText(std::string_view json) {
   std::size_t at = 1;
   while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;

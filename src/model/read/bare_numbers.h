@@ -6,7 +6,7 @@
 namespace sluice::model {
 
 // Puts quotes around each Infinity, -Infinity and NaN that stands outside of texts in a JSON text.
-// Python's json writes them without quotes unless it is told not to. PyTorch writes them with
+// By default, Python's json module writes these numbers without quotes. PyTorch writes them with
 // quotes.
 std::string WithQuotedNumbers(std::string_view json);
 

@@ -10,7 +10,7 @@
 
 namespace sluice::model {
 
-// Where the bytes of an archive are.
+// The bytes of an archive, in a file or in memory.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -19,8 +19,8 @@ class ByteSource {
   virtual Status Read(std::uint64_t offset, std::span<char> into) const = 0;
 };
 
-// Fails with not_found if there is no such file, with invalid_argument if it cannot be opened or is
-// no regular file.
+// Fails with not_found if there is no such file, and with invalid_argument if the file cannot be
+// opened or is not a regular file.
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path);
 std::unique_ptr<ByteSource> FromMemory(std::string bytes);
 

@@ -61,7 +61,7 @@ TEST(ByteSourceTest, OpensFilesOnly) {
   std::filesystem::remove(pipe);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(OpenFile(pipe).error().code, ErrorCode::kInvalidArgument)
-      << "a pipe without a writer, which is not waited for";
+      << "a pipe is refused without waiting for a writer";
   std::filesystem::remove(pipe);
 }
 

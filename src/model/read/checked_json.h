@@ -11,26 +11,26 @@
 
 namespace sluice::model {
 
-// Reads JSON and remembers the first error, and where it was. What is read after an error is of no
-// use, and may be anything.
+// Reads JSON, and remembers the first error with its place. After an error, callers must not use
+// what the methods return. `what` and `name` say in messages what was read.
 class CheckedJson {
  public:
   bool ok() const { return !error_.has_value(); }
   // The first error; there must be one.
   std::unexpected<Error> Failure() const { return std::unexpected(*error_); }
 
-  // What is being read, for messages.
+  // Sets the place that messages name.
   void Look(std::string where) { where_ = std::move(where); }
   const std::string& where() const { return where_; }
-  // The file is damaged.
+  // Reports that the file is damaged.
   void Fail(std::string_view message) { Remember(ErrorCode::kCorruption, message); }
-  // The file may be whole, but cannot be used here.
+  // Reports that the file cannot be used here, although it may be undamaged.
   void Unsupported(std::string_view message) { Remember(ErrorCode::kInvalidArgument, message); }
 
   std::optional<JsonValue> Member(const JsonValue& object, std::string_view name);
   std::int64_t Integer(const JsonValue& value, std::string_view what);
   std::int64_t IntegerOf(const JsonValue& object, std::string_view name);
-  // Infinities and NaN are texts in JSON.
+  // Accepts infinities and NaN as texts: JSON has no such numbers.
   double Number(const JsonValue& value, std::string_view what);
   bool Boolean(const JsonValue& value, std::string_view what);
   bool BooleanOf(const JsonValue& object, std::string_view name);
@@ -39,7 +39,7 @@ class CheckedJson {
   std::vector<JsonValue> List(const JsonValue& value, std::string_view what);
   std::vector<JsonValue> ListOf(const JsonValue& object, std::string_view name);
   std::vector<JsonValue::Member> MembersOf(const JsonValue& object, std::string_view name);
-  // An object with one member; the name of the member tells what its value is.
+  // An object with one member; the name of the member tells the kind of its value.
   std::optional<JsonValue::Member> Union(const JsonValue& value, std::string_view what);
 
  private:

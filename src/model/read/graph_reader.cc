@@ -14,14 +14,14 @@
 namespace sluice::model {
 namespace {
 
-constexpr std::int64_t kKeyword = 2;  // a kind of argument
+constexpr std::int64_t kKeyword = 2;  // the kind of keyword arguments
 
 std::string_view Without(std::string_view text, std::string_view prefix) {
   if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   return text;
 }
 
-// The innermost module of a stack "KEY,PATH,TYPE;KEY,PATH,TYPE".
+// The path of the innermost module of a stack "KEY,PATH,TYPE;KEY,PATH,TYPE".
 std::string ModulePath(std::string_view stack) {
   const std::size_t last = stack.rfind(';');
   if (last != std::string_view::npos) stack.remove_prefix(last + 1);

@@ -126,7 +126,7 @@ class ProgramReader {
       checked_.Unsupported("expected tensors as inputs, found a number that varies");
       return;
     }
-    if (part->first != "as_tensor") return;  // a number or none: part of the program
+    if (part->first != "as_tensor") return;  // a number or none is part of the program
     const std::string name = checked_.TextOf(part->second, "name");
     if (!checked_.ok()) return;
     const ValueId id = reader_.AddTensor(name, metas, names_);
@@ -157,7 +157,8 @@ class ProgramReader {
     }
   }
 
-  // Adds a parameter. What it lacks is filled in from the lists of tensors and the program.
+  // Adds a parameter. Its sizes, its storage, and whether it is trainable are filled in from the
+  // program and the lists of tensors.
   void AddParameter(Parameter parameter, const JsonValue& argument, const TensorMetas& metas) {
     const std::string inside = checked_.TextOf(argument, "name");
     if (!checked_.ok()) return;
@@ -184,7 +185,8 @@ class ProgramReader {
     graph_.parameters.push_back(std::move(parameter));
   }
 
-  // Finds parameters that are the same tensor. All of its names are inputs; nodes use the last.
+  // Finds parameters that are the same tensor. Each name of such a tensor is an input of the graph.
+  // Nodes use the last name.
   void FindTied() {
     using Whole = std::tuple<std::string_view, std::int64_t, std::vector<std::int64_t>,
                              std::vector<std::int64_t>, DType>;

@@ -81,7 +81,7 @@ TEST(ProgramReaderTest, SaysWhatIsMissing) {
     made.program[pointer.parent_pointer()].erase(pointer.back());
     ExpectRefused(made.Read(), ErrorCode::kCorruption,
                   fmt::format("expected a member '{}', found none", pointer.back()));
-    // And what is there, but is something else.
+    // A member that is there, but has the wrong type.
     made.program[pointer] = true;
     ExpectRefused(made.Read(), ErrorCode::kCorruption, "expected");
   }
@@ -109,7 +109,7 @@ TEST(ProgramReaderTest, EveryReferenceLeadsToWhatIsMadeBefore) {
   ExpectRefused(
       [](TestProgram& it) { it.nodes()[0]["inputs"][0]["arg"] = TestProgram::Tensor("z"); },
       ErrorCode::kCorruption, "'z' is used, but nothing before makes it");
-  // Its own output, and that of a later one.
+  // A node cannot use its own output.
   ExpectRefused(
       [](TestProgram& it) { it.nodes()[0]["inputs"][0]["arg"] = TestProgram::Tensor("y"); },
       ErrorCode::kCorruption, "'y' is used, but nothing before makes it");
@@ -196,7 +196,7 @@ TEST(ProgramReaderTest, BoundsSizes) {
   ExpectRefused(
       [&](TestProgram& it) { it.weights["config"]["fc.weight"]["tensor_meta"]["sizes"] = many; },
       ErrorCode::kInvalidArgument, "sizes: expected at most 64 dimensions, found 65");
-  // A product that would not fit, though one factor is nothing.
+  // One size is 0, but the product of the other sizes would overflow.
   const Json large = TestProgram::Number(kMaxSize);
   ExpectRefused(
       [&](TestProgram& it) {
@@ -218,7 +218,7 @@ TEST(ProgramReaderTest, SymbolsAreOneNumberEach) {
   EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].symbol, "4*s0");
   made.tensors()["y"]["sizes"][0]["as_expr"].erase("hint");
   EXPECT_EQ(ReadGraph(made).value(ReadGraph(made).outputs[0]).sizes[0].number, -1)
-      << "nothing is known";
+      << "the size in the example is unknown";
 
   ExpectRefused(
       [](TestProgram& it) {
@@ -243,7 +243,7 @@ TEST(ProgramReaderTest, SymbolsAreOneNumberEach) {
 
 TEST(ProgramReaderTest, TiedWeightsAreOneTensor) {
   TestProgram made = TestProgram::Minimal();
-  made.AddParameter("row", "p_row", {4}, "weight_0");  // part of the first
+  made.AddParameter("row", "p_row", {4}, "weight_0");  // a part of the first parameter
   made.AddParameter("tied", "p_tied", {3, 4}, "weight_0");
   made.AddParameter("row_again", "p_row_again", {4}, "weight_0");
   made.AddParameter("turned", "p_turned", {3, 4}, "weight_0");
@@ -281,7 +281,7 @@ TEST(ProgramReaderTest, BuffersAndConstantsAreHeldToo) {
   EXPECT_EQ(graph.parameters[3].storage.member, "constants/tensor_0");
 }
 
-// This would take minutes if it took time by the square of what there is.
+// This test would take minutes if the time grew with the square of the number of symbols.
 TEST(ProgramReaderTest, ReadsManySymbols) {
   constexpr int kSymbols = 50'000;
   std::string inputs;

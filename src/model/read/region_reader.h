@@ -16,8 +16,9 @@ struct RegionCall {
   std::vector<JsonValue> operands;  // for the inputs of that graph
 };
 
-// `op` is the part of the node's target behind "torch.ops.higher_order.", and `outside` the region
-// around the node. Empty for other such nodes (branches and loops), with the reason in `checked`.
+// `op` is the part of the node's target behind "torch.ops.higher_order.", and `outside` the
+// settings of the region around the node. Empty for other higher-order nodes (branches and loops).
+// Then `checked` has the reason.
 std::optional<RegionCall> ReadRegionCall(CheckedJson& checked, const JsonValue& node,
                                          std::string_view op, const Region& outside);
 

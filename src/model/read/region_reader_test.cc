@@ -12,7 +12,8 @@
 namespace sluice::model {
 namespace {
 
-// The node `y = linear(x, weight)`, as a region around it, once for each op.
+// The node `y = linear(x, weight)` in nested regions, one for each op. The last op is the outermost
+// region.
 TestProgram Wrapped(const std::vector<std::string>& ops) {
   TestProgram made = TestProgram::Minimal();
   for (const std::string& op : ops) {
@@ -44,7 +45,7 @@ TEST(RegionReaderTest, UnfoldsRegions) {
   EXPECT_EQ(std::get<ValueId>(graph.nodes[0].arguments[0].value), graph.inputs[0]);
   ASSERT_TRUE(graph.nodes[0].region);
   const Region& region = graph.regions[*graph.nodes[0].region];
-  EXPECT_TRUE(region.no_grad) << "what holds outside holds inside";
+  EXPECT_TRUE(region.no_grad) << "settings outside of a region apply inside too";
   EXPECT_EQ(region.autocast_device, "cpu");
   EXPECT_TRUE(region.autocast_enabled);
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kWindowBytes = std::int64_t{1} << 20;  // of one read
 constexpr std::int64_t kGapBytes = std::int64_t{64} << 10;    // the largest gap within a read
 constexpr std::size_t kMaxRuns = 32'768;                      // of one read
-constexpr std::int64_t kParts = 64;                           // of a tensor that is too large
+// The number of parts that are read of a tensor that is too large.
+constexpr std::int64_t kParts = 64;
 
 struct Axis {
   std::int64_t size = 1;
@@ -28,7 +29,8 @@ struct Run {
   std::int64_t count = 0;
 };
 
-// Takes runs in any order and fills the result. Runs that lie near each other share a read.
+// Takes runs in any order and fills the result. Runs that lie near each other share a read. The
+// caller adds all runs, and then calls Finish().
 class RunReader {
  public:
   RunReader(const ByteSource& source, std::size_t element_bytes, const Axis& along,
@@ -37,7 +39,7 @@ class RunReader {
     const auto width = static_cast<std::int64_t>(bytes_);
     gap_ = kGapBytes / width;
     window_ = kWindowBytes / width;
-    // Elements that are too far from each other for one read come one by one.
+    // Elements that are too far from each other for one read are read one by one.
     longest_ = along.stride > gap_ ? 1 : along.stride == 0 ? window_ : window_ / along.stride;
   }
 
@@ -59,7 +61,7 @@ class RunReader {
     return {};
   }
 
-  // Reads and copies the runs that are left.
+  // Reads and copies the runs that were not read yet.
   Status Finish() {
     if (runs_.empty()) return {};
     window_bytes_.resize(static_cast<std::size_t>(end_ - begin_) * bytes_);
@@ -102,7 +104,7 @@ std::int64_t ElementsOf(std::span<const Axis> axes) {
   return elements;
 }
 
-// Steps of a result that is without gaps, the last axis fastest.
+// Sets the steps of a result without gaps in which the last axis changes fastest.
 void StepInOrder(std::span<Axis> axes) {
   std::int64_t step = 1;
   for (Axis& axis : std::views::reverse(axes)) {
@@ -111,7 +113,8 @@ void StepInOrder(std::span<Axis> axes) {
   }
 }
 
-// Sorts axes by the order in which the elements lie.
+// Sorts the axes by stride, the largest first, so that a walk meets the elements in the order in
+// which they lie in the source.
 void SortAsTheyLie(std::vector<Axis>& axes) {
   std::ranges::stable_sort(axes, std::ranges::greater(), &Axis::stride);
 }
@@ -133,12 +136,12 @@ std::vector<Axis> Merged(std::span<const Axis> axes) {
   return merged;
 }
 
-// Which elements to take.
+// The elements to take: parts of the same length, at even distances.
 struct Walk {
   std::vector<Axis> axes;
   std::int64_t parts = 1;
-  std::int64_t length = 0;   // of a part
-  std::int64_t spacing = 0;  // from the begin of a part to the next
+  std::int64_t length = 0;   // of a part, in elements
+  std::int64_t spacing = 0;  // from the beginning of a part to that of the next
 };
 
 Walk WalkAll(std::vector<Axis> axes) {
@@ -160,7 +163,8 @@ Walk WalkParts(std::vector<Axis> axes, std::int64_t most) {
           .spacing = elements / parts};
 }
 
-// Adds the elements from `begin` to `end`, counted in the order in which they lie.
+// Adds the elements from `begin` to `end`, counted in the order in which they lie. `to` is added to
+// all their places in the result.
 Status AddRange(const StridedLayout& layout, std::span<const Axis> axes, std::int64_t begin,
                 std::int64_t end, std::int64_t to, RunReader& reader) {
   const Axis& along = axes.back();

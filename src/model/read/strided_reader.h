@@ -19,13 +19,13 @@ struct StridedLayout {
   std::vector<std::int64_t> strides;
 };
 
-// Reads all elements in the order of their indices, the last index fastest. Of a tensor with more
-// than `most_elements`, it reads evenly spread parts, at most that many elements in all, in the
-// order in which they lie.
+// Reads all elements in the order of their indices; the last index changes fastest. If the tensor
+// has more than `most_elements` elements, only evenly spread parts are read: at most
+// `most_elements` elements in all, in the order in which they lie in the source.
 //
-// The bytes are read in the order in which they lie, a MiB at a time, whatever the order of
-// indices. A gap is read, too, where that is cheaper than another read. Needs a few MiB beside the
-// result.
+// Whatever the order of the indices, the bytes are read in the order in which they lie, at most one
+// MiB at a time. A small gap between elements is read too, because another read would cost more.
+// Besides the result, this needs a few MiB of memory.
 Result<std::string> ReadStrided(const ByteSource& source, const StridedLayout& layout,
                                 std::size_t most_elements);
 

@@ -13,7 +13,7 @@
 namespace sluice::model {
 namespace {
 
-// Numbers that are their own places; counts what is read of them.
+// A source in which each element is the number of its place. Counts the reads and the bytes read.
 class CountingSource final : public ByteSource {
  public:
   explicit CountingSource(std::size_t elements) : numbers_(elements) {
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> ReadNumbers(const ByteSource& source, const StridedLa
   return numbers;
 }
 
-// The simple way.
+// Computes the places of the elements one by one.
 std::vector<std::uint32_t> Expected(const StridedLayout& layout) {
   std::int64_t elements = 1;
   for (const std::int64_t size : layout.sizes) elements *= size;
@@ -100,7 +100,7 @@ TEST(ReadStridedTest, ReadsWhatLiesTogetherInFewReads) {
   constexpr std::int64_t kColumns = 2048;  // 8 MiB in all
   for (const StridedLayout& layout :
        {Layout({kRows, kColumns}, {kColumns, 1}), Layout({kColumns, kRows}, {1, kColumns}),
-        Layout({32, 64, 32, 32}, {65'536, 1, 2048, 64}),    // as images lie
+        Layout({32, 64, 32, 32}, {65'536, 1, 2048, 64}),    // images with channels last
         Layout({kRows, kColumns - 48}, {kColumns, 1}, 48),  // with gaps
         Layout({kRows, kColumns / 2}, {kColumns, 2})}) {
     const CountingSource source(kRows * kColumns);
@@ -128,9 +128,9 @@ TEST(ReadStridedTest, TakesEvenlySpreadPartsOfWhatIsLarge) {
     EXPECT_GT(taken.size(), 9'000U);
     EXPECT_LE(taken.size(), 10'000U);
     EXPECT_LE(source.reads, 64);
-    EXPECT_LE(source.total, 10'000 * sizeof(std::uint32_t)) << "nothing else";
+    EXPECT_LE(source.total, 10'000 * sizeof(std::uint32_t)) << "nothing else is read";
     std::ranges::sort(taken);
-    EXPECT_EQ(std::ranges::adjacent_find(taken), taken.end()) << "each element once";
+    EXPECT_EQ(std::ranges::adjacent_find(taken), taken.end()) << "each element is taken once";
     for (std::uint32_t tenth = 0; tenth < 10; ++tenth) {
       const auto begin = std::ranges::lower_bound(taken, tenth * kElements / 10);
       const auto end = std::ranges::lower_bound(taken, (tenth + 1) * kElements / 10);

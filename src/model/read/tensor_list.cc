@@ -12,7 +12,7 @@
 namespace sluice::model {
 namespace {
 
-constexpr std::int64_t kStrided = 7;  // a layout
+constexpr std::int64_t kStrided = 7;  // the number of the dense layout
 
 std::int64_t ReadNumber(CheckedJson& checked, const JsonValue& json, std::string_view what) {
   const std::int64_t number = checked.IntegerOf(json, "as_int");
@@ -37,8 +37,8 @@ std::vector<std::int64_t> ReadNumbers(CheckedJson& checked, const JsonValue& obj
   return numbers;
 }
 
-// Whether there are at most kMaxSize elements, with sizes of 0 taken for 1. Then sizes can be
-// multiplied in any order without overflow.
+// Whether a tensor has at most kMaxSize elements, where a size of 0 counts as 1. If so, the sizes
+// can be multiplied in any order without overflow.
 bool HasFewElements(const std::vector<std::int64_t>& sizes) {
   std::int64_t elements = 1;
   for (const std::int64_t size : sizes) {

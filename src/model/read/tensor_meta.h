@@ -8,7 +8,7 @@
 
 namespace sluice::model {
 
-// What a program says of a tensor: its type and its sizes. Some sizes may depend on inputs.
+// What a program says about a tensor: its type and its sizes. Some sizes may depend on inputs.
 struct TensorMeta {
   DType dtype = DType::kFloat32;
   std::vector<Size> sizes;

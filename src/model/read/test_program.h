@@ -14,8 +14,9 @@
 
 namespace sluice::model {
 
-// The texts of an archive, to be changed before they are read. Minimal() is y = linear(x, weight),
-// with x of [s0, 4], s0 = 2 in the example, and weight of [3, 4].
+// The texts of an archive. A test can change them before it reads them. Minimal() is the program y
+// = linear(x, weight). The shape of x is [s0, 4], with s0 = 2 in the example. The shape of weight
+// is [3, 4].
 struct TestProgram {
   using Json = nlohmann::ordered_json;
 
@@ -115,7 +116,7 @@ inline void ExpectRefused(const Result<Graph>& read, ErrorCode code, const std::
   EXPECT_THAT(read.error().message, testing::HasSubstr(message));
 }
 
-// The smallest program is refused after this change.
+// Expects that the smallest program is refused after this change.
 inline void ExpectRefused(const std::function<void(TestProgram&)>& change, ErrorCode code,
                           const std::string& message) {
   TestProgram made = TestProgram::Minimal();
@@ -123,7 +124,7 @@ inline void ExpectRefused(const std::function<void(TestProgram&)>& change, Error
   ExpectRefused(made.Read(), code, message);
 }
 
-// The graph of a program that is not refused.
+// Reads a program, and expects that it is not refused.
 inline Graph ReadGraph(const TestProgram& made) {
   auto read = made.Read();
   EXPECT_TRUE(read) << read.error().message;

@@ -10,7 +10,7 @@
 
 namespace sluice::model {
 
-// Little-endian.
+// Appends the bytes of a value, the lowest byte first.
 template <typename T>
 void AppendBytes(std::string& bytes, T value) {
   char raw[sizeof(value)];
@@ -29,7 +29,7 @@ struct TestMember {
 struct TestZip {
   std::vector<TestMember> members = {};
   std::string comment = {};
-  bool large = false;  // so is the directory's
+  bool large = false;  // the same for the sizes and the place of the directory
 
   std::string Bytes() const {
     std::string bytes;
@@ -66,7 +66,7 @@ struct TestZip {
   static void AppendLocal(const TestMember& member, std::string& bytes) {
     AppendBytes<std::uint32_t>(bytes, 0x04034b50);
     AppendCommon(member, bytes);
-    AppendBytes<std::uint16_t>(bytes, 3);  // of an extra field, which readers skip
+    AppendBytes<std::uint16_t>(bytes, 3);  // length of an extra field, which readers skip
     bytes += member.name + "pad" + member.bytes;
   }
   static void AppendDirectory(const TestMember& member, std::uint64_t place, std::string& bytes) {

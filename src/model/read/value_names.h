@@ -15,12 +15,12 @@ class ValueNames {
  public:
   explicit ValueNames(const Graph& graph) : graph_(graph) {}
 
-  // An error if the name is defined already.
+  // Reports an error to `checked` if the name is defined already.
   void Define(CheckedJson& checked, const std::string& name, ValueId value);
-  // An error if the name is not defined, or is a number where a tensor is meant, or the other way
-  // round.
+  // The value with this name, which has to be a tensor or a number as `is_tensor` says. Empty, with
+  // an error in `checked`, if the name is not defined or the value is of the other kind.
   std::optional<ValueId> Find(CheckedJson& checked, std::string_view name, bool is_tensor) const;
-  // By the member "name" of an object.
+  // Finds the tensor that the member "name" of an object names.
   std::optional<ValueId> FindTensor(CheckedJson& checked, const JsonValue& object) const;
 
  private:

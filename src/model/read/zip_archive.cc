@@ -27,11 +27,11 @@ constexpr std::size_t kEndBytes64 = 56;
 constexpr std::size_t kDirectoryBytes = 46;
 constexpr std::size_t kLocalBytes = 30;
 constexpr std::size_t kMaxCommentBytes = 0xffff;
-constexpr std::uint16_t kSizes64 = 1;  // an extra field
+constexpr std::uint16_t kSizes64 = 1;  // the kind of the extra field with sizes of 64 bits
 
 static_assert(std::endian::native == std::endian::little);
 
-// A little-endian number. Its bytes must be there.
+// Reads a little-endian number. The caller makes sure that there are enough bytes.
 template <typename T>
 T At(std::string_view bytes, std::size_t offset) {
   T value;
@@ -57,8 +57,8 @@ struct Directory {
   std::uint64_t members = 0;
 };
 
-// Where the end record is: the last one that is followed by a comment as long as it says, and by
-// nothing more.
+// Where the end record begins in `tail`. It is the last record whose stated comment length matches
+// the number of bytes that follow the record.
 std::optional<std::size_t> FindEnd(std::string_view tail) {
   if (tail.size() < kEndBytes) return std::nullopt;
   for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
@@ -75,8 +75,8 @@ Result<Directory> FindDirectory(const ByteSource& source) {
   const std::optional<std::size_t> at = FindEnd(tail);
   if (!at) {
     return InvalidArgument(
-        "expected a zip file, found no directory at its end: is it what torch.export.save wrote, "
-        "and all of it?");
+        "expected a zip file, found no directory at its end: did torch.export.save write the "
+        "file, and is it complete?");
   }
   const std::uint64_t end = source.size() - tail_size + *at;
   Directory found{.offset = At<std::uint32_t>(tail, *at + 16),
@@ -101,7 +101,8 @@ Result<Directory> FindDirectory(const ByteSource& source) {
   return found;
 }
 
-// Sizes and places that do not fit into 32 bits are in an extra field, in the order of `large`.
+// Reads the sizes and places that do not fit into 32 bits. They are in an extra field, in the order
+// of `large`.
 Status ReadLargeSizes(std::string_view extra, std::span<std::uint64_t* const> large) {
   if (large.empty()) return {};
   while (extra.size() >= 4) {
@@ -137,8 +138,8 @@ class MemberSource final : public ByteSource {
   std::uint64_t size_;
 };
 
-// Whether a name stays within its folder. Sluice writes to no such path, but a tool that unpacks
-// the file may be less careful.
+// Whether a name stays within its folder. Sluice never writes to such a path, but another tool that
+// unpacks the file may be less careful.
 bool IsPlain(std::string_view name) {
   if (name.empty() || name.front() == '/') return false;
   if (name.find_first_of(std::string_view("\\\0", 2)) != std::string_view::npos) return false;
@@ -153,7 +154,7 @@ bool IsPlain(std::string_view name) {
 
 }  // namespace
 
-// Takes eight bytes at a time. Table t has the effect of a byte that t more bytes follow.
+// Handles eight bytes at a time. Table t has the effect of a byte that is followed by t more bytes.
 std::uint32_t Crc32(std::string_view bytes) {
   static constexpr auto kTables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> tables{};

@@ -28,19 +28,19 @@ class ZipArchive {
     std::uint32_t checksum = 0;
   };
 
-  // Fails with corruption if the file is damaged. Fails with invalid_argument if it is no zip file,
-  // is compressed or encrypted, or exceeds the limits.
+  // Fails with corruption if the file is damaged. Fails with invalid_argument if the file is not a
+  // zip file, is compressed or encrypted, or exceeds the limits.
   static Result<ZipArchive> Open(std::unique_ptr<ByteSource> source);
 
-  // By its whole name; null if there is no such member.
+  // Finds a member by its whole name. Null if there is no such member.
   const Member* Find(std::string_view name) const;
   const std::map<std::string, Member, std::less<>>& members() const { return members_; }
 
   // All bytes of a member, checked against its checksum. Fails with not_found if there is no such
-  // member, with invalid_argument if it has more than `most` bytes.
+  // member, and with invalid_argument if the member has more than `most` bytes.
   Result<std::string> Read(std::string_view name, std::size_t most) const;
-  // The bytes of a member, to be read in parts. Valid while the archive lives, also after the
-  // archive is moved.
+  // The bytes of a member, to be read in parts. The source is valid while the archive lives, even
+  // after the archive is moved.
   Result<std::unique_ptr<ByteSource>> OpenMember(const Member& member) const;
 
  private:
@@ -52,7 +52,7 @@ class ZipArchive {
   std::map<std::string, Member, std::less<>> members_;
 };
 
-// As zip files have it (CRC-32 of ISO 3309).
+// The checksum of zip files (CRC-32 of ISO 3309).
 std::uint32_t Crc32(std::string_view bytes);
 
 }  // namespace sluice::model

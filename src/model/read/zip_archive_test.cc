@@ -28,7 +28,7 @@ void ExpectBadFile(const std::string& bytes, ErrorCode code, const std::string& 
   EXPECT_THAT(zip.error().message, HasSubstr(message));
 }
 
-// Everything of it: members as they were, or an error.
+// Reads all members with their checksums.
 Status ReadAll(const ZipArchive& zip) {
   for (const auto& [name, member] : zip.members()) SLUICE_TRY(zip.Read(name, 1 << 20));
   return {};
@@ -82,10 +82,10 @@ TEST(ZipArchiveTest, ReadsWhatIsWrittenForLargeFiles) {
   EXPECT_EQ(zip->Read("m/a", 5), "first");
   ExpectBadFile(With(bytes, bytes.find("PK\x06\x06"), 0), ErrorCode::kCorruption,
                 "the end of its zip directory is damaged");
-  // The place of that record, far outside.
+  // The place of that record lies far outside of the file.
   ExpectBadFile(With(bytes, bytes.find("PK\x06\x07") + 8, UINT64_MAX), ErrorCode::kCorruption,
                 "truncated");
-  // The extra field that holds the sizes is called another.
+  // The extra field that holds the sizes is marked as another kind.
   ExpectBadFile(With<std::uint16_t>(bytes, bytes.find(std::string("\x01\0\x18\0", 4)), 2),
                 ErrorCode::kCorruption, "size is missing");
 }
@@ -110,7 +110,7 @@ TEST(ZipArchiveTest, OfOneThatIsCutShortAnywhereNothingIsRead) {
       const auto zip = OpenZip(bytes.substr(0, length));
       ASSERT_FALSE(zip) << length;
       EXPECT_EQ(zip.error().code, ErrorCode::kInvalidArgument);
-      EXPECT_THAT(zip.error().message, HasSubstr("and all of it?"));
+      EXPECT_THAT(zip.error().message, HasSubstr("and is it complete?"));
     }
     for (std::size_t from = 1; from < bytes.size(); ++from) {
       const auto zip = OpenZip(bytes.substr(from));

@@ -9,23 +9,25 @@
 
 #include "base/text.h"
 
-// The rules. m_in and m_out are what is left of the sizes of a tensor: m_in along the axes that
-// products are summed up over, m_out along the others. S is 1/m where all sizes shrink alike.
+// The rules. m_in and m_out are the ratios of the sizes of a tensor to its original sizes: m_in
+// along the axes that products are summed up over, m_out along the other axes. If all sizes are
+// divided by S, both ratios are 1/S.
 //
 //   mup       Activations and their changes stay as large as in the original, whatever the width
 //             ("Tensor Programs V"). The original is the base: at S = 1 nothing changes. The weight
 //             of an output map is multiplied by S where it is used. A readout begins at 0 in both
-//             networks, unless it is to be kept. An output map that other products follow (a
+//             networks, unless keep_readout is set. An output map that other products follow (a
 //             router) is drawn so that its output begins as large as in the original.
 //   spectral  The same limit, from norms of whole matrices ("A Spectral Condition for Feature
-//             Learning"). It differs for hidden matrices with m_out < m_in: their spread is also
-//             multiplied by sqrt(m_out / m_in).
-//   standard  No rule, for comparison: learning rates stay as given, spreads follow 1/sqrt(fan in).
-//             What is found with it does not carry over.
+//             Learning"). It differs from mup for hidden matrices with m_out < m_in: their standard
+//             deviation is also multiplied by sqrt(m_out / m_in).
+//   standard  No rule, for comparison: learning rates stay as given, standard deviations follow
+//             1/sqrt(fan in). Hyperparameters that are found with it do not carry over.
 //
-// The steps of Adam do not depend on how large gradients are, as long as its eps is small beside
-// them. Gradients grow by S, so eps grows by S. Weight decay acts through the learning rate
-// (lr * decay): "scaled" keeps that product for every tensor, "same" leaves the decay as given.
+// The steps of Adam do not depend on how large gradients are, as long as Adam's eps is small
+// compared with the gradients. Gradients grow by S, so eps grows by S. Weight decay acts through
+// the learning rate (lr * decay): "scaled" keeps that product for every tensor, "same" leaves the
+// decay as given.
 
 namespace sluice::model {
 namespace {
@@ -71,7 +73,7 @@ const std::vector<NamedRule>& Rules() {
   return rules;
 }
 
-// The axes of a parameter along which any of its uses sums up products.
+// The axes of a parameter along which at least one of its uses sums up products.
 struct Contracted {
   std::vector<bool> axes;
   bool is_matrix = false;  // some use sums up products
@@ -101,14 +103,15 @@ ParameterKind KindOf(bool in, bool out) {
   return out ? ParameterKind::kInput : ParameterKind::kScalar;
 }
 
-// By node: whether its output, or what is computed from it, is multiplied with parameters or
-// activations later on.
+// For each node: whether its output, or a value computed from its output, is later multiplied with
+// parameters or activations.
 std::vector<bool> NodesInTheMiddle(const Graph& graph, const Inference& inference) {
   std::vector<bool> multiplies(graph.nodes.size());
   for (const Use& use : inference.uses()) multiplies[Index(use.node)] = true;
   for (const Contraction& contraction : inference.contractions())
     multiplies[Index(contraction.node)] = true;
-  std::vector<bool> leads(graph.values.size());  // from this value to a node that multiplies
+  // Whether this value leads to a node that multiplies.
+  std::vector<bool> leads(graph.values.size());
   std::vector<bool> middle(graph.nodes.size());
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
@@ -184,9 +187,9 @@ Status CheckName(std::string_view what, const std::string& name,
                                      Shown(name), DidYouMean(name, names)));
 }
 
-// The scale of the logits of an attention once the size of a head has changed: q*k / sqrt(d)
-// becomes q*k * sqrt(d_original) / d. A scale that the node has is multiplied by d_original / d.
-// Empty for an operator without a scale of its own.
+// The scale of the logits of an attention after the size d of a head has changed: q*k / sqrt(d)
+// becomes q*k * sqrt(d_original) / d. A scale that the node states is multiplied by d_original / d.
+// Empty if the operator has no argument for a scale.
 std::optional<double> ScaleOf(const Node& node, double size, double narrow) {
   if (!node.op.starts_with("aten.scaled_dot_product_attention")) return std::nullopt;
   const Argument* scale = Find(node, "scale");
@@ -239,7 +242,8 @@ Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
     rule->apply(plan);
     if (plan.kind == ParameterKind::kOutput && !is_standard) {
       if (planner.IsInTheMiddle(p)) {
-        // With its multiplier, its output begins as large as in the original.
+        // Together with the multiplier below, this lets the output begin as large as in the
+        // original.
         plan.law.deviation *= std::sqrt(plan.in_ratio);
       } else if (!options.keep_readout) {
         plan.zeroed = true;

@@ -16,26 +16,27 @@ namespace sluice::model {
 
 // The kind of a parameter: where it has widths.
 enum class ParameterKind : std::uint8_t {
-  // Widths on both sides: products are summed up over one of them.
+  // Widths among the axes that products are summed up over, and among the other axes.
   kHidden,
-  // A width only in the output: input maps, embeddings, biases, gains, depthwise kernels.
+  // Widths only among the other axes: input maps, embeddings, biases, gains, depthwise kernels.
   kInput,
-  // A width only along axes that products are summed up over: readouts, routers.
+  // Widths only among the axes that products are summed up over: readouts, routers.
   kOutput,
   // No width.
   kScalar,
 };
 std::string_view Name(ParameterKind kind);
 
-// How a parameter of the narrower network is drawn and trained, so that what is found on that
-// network holds on the original. The factors multiply what the user sets. A learning rate that was
-// found is used on the original as it is.
+// How a parameter of the narrower network is drawn and trained, so that hyperparameters that are
+// good on that network are good on the original. The factors multiply the values that the user
+// sets. A learning rate that was found on the narrower network is used on the original without a
+// factor.
 struct ParameterPlan {
   ParameterKind kind = ParameterKind::kScalar;
   double in_ratio = 1;   // narrow / original, of the sizes that are summed up over
-  double out_ratio = 1;  // of the other sizes
-  Law law;               // by which it is drawn
-  bool zeroed = false;   // a readout that begins at 0, here and in the original
+  double out_ratio = 1;  // narrow / original, of the other sizes
+  Law law;               // by which the parameter is drawn
+  bool zeroed = false;   // a readout that begins at 0, in the narrower network and in the original
   double sgd_lr = 1;
   double adam_lr = 1;
   double sgd_decay = 1;
@@ -55,25 +56,26 @@ struct Multiplier {
 
 struct ParametrisationOptions {
   std::string rule = "mup";
-  std::string decay = "scaled";  // or "same": weight decay as it is given
-  bool keep_readout = false;     // as it was drawn, not 0
+  std::string decay = "scaled";  // or "same": the weight decay that the user sets
+  bool keep_readout = false;     // the readout begins as it was drawn, not at 0
 };
 
 struct Parametrisation {
-  std::vector<ParameterPlan> parameters;  // in the order of the graph's
+  std::vector<ParameterPlan> parameters;  // in the order of the graph's parameters
   std::vector<Multiplier> multipliers;
 };
 
-// Names for --rule and --decay.
+// The values of --rule and --decay.
 std::span<const std::string> ParametrisationRules();
 std::span<const std::string> DecayRules();
 
-// Fails with invalid_argument for an unknown rule or decay. `laws` are those of the original.
+// Fails with invalid_argument for an unknown rule or decay. `laws` are the laws of the original's
+// parameters.
 Result<Parametrisation> Parametrise(const Graph& graph, const Widths& widths,
                                     const Shrunken& narrow, const std::vector<Law>& laws,
                                     const ParametrisationOptions& options = {});
 
-// The narrower graph with its multipliers as operators.
+// The narrower graph with the multipliers inserted as operators.
 Graph Multiplied(const Graph& graph, std::span<const Multiplier> multipliers);
 
 }  // namespace sluice::model

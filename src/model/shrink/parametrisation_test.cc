@@ -56,7 +56,7 @@ TEST(ParametrisationTest, EachKindHasItsFactors) {
     EXPECT_EQ(input.adamw_decay, 1);
     EXPECT_EQ(input.adam_eps, 8);
   }
-  EXPECT_DOUBLE_EQ(made.Of("layers.0.weight").law.deviation, 1 / std::sqrt(784.0)) << "as it was";
+  EXPECT_DOUBLE_EQ(made.Of("layers.0.weight").law.deviation, 1 / std::sqrt(784.0)) << "unchanged";
   const ParameterPlan& output = made.Of("head.weight");
   EXPECT_EQ(output.kind, ParameterKind::kOutput);
   EXPECT_TRUE(output.zeroed);
@@ -73,7 +73,7 @@ TEST(ParametrisationTest, EachKindHasItsFactors) {
 }
 
 TEST(ParametrisationTest, RatiosAreThoseOfEachTensor) {
-  // 512 becomes 64, 100 becomes 12 (or 13): not all by 8.
+  // 512 becomes 64, and 100 becomes 13, so the two ratios differ.
   Builder b;
   ValueId x = b.Relu(b.Linear("in", b.Input("x", {3}), 3, 512));
   x = b.Linear("out", b.Relu(b.Linear("mid", x, 512, 100)), 100, 2);
@@ -90,9 +90,9 @@ TEST(ParametrisationTest, UseDecidesWhatAParameterIs) {
   EXPECT_EQ(gpt.Of("transformer.h.0.attn.c_attn.weight").kind, ParameterKind::kHidden)
       << "[in, out]";
   EXPECT_EQ(gpt.Of("transformer.wte.weight").kind, ParameterKind::kInput)
-      << "a table, though tied to a readout";
+      << "a table, although it is tied to a readout";
   EXPECT_FALSE(gpt.Of("transformer.wte.weight").zeroed);
-  ASSERT_EQ(gpt.plan.multipliers.size(), 1U) << "the readout is multiplied all the same";
+  ASSERT_EQ(gpt.plan.multipliers.size(), 1U) << "the readout is multiplied nevertheless";
   EXPECT_EQ(gpt.plan.multipliers[0].why, "readout 'transformer.wte.weight'");
   const Made mobile = Make("mobilenetv3", 4);
   EXPECT_EQ(mobile.Of("features.13.block.1.0.weight").kind, ParameterKind::kInput) << "depthwise";
@@ -153,7 +153,7 @@ TEST(ParametrisationTest, AScaleThatWasGivenIsScaled) {
       node.arguments.push_back({.name = "scale", .value = 0.5, .keyword = true});
   const Made made = Make(std::move(model), 8);
   EXPECT_EQ(made.plan.multipliers[1].argument, "scale");
-  EXPECT_DOUBLE_EQ(made.plan.multipliers[1].factor, 0.5 * 128 / 32) << "not what it gives";
+  EXPECT_DOUBLE_EQ(made.plan.multipliers[1].factor, 0.5 * 128 / 32) << "the given scale is scaled";
 }
 
 TEST(ParametrisationTest, AnOperandOfTwoParametersIsMultipliedOnce) {
@@ -177,7 +177,7 @@ TEST(ParametrisationTest, WhatIsFollowedByOtherProductsIsNoReadout) {
   EXPECT_EQ(made.Of("router.weight").kind, ParameterKind::kOutput);
   EXPECT_FALSE(made.Of("router.weight").zeroed);
   EXPECT_DOUBLE_EQ(made.Of("router.weight").law.deviation, 1 / std::sqrt(64.0) / 2)
-      << "times 4 it begins as large as in the original, over a quarter of the terms";
+      << "times 4, over a quarter of the terms, its output is as large as in the original";
   EXPECT_EQ(made.plan.multipliers[0].why, "output map 'router.weight'");
   EXPECT_EQ(made.plan.multipliers[1].why, "readout 'out.weight'");
 }

@@ -11,7 +11,7 @@
 namespace sluice::model {
 namespace {
 
-// A remaining ratio of at least this is passed on to the next class of a product.
+// If a product should still shrink by at least this ratio, its next class shrinks.
 constexpr double kPassedOn = 1.99;
 
 // Chooses a size for each class.
@@ -46,7 +46,7 @@ class Sizing {
         std::max<std::int64_t>((options_.min_width + beside - 1) / beside, 1);
     return std::clamp(wanted, std::min(least, size), size);
   }
-  // The largest product of the other classes, among all products that have this class.
+  // What the sizes of the other classes multiply to, at most, in any product that has this class.
   std::int64_t Beside(std::size_t c) const {
     std::int64_t most = 1;
     for (const Widths::Product& product : widths_.products()) {
@@ -121,7 +121,7 @@ Status CheckAll(const Widths& widths, const Shrunken& made,
       same = made.SizeOf(widths, before[i]) == after[i];
     if (!same) {
       return InvalidArgument(
-          fmt::format("'{}' is [{}] in the narrower network, which does not go with the analysis: "
+          fmt::format("'{}' is [{}] in the narrower network, which does not match the analysis: "
                       "please report this",
                       Shown(made.graph.value(value).name), fmt::join(after, ", ")));
     }
@@ -169,7 +169,7 @@ Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOp
       parameter.sizes[i] = size;
       if (i < sizes.size()) sizes[i] = {.number = size, .symbol = {}};
     }
-    if (changed) parameter.storage = {};  // its values are to be drawn
+    if (changed) parameter.storage = {};  // new values have to be drawn
   }
   for (const SizeInArgument& each : widths.inference().arguments()) {
     const std::int64_t size = made.SizeOf(widths, each.dim);
@@ -193,7 +193,7 @@ Result<Shrunken> ShrinkTo(const Graph& graph, const Widths& widths, std::int64_t
   const std::int64_t all = TrainableElements(graph);
   if (elements < 1 || elements > all) {
     return InvalidArgument(fmt::format(
-        "expected from 1 to {} parameters, as many as there are, found {}", all, elements));
+        "expected from 1 to {} parameters, the number in the network, found {}", all, elements));
   }
   double low = 1;
   double high = 4096;

@@ -27,10 +27,12 @@ struct Shrunken {
   std::int64_t SizeOf(const Widths& widths, Dim dim) const;
 };
 
-// Divides the sizes of the classes by the scale and rounds them. In a product only the first class
-// shrinks: heads before the size of a head, channels of a group before the number of groups. The
-// next class shrinks only if a ratio of about 2 or more is left for it. The shapes of the new graph
-// are inferred again, and each is checked.
+// Divides the sizes of the classes by the scale and rounds them. In a product of classes only the
+// first class shrinks: the number of heads and not the size of a head, the channels of a group and
+// not the number of groups. The next class shrinks only if the product should still shrink by a
+// ratio of about 2 or more. The shapes of the new graph are inferred again and checked. Fails with
+// failed_precondition if the network has no widths, and with invalid_argument if an option does not
+// fit the network.
 Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOptions& options);
 
 // Shrinks by the scale that comes nearest to this number of trainable elements.

@@ -58,7 +58,7 @@ TEST(ShrinkTest, HeadsShrinkAndTheirSizeStays) {
     const auto& sizes = std::get<std::vector<IntegerOrValue>>(shape->value);
     if (sizes.size() == 4) {
       EXPECT_EQ(sizes[2].number, 3) << "heads";
-      EXPECT_EQ(sizes[3].number, 64) << "the size of one";
+      EXPECT_EQ(sizes[3].number, 64) << "the size of a head";
     }
   }
 }
@@ -68,7 +68,7 @@ TEST(ShrinkTest, WhereThereAreTooFewHeadsTheirSizeShrinks) {
   EXPECT_THAT(SizesOf(graph, "transformer.h.0.attn.c_proj.weight"), ElementsAre(32, 32));
   const Graph whole = Shrunk("gpt,layers=1,vocab=100,tokens=16,width=768,heads=12", {.scale = 8});
   EXPECT_THAT(SizesOf(whole, "transformer.h.0.attn.c_proj.weight"), ElementsAre(128, 96))
-      << "two whole heads, though that is more than an eighth";
+      << "two whole heads, although that is more than an eighth";
 }
 
 TEST(ShrinkTest, NothingGetsNarrowerThanTheLeastWidth) {

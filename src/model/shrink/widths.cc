@@ -20,8 +20,8 @@ bool IsPrime(std::int64_t number) {
   return true;
 }
 
-// Sizes for symbols that equal no other size by chance: primes from 1009 on. Symbols that may not
-// be that large are left out.
+// Sizes for symbols: primes from 1009 on, which equal no other size by chance. A symbol whose range
+// does not contain its prime is left out.
 std::map<std::string, std::int64_t> RareSizes(const Graph& graph) {
   std::map<std::string, std::int64_t> sizes;
   std::int64_t next = 1009;
@@ -105,7 +105,7 @@ void Widths::NameClasses(const Graph& graph) {
   }
 }
 
-// The dimension as a sum of products of classes: these products.
+// Writes the dimension as a sum of products of classes, and returns these products.
 std::vector<Widths::Product> Widths::ProductsOf(Dim dim) const {
   const Dims::View view = dims().Look(dim);
   if (view.form == Dims::Form::kClass) {
@@ -191,7 +191,7 @@ std::string Widths::Formula(Dim dim) const {
   const bool is_product = view.form == Dims::Form::kProduct;
   std::int64_t number = is_product ? 1 : 0;
   std::vector<std::string> parts;
-  std::map<std::string, int> counts;  // of the terms of a sum
+  std::map<std::string, int> counts;  // how often each term of a sum occurs
   for (const Dim part : view.parts) {
     if (!HasClass(part)) {
       number = is_product ? number * dims().SizeOf(part) : number + dims().SizeOf(part);
@@ -213,7 +213,8 @@ Status CheckShapes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const auto& output : node.outputs) {
       if (!output || graph.value(*output).kind != Value::Kind::kTensor) continue;
-      // PyTorch 2.11 is wrong about the last states of an LSTM, which few networks use.
+      // PyTorch 2.11 states wrong shapes for the last states of an LSTM. Few networks use these
+      // states.
       if (!inference.IsUsed(*output)) continue;
       std::vector<std::int64_t> said;
       for (const Size& size : graph.value(*output).sizes) said.push_back(size.number);

@@ -23,45 +23,45 @@ struct WidthClass {
   Dim dim{};
   std::int64_t size = 0;
   Dims::Rank rank = Dims::Rank::kWidth;
-  Place first;  // the first dimension of a parameter that has it
-  // It keeps its size while other classes of its products shrink: the size of a head, the number
-  // of groups.
+  Place first;  // the first dimension of a parameter that has this class
+  // Whether the class keeps its size while other classes of its products shrink. Examples are the
+  // size of a head and the number of groups.
   bool kept = false;
 };
 
-// Which dimensions of a parameter keep their sizes, because its values can neither be cut nor be
-// drawn again.
+// Which dimensions of a parameter keep their sizes, because the parameter's values can neither be
+// cut nor be drawn again.
 enum class Frozen : std::uint8_t {
   kNo,
-  kAllButLast,  // the values can be made for another size of the last dimension
+  kAllButLast,  // the values can be computed for another size of the last dimension
   kAll,
 };
 
 struct WidthOptions {
   // In the order of the parameters; empty: none is frozen.
   std::vector<Frozen> frozen = {};
-  std::vector<Place> pins = {};  // dimensions that the user wants to stay
+  std::vector<Place> pins = {};  // dimensions whose sizes the user wants to keep
 };
 
-// The widths of a network: the sizes that neither inputs, outputs, vocabularies, kernels, indices
-// nor the user decide.
+// The widths of a network: the sizes that can be chosen. Other sizes are decided by inputs,
+// outputs, vocabularies, kernels, indices or the user.
 class Widths {
  public:
-  // Fails with invalid_argument, naming the node, if shapes do not agree or an operator is not
-  // known.
+  // Fails with invalid_argument if shapes do not agree or an operator is not known (the message
+  // names the node), or if a pin does not exist.
   static Result<Widths> Find(const Graph& graph, const WidthOptions& options = {});
 
   const Inference& inference() const { return inference_; }
   const Dims& dims() const { return inference_.dims(); }
   const std::vector<WidthClass>& classes() const { return classes_; }
   // The sizes that symbols had during the analysis. They equal no other size by chance. A symbol
-  // that is missing had the size of the example.
+  // that is missing had the size of the export.
   const std::map<std::string, std::int64_t>& symbols() const { return symbols_; }
-  // Null for a class that is fixed.
+  // Null if the class is fixed.
   const WidthClass* Find(Dim leaf) const;
 
-  // Indices of classes that are multiplied with each other, in the order in which they shrink.
-  // Heads and what is inside of a head form a product, even if no dimension has both.
+  // Indices of classes that are multiplied with each other, in the order in which they shrink. The
+  // number of heads and a size inside of a head form a product, even if no dimension has both.
   using Product = std::vector<std::size_t>;
   const std::vector<Product>& products() const { return products_; }
 
@@ -73,7 +73,7 @@ class Widths {
   int CountIn(const Parameter& parameter) const;
   // Sizes that stay although the task does not require it: one line for each, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
-  // "w1", "64", "12*w1", "w1 + 2".
+  // The dimension as text: "w1", "64", "12*w1", "w1 + 2".
   std::string Formula(Dim dim) const;
 
  private:

@@ -15,33 +15,34 @@ namespace sluice::model {
 // A network that was built in memory: no part of it lies in a file.
 struct BuiltModel {
   Graph graph;
-  std::vector<Law> laws;  // of the parameters
+  std::vector<Law> laws;  // in the order of the parameters
 };
 
 // Writes a graph, operator by operator. Errors are reported by Finish.
 class Builder {
  public:
-  // The first size is the batch.
+  // Adds an input. Its first size is the batch, and `others` are its other sizes.
   ValueId Input(std::string_view name, const std::vector<std::int64_t>& others,
                 DType dtype = DType::kFloat32);
-  // Parameters of the module that is being written. The spread of a weight is 1 / sqrt(fan_in). In
-  // a constant all elements are the same number.
+  // Add a parameter to the current module (Scope). The standard deviation of a weight is 1 /
+  // sqrt(fan_in). All elements of a constant are `value`.
   ValueId Weight(std::string_view name, std::vector<std::int64_t> sizes, std::int64_t fan_in);
   ValueId Constant(std::string_view name, std::vector<std::int64_t> sizes, double value);
-  // The same tensor under another name.
+  // Adds another name for the same tensor.
   ValueId Tied(std::string_view name, ValueId parameter);
-  // Values that are not trained.
+  // Adds a tensor that is not trained.
   ValueId Buffer(std::string_view name, std::vector<std::int64_t> sizes, const Law& law,
                  DType dtype = DType::kFloat32, bool persistent = true);
 
-  // An operator with one output. Arguments are named as PyTorch names them.
+  // Adds a node that calls an operator with one output. Arguments are named as PyTorch names them.
   ValueId Call(std::string_view op, std::vector<Argument> arguments, DType dtype = DType::kFloat32);
   std::vector<ValueId> CallForMany(std::string_view op, std::vector<Argument> arguments,
                                    std::size_t outputs, bool returns_list);
-  // The size of a dimension, as a number that is computed.
+  // Adds a node that computes the size of a dimension.
   ValueId SizeOf(ValueId tensor, std::int64_t axis);
 
-  // "layer1.0" while a part of the network is written: names of parameters begin with it.
+  // Names a module, such as "layer1.0". While the scope lives, names of new parameters begin with
+  // the module's name.
   class Scope {
    public:
     Scope(Builder& builder, std::string_view name);
@@ -54,7 +55,8 @@ class Builder {
     std::size_t before_;
   };
 
-  // Fails if shapes do not fit together.
+  // Infers the shapes of all values and returns the network. Fails if an operator has no rule, or
+  // if shapes do not fit together.
   Result<BuiltModel> Finish(std::vector<ValueId> outputs) &&;
 
   ValueId Linear(std::string_view name, ValueId x, std::int64_t in, std::int64_t out,
@@ -86,7 +88,8 @@ class Builder {
   ValueId Add(ValueId a, ValueId b);
   ValueId Multiply(ValueId a, ValueId b);
   ValueId Transpose(ValueId x, std::int64_t a, std::int64_t b);
-  // A size of -1 is left open. The batch is a computed value.
+  // A size of -1 is computed from the other sizes. The batch is given as a computed value
+  // (BatchOf).
   ValueId View(ValueId x, std::vector<IntegerOrValue> sizes);
   ValueId Flatten(ValueId x, std::int64_t start, std::int64_t end = -1);
   ValueId MaxPool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);
@@ -104,7 +107,7 @@ class Builder {
   std::string scope_;
 };
 
-// A size that is known, and the batch of a tensor.
+// Sizes for View and Sizes: a known size, and the batch of a tensor.
 IntegerOrValue Known(std::int64_t size);
 IntegerOrValue BatchOf(Builder& builder, ValueId tensor);
 

@@ -12,7 +12,7 @@ struct Text {
   IntegerOrValue batch{.number = 0, .value = std::nullopt};
 };
 
-// [batch, tokens, width] as [batch, heads, tokens, size].
+// Reshapes [batch, tokens, width] to [batch, heads, tokens, size of a head].
 ValueId Heads(Builder& b, ValueId x, const Text& text) {
   const std::int64_t size = text.width / text.heads;
   return b.Transpose(b.View(x, {text.batch, Known(text.tokens), Known(text.heads), Known(size)}), 1,
@@ -36,7 +36,8 @@ Result<Text> ReadText(const ZooOptions& options) {
                   .heads = options.Number("heads")};
   if (text.width % text.heads != 0) {
     return InvalidArgument(
-        fmt::format("expected a width that heads divide, found {} and {}", text.width, text.heads));
+        fmt::format("expected a width that is a multiple of heads, found {} and {}", text.width,
+                    text.heads));
   }
   return text;
 }

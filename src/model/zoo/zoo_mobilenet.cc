@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kRelu = "aten.relu.default";
 constexpr std::string_view kHardswish = "aten.hardswish.default";
 
-// A convolution, its norm, and the operator after them; "": no operator.
+// A convolution, its norm, and the operator `after` unless it is "".
 ValueId ConvNorm(Builder& b, ValueId x, const Builder::Convolution& about, std::string_view after) {
   x = b.Conv2d("0", x, about);
   x = b.BatchNorm("1", x, about.out, 0.001, 0.01);
@@ -17,7 +17,7 @@ ValueId ConvNorm(Builder& b, ValueId x, const Builder::Convolution& about, std::
 
 struct MobileBlock {
   std::int64_t kernel, expanded, out;
-  std::int64_t squeezed;  // 0: not at all
+  std::int64_t squeezed;  // 0: no squeeze and excitation
   bool hardswish;
   std::int64_t stride;
 };

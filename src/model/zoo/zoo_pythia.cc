@@ -12,7 +12,8 @@ struct PythiaShape {
   IntegerOrValue batch{.number = 0, .value = std::nullopt};
 };
 
-// Angles by position: cosines and sines of [tokens, rotary].
+// The cosines and the sines of the rotary angles of each position. Both are of shape [tokens,
+// rotary].
 std::pair<ValueId, ValueId> Angles(Builder& b, const PythiaShape& shape) {
   const auto range = [&](std::int64_t end, std::int64_t step) {
     const ValueId numbers =
@@ -79,7 +80,7 @@ Result<BuiltModel> BuildPythia(const ZooOptions& options) {
                     .heads = options.Number("heads"),
                     .rotary = 0};
   if (shape.width % shape.heads != 0 || shape.width / shape.heads % 8 != 0)
-    return InvalidArgument("expected a width that heads divide, into multiples of 8");
+    return InvalidArgument("expected a width that is a multiple of 8 times heads");
   shape.rotary = shape.width / shape.heads / 4;
   Builder b;
   const ValueId ids = b.Input("input_ids", {shape.tokens}, DType::kInt64);

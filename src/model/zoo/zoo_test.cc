@@ -16,7 +16,7 @@ std::int64_t Count(std::string_view text) {
   return model ? TrainableElements(model->graph) : 0;
 }
 
-// As their usual implementations have them.
+// The numbers of parameters of the usual implementations.
 TEST(ZooTest, NetworksHaveAsManyParametersAsTheyAreKnownFor) {
   EXPECT_EQ(Count("lenet"), 61'706);
   EXPECT_EQ(Count("vgg11,stem=imagenet,image=224,classes=1000,norm=none"), 132'863'336);

@@ -35,7 +35,8 @@ Result<BuiltModel> BuildVit(const ZooOptions& options) {
   const std::int64_t heads = options.Number("heads");
   const bool distilled = options.Text("distilled") == "yes";
   if (image % patch != 0 || width % heads != 0)
-    return InvalidArgument("expected an image that patches fill, and a width that heads divide");
+    return InvalidArgument(
+        "expected an image that is a multiple of patch, and a width that is a multiple of heads");
   const std::int64_t extra = distilled ? 2 : 1;
   const VitShape shape{
       .width = width, .heads = heads, .tokens = (image / patch) * (image / patch) + extra};

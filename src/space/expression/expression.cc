@@ -135,7 +135,8 @@ Truth Expression::Evaluate(std::span<const double> point) const {
   return top() == 1 ? Truth::kTrue : Truth::kFalse;
 }
 
-// Both branches of a jump arrive with the same depth, so the code can be read straight through.
+// At the target of a jump, the stack is equally deep whether or not the jump was taken. So the code
+// can be read from the first to the last instruction.
 std::size_t Expression::StackDepth() const {
   std::size_t depth = 0;
   std::size_t most = 0;

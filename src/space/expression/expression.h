@@ -14,7 +14,8 @@ namespace sluice {
 
 enum class Truth { kFalse, kTrue, kUndefined };
 
-// The names that an expression may use: the parameters of a space, which must outlive this.
+// The names that an expression may use: the parameters of a space. The parameters must outlive the
+// Symbols.
 class Symbols {
  public:
   explicit Symbols(const std::vector<Parameter>& parameters);
@@ -33,37 +34,41 @@ class Symbols {
 //   optimizer == 'sgd' and 0 < lr * momentum <= 0.5
 //   `weight-decay` < lr or layers in [1, 2]
 //
-// There are numbers, 'texts', true, false and names of parameters; or, and, not; == != < <= > >=,
-// chained as in Python; in and not in a list of constants; + - * / // % ** with Python's meaning;
-// min max abs log log2 log10 exp sqrt floor ceil round; parentheses. A parameter with choices is
-// compared with one of its choices or with another such parameter. An ordinal of texts is ordered
-// as its choices are listed. Choices that are all numbers count as numbers, choices that are all
-// true or false as truths.
+// An expression consists of numbers, 'texts', true, false and names of parameters; `or`, `and`,
+// `not`; == != < <= > >=, chained as in Python; `in` and `not in` with a list of constants;
+// + - * / // % ** with Python's meaning; min max abs log log2 log10 exp sqrt floor ceil round;
+// parentheses. A parameter with choices is compared with one of its choices or with another
+// parameter that has choices. The choices of an ordinal with texts are ordered as they are listed.
+// Choices that are all numbers count as numbers. Choices that are all true or false count as truth
+// values.
 //
-// Compiled for a stack machine: an evaluation takes some ten nanoseconds and no memory.
+// An expression is compiled for a stack machine. An evaluation takes some tens of nanoseconds and
+// allocates no memory.
 class Expression {
  public:
   static constexpr std::size_t kLongestText = 4096;
   static constexpr int kDeepest = 64;  // levels of parentheses and the like
 
-  // Fails with "column 7: expected a number, found ..." on a text that is no expression, on types
-  // that do not go together, on names and choices that do not exist (suggesting the nearest), on a
-  // division by a constant zero, and on an expression that is not true or false.
+  // Fails with "column 7: expected a number, found ..." on a text that is not an expression, on
+  // types that do not fit together, on names and choices that do not exist (suggesting the
+  // nearest), on a division by a constant zero, and on an expression whose result is not true or
+  // false.
   static Result<Expression> Parse(std::string_view text, const Symbols& symbols);
 
-  // The indices of the parameters it mentions, in order.
+  // The indices of the parameters that the expression mentions, in ascending order.
   const std::vector<std::size_t>& mentions() const { return mentions_; }
   // The number of instructions: the most that an evaluation executes.
   std::size_t size() const { return code_.size(); }
-  // Whether it gives the same result whatever the values: true, 1 < 2.
+  // Whether the expression mentions no parameter, as in `true` or `1 < 2`.
   bool is_constant() const { return mentions_.empty(); }
 
-  // The result at a point where every parameter it mentions is active. Undefined if a number on the
-  // way is not finite (a division by zero, the log of a negative number), unless `and` or `or` was
-  // decided before that.
+  // The result at a point. Every parameter that the expression mentions must be active there.
+  // Undefined if an intermediate number is not finite (a division by zero, the log of a negative
+  // number), unless `and` or `or` was decided before.
   Truth Evaluate(std::span<const double> point) const;
 
-  // Whether both are the same once parsed, whatever their blanks and parentheses.
+  // Whether both expressions have the same code. Blanks and superfluous parentheses make no
+  // difference.
   bool operator==(const Expression&) const = default;
 
  private:
@@ -75,8 +80,8 @@ class Expression {
     kLoadTable,  // tables[target][point[slot]]
     kAnd,        // pops the top if it is true, else jumps to target
     kOr,         // pops the top if it is false, else jumps to target
-    // Compares the top two. If that is true it leaves the right one, else it leaves the result and
-    // jumps to target.
+    // Compares the two top values. If the comparison is true, leaves the right value. Otherwise
+    // leaves the result and jumps to target.
     kChain,
     kIn,  // whether the top is in tables[target]
     kNot,
@@ -119,7 +124,7 @@ class Expression {
   // NaN where the result is not finite.
   static double Unary(Op op, double a);
   static double Binary(Op op, double a, double b);
-  // The most values on the stack at once.
+  // The largest number of values that are on the stack at the same time.
   std::size_t StackDepth() const;
 
   std::vector<Instruction> code_;

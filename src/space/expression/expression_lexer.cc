@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::array<std::string_view, 6> kReserved = {"or", "and", "not", "in", "true", "false"};
-// Longer symbols first.
+// Longer symbols come first, because the first symbol that fits is taken.
 constexpr std::array<std::string_view, 18> kSymbols = {
     "==", "!=", "<=", ">=", "//", "**", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", ","};
 
@@ -87,7 +87,7 @@ class Lexer {
     double value = 0;
     const auto [rest, error] = std::from_chars(text_.data() + at_, last, value);
     const std::size_t end = static_cast<std::size_t>(rest - text_.data());
-    std::size_t whole = end;  // with the characters stuck to it
+    std::size_t whole = end;  // the end with the letters, digits and dots that follow directly
     while (whole < text_.size() &&
            (IsLetter(text_[whole]) || IsDigit(text_[whole]) || text_[whole] == '.'))
       ++whole;
@@ -101,7 +101,7 @@ class Lexer {
     return token;
   }
 
-  // A backslash takes the next character as it is.
+  // The character after a backslash is taken as it is.
   Result<Token> Quoted(Token::Kind kind) {
     const char quote = text_[at_];
     std::string held;

@@ -23,7 +23,7 @@ struct Token {
 };
 
 // The words of an expression, kEnd last. Fails with "column 7: expected ..." on characters that
-// mean nothing, quotes that are not closed and numbers that are malformed.
+// have no meaning, quotes that are not closed, and malformed numbers.
 Result<std::vector<Token>> Tokenize(std::string_view text);
 
 // "column 7: WHAT", for the byte at `position`; columns count characters from 1.

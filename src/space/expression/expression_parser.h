@@ -29,8 +29,8 @@ class ExpressionParser {
     std::size_t begin;  // position in the text, in bytes
     std::size_t end;
     std::size_t code;                      // its first instruction
-    std::optional<Choice> literal = {};    // bool, double or text, if it is a constant
-    const Parameter* parameter = nullptr;  // if it is nothing but a parameter with choices
+    std::optional<Choice> literal = {};    // bool, double or text, if the operand is a constant
+    const Parameter* parameter = nullptr;  // if the operand is only a parameter with choices
   };
   struct Comparison {
     Op op;
@@ -54,13 +54,13 @@ class ExpressionParser {
   Result<Operand> Arithmetic(const Operand& left, Op op, const Token& symbol, const Operand& right);
   Result<Operand> Function(const Operand& argument, Op op);
 
-  // Which sides of a comparison take part in another one too: 0 < a < b.
+  // Which sides of a comparison take part in another comparison too, as `a` does in 0 < a < b.
   struct Shared {
     bool left;
     bool right;
   };
 
-  // What may be compared, and which numbers stand for choices (expression_types.cc).
+  // Check what may be compared, and set the numbers that stand for choices (expression_types.cc).
   Status Reconcile(const Operand& left, const Comparison& comparison, const Operand& right,
                    Shared shared);
   Status ReconcileChoices(const Operand& left, const Comparison& comparison, const Operand& right,

@@ -126,7 +126,7 @@ TEST(ExpressionTest, ChoicesAreComparedAsTheUserWroteThem) {
     EXPECT_EQ(Evaluated(text), "true") << text;
   }
   std::vector<double> point = kPoint;
-  point[7] = 3;  // norm is adam, the fourth there and the second of optimizer
+  point[7] = 3;  // norm is adam: its fourth choice, and the second choice of optimizer
   EXPECT_EQ(Evaluated("optimizer == norm", point), "true");
   EXPECT_EQ(Evaluated("norm == optimizer", point), "true");
   point[7] = 0;

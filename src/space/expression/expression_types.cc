@@ -1,4 +1,4 @@
-// What may be compared with what, and the messages about what may not.
+// Checks what may be compared with what, and has the messages about mistakes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ Status ExpressionParser::Reconcile(const Operand& left, const Comparison& compar
   return {};
 }
 
-// An ordinal has an order, and so has one of its choices that is compared with it.
+// An ordinal parameter has an order. A choice that is compared with it takes part in this order.
 Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& comparison,
                                       const Operand& other) const {
   const auto ordinal = [](const Operand& operand) {
@@ -112,7 +112,7 @@ Status ExpressionParser::CheckOrdered(const Operand& side, const Comparison& com
                             : "; remove quotes around a number"));
 }
 
-// Both sides end up as positions in one list of choices.
+// Turns both sides into positions in one list of choices.
 Status ExpressionParser::ReconcileChoices(const Operand& left, const Comparison& comparison,
                                           const Operand& right, Shared shared) {
   const bool equality = comparison.op == Op::kEqual || comparison.op == Op::kNotEqual;
@@ -171,7 +171,8 @@ std::unexpected<Error> ExpressionParser::NotAChoice(const Operand& operand,
                                        QuotedName(other.parameter->name), Describe(operand)));
 }
 
-// A choice that the other parameter lacks gets a number that no choice has.
+// Makes the operand load positions in the choices of `other`. A choice that `other` lacks becomes
+// -1, which is no position.
 void ExpressionParser::Renumber(const Operand& operand, const Parameter& other) {
   std::vector<double> table;
   for (const Choice& choice : operand.parameter->choices) {
