@@ -35,7 +35,7 @@ struct StudyPlan {
   std::vector<PolicyForecast> forecasts;
   std::vector<LeftOut> left_out;
   int seeds = 0;
-  bool by_value = false;  // policies are compared by the best value at the deadline, not by makespan
+  bool by_value = false;  // compares policies by the best value at the deadline, not by makespan
   std::vector<std::size_t> contenders;  // indices of the forecasts that differ in their figures
   Advice advice;                        // its numbers are indices into `contenders`
 
