@@ -7,8 +7,8 @@
 namespace sluice {
 namespace {
 
-// An object with two members: "forecast", the range in which 95 % of runs lie, and "over_seeds", the
-// mean over the seeds with its interval and the value of each run.
+// An object with two members. "forecast" is the range in which 95 % of runs lie. "over_seeds" has
+// the mean over the seeds, its interval, and the value of each run.
 std::string ForecastJson(const PolicyForecast& forecast, const OfRun& value) {
   const std::vector<double> values = ValuesOf(forecast, value);
   const Estimate run = ForecastOf(values);

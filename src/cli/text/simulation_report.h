@@ -28,9 +28,9 @@ std::string DescribeScenario(const Scenario& scenario,
                              const std::vector<LabelledScenario>& compared, int seeds,
                              const Terminal& terminal);
 
-// Two tables of means over the seeds, with 95 % intervals. The first has a line for each policy. The
-// second has a line for each study under each policy. Between the tables is the lower bound on the
-// makespan, if there is one.
+// Two tables of means over the seeds, with 95 % intervals. The first has a line for each policy.
+// The second has a line for each study under each policy. Between the tables is the lower bound on
+// the makespan, if there is one.
 std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
                              const Terminal& terminal);
 

@@ -188,8 +188,8 @@ Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
   return {};
 }
 
-// Simulates the study once, under the policy of `forecast`. If the policy cannot run the study, adds
-// it to `left_out` with the reason, and returns false.
+// Simulates the study once, under the policy of `forecast`. If the policy cannot run the study,
+// adds the policy to `left_out` with the reason, and returns false.
 bool RunOnce(const Scenario& scenario, int seed, PolicyForecast& forecast, StudyPlan& plan,
              SimulationProgressLine& line) {
   const std::string doing = fmt::format("{}, seed {}", forecast.policy, seed);
