@@ -54,8 +54,8 @@ std::vector<std::string> LastLines(const std::string& path) {
   return lines;
 }
 
-// Says why a launch failed. The first line has how the launch ended and the last line of its output,
-// for views that show one line. The last lines of the output follow.
+// Says why a launch failed. The first line has how the launch ended and the last line of its
+// output, for views that show one line. The last lines of the output follow.
 std::string FailureOf(const std::string& how, const std::vector<std::string>& last) {
   if (last.empty()) return how;
   std::string text = fmt::format("{}: {}", how, last.back());

@@ -59,8 +59,8 @@ std::int64_t FolderBytes(const std::string& folder);
 
 Status WriteFile(const std::string& path, std::string_view text, mode_t mode = 0644);
 
-// Draws a secret that only the processes of a launch know, and writes it to FOLDER/secret. Only this
-// user can read the file.
+// Draws a secret that only the processes of a launch know, and writes it to FOLDER/secret. Only
+// this user can read the file.
 Status WriteSecret(const std::string& folder);
 
 }  // namespace sluice

@@ -11,8 +11,8 @@ namespace sluice {
 
 // Readers of the kernel's files about the limits of this process.
 
-// The folder of this process's control group, from the text of /proc/self/cgroup. `controller` is ""
-// for control groups of version 2, and "cpu" or "memory" for those of version 1.
+// The folder of this process's control group, from the text of /proc/self/cgroup. `controller` is
+// "" for control groups of version 2, and "cpu" or "memory" for those of version 1.
 std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
                                       std::string_view controller);
 // How many thousandths of a core may be used, from the text of cpu.max ("150000 100000", version 2)

@@ -70,7 +70,7 @@ LocalController::~LocalController() {
     close(descriptor);
   }
   const sigset_t ours = HeardSignals();
-  // From here on only the summary is printed, so a further Ctrl-C has nothing to end and is ignored.
+  // From here on only the summary is printed. A further Ctrl-C has nothing to end and is ignored.
   if (interrupts_ > 0) {
     for (int word : {SIGINT, SIGTERM}) signal(word, SIG_IGN);
   }
@@ -106,7 +106,7 @@ Status LocalController::LastCommit() {
 }
 
 void LocalController::Flush() {
-  // Waits a moment for a proposal, so that it goes into the same commit as the end of the trial that
+  // Waits a moment for a proposal, so that it is committed together with the end of the trial that
   // made room for it.
   if (controller_.WaitsForProposal()) {
     pollfd ready{.fd = search_ready_, .events = POLLIN, .revents = 0};
@@ -135,12 +135,12 @@ void LocalController::Interrupted() {
       const int running = controller_.engine().running();
       watcher_.Say(running == 0 ? std::string("stopping")
                                 : fmt::format("stopping: waiting for {} running trial{} to save or "
-                                              "finish; Ctrl-C again ends {} at once",
+                                              "finish; Ctrl-C again kills {}",
                                               running, running == 1 ? "" : "s",
                                               running == 1 ? "it" : "them"));
       controller_.Happened(DrainAsked{});
     } else if (interrupts_ == 2) {
-      watcher_.Say("ending what runs at once; 'sluice resume' goes on from the checkpoints");
+      watcher_.Say("killing running trials; 'sluice resume' continues from the checkpoints");
       controller_.workforce().KillAll();
     }
   }

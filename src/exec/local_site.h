@@ -19,9 +19,9 @@
 namespace sluice {
 
 // The site of a controller whose trials run on this machine. It starts processes through launchers,
-// watches them through pidfds, hears from workers through a Unix socket, and keeps files in the
-// store's folder. All of this happens on the event loop's thread, except that checkpoints are copied
-// on a thread of their own. The processes outlive this object.
+// watches them through pidfds, talks to workers through a Unix socket, and keeps files in the
+// store's folder. It works on the event loop's thread, except that checkpoints are copied on a
+// thread of their own. The processes outlive this object.
 class LocalSite final : public Site {
  public:
   struct Options {
