@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kTries = 20;
-// Bytes that are copied and synced at a time. A copy that is asked to stop first finishes its piece.
+// Bytes that are copied and synced at a time. A copy that is asked to stop finishes its piece.
 constexpr std::size_t kPieceBytes = 64 << 20;
 // A launch waits for at most a second (200 times 5 ms) while another process has the owner file of
 // its checkpoint locked.

@@ -76,9 +76,9 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
-  // As a subreaper, this process becomes the parent of the orphans of a killed launcher, and can end
-  // them. If a shell with children replaced itself by this process, those children and their orphans
-  // must not be ended. Then this process does not become a subreaper.
+  // As a subreaper, this process becomes the parent of the orphans of a killed launcher, and can
+  // end them. If a shell with children replaced itself by this process, those children and their
+  // orphans must not be ended. Then this process does not become a subreaper.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
@@ -142,8 +142,8 @@ Status LocalSite::Spawn(const Trial& trial) {
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
-  // This comes before the claim: once the launch is claimed, the next controller may tell the worker
-  // of the launch.
+  // This comes before the claim: once the launch is claimed, the next controller may tell the
+  // worker of the launch.
   SLUICE_TRY(SetCheckpointOwner(folders_.Checkpoint(at.trial), at.launch));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {
@@ -159,8 +159,8 @@ Inherited LocalSite::Look(wire::LaunchRef at) {
   const std::string folder = folders_.Launch(at);
   std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (!claim) {
-    // The launch is in the ledger, but may never have been started. If this controller claims it, no
-    // launcher can claim it later. If a launcher has claimed it first, the launch runs.
+    // The launch is in the ledger, but may never have been started. If this controller claims it,
+    // no launcher can claim it later. If a launcher has claimed it first, the launch runs.
     if (folders_.Make(at)) (void)MakeClaim(folder, sluice::Claim{});
     claim = ReadClaim(folder);
   }

@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// Shows a user what a controller does. Its functions are called on the controller's thread, and must
-// return quickly.
+// Shows a user what a controller does. Its functions are called on the controller's thread, and
+// must return quickly.
 class Watcher {
  public:
   virtual ~Watcher() = default;

@@ -38,8 +38,8 @@ struct Spawned {
 // affects it. Fails with unavailable; then no process is left.
 Result<Spawned> Spawn(const SpawnRequest& request);
 
-// What a launch's program is given. Templates in the arguments and in the environment are filled in,
-// and the environment names the devices and cores of the launch's grant.
+// What a launch's program is given. Templates in the arguments and in the environment are filled
+// in, and the environment names the devices and cores of the launch's grant.
 struct LaunchPlan {
   wire::Assign assign;
   std::string params;  // the text of the file that SLUICE_PARAMS names

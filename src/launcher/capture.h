@@ -42,7 +42,7 @@ class Capture {
   bool capped_ = false;
   bool at_line_start_ = true;
   bool in_result_ = false;  // below the cap: the line that has begun may be a result
-  bool finishing_ = false;  // beyond the cap: in a line that may be a result and began below the cap
+  bool finishing_ = false;  // beyond the cap: in a possible result that began below the cap
   bool skipping_ = false;   // beyond the cap: in a line that is dropped
   std::string line_;  // beyond the cap: a result line that has not ended yet
 };
