@@ -79,8 +79,9 @@ class JsonDocument {
   std::unique_ptr<JsonTape> tape_;
 };
 
-// Reads typed members of an object. `error` describes the first member that was missing or wrong;
-// for such a member, the functions return an empty value (0, "", false).
+// Reads typed members of an object. `error` describes the first member that was missing or wrong.
+// For such a member, Integer returns `low`, and the other functions return 0, false or an empty
+// value.
 class JsonMembers {
  public:
   explicit JsonMembers(JsonValue object) : object_(object) {}

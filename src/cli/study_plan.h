@@ -57,10 +57,10 @@ std::vector<std::string> Reasons(const StudyPlan& plan);
 using OfRun = std::function<double(const RunMetrics&)>;
 double BestAtDeadline(const RunMetrics& run);
 OfRun OfTrials(int StudyMetrics::* member);
-// In seconds; if the plan counts time in trials, in the time that one trial takes.
+// In seconds. If the plan counts time in trials, as a multiple of the time that one trial takes.
 OfRun Makespan(const StudyPlan& plan);
-// The busy time of the GPUs, or of the cores if the study uses no GPU. In hours; if the plan counts
-// time in trials, in the time that one trial takes.
+// The time for which launches hold GPUs (cores, if the study uses no GPU), added up over all GPUs.
+// In hours. If the plan counts time in trials, as a multiple of the time that one trial takes.
 OfRun DeviceTime(const StudyPlan& plan);
 std::vector<double> ValuesOf(const PolicyForecast& forecast, const OfRun& value);
 // A makespan, or a difference of two, in the unit of Makespan.

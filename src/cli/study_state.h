@@ -26,8 +26,8 @@ struct StudyStanding {
   std::string why;  // the reason why it ends or ended
 };
 
-// Whether `holder`, which holds the store's lock, is a controller of this study is seen from its
-// purpose. Processes that stop or delete a study hold the lock for a moment too.
+// `holder` is the process that holds the store's lock. Its purpose says whether it is a controller
+// that runs this study: a process that stops or deletes a study holds the lock for a moment too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);

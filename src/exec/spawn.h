@@ -20,7 +20,8 @@ struct SpawnRequest {
   std::string folder;    // the launch's folder
   std::string working_folder;
   std::vector<std::string> program;
-  std::map<std::string, std::string> environment;  // added to this process's, or in place of it
+  // Added to this process's environment. Replaces variables of the same name.
+  std::map<std::string, std::string> environment;
   Duration grace{};
   std::int64_t output_cap_bytes = 0;
 };

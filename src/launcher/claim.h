@@ -30,9 +30,9 @@ enum class Claimed {
   kTaken,   // the launch was claimed before
   kFailed,  // the folder cannot be written; errno says why
 };
-// Writes the claim of the launch that has this folder. A claim counts only in the folder in which it
-// was made. The folder is identified by device and inode, so the claim stays valid when the folder
-// is moved.
+// Writes the claim of the launch that has this folder. A claim counts only in the folder in which
+// it was made. The folder is identified by device and inode, so the claim stays valid when the
+// folder is moved.
 Claimed MakeClaim(const std::string& folder, const Claim& claim);
 std::optional<Claim> ReadClaim(const std::string& folder);
 // Whether the process of the claim still lives and belongs to this store.
@@ -44,8 +44,9 @@ std::string MarkOf(const Claim& claim);
 // Records which process is the program, for the case that its launcher is killed. Must be called
 // before the program runs. Returns false, with errno set, if the record cannot be written.
 bool WriteProgram(const std::string& folder, pid_t pid);
-// Kills the processes that are left of a launch without an exit record: the program's process group,
-// and every process with the mark of the launch's launcher. Returns false if one still lives.
+// Kills the processes that are left of a launch without an exit record: the program's process
+// group, and every process with the mark of the launch's launcher. Returns false if one still
+// lives.
 bool KillLaunch(const std::string& folder);
 
 // Does the same for every launch below `root` whose launcher is dead. These include the launches of

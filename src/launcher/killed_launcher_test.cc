@@ -32,8 +32,8 @@ std::vector<pid_t> ProcessesWith(const std::string& variable) {
 enum class From { kStart, kExitRecord };
 
 // Runs a launcher until the stop with this number, and kills it there. A stop is before or after a
-// system call. Returns the number of stops that were reached. It is less than `stop` if the launcher
-// ended before.
+// system call. Returns the number of stops that were reached, which is less than `stop` if the
+// launcher ended before.
 int KillAtStop(const std::string& folder, const std::string& variable, From from, int stop) {
   const pid_t launcher = fork();
   if (launcher == 0) {

@@ -13,13 +13,13 @@ namespace sluice {
 // kills PROGRAM.
 //
 // On SIGTERM, the launcher asks the program's group to end, and kills the group after the grace
-// period. On SIGUSR1, it kills the group immediately. When the program has ended, the launcher kills
-// every process that the program started, whatever group or session the process is in. It writes
-// the exit record when no process of the launch is left, except those that it may not kill. Then it
-// exits.
+// period. On SIGUSR1, it kills the group immediately. When the program has ended, the launcher
+// kills every process that the program started, whatever group or session the process is in. It
+// writes the exit record when no process of the launch is left, except those that it may not kill.
+// Then it exits.
 //
-// The variable kDescriptorLimit says how many descriptors the program may open. The launcher removes
-// it from the program's environment.
+// The variable kDescriptorLimit says how many descriptors the program may open. The launcher
+// removes it from the program's environment.
 constexpr const char* kDescriptorLimit = "SLUICE_DESCRIPTORS";
 int RunLauncher(int argc, char** argv);
 

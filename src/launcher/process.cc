@@ -35,8 +35,8 @@ void ForEachNumber(const char* folder, Visit visit) {
   closedir(listing);
 }
 
-// The fields of /proc/PID/stat after the command's name; empty if there is no such process. The name
-// ends with the last ')', because it may itself contain any characters.
+// The fields of /proc/PID/stat after the command's name; empty if there is no such process. The
+// last ')' ends the name, which may itself contain any characters.
 std::string StatOf(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');

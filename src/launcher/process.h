@@ -28,8 +28,8 @@ std::vector<pid_t> Children();
 // The environment variable with the marks of the launchers above a process, the outermost first,
 // with a blank between two marks. Every process of a launch inherits it.
 constexpr const char* kMarks = "SLUICE_LAUNCHERS";
-// Kills every process that has this mark, until none is left. Returns false if some are left after a
-// few seconds: they cannot be killed, or the kernel has not ended them yet.
+// Kills every process that has this mark, until none is left. Returns false if some are left after
+// a few seconds: they cannot be killed, or the kernel has not ended them yet.
 bool KillMarked(const std::string& mark);
 
 // The folders below `root` of all launches that have a living process. They are found in the

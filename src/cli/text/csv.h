@@ -28,8 +28,8 @@ class CsvReader {
   explicit CsvReader(std::string_view text) : rest_(text) {}
   // The fields of the next line; nothing at the end of the text.
   std::optional<std::vector<std::string>> Next();
-  // Where the text last returned by Next began: the number of its first line, counted from 1. It
-  // may have several lines, because a quoted field may contain line breaks.
+  // What Next returned last may span several lines of the text, because quoted fields may contain
+  // line breaks. This is the number of the first of these lines, counted from 1.
   int line() const { return line_; }
 
  private:

@@ -76,7 +76,7 @@ class Tail {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  // Prints what the file has had added since the last call. Returns false if there is no file yet.
+  // Prints what was added to the file since the last call. Returns false if there is no file yet.
   Result<bool> Pump() {
     if (descriptor_ < 0) descriptor_ = OpenRegular(path_);
     if (descriptor_ < 0 && errno == ENOENT) return false;

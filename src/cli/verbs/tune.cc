@@ -22,7 +22,7 @@ constexpr std::string_view kTuneHelp =
 
 Makes a study from a file and runs it to its end in this terminal. Every report is on disk before
 it counts, so nothing is lost if this process or the machine dies. After Ctrl-C, running trials save
-and stop; a second Ctrl-C kills them. 'sluice resume NAME' continues the study.
+and exit; a second Ctrl-C kills them. 'sluice resume NAME' continues the study.
 
 A sweep file of Weights & Biases is a study too: its scripts run as they are (docs/sweeps.md).
 

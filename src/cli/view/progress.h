@@ -34,8 +34,7 @@ struct Progress {
     TrialId trial{};
     Work work = 0;
     std::optional<Work> target;
-    // The latest value. It is NaN if nothing was reported, or, if `reported` is set, if NaN was
-    // reported.
+    // The latest value; NaN if nothing was reported (`reported` is false), or if NaN was reported.
     double value = std::numeric_limits<double>::quiet_NaN();
     bool reported = false;
     Time since{};
@@ -51,7 +50,7 @@ struct Progress {
   Time now{};
   Time created{};
   Time deadline = kNever;
-  bool ending = false;  // no new trials are made, for `reason`
+  bool ending = false;  // no new trials are made; `reason` says why
   bool finished = false;
   std::string reason;
   Duration elapsed{0};  // from when the study was made until now, or until it finished
